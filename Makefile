@@ -1,0 +1,66 @@
+# Every target sets up what it needs first and does nothing that is already done.
+# The work itself is in the command line program: .venv/bin/arqmath-bm25 --help
+
+PYTHON ?= python3
+TASK   ?= all
+READY  := .venv/.ready
+ARQ    := .venv/bin/arqmath-bm25
+
+# DATA, YEAR and CONFIG are passed on when given; without DATA the bundled sample is used.
+data   := $(if $(DATA),--data "$(DATA)")
+topics := $(if $(YEAR),--topics "$(YEAR)")
+config := $(if $(CONFIG),--config "$(CONFIG)")
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo index runs eval test quick lint bench sample lock clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+setup: $(READY) ## only the set-up: .venv from requirements.lock
+
+# The stamp is written last: an interrupted set-up starts anew.
+# Where Python comes without ensurepip (Debian without python3-venv), its own pip serves.
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Try: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "Setting up .venv (once, about a minute) ..."
+	@$(PYTHON) -m venv --clear .venv >/dev/null 2>&1 || \
+	  { $(PYTHON) -m pip --version >/dev/null 2>&1 && $(PYTHON) -m venv --clear --without-pip .venv; } || \
+	  { echo "$(PYTHON) has neither venv nor pip. On Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@pip="$$(test -x .venv/bin/pip && echo .venv/bin/python -m pip || echo $(PYTHON) -m pip --python .venv/bin/python)"; \
+	  $$pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r requirements.lock && \
+	  $$pip install --quiet --disable-pip-version-check --no-compile --no-deps --no-build-isolation --editable .
+	@touch $(READY)
+
+demo: $(READY) ## the whole main job on the bundled sample: index, runs, scores
+	$(ARQ) demo
+
+index: $(READY) ## build an index:     make index TASK=task1 DATA=/path/to/ARQMath
+	$(ARQ) index $(TASK) $(data) $(config) --overwrite
+
+runs: $(READY) ## write the run files: make runs TASK=task1 DATA=... [YEAR=2021]
+	$(ARQ) run $(TASK) $(data) $(topics) $(config)
+
+eval: $(READY) ## score the run files: make eval TASK=task1 DATA=... [YEAR=2021]
+	$(ARQ) eval --task $(TASK) $(data) $(topics) $(config)
+
+test: lint ## lint, type check and every test
+	.venv/bin/pytest
+
+quick: $(READY) ## the tests that take seconds
+	.venv/bin/pytest -m "not slow"
+
+lint: $(READY) ## ruff and mypy
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+
+sample: $(READY) ## write the bundled sample anew from its source
+	.venv/bin/python -m arqmath_bm25.sample.build
+
+lock: ## resolve requirements.lock anew (needs uv)
+	uv export --upgrade --quiet --no-emit-project --all-groups --no-annotate --no-header -o requirements.lock
+
+clean: ## remove what the targets made, except indexes and runs
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
