@@ -1,0 +1,507 @@
+"""Write the sample collection in the official ARQMath layout from its readable source.
+
+The source is two YAML files: ``source/collection.yaml`` (questions, answers, comments, links)
+and ``source/topics.yaml`` (Task 1 topics with their judgments). `build` reads and checks them
+and writes the collection, the formula index in LaTeX, the topics and the qrels of the three
+labs, with the names, escaping and line ends of the official files. The same source always
+gives the same bytes. Run it with ``python -m arqmath_bm25.sample.build [OUTPUT]``.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import re
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
+
+import yaml
+
+from arqmath_bm25.sample import SAMPLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+SOURCE = Path(__file__).parent / "source"
+
+VISUAL_ID_OFFSET = 500_000
+"""Visual ids start above this number, so that none is equal to a formula id."""
+
+TSV_HEADER = (
+    "id", "post_id", "thread_id", "type", "comment_id",
+    "old_visual_id", "visual_id", "issue", "formula",
+)  # fmt: skip
+
+_YEARS = {0: 2020, 2: 2021, 3: 2022}
+_MATH = re.compile(r"\$\$([^$]+)\$\$|\$([^$]+)\$")
+_BLOCK_TAG = re.compile(r"<(?:ul|ol|blockquote|pre|table|hr|h[1-6])\b")
+_BLANK_LINES = re.compile(r"\n[ \t]*\n\s*")
+
+
+@dataclass(frozen=True)
+class Comment:
+    """A comment on a question or an answer."""
+
+    id: int
+    date: datetime
+    score: int
+    owner: int | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer (post type 2)."""
+
+    id: int
+    date: datetime
+    score: int
+    accepted: bool
+    owner: int | None
+    body: str
+    comments: tuple[Comment, ...]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link to an earlier question; type 1 is related, type 3 is duplicate."""
+
+    to: int
+    type: int
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question (post type 1) with everything that hangs on it."""
+
+    id: int
+    date: datetime
+    score: int
+    views: int
+    owner: int | None
+    title: str
+    tags: tuple[str, ...]
+    body: str
+    comments: tuple[Comment, ...]
+    answers: tuple[Answer, ...]
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A Task 1 topic; without judgments it is one that was not assessed."""
+
+    number: str
+    title: str
+    tags: tuple[str, ...]
+    question: str
+    judgments: Mapping[int, int]
+
+    @property
+    def year(self) -> int:
+        """The lab year: A.1 to A.100 are of 2020, A.201 of 2021, A.301 of 2022 and so on."""
+        match = re.fullmatch(r"A\.([1-9]\d*)", self.number)
+        year = 0 if match is None else _YEARS.get((int(match[1]) - 1) // 100, 0)
+        if not year:
+            raise ValueError(f"topic {self.number}: not a Task 1 topic number")
+        return year
+
+
+@dataclass(frozen=True)
+class Lab:
+    """The file conventions of one lab year."""
+
+    topics: str
+    topics_newline: str
+    escape_math: bool
+    qrels: str
+    qrels_newline: str
+
+
+LABS = {
+    2020: Lab(
+        topics="ARQMath-1/Topics/Topics_V2.0.xml",
+        topics_newline="\r\n",
+        escape_math=True,
+        qrels="ARQMath-1/Task 1 /qrel_official_task1",
+        qrels_newline="\r\n",
+    ),
+    2021: Lab(
+        topics="ARQMath-2/Topics/Topics_Task1_2021_V1.1.xml",
+        topics_newline="\r\n",
+        escape_math=False,
+        qrels="ARQMath-2/Task1/Qrel Files/qrel_task1_2021_test.tsv",
+        qrels_newline="\r\n",
+    ),
+    2022: Lab(
+        topics="ARQMath-3/Topics/Topics_Task1_2022_V0.1.xml",
+        topics_newline="\n",
+        escape_math=False,
+        qrels="ARQMath-3/Task 1/Qrel Files/qrel_task1_2022_official.tsv",
+        qrels_newline="\n",
+    ),
+}
+
+
+@dataclass
+class FormulaIndex:
+    """Numbers the formulas of the posts and keeps their rows for the TSV files."""
+
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+    visual_ids: dict[str, int] = field(default_factory=dict)
+
+    def add(self, latex: str, post: int, thread: int, kind: str, comment: int | None) -> int:
+        """Record one formula instance and return its id."""
+        formula_id = len(self.rows) + 1
+        if formula_id > VISUAL_ID_OFFSET:
+            raise ValueError(f"post {post}: too many formulas for VISUAL_ID_OFFSET")
+        key = "".join(latex.split())
+        visual_id = str(self.visual_ids.setdefault(key, VISUAL_ID_OFFSET + len(self.visual_ids)))
+        comment_id = "" if comment is None else str(comment)
+        place = (str(post), str(thread), kind, comment_id)
+        self.rows.append((str(formula_id), *place, visual_id, visual_id, "", latex))
+        return formula_id
+
+
+def build(output: Path) -> None:
+    """Write the whole sample tree below `output`.
+
+    Raises ValueError, naming the id, if the source contradicts itself.
+    """
+    questions = load_collection(SOURCE / "collection.yaml")
+    topics = load_topics(SOURCE / "topics.yaml")
+    check(questions, topics)
+
+    formulas = FormulaIndex()
+    posts, comments = _post_rows(questions, formulas)
+    collection = output / "Collection"
+    _write(collection / "Posts.V1.3.xml", _rows_xml("posts", posts))
+    _write(collection / "Comments.V1.3.xml", _rows_xml("comments", comments))
+    _write(collection / "Tags.V1.3.xml", _rows_xml("tags", _tag_rows(questions)))
+    _write(collection / "PostLinks.V1.3.xml", _rows_xml("postlinks", _link_rows(questions)))
+
+    middle = (len(formulas.rows) + 1) // 2
+    index = output / "Formulas" / "latex_representation_v3"
+    _write_formulas(index / "1.tsv", formulas.rows[:middle])
+    _write_formulas(index / "2.tsv", formulas.rows[middle:])
+
+    for year, lab in LABS.items():
+        of_year = [topic for topic in topics if topic.year == year]
+        path = output / "Topics" / "Task1&3 Topics" / lab.topics
+        _write(path, _topics_xml(of_year, lab), lab.topics_newline)
+        path = output / "Evaluation" / " Scripts & Qrels" / lab.qrels
+        _write(path, _qrels(of_year), lab.qrels_newline)
+
+
+# Reading
+
+
+def load_collection(path: Path) -> list[Question]:
+    """Read the questions of the collection, in the order of the file."""
+    return [_question(entry) for entry in yaml.safe_load(path.read_text(encoding="utf-8"))]
+
+
+def load_topics(path: Path) -> list[Topic]:
+    """Read the topics, in the order of the file."""
+    return [
+        Topic(
+            number=str(entry["number"]),
+            title=str(entry["title"]),
+            tags=tuple(entry["tags"]),
+            question=str(entry["question"]),
+            judgments={int(k): int(v) for k, v in entry.get("judgments", {}).items()},
+        )
+        for entry in yaml.safe_load(path.read_text(encoding="utf-8"))
+    ]
+
+
+def _question(entry: Mapping[str, Any]) -> Question:
+    return Question(
+        id=int(entry["id"]),
+        date=_date(entry),
+        score=int(entry["score"]),
+        views=int(entry["views"]),
+        owner=entry.get("owner"),
+        title=str(entry["title"]),
+        tags=tuple(entry["tags"]),
+        body=str(entry["body"]),
+        comments=_comments(entry),
+        answers=tuple(_answer(answer) for answer in entry.get("answers", [])),
+        links=tuple(Link(int(x["to"]), int(x["type"])) for x in entry.get("links", [])),
+    )
+
+
+def _answer(entry: Mapping[str, Any]) -> Answer:
+    return Answer(
+        id=int(entry["id"]),
+        date=_date(entry),
+        score=int(entry["score"]),
+        accepted=bool(entry.get("accepted", False)),
+        owner=entry.get("owner"),
+        body=str(entry["body"]),
+        comments=_comments(entry),
+    )
+
+
+def _comments(entry: Mapping[str, Any]) -> tuple[Comment, ...]:
+    return tuple(
+        Comment(
+            id=int(comment["id"]),
+            date=_date(comment),
+            score=int(comment["score"]),
+            owner=comment.get("owner"),
+            text=str(comment["text"]),
+        )
+        for comment in entry.get("comments", [])
+    )
+
+
+def _date(entry: Mapping[str, Any]) -> datetime:
+    date = entry["date"]
+    if not isinstance(date, datetime):
+        raise ValueError(f"{entry['id']}: not a date with a time: {date!r}")
+    return date
+
+
+# Checking
+
+
+def check(questions: Sequence[Question], topics: Sequence[Topic]) -> None:
+    """Raise ValueError, naming the id, if the source contradicts itself."""
+    answers = [answer for question in questions for answer in question.answers]
+    _check_unique("post", [question.id for question in questions] + [a.id for a in answers])
+    _check_unique("comment", [comment.id for comment in _all_comments(questions)])
+    _check_unique("topic", [topic.number for topic in topics])
+
+    question_ids = {question.id for question in questions}
+    for question in questions:
+        for answer in question.answers:
+            if answer.date < question.date:
+                raise ValueError(f"answer {answer.id} is earlier than question {question.id}")
+        if sum(answer.accepted for answer in question.answers) > 1:
+            raise ValueError(f"question {question.id} has more than one accepted answer")
+        for link in question.links:
+            if link.to not in question_ids or link.type not in (1, 3):
+                raise ValueError(f"question {question.id} has a wrong link {link}")
+
+    answer_ids = {answer.id for answer in answers}
+    for topic in topics:
+        for answer_id, grade in topic.judgments.items():
+            if answer_id not in answer_ids:
+                raise ValueError(f"topic {topic.number} judges the unknown answer {answer_id}")
+            if grade not in range(4):
+                raise ValueError(f"topic {topic.number} gives {answer_id} the grade {grade}")
+
+
+def _check_unique(what: str, ids: Sequence[int | str]) -> None:
+    for value, count in Counter(ids).items():
+        if count > 1:
+            raise ValueError(f"{what} id {value} is used {count} times")
+
+
+def _all_comments(questions: Iterable[Question]) -> Iterator[Comment]:
+    for question in questions:
+        yield from question.comments
+        for answer in question.answers:
+            yield from answer.comments
+
+
+# Text and formulas
+
+
+def _mark_up(text: str, where: str, span: Callable[[str, str], str]) -> str:
+    """Turn one block of text into one line, with `span(delimiter, latex)` for each formula."""
+    line = " ".join(text.split("\n"))
+    if "$" in _MATH.sub("", line):
+        raise ValueError(f"{where}: unbalanced $ in {line!r}")
+
+    def replace(match: re.Match[str]) -> str:
+        display, inline = match.groups()
+        return span("$", inline) if display is None else span("$$", display)
+
+    return _MATH.sub(replace, line)
+
+
+def _body(source: str, where: str, span: Callable[[str, str], str]) -> str:
+    """Wrap the paragraphs of a body in `<p>`, unless they begin with a block tag."""
+    blocks = [_mark_up(block, where, span) for block in _BLANK_LINES.split(source.strip())]
+    return " ".join(b if _BLOCK_TAG.match(b) else f"<p>{b}</p>" for b in blocks)
+
+
+def _post_span(
+    formulas: FormulaIndex, post: int, thread: int, kind: str, comment: int | None = None
+) -> Callable[[str, str], str]:
+    """Spans of the collection: numbered by `formulas`, LaTeX escaped, no dollar signs."""
+
+    def span(_delimiter: str, latex: str) -> str:
+        formula_id = formulas.add(latex, post, thread, kind, comment)
+        escaped = html.escape(latex, quote=False)
+        return f'<span class="math-container" id="{formula_id}">{escaped}</span>'
+
+    return span
+
+
+def _topic_span(lab: Lab) -> Callable[[str, str], str]:
+    """Spans of the topics of one year: numbered q_1, q_2, ..., with their dollar signs."""
+    count = 0
+
+    def span(delimiter: str, latex: str) -> str:
+        nonlocal count
+        count += 1
+        content = html.escape(latex, quote=False) if lab.escape_math else latex
+        content = f"{delimiter}{content}{delimiter}"
+        return f'<span class="math-container" id="q_{count}">{content}</span>'
+
+    return span
+
+
+# Rows
+
+Row = dict[str, int | str | None]
+"""The attributes of a `<row>` in order; those with the value None are left out."""
+
+
+def _post_rows(
+    questions: Sequence[Question], formulas: FormulaIndex
+) -> tuple[list[Row], list[Row]]:
+    """Return the rows of the posts and of the comments, and number the formulas."""
+    posts: dict[int, Row] = {}
+    comments: dict[int, Row] = {}
+
+    def add_comments(post: Question | Answer, thread: int) -> None:
+        for comment in post.comments:
+            span = _post_span(formulas, post.id, thread, "comment", comment.id)
+            comments[comment.id] = {
+                "CreationDate": _timestamp(comment.date),
+                "Id": comment.id,
+                "PostId": post.id,
+                "Score": comment.score,
+                "Text": _mark_up(comment.text.strip(), f"comment {comment.id}", span),
+                "UserId": comment.owner,
+            }
+
+    for question in questions:
+        thread = question.id
+        where = f"question {thread}"
+        title = _mark_up(question.title, where, _post_span(formulas, thread, thread, "title"))
+        body = _body(question.body, where, _post_span(formulas, thread, thread, "question"))
+        posts[thread] = {
+            "Id": thread,
+            "PostTypeId": 1,
+            "CreationDate": _timestamp(question.date),
+            "ViewCount": question.views,
+            "Score": question.score,
+            "CommentCount": len(question.comments),
+            "OwnerUserId": question.owner,
+            "Title": title,
+            "Body": body,
+            "AnswerCount": len(question.answers),
+            "AcceptedAnswerId": next((a.id for a in question.answers if a.accepted), None),
+            "Tags": "".join(f"<{tag}>" for tag in question.tags),
+        }
+        add_comments(question, thread)
+        for answer in question.answers:
+            span = _post_span(formulas, answer.id, thread, "answer")
+            posts[answer.id] = {
+                "Id": answer.id,
+                "PostTypeId": 2,
+                "CreationDate": _timestamp(answer.date),
+                "Score": answer.score,
+                "CommentCount": len(answer.comments),
+                "OwnerUserId": answer.owner,
+                "Body": _body(answer.body, f"answer {answer.id}", span),
+                "ParentId": thread,
+            }
+            add_comments(answer, thread)
+    return [posts[i] for i in sorted(posts)], [comments[i] for i in sorted(comments)]
+
+
+def _tag_rows(questions: Sequence[Question]) -> list[Row]:
+    counts = Counter(tag for question in questions for tag in question.tags)
+    return [
+        {"Id": number, "TagName": tag, "Count": count}
+        for number, (tag, count) in enumerate(counts.items(), start=1)
+    ]
+
+
+def _link_rows(questions: Sequence[Question]) -> list[Row]:
+    dates = {question.id: question.date for question in questions}
+    links = [(question, link) for question in questions for link in question.links]
+    return [
+        {
+            "Id": number,
+            "CreationDate": _timestamp(max(question.date, dates[link.to])),
+            "PostId": question.id,
+            "RelatedPostId": link.to,
+            "LinkTypeId": link.type,
+        }
+        for number, (question, link) in enumerate(links, start=1)
+    ]
+
+
+def _timestamp(date: datetime) -> str:
+    return date.isoformat(timespec="milliseconds")
+
+
+# Files
+
+
+def _escape(text: str) -> str:
+    return escape(text, {'"': "&quot;"})
+
+
+def _rows_xml(root: str, rows: Iterable[Row]) -> str:
+    lines = ['<?xml version="1.0" ?>', f"<{root}>"]
+    for row in rows:
+        pairs = [f'{k}="{_escape(str(v))}"' for k, v in row.items() if v is not None]
+        lines.append(f"   <row {' '.join(pairs)}/>")
+    lines.append(f"</{root}>")
+    return "\n".join(lines) + "\n"
+
+
+def _topics_xml(topics: Iterable[Topic], lab: Lab) -> str:
+    span = _topic_span(lab)
+    lines = ['<?xml version="1.0" ?>', "<Topics>"]
+    for topic in topics:
+        where = f"topic {topic.number}"
+        title = _mark_up(topic.title, where, span)
+        question = _body(topic.question, where, span)
+        lines += [
+            f'   <Topic number="{_escape(topic.number)}">',
+            f"      <Title>{_escape(title)}</Title>",
+            f"      <Question>{_escape(question)}</Question>",
+            f"      <Tags>{_escape(','.join(topic.tags))}</Tags>",
+            "   </Topic>",
+        ]
+    lines.append("</Topics>")
+    return "\n".join(lines) + "\n"
+
+
+def _qrels(topics: Iterable[Topic]) -> str:
+    return "".join(
+        f"{topic.number}\t0\t{answer_id}\t{grade}\n"
+        for topic in topics
+        for answer_id, grade in topic.judgments.items()
+    )
+
+
+def _write_formulas(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+        writer.writerow(TSV_HEADER)
+        writer.writerows(rows)
+
+
+def _write(path: Path, text: str, newline: str = "\n") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline=newline)
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]) if len(sys.argv) > 1 else SAMPLE)
