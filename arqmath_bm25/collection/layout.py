@@ -1,0 +1,87 @@
+"""Where every official file lies below DATA, the root of an ARQMath distribution.
+
+Paths are those of the organisers' backup site, odd blanks included (" Scripts & Qrels", "Task 1 ").
+A missing file is named together with the place where it is published.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+from arqmath_bm25.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PUBLISHED: Final = "https://www.cs.rit.edu/~dprl/ARQMath-backup/"
+
+Year = Literal["2020", "2021", "2022"]
+YEARS: Final[tuple[Year, ...]] = get_args(Year)
+
+# Newest first. A raw archive dump (Posts.xml in DATA itself) serves as well.
+_POSTS: Final = (
+    "Collection/Posts.V1.3.xml",
+    "Collection/Posts.V1.2.xml",
+    "Posts.xml",
+    "Collection/Posts.xml",
+)
+_TASK1_TOPICS: Final[dict[Year, str]] = {
+    "2020": "Topics/Task1&3 Topics/ARQMath-1/Topics/Topics_V2.0.xml",
+    "2021": "Topics/Task1&3 Topics/ARQMath-2/Topics/Topics_Task1_2021_V1.1.xml",
+    "2022": "Topics/Task1&3 Topics/ARQMath-3/Topics/Topics_Task1_2022_V0.1.xml",
+}
+_QRELS: Final = "Evaluation/ Scripts & Qrels/"
+_TASK1_QRELS: Final[dict[Year, str]] = {
+    "2020": _QRELS + "ARQMath-1/Task 1 /qrel_official_task1",
+    "2021": _QRELS + "ARQMath-2/Task1/Qrel Files/qrel_task1_2021_test.tsv",
+    "2022": _QRELS + "ARQMath-3/Task 1/Qrel Files/qrel_task1_2022_official.tsv",
+}
+
+
+class Layout:
+    """The files of one distribution. Raises InputError where one that is asked for is absent."""
+
+    def __init__(self, data: Path) -> None:
+        if not data.is_dir():
+            found = "it is a file" if data.exists() else "there is no such directory"
+            raise InputError(
+                f"DATA={data}: {found}. Expected the root of an ARQMath distribution: a directory "
+                f"with Collection/, Topics/ and Evaluation/, published at {PUBLISHED}"
+            )
+        self.data = data
+
+    @property
+    def name(self) -> str:
+        """Name of the collection: its directory's, used to keep its indexes and runs apart."""
+        return self.data.resolve().name
+
+    def posts(self) -> Path:
+        """Posts of the newest version that is there, or of a raw dump."""
+        for path in _POSTS:
+            if (self.data / path).is_file():
+                return self.data / path
+        return self._missing("Collection/Posts.V1.3.xml (unzipped from Posts.V1.3.zip)")
+
+    def task1_topics(self, year: Year) -> Path:
+        """Topics of Task 1 and Task 3."""
+        return self._file(_TASK1_TOPICS[year])
+
+    def task1_qrels(self, year: Year) -> Path:
+        """Official judgments of Task 1."""
+        return self._file(_TASK1_QRELS[year])
+
+    def task1_years(self) -> tuple[Year, ...]:
+        """Years whose Task 1 topics are there."""
+        return tuple(year for year in YEARS if (self.data / _TASK1_TOPICS[year]).is_file())
+
+    def judged_years(self) -> tuple[Year, ...]:
+        """Years whose Task 1 judgments are there."""
+        return tuple(year for year in YEARS if (self.data / _TASK1_QRELS[year]).is_file())
+
+    def _file(self, path: str) -> Path:
+        if not (self.data / path).is_file():
+            self._missing(path)
+        return self.data / path
+
+    def _missing(self, path: str) -> Path:
+        raise InputError(f'DATA={self.data}: missing file "{path}"; it is published at {PUBLISHED}')

@@ -1,0 +1,224 @@
+"""Posts.xml of the lab (Posts.V1.2/V1.3.xml) or of the raw archive dump: questions and answers.
+
+A first pass over the bytes notes where every post lies (40 bytes a post, 100 MB for the whole
+collection); posts are then read one by one where they are needed. So an answer can be joined with
+its question wherever in the file that is, nothing is held in memory or copied to disk, and the
+same table finds the text of a hit later. Attribute names and defects: README_DATA.md of the lab and
+the archive's schema; only Id, PostTypeId and Body are required (and ParentId of answers).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from array import array
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
+
+import numpy as np
+
+from arqmath_bm25.collection.dump import attributes, rows
+from arqmath_bm25.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    IntVector = NDArray[np.int64]
+    IntMatrix = NDArray[np.int64]
+
+QUESTION: Final = 1  # PostTypeId
+ANSWER: Final = 2
+
+# The lab dropped posts after 2018, and so must anyone who starts from a raw dump: the topics are
+# questions of 2019-2021 and stand in it together with their answers.
+LAST_YEAR: Final = 2018
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """A question (has title and tags) or an answer (has parent_id); absent attributes are None."""
+
+    post_id: str
+    post_type: int  # QUESTION or ANSWER
+    body: str  # HTML fragment
+    parent_id: str | None = None  # of an answer: its question, which may be missing
+    title: str | None = None
+    tags: tuple[str, ...] = ()
+    creation_date: str | None = None  # ISO 8601 without zone (UTC)
+    score: int | None = None  # votes; may be negative
+    accepted_answer_id: str | None = None  # may point outside the collection
+    view_count: int | None = None
+    owner_user_id: str | None = None
+
+    @classmethod
+    def from_attributes(cls, row: dict[str, str]) -> Self:
+        """Build a post from the attributes of its row."""
+        return cls(
+            post_id=row["Id"],
+            post_type=int(row["PostTypeId"]),
+            body=row["Body"],
+            parent_id=row.get("ParentId"),
+            title=row.get("Title"),
+            tags=read_tags(row.get("Tags", "")),
+            creation_date=row.get("CreationDate"),
+            score=_number(row.get("Score")),
+            accepted_answer_id=row.get("AcceptedAnswerId"),
+            view_count=_number(row.get("ViewCount")),
+            owner_user_id=row.get("OwnerUserId"),
+        )
+
+
+def read_tags(tags: str) -> tuple[str, ...]:
+    """Read `<a><b>` (the lab, dumps until 2023), `|a|b|` (dumps from 2024) or `a,b` (topics)."""
+    return tuple(tag for tag in re.split(r"[<>|,\s]+", tags) if tag)
+
+
+def _number(value: str | None) -> int | None:
+    return int(value) if value is not None and _INTEGER.fullmatch(value) else None
+
+
+_INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
+_PROGRESS_STEP: Final = 1 << 22  # bytes
+_COLUMNS: Final = ("thread", "post", "type", "offset", "length")
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A question with its answers in order of their ids; the question may be missing."""
+
+    question: Post | None
+    answers: tuple[Post, ...]
+
+
+class PostTable:
+    """Where every post lies in a Posts.xml, ordered by thread: a question, then its answers.
+
+    `counts` accounts for every row: rows = questions + answers + all that was left out.
+    """
+
+    counts: dict[str, int]
+
+    def __init__(self, path: Path, places: IntMatrix) -> None:
+        self.path = path
+        self._places = places  # one row per post: the numbers named in _COLUMNS
+        self._by_id = np.argsort(places[:, 1], kind="stable")
+        self._file = -1
+
+    @classmethod
+    def scan(cls, path: Path, progress: Callable[[int], None] = lambda _: None) -> Self:
+        """Note the place of every question and answer of the dump at `path`.
+
+        `progress` is told how many bytes each step read. Left out and counted: posts of other
+        types (wikis and so on), posts after LAST_YEAR, rows that are broken or lack a required
+        attribute, and every further row with the Id of an earlier one.
+        """
+        counts: Counter[str] = Counter(rows=0)
+        found = array("q")
+        shown = 0
+        for row in rows(path, "posts"):
+            counts["rows"] += 1
+            place = _place(attributes(row.xml))
+            if isinstance(place, str):
+                counts[place] += 1
+            else:
+                found.extend((*place, row.offset, len(row.xml)))
+            if row.offset - shown >= _PROGRESS_STEP:
+                progress(row.offset - shown)
+                shown = row.offset
+        places = np.frombuffer(found, dtype=np.int64).reshape(-1, len(_COLUMNS))
+        first = np.unique(places[:, 1], return_index=True)[1]
+        if len(first) < len(places):
+            counts["rows with an Id seen before"] = len(places) - len(first)
+        places = places[np.sort(first)]
+        # A question sorts before its answers, whatever their ids: merged threads have both orders.
+        places = places[np.lexsort((places[:, 1], places[:, 2], places[:, 0]))]
+        counts["questions"] = int((places[:, 2] == QUESTION).sum())
+        counts["answers"] = int((places[:, 2] == ANSWER).sum())
+        if not counts["answers"]:
+            raise InputError(
+                f"{path}: none of the {counts['rows']:,} rows is an answer; expected rows with "
+                'PostTypeId="2", an Id and a Body'
+            )
+        table = cls(path, places)
+        table.counts = dict(counts)
+        return table
+
+    def save(self, path: Path) -> None:
+        """Write the table as a NumPy file."""
+        np.save(path, self._places)
+
+    @classmethod
+    def load(cls, path: Path, posts: Path) -> Self:
+        """Read a table that `save` wrote; `posts` is the dump that it describes."""
+        return cls(posts, np.load(path, mmap_mode="r", allow_pickle=False))
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def thread_starts(self) -> IntVector:
+        """Row numbers of the table at which a thread begins."""
+        threads = self._places[:, 0]
+        return np.flatnonzero(np.r_[True, threads[1:] != threads[:-1]])
+
+    def threads(self, start: int = 0, end: int | None = None) -> Iterator[Thread]:
+        """Read the threads that lie in rows `start` … `end` - 1 of the table, in its order."""
+        places = self._places[start:end]
+        begin = 0
+        while begin < len(places):
+            thread = places[begin, 0]
+            stop = int(np.searchsorted(places[:, 0], thread, side="right"))
+            posts = [self._read(place) for place in places[begin:stop]]
+            question = posts.pop(0) if posts[0].post_type == QUESTION else None
+            yield Thread(question, tuple(posts))
+            begin = stop
+
+    def read(self, post_id: str) -> Post | None:
+        """Read one post; None if the collection has none with this id."""
+        if not post_id.isdecimal():
+            return None
+        ids = self._places[:, 1]
+        at = int(np.searchsorted(ids, int(post_id), sorter=self._by_id))
+        if at == len(ids) or ids[self._by_id[at]] != int(post_id):
+            return None
+        return self._read(self._places[self._by_id[at]])
+
+    def _read(self, place: IntVector) -> Post:
+        _, post, _, offset, length = (int(number) for number in place)
+        if self._file < 0:
+            self._file = os.open(self.path, os.O_RDONLY)
+        found = attributes(os.pread(self._file, length, offset))
+        if found is None or found.get("Id") != str(post):
+            raise InputError(
+                f"{self.path}: post {post} is not at byte {offset:,} any more: the file has "
+                "changed since it was indexed. Run `arqmath-bm25 index` again."
+            )
+        return Post.from_attributes(found)
+
+    def close(self) -> None:
+        """Close the dump."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def _place(row: dict[str, str] | None) -> tuple[int, int, int] | str:
+    """Return (thread, post, type) of a row, or why it is left out."""
+    if row is None:
+        return "broken rows"
+    if "Body" not in row or not all(
+        _INTEGER.fullmatch(row.get(k, "")) for k in ("Id", "PostTypeId")
+    ):
+        return "rows without Id, PostTypeId or Body"
+    post, post_type = int(row["Id"]), int(row["PostTypeId"])
+    if post_type not in (QUESTION, ANSWER):
+        return "posts of other types"
+    if row.get("CreationDate", "")[:4] > str(LAST_YEAR):
+        return f"posts after {LAST_YEAR}"
+    parent = row.get("ParentId", "")
+    # An answer without a question is a thread of its own: ids are unique over both types.
+    thread = int(parent) if post_type == ANSWER and _INTEGER.fullmatch(parent) else post
+    return thread, post, post_type
