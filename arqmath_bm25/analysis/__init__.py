@@ -1,0 +1,1 @@
+"""Content → index terms: prose, LaTeX, and how they go together. Pure functions, no I/O."""

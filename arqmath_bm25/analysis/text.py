@@ -1,0 +1,48 @@
+"""Prose → words: folded, without stop words, stemmed.
+
+Words are runs of letters or of digits after NFKC and case folding, so that 𝐑, ﬁ and Ä meet R, fi
+and ä. Stemming is Porter's second English stemmer (Snowball, by PyStemmer).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+import Stemmer
+
+# Function words of English, after the Snowball project's list, and a few that mathematical prose
+# uses as such (let, thus, yes). Words that may name a topic (prove, find, show) stay in.
+STOP_WORDS: Final = frozenset(
+    """
+    a about above after again all also am an and any are as at be because been before being
+    below between both but by can cannot could did do does doing don down during each either
+    else ever few for from further get gets had has have having he her here hers him his how
+    however i if in into is it its itself just let ll may me might more most much must my no nor not
+    now of off on once only or other our ours out over own re same she should since so some such
+    than that the their theirs them then there these they this those through thus to too under
+    until up us ve very was we were what when where whether which while who whom whose why will
+    with would yes yet you your yours
+    """.split()
+)
+
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+_CONTRACTION = re.compile(r"(?:n['’]t|['’](?:s|re|ve|ll|d|m))\b")
+MAX_WORD: Final = 100  # characters; Lucene splits tokens at 255
+
+
+class WordAnalyzer:
+    """Turns prose into index terms. Not shared between threads: the stemmer caches."""
+
+    def __init__(self, stemmer: str | None = "english", stop_words: bool = True) -> None:
+        self._stem = Stemmer.Stemmer(stemmer).stemWords if stemmer else None
+        self._stop = STOP_WORDS if stop_words else frozenset[str]()
+
+    def __call__(self, prose: str) -> list[str]:
+        """Return the terms of `prose` in order."""
+        if not prose.isascii():
+            prose = unicodedata.normalize("NFKC", prose)
+        prose = _CONTRACTION.sub(" ", prose.casefold())
+        words = [word[:MAX_WORD] for word in _WORD.findall(prose) if word not in self._stop]
+        return self._stem(words) if self._stem else words

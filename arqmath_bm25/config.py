@@ -1,0 +1,145 @@
+"""configs/*.yaml → typed settings. A fault is reported by the key that holds it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.runs import RunName, Variant
+
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+NamePart = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TextSettings(_Settings):
+    """How prose becomes words."""
+
+    stemmer: Literal["english", "porter", "none"] = "english"
+    stop_words: bool = True
+
+
+class LatexSettings(_Settings):
+    """How formulas become terms."""
+
+    ngrams: tuple[Annotated[int, Field(ge=1, le=5)], Annotated[int, Field(ge=1, le=5)]] = (1, 3)
+    form: Literal["symbols", "words"] = "symbols"
+
+    @model_validator(mode="after")
+    def _ordered(self) -> LatexSettings:
+        if self.ngrams[0] > self.ngrams[1]:
+            raise ValueError("ngrams: the first number must not exceed the second")
+        return self
+
+
+class AnalysisSettings(_Settings):
+    """What decides the terms of an index."""
+
+    text: TextSettings = TextSettings()
+    latex: LatexSettings = LatexSettings()
+
+    @property
+    def fingerprint(self) -> str:
+        """Short hash that tells indexes of different analysis apart."""
+        settings = json.dumps(self.model_dump(mode="json"), sort_keys=True)
+        return hashlib.sha256(settings.encode()).hexdigest()[:16]
+
+
+class Bm25Settings(_Settings):
+    """Parameters of BM25 (Robertson and Zaragoza 2009), the same for all fields."""
+
+    k1: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.2
+    b: Annotated[float, Field(ge=0, le=1)] = 0.75
+
+
+class QuerySettings(_Settings):
+    """How a topic becomes weighted terms."""
+
+    saturation: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 2.0
+
+
+class RunSettings(_Settings):
+    """What run files are called."""
+
+    team: NamePart
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.]+$")]
+    primary: Variant
+
+
+Task1Field = Literal[
+    "contents",
+    "answer_math",
+    "question_text",
+    "question_math",
+    "title_text",
+    "title_math",
+    "tags",
+]
+
+
+class Task1Settings(_Settings):
+    """configs/task1.yaml."""
+
+    run: RunSettings
+    analysis: AnalysisSettings = AnalysisSettings()
+    bm25: Bm25Settings = Bm25Settings()
+    query: QuerySettings = QuerySettings()
+    variants: Annotated[dict[Variant, dict[Task1Field, Weight]], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _usable_variants(self) -> Task1Settings:
+        if self.run.primary not in self.variants:
+            raise ValueError(f"run.primary: {self.run.primary!r} is not among the variants")
+        for variant, weights in self.variants.items():
+            if not any(weights.values()):
+                raise ValueError(f"variants.{variant}: at least one weight must be above 0")
+        return self
+
+    def weights(self, variant: Variant) -> dict[str, float]:
+        """Weight of every field that a variant looks into."""
+        return {field: weight for field, weight in self.variants[variant].items() if weight}
+
+    def run_name(self, variant: Variant) -> RunName:
+        """Official name of the run of a variant."""
+        primary = variant == self.run.primary
+        return RunName(self.run.team, "task1", self.run.id, variant, primary)
+
+
+def default_config(task: str) -> Path:
+    """Path of the configuration that comes with the package."""
+    package = Path(__file__).parent
+    checkout = package.parent / "configs"  # an installed package has them inside
+    return (checkout if checkout.is_dir() else package / "configs") / f"{task}.yaml"
+
+
+def load_task1(path: Path | None = None) -> Task1Settings:
+    """Read a Task 1 configuration, the default one without `path`.
+
+    Raises InputError that names file and key for everything that is not as it must be.
+    """
+    path = path or default_config("task1")
+    try:
+        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the configuration: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    try:
+        return Task1Settings.model_validate(loaded)
+    except ValidationError as error:
+        faults = "; ".join(
+            ": ".join(
+                filter(None, (".".join(map(str, e["loc"])), e["msg"].removeprefix("Value error, ")))
+            )
+            for e in error.errors()
+        )
+        raise InputError(f"{path}: {faults}") from None
