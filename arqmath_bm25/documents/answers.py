@@ -1,0 +1,138 @@
+"""Task 1 documents: one per answer, with its question as context.
+
+Every answer carries the terms of its question, because an answer seldom repeats what it was
+asked. The fields stay apart, so that a query can weigh them. `contents` is the answer's own prose:
+Anserini requires a field of this name, and skips documents in which it is blank.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import threading
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from typing import TYPE_CHECKING, Final, get_args
+
+from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.html import Content, read_body, read_title
+from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.config import Task1Field
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from arqmath_bm25.collection.posts import Post, Thread
+    from arqmath_bm25.config import AnalysisSettings
+
+FIELDS: Final[tuple[str, ...]] = get_args(Task1Field)
+NOTHING: Final = "∅"  # stands for an answer without words; no query holds it
+
+_POSTS_PER_PART: Final = 20_000
+
+
+def question_fields(
+    title: Content, body: Content, tags: tuple[str, ...], analyzer: Analyzer
+) -> dict[str, str]:
+    """Terms of a question by field; topics are analysed by this too."""
+    title_terms, body_terms = analyzer(title), analyzer(body)
+    tag_terms = analyzer(Content((" ".join(tags).replace("-", " "),)))
+    return {
+        "question_text": body_terms.words,
+        "question_math": body_terms.math,
+        "title_text": title_terms.words,
+        "title_math": title_terms.math,
+        "tags": tag_terms.words,
+    }
+
+
+def answer_documents(threads: Iterable[Thread], analyzer: Analyzer) -> Iterator[dict[str, str]]:
+    """Yield a document, field → terms, for every answer; without its question if that is missing."""
+    for thread in threads:
+        context = _context(thread.question, analyzer) if thread.answers else {}
+        for answer in thread.answers:
+            terms = analyzer(read_body(answer.body))
+            own = {"contents": terms.words or NOTHING, "answer_math": terms.math}
+            yield {"id": answer.post_id, **own, **context}
+
+
+def _context(question: Post | None, analyzer: Analyzer) -> dict[str, str]:
+    if question is None:
+        return {}
+    title, body = read_title(question.title or ""), read_body(question.body)
+    return question_fields(title, body, question.tags, analyzer)
+
+
+def write_answer_documents(
+    table: PostTable,
+    locations: Path,
+    settings: AnalysisSettings,
+    directory: Path,
+    processes: int,
+    progress: Callable[[int], None] = lambda _: None,
+) -> dict[str, int]:
+    """Write the documents of all answers as JSON lines and return what was counted.
+
+    `locations` is the file in which `table` was saved, for the worker processes. The parts do not
+    depend on the number of these. `progress` is told how many posts are done at each step.
+    """
+    starts = table.thread_starts()
+    total = len(table)
+    cuts = [0]
+    for start in starts.tolist():
+        if start - cuts[-1] >= _POSTS_PER_PART:
+            cuts.append(start)
+    parts = list(zip(cuts, [*cuts[1:], total], strict=True))
+    jobs = [(begin, end, directory / f"part-{n:05}.jsonl") for n, (begin, end) in enumerate(parts)]
+    counts: Counter[str] = Counter()
+    source = (table.path, locations, settings)
+    if processes == 1 or len(jobs) == 1:
+        _open(*source)
+        done: Iterable[Counter[str]] = map(_write_part, jobs)
+        for (begin, end), part in zip(parts, done, strict=True):
+            counts += part
+            progress(end - begin)
+        return dict(counts)
+    spawn = multiprocessing.get_context("spawn")  # a fork would copy a running JVM
+    with ProcessPoolExecutor(processes, spawn, _open_in_worker, source) as pool:
+        for (begin, end), part in zip(parts, pool.map(_write_part, jobs), strict=True):
+            counts += part
+            progress(end - begin)
+    return dict(counts)
+
+
+# What a process reads from and analyses with; set once by _open.
+_source: tuple[PostTable, Analyzer]
+
+
+def _open(posts: Path, locations: Path, settings: AnalysisSettings) -> None:
+    global _source
+    _source = PostTable.load(locations, posts), Analyzer(settings)
+
+
+def _open_in_worker(posts: Path, locations: Path, settings: AnalysisSettings) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _open(posts, locations, settings)
+
+
+def _end_with_parent() -> None:
+    # A worker must not outlive a build that was killed.
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _write_part(job: tuple[int, int, Path]) -> Counter[str]:
+    begin, end, path = job
+    table, analyzer = _source
+    counts: Counter[str] = Counter()
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for document in answer_documents(table.threads(begin, end), analyzer):
+            counts["documents"] += 1
+            counts["answers without a question"] += "tags" not in document
+            counts["answers without words"] += document["contents"] == NOTHING
+            file.write(json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n")
+    return counts

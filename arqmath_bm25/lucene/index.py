@@ -1,0 +1,159 @@
+"""Build a Lucene index from JSON lines, and keep it complete or absent.
+
+An index directory holds `lucene/`, the tables its task needs, and `manifest.json`. It is built
+under a temporary name beside its final one, counted against what was written, and swapped in by
+rename; a build that dies leaves the old index as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from arqmath_bm25 import __version__
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.lucene.jvm import java_cast, java_class
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+MANIFEST = "manifest.json"
+_BUFFER_MB = 512  # of documents in memory before a segment is written
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """A file that an index was built from. Size and time of change tell whether it is the same."""
+
+    path: str
+    size: int  # bytes
+    modified: int  # nanoseconds since 1970
+
+    @classmethod
+    def of(cls, path: Path) -> InputFile:
+        """Describe a file as it is now."""
+        status = path.stat()
+        return cls(str(path.resolve()), status.st_size, status.st_mtime_ns)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What an index is: of which input, with which analysis, holding what."""
+
+    task: str
+    analysis: dict[str, Any]  # the settings that decide the terms
+    fingerprint: str  # of the analysis
+    inputs: list[InputFile]
+    counts: dict[str, int]
+    seconds: float  # that the build took
+    version: str = __version__
+
+    def write(self, directory: Path) -> None:
+        """Write manifest.json."""
+        text = json.dumps(asdict(self), indent=2, ensure_ascii=False)
+        (directory / MANIFEST).write_text(text + "\n", encoding="utf-8")
+
+
+def read_manifest(directory: Path) -> Manifest | None:
+    """Read the manifest of an index; None if there is no complete index."""
+    _finish_swap(directory)
+    try:
+        found = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+        return Manifest(**{**found, "inputs": [InputFile(**file) for file in found["inputs"]]})
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(
+            f"{directory / MANIFEST}: not a manifest of this program ({error}); "
+            f"remove {directory} and build the index again"
+        ) from None
+
+
+@contextmanager
+def building(directory: Path) -> Iterator[Path]:
+    """Yield a directory to build in; it becomes `directory` if the block ends without error."""
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    for left in directory.parent.glob(f".{directory.name}.building-*"):
+        if not _alive(int(left.name.rpartition("-")[2])):
+            shutil.rmtree(left)
+    place = directory.with_name(f".{directory.name}.building-{os.getpid()}")
+    place.mkdir()
+    try:
+        yield place
+        previous = _previous(directory)
+        shutil.rmtree(previous, ignore_errors=True)
+        if directory.exists():
+            directory.rename(previous)
+        place.rename(directory)
+        shutil.rmtree(previous, ignore_errors=True)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _finish_swap(directory: Path) -> None:
+    # Killed between the two renames, the old index stands under its other name.
+    if not directory.exists() and _previous(directory).exists():
+        _previous(directory).rename(directory)
+
+
+def _previous(directory: Path) -> Path:
+    return directory.with_name(f".{directory.name}.previous")
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def index_documents(
+    documents: Path, index: Path, fields: Sequence[str], expected: int, threads: int
+) -> None:
+    """Index every JSON line in the directory `documents` by Anserini, and count the result.
+
+    `fields` come besides `contents`. Anserini drops the rest of a file without a word when a record
+    is bad, so InputError is raised if the index does not hold `expected` documents.
+    """
+    java_class("io.anserini.index.IndexCollection").main(
+        [
+            *("-collection", "JsonCollection"),
+            *("-generator", "DefaultLuceneDocumentGenerator"),
+            *("-input", str(documents)),
+            *("-index", str(index)),
+            *("-threads", str(threads)),
+            *("-memoryBuffer", str(_BUFFER_MB)),
+            *("-fields", *fields),
+            "-pretokenized",
+            "-quiet",
+        ]
+    )
+    found = count_documents(index)
+    if found != expected:
+        raise InputError(
+            f"{index}: Lucene indexed {found:,} of {expected:,} documents. Check that the disk has "
+            "room and build again; please report it if that does not help."
+        )
+
+
+def count_documents(index: Path) -> int:
+    """Return the number of documents in a Lucene index; 0 if there is none."""
+    if not any(index.glob("segments_*")):
+        return 0
+    directory = java_class("org.apache.lucene.store.FSDirectory").open(
+        java_class("java.nio.file.Paths").get(str(index))
+    )
+    reader_class = java_class("org.apache.lucene.index.DirectoryReader")
+    reader = reader_class.open(java_cast("org.apache.lucene.store.Directory", directory))
+    try:
+        return int(reader.numDocs())
+    finally:
+        reader.close()

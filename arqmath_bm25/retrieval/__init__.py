@@ -1,0 +1,1 @@
+"""Topics → weighted queries → rankings, a module for each task."""

@@ -1,0 +1,113 @@
+"""Task 1 from end to end: the index of answers, and rankings of answers for topics."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from typing import TYPE_CHECKING
+
+from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.documents.answers import FIELDS, write_answer_documents
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.lucene.index import (
+    InputFile,
+    Manifest,
+    building,
+    index_documents,
+    read_manifest,
+)
+from arqmath_bm25.lucene.search import Searcher
+from arqmath_bm25.progress import console, progress
+from arqmath_bm25.retrieval.queries import text_query, topic_query
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from arqmath_bm25.collection.topics import Topic
+    from arqmath_bm25.config import Task1Settings
+    from arqmath_bm25.lucene.search import Hit
+    from arqmath_bm25.runs import Variant
+
+_LOCATIONS = "posts.npy"
+_LUCENE = "lucene"
+
+
+def build_index(posts: Path, index: Path, settings: Task1Settings, threads: int) -> Manifest:
+    """Index every answer of the dump `posts` in the directory `index`, replacing what is there.
+
+    Raises InputError if the dump cannot be read or Lucene did not index every document; the old
+    index, if there is one, is then as it was.
+    """
+    began = time.monotonic()
+    source = InputFile.of(posts)
+    with building(index) as place:
+        with progress("Reading posts", source.size, "B") as advance:
+            table = PostTable.scan(posts, advance)
+        table.save(place / _LOCATIONS)
+        documents = place / "documents"
+        documents.mkdir()
+        with progress("Analysing posts", len(table), "posts") as advance:
+            written = write_answer_documents(
+                table, place / _LOCATIONS, settings.analysis, documents, threads, advance
+            )
+        with console.status("Indexing ..."):
+            index_documents(documents, place / _LUCENE, FIELDS[1:], written["documents"], threads)
+        shutil.rmtree(documents)
+        manifest = Manifest(
+            task="task1",
+            analysis=settings.analysis.model_dump(mode="json"),
+            fingerprint=settings.analysis.fingerprint,
+            inputs=[source],
+            counts={**table.counts, **written},
+            seconds=round(time.monotonic() - began, 1),
+        )
+        manifest.write(place)
+    return manifest
+
+
+def why_stale(manifest: Manifest, posts: Path, settings: Task1Settings) -> str | None:
+    """Tell why an index does not serve these settings and posts; None if it does."""
+    if manifest.fingerprint != settings.analysis.fingerprint:
+        return "this index was built with other analysis settings"
+    if manifest.inputs != [InputFile.of(posts)]:
+        return f"this index was built from other data ({manifest.inputs[0].path})"
+    return None
+
+
+class Task1:
+    """Ranks answers. Opens the index, and so starts the JVM."""
+
+    def __init__(self, index: Path, settings: Task1Settings, posts: Path) -> None:
+        """Open an index; InputError if there is none or it is not of these settings and posts."""
+        manifest = read_manifest(index)
+        if manifest is None:
+            raise InputError(f"{index}: there is no index; `make index TASK=task1` builds it")
+        if reason := why_stale(manifest, posts, settings):
+            raise InputError(f"{index}: {reason}; `make index TASK=task1` builds it anew")
+        self.manifest = manifest
+        self._locations = index / _LOCATIONS
+        self._posts = posts
+        self._settings = settings
+        self._analyzer = Analyzer(settings.analysis)
+        self._searcher = Searcher(index / _LUCENE, settings.bm25.k1, settings.bm25.b)
+
+    def rank(
+        self, topics: Sequence[Topic], variant: Variant, depth: int, threads: int
+    ) -> Iterator[tuple[Topic, list[Hit]]]:
+        """Yield every topic with its `depth` best answers, in the order of the topics."""
+        weights, saturation = self._settings.weights(variant), self._settings.query.saturation
+        queries = [topic_query(topic, self._analyzer, weights, saturation) for topic in topics]
+        hits = self._searcher.search_many(queries, depth, threads)
+        yield from zip(topics, hits, strict=True)
+
+    def search(self, text: str, variant: Variant, depth: int) -> list[Hit]:
+        """Return the best answers to free text, with `$…$` around its formulas."""
+        weights, saturation = self._settings.weights(variant), self._settings.query.saturation
+        query = text_query(text, self._analyzer, weights, saturation)
+        return self._searcher.search(query, depth)
+
+    def posts(self) -> PostTable:
+        """Open the posts that were indexed, to read what hits say."""
+        return PostTable.load(self._locations, self._posts)
