@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -14,21 +14,24 @@ from arqmath_bm25.errors import InputError
 from arqmath_bm25.runs import RunName, Variant
 
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+S = TypeVar("S", bound="Settings")
 NamePart = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
 
 
-class _Settings(BaseModel):
+class Settings(BaseModel):
+    """Part of a configuration: unknown keys are faults, and nothing changes after loading."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class TextSettings(_Settings):
+class TextSettings(Settings):
     """How prose becomes words."""
 
     stemmer: Literal["english", "porter", "none"] = "english"
     stop_words: bool = True
 
 
-class LatexSettings(_Settings):
+class LatexSettings(Settings):
     """How formulas become terms."""
 
     ngrams: tuple[Annotated[int, Field(ge=1, le=5)], Annotated[int, Field(ge=1, le=5)]] = (1, 3)
@@ -41,7 +44,7 @@ class LatexSettings(_Settings):
         return self
 
 
-class AnalysisSettings(_Settings):
+class AnalysisSettings(Settings):
     """What decides the terms of an index."""
 
     text: TextSettings = TextSettings()
@@ -54,20 +57,20 @@ class AnalysisSettings(_Settings):
         return hashlib.sha256(settings.encode()).hexdigest()[:16]
 
 
-class Bm25Settings(_Settings):
+class Bm25Settings(Settings):
     """Parameters of BM25 (Robertson and Zaragoza 2009), the same for all fields."""
 
     k1: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.2
     b: Annotated[float, Field(ge=0, le=1)] = 0.75
 
 
-class QuerySettings(_Settings):
+class QuerySettings(Settings):
     """How a topic becomes weighted terms."""
 
     saturation: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 2.0
 
 
-class RunSettings(_Settings):
+class RunSettings(Settings):
     """What run files are called."""
 
     team: NamePart
@@ -86,7 +89,7 @@ Task1Field = Literal[
 ]
 
 
-class Task1Settings(_Settings):
+class Task1Settings(Settings):
     """configs/task1.yaml."""
 
     run: RunSettings
@@ -122,11 +125,15 @@ def default_config(task: str) -> Path:
 
 
 def load_task1(path: Path | None = None) -> Task1Settings:
-    """Read a Task 1 configuration, the default one without `path`.
+    """Read a Task 1 configuration, the default one without `path`; see `load`."""
+    return load(Task1Settings, path or default_config("task1"))
+
+
+def load(model: type[S], path: Path) -> S:
+    """Read a configuration file of a task.
 
     Raises InputError that names file and key for everything that is not as it must be.
     """
-    path = path or default_config("task1")
     try:
         loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -134,7 +141,7 @@ def load_task1(path: Path | None = None) -> Task1Settings:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
     try:
-        return Task1Settings.model_validate(loaded)
+        return model.model_validate(loaded)
     except ValidationError as error:
         faults = "; ".join(
             ": ".join(

@@ -1,19 +1,18 @@
-"""Options that several commands share, and how their values are understood."""
+"""Options that several commands share, and what is asked of a task by each command."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Literal
 
 import typer
+from rich.console import Console
 
-from arqmath_bm25.collection.layout import YEARS, Layout
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.runs import MAX_DEPTH
 from arqmath_bm25.sample import SAMPLE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Data = Annotated[
     Path | None,
@@ -32,42 +31,64 @@ Topics = Annotated[
     list[str] | None,
     typer.Option("--topics", help="2020, 2021, 2022 or a topic file; repeatable. Default: all."),
 ]
+Variants = Annotated[
+    list[str] | None,
+    typer.Option("--variant", help="text, math or both; repeatable. Default: all."),
+]
+Depth = Annotated[int, typer.Option("--depth", min=1, max=MAX_DEPTH, help="Hits for a topic.")]
+Format = Annotated[
+    Literal["lab", "trec"],
+    typer.Option("--format", help="Columns of the guidelines, or of TREC (with Q0)."),
+]
 Threads = Annotated[
     int, typer.Option("--threads", min=1, help="Processes and threads to work with.")
 ]
-Task = Annotated[str, typer.Argument(help="task1, or all.")]
 
 INDEXES = Path("indexes")
 RUNS = Path("runs")
 THREADS = os.cpu_count() or 1
-AVAILABLE = ("task1",)  # tasks that can be indexed and run
+
+out = Console(highlight=False, soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class IndexRequest:
+    """What `index` was asked for."""
+
+    data: Path | None  # None: the bundled sample
+    indexes: Path
+    config: Path | None  # None: the task's default
+    threads: int
+    overwrite: bool
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What `run` was asked for."""
+
+    data: Path | None
+    topics: list[str] | None  # years or files; None: all that DATA has
+    indexes: Path
+    runs: Path
+    config: Path | None
+    variants: list[str] | None  # None: all of the configuration
+    depth: int
+    form: Literal["lab", "trec"]
+    threads: int
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """What `search` was asked for."""
+
+    query: str
+    data: Path | None
+    indexes: Path
+    config: Path | None
+    variant: str
+    depth: int
 
 
 def layout(data: Path | None) -> Layout:
     """Return the files of a distribution, of the bundled sample without `data`."""
     return Layout(data or SAMPLE)
-
-
-def tasks(task: str) -> tuple[str, ...]:
-    """Expand `all`, refuse what is unknown."""
-    if task == "all":
-        return AVAILABLE
-    if task not in AVAILABLE:
-        raise InputError(f"unknown task {task!r}; there are: {', '.join(AVAILABLE)}, all")
-    return (task,)
-
-
-def topic_files(topics: Sequence[str] | None, where: Layout) -> list[tuple[str, Path]]:
-    """Return the topic files asked for, each with the name of its folder under runs."""
-    chosen = topics or where.task1_years()
-    if not chosen:
-        where.task1_topics("2020")  # tells what is missing
-    files: list[tuple[str, Path]] = []
-    for topic in chosen:
-        if topic in YEARS:
-            files.append((topic, where.task1_topics(topic)))
-        elif topic.isdecimal():
-            raise InputError(f"--topics {topic}: the labs were held in {', '.join(YEARS)}")
-        else:
-            files.append((Path(topic).stem, Path(topic)))
-    return files

@@ -62,6 +62,10 @@ class Layout:
                 return self.data / path
         return self._missing("Collection/Posts.V1.3.xml (unzipped from Posts.V1.3.zip)")
 
+    def has_posts(self) -> bool:
+        """Tell whether there are posts."""
+        return any((self.data / path).is_file() for path in _POSTS)
+
     def task1_topics(self, year: Year) -> Path:
         """Topics of Task 1 and Task 3."""
         return self._file(_TASK1_TOPICS[year])

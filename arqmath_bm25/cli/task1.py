@@ -1,0 +1,166 @@
+"""`index`, `run` and `search` for Task 1."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from arqmath_bm25 import __version__
+from arqmath_bm25.analysis.html import Content, read_body, read_title
+from arqmath_bm25.cli.options import IndexRequest, RunRequest, SearchRequest, layout, out
+from arqmath_bm25.collection.layout import YEARS
+from arqmath_bm25.collection.topics import read_topics
+from arqmath_bm25.config import Task1Settings, load_task1
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.lucene.index import InputFile, read_manifest
+from arqmath_bm25.progress import progress
+from arqmath_bm25.retrieval.task1 import Task1, build_index, why_stale
+from arqmath_bm25.runs import Variant, write_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from arqmath_bm25.collection.layout import Layout
+    from arqmath_bm25.collection.topics import Topic
+    from arqmath_bm25.lucene.index import Manifest
+    from arqmath_bm25.lucene.search import Hit
+
+_ENDINGS = {"lab": "tsv", "trec": "trec"}
+_SITE = "https://math.stackexchange.com"
+
+
+def has_data(data: Path | None) -> bool:
+    """Tell whether DATA holds posts."""
+    return layout(data).has_posts()
+
+
+def index(request: IndexRequest) -> None:
+    """Build the index of answers, or say that it is up to date."""
+    where, settings = layout(request.data), load_task1(request.config)
+    directory = request.indexes / where.name / "task1"
+    if existing := read_manifest(directory):
+        reason = why_stale(existing, where.posts(), settings)
+        if reason is None:
+            out.print(f"{directory}: up to date")
+            return
+        if not request.overwrite:
+            raise InputError(
+                f"{directory}: {reason}; --overwrite replaces it, another --indexes keeps both"
+            )
+    manifest = build_index(where.posts(), directory, settings, request.threads)
+    out.print(f"{directory}: {_account(manifest)}, in {manifest.seconds:,.1f} s")
+
+
+def _account(manifest: Manifest) -> str:
+    """Say what became of every row: rows = questions + answers + what was left out."""
+    counts = dict(manifest.counts)
+    rows, documents = counts.pop("rows"), counts.pop("documents")
+    questions, answers = counts.pop("questions"), counts.pop("answers")
+    notes = [f"{number:,} {what}" for what, number in counts.items() if number]
+    return (
+        f"{rows:,} posts read, {questions:,} questions, {answers:,} answers; "
+        f"{documents:,} answers indexed, {answers - documents:,} lost"
+        + (f" ({'; '.join(notes)})" if notes else "")
+    )
+
+
+def run(request: RunRequest) -> None:
+    """Write the runs of every variant for every topic file."""
+    where, settings = layout(request.data), load_task1(request.config)
+    variants = _variants(request.variants, settings)
+    topics = [(f, path, read_topics(path)) for f, path in _topic_files(request.topics, where)]
+    ranker = Task1(request.indexes / where.name / "task1", settings, where.posts())
+    for folder, path, read in topics:
+        for variant in variants:
+            began = time.monotonic()
+            name = str(settings.run_name(variant))
+            target = request.runs / where.name / folder / f"{name}.{_ENDINGS[request.form]}"
+            unanswered: list[str] = []
+            with progress(f"{folder} {variant}", len(read), "topics") as advance:
+                ranked = ranker.rank(read, variant, request.depth, request.threads)
+                rows = write_run(target, _noted(ranked, unanswered, advance), name, request.form)
+            manifest = {
+                "version": __version__,
+                "settings": settings.model_dump(mode="json"),
+                "variant": variant,
+                "depth": request.depth,
+                "topics": asdict(InputFile.of(path)),
+                "collection": [asdict(file) for file in ranker.manifest.inputs],
+            }
+            _write_json(target.with_suffix(".manifest.json"), manifest)
+            note = f"; no answer for {', '.join(unanswered)}" if unanswered else ""
+            seconds = time.monotonic() - began
+            out.print(f"{target}: {len(read)} topics, {rows:,} rows, in {seconds:.1f} s{note}")
+
+
+def _topic_files(topics: Sequence[str] | None, where: Layout) -> list[tuple[str, Path]]:
+    """Return the topic files asked for, each with the name of its folder under runs."""
+    chosen = topics or where.task1_years()
+    if not chosen:
+        where.task1_topics("2020")  # says what is missing
+    files: list[tuple[str, Path]] = []
+    for topic in chosen:
+        if topic in YEARS:
+            files.append((topic, where.task1_topics(topic)))
+        elif topic.isdecimal():
+            raise InputError(f"--topics {topic}: the labs were held in {', '.join(YEARS)}")
+        else:
+            files.append((Path(topic).stem, Path(topic)))
+    return files
+
+
+def _variants(chosen: Sequence[str] | None, settings: Task1Settings) -> list[Variant]:
+    for variant in chosen or ():
+        if variant not in settings.variants:
+            known = ", ".join(settings.variants)
+            raise InputError(f"--variant {variant}: the configuration has {known}")
+    return [variant for variant in settings.variants if variant in (chosen or settings.variants)]
+
+
+def _noted(
+    ranked: Iterator[tuple[Topic, list[Hit]]],
+    unanswered: list[str],
+    advance: Callable[[float], None],
+) -> Iterator[tuple[str, list[Hit]]]:
+    for topic, hits in ranked:
+        advance(1)
+        if not hits:
+            unanswered.append(topic.topic_id)
+        yield topic.topic_id, hits
+
+
+def _write_json(path: Path, value: dict[str, Any]) -> None:
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def search(request: SearchRequest) -> None:
+    """Show answers with the titles of their questions."""
+    where, settings = layout(request.data), load_task1(request.config)
+    (variant,) = _variants([request.variant], settings)
+    ranker = Task1(request.indexes / where.name / "task1", settings, where.posts())
+    posts = ranker.posts()
+    hits = ranker.search(request.query, variant, request.depth)
+    if not hits:
+        out.print("No answer holds a term of this query.")
+    for rank, hit in enumerate(hits, 1):
+        answer = posts.read(hit.doc_id)
+        if answer is None:
+            raise InputError(f"{posts.path}: post {hit.doc_id} is not in it; index it again")
+        question = posts.read(answer.parent_id or "")
+        title = _plain(read_title(question.title or "")) if question else "(no question)"
+        # The sample's posts are not on the site.
+        place = f"{_SITE}/a/{hit.doc_id}" if request.data else f"answer {hit.doc_id}"
+        text = textwrap.shorten(_plain(read_body(answer.body)), 300, placeholder=" ...")
+        out.print(Text(f"{rank:>3}  {title}", style="bold"))
+        out.print(Text(f"     {hit.score:.2f}  {place}", style="dim"))
+        out.print(Text(textwrap.indent(textwrap.fill(text, 90), "     ")), "")
+
+
+def _plain(content: Content) -> str:
+    return "".join(p if isinstance(p, str) else f"${p.latex}$" for p in content.pieces).strip()
