@@ -70,18 +70,19 @@ _BLOCK = (
 )
 _INLINE = "a|abbr|b|cite|code|del|em|i|img|ins|kbd|q|s|small|span|strike|strong|sub|sup|tt|u|var"
 _SILENT = "script|style"  # their text is not prose
+_ATTRIBUTE = r"""\s+[\w:-]+=(?:"[^"]*"|'[^']*')"""
 _BARE_LESS = re.compile(
-    rf'<(?!/?(?:{_BLOCK}|{_INLINE}|{_SILENT})(?:\s+[\w:-]+="[^"]*")*\s*/?>|!--)', re.IGNORECASE
+    rf"<(?!/[a-z]|!--|(?:{_BLOCK}|{_INLINE}|{_SILENT})(?:{_ATTRIBUTE})*\s*/?>)", re.IGNORECASE
 )
 _BLOCK_TAG = re.compile(rf"<(?=/?(?:{_BLOCK})\b)", re.IGNORECASE)
 _CODE = re.compile(r"<(code|pre)\b.*?</\1>", re.DOTALL | re.IGNORECASE)
 _HAS_SILENT = re.compile(rf"<(?:{_SILENT})\b", re.IGNORECASE)
 
-_TEXT = rf"(?:[^$\n{_MARK}]|(?<=\\)\$)+?"
+_TEXT = rf"(?:[^$\\\n{_MARK}]|\\[^\n{_MARK}])+"
 _MATH = re.compile(
     rf"{_MARK}(?P<mark>\d+){_MARK}"
-    rf"|(?<!\\)\$\$(?P<display>{_TEXT})(?<!\\)\$\$"
-    rf"|(?<!\\)\$(?P<inline>{_TEXT})(?<!\\)\$"
+    rf"|(?<!\\)\$\$(?P<display>{_TEXT})\$\$"
+    rf"|(?<!\\)\$(?P<inline>{_TEXT})\$"
     r"|(?P<environment>\\begin\{(?P<name>[A-Za-z]+\*?)\}.{0,20000}?\\end\{(?P=name)\})"
 )
 

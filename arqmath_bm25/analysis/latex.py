@@ -43,7 +43,8 @@ _TOKEN = re.compile(
     r"|\\(?P<edge>begin|end)\s*\{\s*(?P<environment>[A-Za-z]*)\*?\s*\}"
     r"|\\(?P<command>[A-Za-z@]+|[^A-Za-z])"
     r"|(?P<primes>'+)"
-    r"|(?P<symbol>[^~$&\\])"
+    r"|(?P<dots>\.{2,})"
+    r"|(?P<symbol>[^\s~$&\\\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff])"
     r"|."
     r")",
     re.DOTALL,
@@ -125,6 +126,8 @@ def _scan(latex: str, words: list[str], nested: bool = False) -> list[str]:
                     else None
                 ):
                     at = _skip(latex, columns.end())
+        elif kind == "dots":
+            items.append("dots")
         elif kind == "primes":
             items.extend((_SUPER, _OPEN, *["prime"] * len(match["primes"][:9]), _CLOSE))
     if "not" in items:

@@ -68,7 +68,9 @@ def rows(path: Path, root: str) -> Iterator[Row]:
         tail = text[max(start, 0) :].rstrip()
         closing = f"</{root}>".encode()
         if not tail.endswith(closing) and not (start < 0 and tail.endswith(b"/>")):
-            cut = f"in row {number + 1:,}" if start >= 0 else "after its head"
+            cut = "after its head"
+            if start >= 0:
+                cut = f"{'after' if tail.endswith(b'/>') else 'in'} row {number + 1:,}"
             raise InputError(
                 f"{path}: the file is cut off {cut} (byte {offset + len(text):,}): it does not end "
                 f"with {closing.decode()}. Copy or download it again."

@@ -1,0 +1,59 @@
+"""Configurations: the default one, and one message for every fault."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from arqmath_bm25.config import default_config, load_task1
+from arqmath_bm25.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_default_has_the_three_variants_and_official_names() -> None:
+    settings = load_task1()
+    assert [str(settings.run_name(variant)) for variant in settings.variants] == [
+        "arqmathbm25-task1-bm25-auto-text-A",
+        "arqmathbm25-task1-bm25-auto-math-A",
+        "arqmathbm25-task1-bm25-auto-both-P",
+    ]
+    assert settings.weights("both")["answer_math"] == 0.3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"bm25": {"k1": -1, "b": 0.5}}, "bm25.k1: Input should be greater than 0"),
+        ({"bm25": {"k1": 1, "b": "x"}}, "bm25.b: Input should be a valid number"),
+        ({"bmm25": {}}, "bmm25: Extra inputs are not permitted"),
+        ({"run": {"team": "a-b", "id": "x", "primary": "both"}}, "run.team: String should match"),
+        ({"variants": {"text": {"contents": 1}}}, "run.primary: 'both' is not among the variants"),
+        ({"variants": {"both": {"body": 1}}}, "variants.both.body"),
+        ({"variants": {"both": {"tags": 0}}}, "variants.both: at least one weight must be above 0"),
+        ({"analysis": {"latex": {"ngrams": [3, 1]}}}, "ngrams: the first number must not exceed"),
+        ({"analysis": {"latex": {"ngrams": [1, 9]}}}, "analysis.latex.ngrams.1"),
+        ({"query": {"saturation": float("nan")}}, "query.saturation"),
+    ],
+)
+def test_faults_name_file_and_key(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    settings = yaml.safe_load(default_config("task1").read_text(encoding="utf-8"))
+    path = tmp_path / "task1.yaml"
+    path.write_text(yaml.safe_dump(settings | change), encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        load_task1(path)
+    assert message in str(error.value)
+    assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["a: [", "- 1", "", "\x00"])
+def test_what_is_no_configuration_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=r"c\.yaml"):
+        load_task1(path)
+    with pytest.raises(InputError, match="cannot read the configuration"):
+        load_task1(tmp_path / "absent.yaml")

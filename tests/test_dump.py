@@ -1,0 +1,123 @@
+"""Rows of a dump: cut anywhere, repaired by rule, refused with a place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arqmath_bm25.collection import dump
+from arqmath_bm25.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAD = '<?xml version="1.0" ?>\n<posts>\n'
+
+
+def write(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def read(path: Path) -> list[dict[str, str] | None]:
+    return [dump.attributes(row.xml) for row in dump.rows(path, "posts")]
+
+
+def test_rows_carry_number_offset_and_attributes(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + '   <row Id="1" Body="a &lt;b&gt; &quot;c&quot;"/>\n   <row Id="2" Body="x"/>\n</posts>\n'
+    )
+    path = write(tmp_path / "Posts.xml", text)
+    rows = list(dump.rows(path, "posts"))
+    assert [row.number for row in rows] == [1, 2]
+    assert [text.encode()[r.offset : r.offset + len(r.xml)] for r in rows] == [r.xml for r in rows]
+    assert read(path) == [{"Id": "1", "Body": 'a <b> "c"'}, {"Id": "2", "Body": "x"}]
+
+
+def test_byte_order_mark_raw_newlines_and_end_tags(tmp_path: Path) -> None:
+    text = (
+        '\ufeff<?xml version="1.0" encoding="utf-8"?>\r\n<!-- made by hand -->\r\n<posts>\r\n'
+        '<row Id="1" Body="one\ntwo" />\r\n<row Id="2" Body="/&gt; &lt;row "></row>\r\n</posts>'
+    )
+    # XML turns a raw newline in an attribute into a blank.
+    expected = [{"Id": "1", "Body": "one two"}, {"Id": "2", "Body": "/> <row "}]
+    assert read(write(tmp_path / "Posts.xml", text)) == expected
+
+
+def test_no_rows_is_a_dump_too(tmp_path: Path) -> None:
+    assert read(write(tmp_path / "Posts.xml", HEAD + "</posts>\n")) == []
+
+
+@given(
+    bodies=st.lists(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")))),
+    block=st.integers(1, 40),
+)
+def test_rows_do_not_depend_on_where_blocks_are_cut(
+    bodies: list[str], block: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    from xml.sax.saxutils import quoteattr
+
+    lines = (f"<row Id={quoteattr(str(n))} Body={quoteattr(b)}/>" for n, b in enumerate(bodies))
+    path = write(tmp_path_factory.mktemp("dump") / "x", HEAD + "\n".join(lines) + "</posts>")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dump, "_BLOCK", len(HEAD) + 10 + block)
+        found = read(path)
+    expected = [b.replace("\ufffe", "").replace("\uffff", "") for b in bodies]
+    assert [row["Body"] for row in found if row] == expected
+
+
+@pytest.mark.parametrize(
+    ("raw", "body"),
+    [
+        (b"a&#x1F;b", "ab"),  # forbidden by XML 1.0, found in the archive's dumps
+        (b"a&#2;b", "ab"),
+        (b"a\x0bb", "ab"),
+        (b"a\xffb", "a\ufffdb"),  # not UTF-8
+        (b"&#x1D411; &#9;", "\U0001d411 \t"),
+    ],
+)
+def test_forbidden_characters_are_dropped(tmp_path: Path, raw: bytes, body: str) -> None:
+    path = write(tmp_path / "x", HEAD.encode() + b'<row Id="1" Body="' + raw + b'"/></posts>')
+    assert read(path) == [{"Id": "1", "Body": body}]
+
+
+def test_a_broken_row_is_told_from_its_neighbours(tmp_path: Path) -> None:
+    text = HEAD + '<row Id="1" Body="ok"/><row Id="2" Body="a < b"/><row Id="3" Body="ok"/></posts>'
+    rows = read(write(tmp_path / "x", text))
+    assert rows == [{"Id": "1", "Body": "ok"}, None, {"Id": "3", "Body": "ok"}]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "empty"),
+        (b"PK\x03\x04rest", "zip archive; unpack"),
+        (b"7z\xbc\xaf\x27\x1c", "7z archive; unpack"),
+        (b"hello", "expected the root element <posts>, found b'hello'"),
+        (b'<?xml version="1.0"?><comments><row Id="1"/></comments>', "found <comments>"),
+        (b'<!DOCTYPE posts [<!ENTITY a "b">]><posts></posts>', "declares a DTD"),
+        (HEAD.encode() + b'<row Id="1" Body="x"/>\n<row Id="2" Bo', "cut off in row 2 (byte 68)"),
+        (HEAD.encode() + b'<row Id="1" Body="x"/>\n', "cut off after row 1"),
+        (HEAD.encode(), "cut off after its head"),
+        (HEAD.encode() + b" " * (1 << 17), "no <row .../> in its first"),
+    ],
+)
+def test_what_is_no_complete_dump_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    path = write(tmp_path / "Posts.V1.3.xml", content)
+    with pytest.raises(InputError) as error:
+        list(dump.rows(path, "posts"))
+    assert message in str(error.value)
+    assert str(path) in str(error.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        list(dump.rows(tmp_path / "Posts.xml", "posts"))
+
+
+def test_entities_are_not_expanded() -> None:
+    assert dump.attributes(b'<row Id="1" Body="&lol;"/>') is None

@@ -1,0 +1,230 @@
+r"""LaTeX → tokens. Fragments marked "post" or "formula" stand in the collection."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arqmath_bm25.analysis import latex_table as table
+from arqmath_bm25.analysis.latex import MAX_TOKEN, as_word, ngrams, tokenize
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def symbols(latex: str) -> str:
+    return " ".join(tokenize(latex).symbols)
+
+
+@pytest.mark.parametrize(
+    ("latex", "expected"),
+    [
+        (r"\frac{a}{b+1}", "frac a b + 1"),
+        (r"\sum_{n=1}^\infty \frac1{n^2}", "sum _ n = 1 ^ infty frac 1 n ^ 2"),
+        (r"f:X\to Y", "f : X to Y"),
+        (r"x_{12}=3.14", "x _ 12 = 3.14"),
+        (r"\alpha\beta", "alpha beta"),
+        (r"|x|,\|x\|", "| x | , Vert x Vert"),
+        (r"\{a\mid b\}", "{ a | b }"),
+        (r"\sqrt[3]{2}", "sqrt [ 3 ] 2"),
+        (r"\i\_", r"\i \_"),
+        ("", ""),
+        (" ", ""),
+    ],
+)
+def test_tokens(latex: str, expected: str) -> None:
+    assert symbols(latex) == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        # presentation
+        (r"\left(\frac{a}{b}\right)", r"\bigl( \dfrac ab \bigr)"),
+        (r"\displaystyle\sum\limits_{k}", r"\sum_k"),
+        (r"a\,b\;c\quad d\ e~f", "abcdef"),
+        (r"\mathbf{x}\cdot{\rm y}", r"x\cdot y"),
+        (r"\left.\frac{df}{dx}\right|_{0}", r"\frac{df}{dx}|_0"),
+        (r"\color{red}{x}+\textcolor{#f00}{y}", "x+y"),
+        (r"x \tag{1} \label{eq:x}", "x"),
+        (r"a\hspace{1cm}b\hskip 2pt c", "abc"),
+        (r"\begin{align}a&=b\\ c&=d\end{align}", r"\begin{aligned}a&=b\\&c=d\end{aligned}"),
+        # synonyms
+        (r"\tfrac12", r"\frac{1}{2}"),
+        (r"a\le b", r"a\leqslant b"),
+        (r"a\to b", r"a\rightarrow b"),
+        (r"x\lt y\gt z", "x<y>z"),
+        (r"a\neq b", r"a\not= b"),
+        (r"x\not\in A", r"x\notin A"),
+        (r"\ldots", r"\cdots"),
+        ("1+2+...", r"1+2+\dots"),
+        (r"\varepsilon>0", r"\epsilon>0"),
+        (r"\mathbb{R}^n", r"\Bbb R^n"),
+        (r"\mathbb R", r"\R"),
+        (r"\operatorname{lcm}(a,b)", r"\mathrm{lcm}(a,b)"),
+        ("sin x", r"\sin x"),
+        (r"{n \choose k}", r"\binom{n}{k}"),
+        (r"a\pmod n", r"a\bmod n"),
+        # scripts, primes, braces
+        ("f'", r"f^{\prime}"),
+        ("f''(x)", r"f^{\prime\prime}(x)"),
+        ("f'_n", "f_n'"),
+        ("x^2", "x^{2}"),
+        ("x^23", "x^{2}3"),
+        (r"\sum^{\infty}_{n=1}", r"\sum_{n=1}^{\infty}"),
+        (r"{{x}}", "x"),
+        (r"{a\over b}", r"\frac{a}{b}"),
+        (r"{\sin(2n+1)x\over\sin x}dx", r"\frac{\sin(2n+1)x}{\sin x}dx"),  # formula 44257
+        # arrays
+        (r"\begin{array}[]{ccc}1&2\\3&4\end{array}", r"\begin{pmatrix}1&2\\3&4\end{pmatrix}"),
+        # the sentence's punctuation
+        ("x=1.", "x=1"),
+        ("x=1,", "x=1"),
+        # Unicode: formulas 8886, 44258, 412536, 780973
+        ("24=3×2^{3}", r"24=3\times 2^3"),
+        ("u_{0}–u_{1}", "u_{0}-u_{1}"),
+        ("∞²", r"\infty^2"),
+        ("S=\\{3k+5j∣k,j∈\\mathbb{N}∪\\{0\\}\\}", r"S=\{3k+5j|k,j\in\mathbb{N}\cup\{0\}\}"),
+        ("αβΓ", r"\alpha\beta\Gamma"),
+        ("𝐑", "R"),
+        ("ℝ", r"\mathbb{R}"),
+        ("f’", "f'"),
+        # LaTeXML's error text: formulas 4067, 317572
+        (r"\begin{aligned} \displaystyle a&\displaystyle amp;=i\end{aligned}", "a=i"),
+        (r"(n+1)x^{n}\qvar@construct{$}\par", "(n+1)x^n"),
+        (r"\@@eqnarray$a$&$b$", "ab"),
+        # HTML that a formula swallowed: formulas 338836, 1409297
+        ("</p><p>", ""),
+        (r"x</p><p>\enspace", "x"),
+    ],
+)  # fmt: skip
+def test_two_ways_to_write_it(one: str, other: str) -> None:
+    assert tokenize(one) == tokenize(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("x^2", "x_2"),
+        (r"\mathbb{R}", "R"),
+        (r"\mathcal{F}", "F"),
+        (r"a\le b", "a<b"),
+        (r"\Rightarrow", r"\rightarrow"),
+        (r"\pi", "pi"),
+        ("f'", "f"),
+        (r"\alpha", r"\Alpha"),
+    ],
+)
+def test_what_means_something_else_stays_apart(one: str, other: str) -> None:
+    assert tokenize(one).symbols != tokenize(other).symbols
+
+
+@pytest.mark.parametrize(
+    ("latex", "tokens", "words"),
+    [
+        (r"x \text{ if } y", "x y", "if"),
+        # formula 683444
+        (r"0,&\text{ if $x$ is irrational},\\1/b", "0 , x , 1 / b", "if is irrational"),
+        (r"\mbox{the \emph{end}", "", r"the \emph{end}"),  # cut off
+        (r"\text x", "", "x"),
+    ],
+)
+def test_text_is_words(latex: str, tokens: str, words: str) -> None:
+    found = tokenize(latex)
+    assert (" ".join(found.symbols), " ".join(found.words.split())) == (tokens, words)
+
+
+def test_definitions_are_not_formulas() -> None:
+    # formula 1276289
+    assert (
+        symbols(r"\newcommand{\+}{^{\dagger}} \newcommand{\angles}[1]{\langle #1 \rangle} x") == "x"
+    )
+    assert symbols(r"\DeclareMathOperator{\Spec}{Spec}") == ""
+
+
+@pytest.mark.parametrize(
+    "latex", ["}", r"} \\ 1, & \text{if", "{", "x^", "_", "^^", "\\", "a_{", "$"]
+)
+def test_broken_latex_costs_its_own_tokens(latex: str) -> None:
+    assert tokenize("y " + latex).symbols[0] == "y"
+
+
+_PIECES = [
+    *"{}[]^_&$%~'.,<>|!2x ", "\\", r"\frac", r"\text{", r"\left", r"\begin{array}", r"\end{x}",
+    r"\over", r"\mathbb", r"\newcommand", "\\color", "ℝ", "\0", "\ud800", "\n", "𝔸", "</p>", "amp;", "\\not",
+]  # fmt: skip
+
+
+@given(st.one_of(st.text(), st.lists(st.sampled_from(_PIECES), max_size=60).map("".join)))
+def test_nothing_raises_and_tokens_fit_an_index(latex: str) -> None:
+    found = tokenize(latex)
+    for gram in ngrams(found.symbols, 1, 5):
+        assert 0 < len(gram) <= 255
+        assert not any(character.isspace() for character in gram)
+
+
+@given(st.lists(st.sampled_from(["x", "y", "-", "+", r"\alpha ", "z"]), min_size=1, max_size=8))
+def test_grouping_does_not_change_tokens(pieces: list[str]) -> None:
+    plain = tokenize("".join(pieces)).symbols
+    assert tokenize("{" + "}{".join(pieces) + "}").symbols == plain
+    assert tokenize(r"\left(" + "".join(pieces) + r"\right)").symbols == ("(", *plain, ")")
+
+
+_DEEP = [
+    "{" * 100_000 + "x" + "}" * 100_000, "{" * 100_000, "}" * 100_000, "x^{" * 30_000,
+    r"\text{" * 20_000, r"\text{$" * 20_000, "a{" * 50_000, r"\color{" * 20_000, "'" * 100_000,
+    r"\begin{array}{" * 9_000, r"\over{" * 20_000, r"\newcommand[" * 9_000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("source", _DEEP, ids=lambda source: source[:8])
+def test_time_is_linear_in_length(source: str) -> None:
+    began = time.perf_counter()
+    tokenize(source)
+    assert time.perf_counter() - began < 5  # quadratic time would be minutes
+
+
+def test_long_numbers_and_commands_are_cut() -> None:
+    assert all(len(t) <= MAX_TOKEN for t in tokenize("1" * 999 + "\\" + "a" * 999).symbols)
+
+
+def test_ngrams_of_a_formula() -> None:
+    tokens = ("a", "b", "c")
+    assert ngrams(tokens, 1, 1) == ["a", "b", "c"]
+    assert ngrams(tokens, 1, 3) == ["a", "b", "c", "a~b", "b~c", "a~b~c"]
+    assert ngrams(tokens, 2, 5) == ["a~b", "b~c", "a~b~c"]
+    assert ngrams((), 1, 3) == []
+
+
+def test_tokens_as_words_have_letters_and_digits_only() -> None:
+    tokens = tokenize(r"\frac{x^2+0.5}{\mathbb{R}_+}\_ ∰").symbols
+    words = [as_word(token) for token in tokens]
+    assert words[:6] == ["frac", "x", "sup", "2", "plus", "0dot5"]
+    assert all(word.isalnum() for word in words)
+    assert len(set(words)) == len(set(tokens))
+
+
+def test_synonyms_lead_to_what_is_no_synonym_itself() -> None:
+    for name, token in table.SYNONYMS.items():
+        assert table.SYNONYMS.get(token, token) == token or len(token) == 1, (name, token)
+        assert name not in table.DROPPED
+
+
+@pytest.mark.slow
+def test_real_formulas_have_tokens(lite: Path) -> None:
+    csv.field_size_limit(sys.maxsize)
+    silent = total = 0
+    for path in sorted((lite / "Formulas" / "latex_representation_v3").glob("*.tsv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file, delimiter="\t"):
+                total += 1
+                found = tokenize(row["formula"])
+                silent += not found.symbols and not found.words.strip()
+    assert total == 81_203
+    assert silent < 250  # blanks, spacing, definitions, swallowed HTML: 0.3 %

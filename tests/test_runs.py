@@ -1,0 +1,139 @@
+"""Run files: what is written, what is tolerated, what is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.runs import (
+    AnswerRow,
+    RunName,
+    RunRow,
+    parse_run_name,
+    read_answers,
+    read_run,
+    separated,
+    write_run,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def run_file(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_the_labs_form_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "run.tsv"
+    rows = write_run(path, [("A.1", [("30", 2.5), ("4", 2.5)]), ("A.2", [])], "id")
+    assert rows == 2
+    assert path.read_bytes() == b"A.1\t30\t1\t2.5\tid\nA.1\t4\t2\t2.49999976\tid\n"
+    write_run(path, [("A.1", [("30", 2.5)])], "id", "trec")
+    assert path.read_text() == "A.1\tQ0\t30\t1\t2.5\tid\n"
+
+
+def test_a_run_is_complete_or_absent(tmp_path: Path) -> None:
+    def failing() -> object:
+        yield "A.1", [("1", 1.0)]
+        raise KeyboardInterrupt
+
+    path = tmp_path / "run.tsv"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt):
+        write_run(path, failing(), "id")  # type: ignore[arg-type]
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A.1\t30\t1\t2.5\tr\nA.1\t4\t2\t1\tr\n",
+        "A.1\t30\t1\t2.5\tr\r\nA.1\t4\t2\t1\tr",  # CRLF, no last newline
+        "A.1 30 1 2.5 r\n\nA.1   4 2 1 r\n",  # blanks, an empty line
+        "A.1\tQ0\t30\t1\t2.5\tr\nA.1\tQ0\t4\t2\t1\tr\n",  # TREC
+        "A.1 1 30 1.0 2.5 r\nA.1 1 4 2 1 r\n",  # TREC with 1 for Q0, ranks as floats
+        "\ufeffA.1\t30\t1\t2.5\tr\nA.1\t4\t2\t1\tr\n",
+    ],
+)
+def test_what_submissions_hold_is_read(tmp_path: Path, text: str) -> None:
+    rows = list(read_run(run_file(tmp_path / "r", text)))
+    assert [row[1:] for row in rows] == [
+        ("A.1", "30", 1, 2.5, "r", ""),
+        ("A.1", "4", 2, 1.0, "r", ""),
+    ]
+    assert rows[0].line == 1
+
+
+def test_task2_and_task3_rows(tmp_path: Path) -> None:
+    path = run_file(tmp_path / "t2", "B.1\t77\t30\t1\t2.5\tr\n")
+    assert list(read_run(path, "task2")) == [RunRow(1, "B.1", "77", 1, 2.5, "r", "30")]
+    path = run_file(tmp_path / "t2", "B.1\tQ0\t77\t1\t2.5\tr\n")
+    assert list(read_run(path, "task2")) == [RunRow(1, "B.1", "77", 1, 2.5, "r", "")]
+    path = run_file(tmp_path / "t3", "A.301\t1\t2.5\tr\tpost 30\tIt is $x y$ so.\n")
+    assert list(read_answers(path)) == [
+        AnswerRow(1, "A.301", 1, 2.5, "r", "post 30", "It is $x y$ so.")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the run file is empty"),
+        (b"A.1\t30\t1\t2.5\n", "row 1: expected 5 (or 6 in TREC form) columns for task1, found 4"),
+        (b"A.1\t3\t1\t2\tr\nTopic\tPost\tRank\tScore\tRun\n", "row 2: rank is 'Rank'"),
+        (b"A.1\t30\t1\tnan\tr\n", "row 1: score is 'nan'; expected a number"),
+        (b"\x00\x01\x02", "row 1: a binary file"),
+        (b"A.1\t\xff\n", "row 1: not UTF-8"),
+    ],
+)
+def test_what_is_no_run_is_refused_with_its_row(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    path = run_file(tmp_path / "run.tsv", content)
+    with pytest.raises(InputError) as error:
+        list(read_run(path))
+    assert message in str(error.value)
+    assert str(path) in str(error.value)
+
+
+@given(st.lists(st.floats(-(2.0**99), 2.0**99, width=32)))
+def test_separated_scores_leave_no_tie_in_trec_evals_floats(scores: list[float]) -> None:
+    scores.sort(reverse=True)
+    result = separated(scores)
+    read_back = np.array([f"{score:.9g}" for score in result]).astype(np.float32)
+    assert (np.diff(read_back) < 0).all()
+    assert all(low <= np.float32(score) for low, score in zip(result, scores, strict=True))
+    if len(set(scores)) == len(scores):
+        assert result == scores  # nothing is changed without need
+
+
+@pytest.mark.parametrize(
+    ("stem", "name"),
+    [
+        ("T-task1-bm25v5-auto-text-A", RunName("T", "task1", "bm25v5", "text", primary=False)),
+        ("T-task2-a-b.c-manual-math-P", RunName("T", "task2", "a-b.c", "math", True, manual=True)),
+        (
+            "T-task3-x-auto-both-extract-P",
+            RunName("T", "task3", "x", "both", True, method="extract"),
+        ),
+    ],
+)
+def test_official_names(stem: str, name: RunName) -> None:
+    assert parse_run_name(stem) == name
+    assert str(name) == stem
+
+
+@pytest.mark.parametrize(
+    "stem",
+    ["run", "T-task4-x-auto-text-A", "T-task1-x-auto-text-extract-A", "T-task3-x-auto-text-A", ""],
+)
+def test_other_names_are_not_official(stem: str) -> None:
+    assert parse_run_name(stem) is None

@@ -1,0 +1,44 @@
+"""Prose → words."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arqmath_bm25.analysis.text import MAX_WORD, WordAnalyzer
+
+
+@pytest.mark.parametrize(
+    ("prose", "words"),
+    [
+        ("Does the harmonic series converge?", ["harmon", "seri", "converg"]),
+        ("It doesn't: Abel's theorem", ["abel", "theorem"]),
+        ("ε-δ Gödel GÖDEL naïve", ["ε", "δ", "gödel", "gödel", "naïv"]),
+        ("ﬁnite 𝐑 Ⅳ", ["finit", "r", "iv"]),
+        ("non-zero p_adic x2", ["non", "zero", "p", "adic", "x", "2"]),
+        ("", []),
+        ("the of and", []),
+    ],
+)
+def test_words(prose: str, words: list[str]) -> None:
+    assert WordAnalyzer()(prose) == words
+
+
+def test_choices() -> None:
+    assert WordAnalyzer(stemmer=None)("the series converges") == ["series", "converges"]
+    assert WordAnalyzer(stop_words=False)("the series") == ["the", "seri"]
+    assert WordAnalyzer(stemmer="porter")("generally") != WordAnalyzer()("generally")
+
+
+@given(st.text())
+def test_any_text_gives_terms_without_white_space(prose: str) -> None:
+    for word in WordAnalyzer()(prose):
+        assert 0 < len(word) <= MAX_WORD + 3
+        assert word.split() == [word]
+
+
+@given(st.text())
+def test_case_does_not_matter(prose: str) -> None:
+    analyze = WordAnalyzer(stemmer=None)
+    assert analyze(prose.casefold()) == analyze(analyze and prose.casefold().casefold())
