@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arqmath_bm25.collection.layout import YEARS
+from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.config import AnalysisSettings, default_config
-from arqmath_bm25.documents.answers import FIELDS, write_answer_documents
+from arqmath_bm25.documents.answers import FIELDS, LINK_TABLE, POST_TABLE, write_answer_documents
 from arqmath_bm25.runs import read_run
 from arqmath_bm25.sample import SAMPLE
 
@@ -48,16 +49,14 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_documents_have_all_fields_and_do_not_depend_on_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = PostTable.scan(POSTS)
-    table.save(tmp_path / "posts.npy")
+    PostTable.scan(POSTS).save(tmp_path / POST_TABLE)
+    PostLinks.read(POSTS.with_name("PostLinks.V1.3.xml")).save(tmp_path / LINK_TABLE)
     written = {}
     for processes in (1, 2):
         directory = tmp_path / str(processes)
         directory.mkdir()
         monkeypatch.setattr("arqmath_bm25.documents.answers._POSTS_PER_PART", 100)
-        counts = write_answer_documents(
-            table, tmp_path / "posts.npy", AnalysisSettings(), directory, processes
-        )
+        counts = write_answer_documents(POSTS, tmp_path, AnalysisSettings(), directory, processes)
         assert counts["documents"] == 221
         written[processes] = [path.read_text() for path in sorted(directory.iterdir())]
     assert written[1] == written[2]

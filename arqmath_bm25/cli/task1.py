@@ -45,7 +45,7 @@ def index(request: IndexRequest) -> None:
     where, settings = layout(request.data), load_task1(request.config)
     directory = request.indexes / where.name / "task1"
     if existing := read_manifest(directory):
-        reason = why_stale(existing, where.posts(), settings)
+        reason = why_stale(existing, where.posts(), where.post_links(), settings)
         if reason is None:
             out.print(f"{directory}: up to date")
             return
@@ -53,7 +53,7 @@ def index(request: IndexRequest) -> None:
             raise InputError(
                 f"{directory}: {reason}; --overwrite replaces it, another --indexes keeps both"
             )
-    manifest = build_index(where.posts(), directory, settings, request.threads)
+    manifest = build_index(where.posts(), where.post_links(), directory, settings, request.threads)
     out.print(f"{directory}: {_account(manifest)}, in {manifest.seconds:,.1f} s")
 
 
@@ -75,7 +75,7 @@ def run(request: RunRequest) -> None:
     where, settings = layout(request.data), load_task1(request.config)
     variants = _variants(request.variants, settings)
     topics = [(f, path, read_topics(path)) for f, path in _topic_files(request.topics, where)]
-    ranker = Task1(request.indexes / where.name / "task1", settings, where.posts())
+    ranker = _open(request.indexes, where, settings)
     for folder, path, read in topics:
         for variant in variants:
             began = time.monotonic()
@@ -115,6 +115,10 @@ def _topic_files(topics: Sequence[str] | None, where: Layout) -> list[tuple[str,
     return files
 
 
+def _open(indexes: Path, where: Layout, settings: Task1Settings) -> Task1:
+    return Task1(indexes / where.name / "task1", settings, where.posts(), where.post_links())
+
+
 def _variants(chosen: Sequence[str] | None, settings: Task1Settings) -> list[Variant]:
     for variant in chosen or ():
         if variant not in settings.variants:
@@ -143,7 +147,7 @@ def search(request: SearchRequest) -> None:
     """Show answers with the titles of their questions."""
     where, settings = layout(request.data), load_task1(request.config)
     (variant,) = _variants([request.variant], settings)
-    ranker = Task1(request.indexes / where.name / "task1", settings, where.posts())
+    ranker = _open(request.indexes, where, settings)
     posts = ranker.posts()
     hits = ranker.search(request.query, variant, request.depth)
     if not hits:

@@ -25,6 +25,7 @@ _POSTS: Final = (
     "Posts.xml",
     "Collection/Posts.xml",
 )
+_LINKS: Final = ("Collection/PostLinks.V1.3.xml", "Collection/PostLinks.V1.2.xml", "PostLinks.xml")
 _TASK1_TOPICS: Final[dict[Year, str]] = {
     "2020": "Topics/Task1&3 Topics/ARQMath-1/Topics/Topics_V2.0.xml",
     "2021": "Topics/Task1&3 Topics/ARQMath-2/Topics/Topics_Task1_2021_V1.1.xml",
@@ -36,6 +37,21 @@ _TASK1_QRELS: Final[dict[Year, str]] = {
     "2021": _QRELS + "ARQMath-2/Task1/Qrel Files/qrel_task1_2021_test.tsv",
     "2022": _QRELS + "ARQMath-3/Task 1/Qrel Files/qrel_task1_2022_official.tsv",
 }
+_TASK2_TOPICS: Final[dict[Year, str]] = {
+    "2020": "Topics/Task2 Topics/ARQMath-1/Topics/Topics_V1.1.xml",
+    "2021": "Topics/Task2 Topics/ARQMath-2/Topics/Topics_Task2_2021_V1.1.xml",
+    "2022": "Topics/Task2 Topics/ARQMath-3/Topics/Topics_Task2_2022_V0.1.xml",
+}
+# The visual ids of the 2020 file belong to no formula index; its formula ids do. The 2021 file
+# has visual ids of v2, which differ from v3 in 65,681 of 28 million formulas.
+_TASK2_QRELS: Final[dict[Year, str]] = {
+    "2020": _QRELS + "ARQMath-1/Task2/qrel_with_formula_ids/qrel_task2.tsv",
+    "2021": _QRELS + "ARQMath-2/Task2/Qrel Files/qrel_task2_2021_test_official_evaluation.tsv",
+    "2022": _QRELS + "ARQMath-3/Task2/Qrel Files/qrel_task2_2022_official.tsv",
+}
+# Newest first. Formulas of v1 have no visual ids, which Task 2 needs.
+_FORMULAS: Final = ("v3", "v2")
+Representation = Literal["latex", "slt", "opt"]
 
 
 class Layout:
@@ -62,6 +78,13 @@ class Layout:
                 return self.data / path
         return self._missing("Collection/Posts.V1.3.xml (unzipped from Posts.V1.3.zip)")
 
+    def post_links(self) -> Path | None:
+        """Links between posts; None where there are none, as they are not essential."""
+        for path in _LINKS:
+            if (self.data / path).is_file():
+                return self.data / path
+        return None
+
     def has_posts(self) -> bool:
         """Tell whether there are posts."""
         return any((self.data / path).is_file() for path in _POSTS)
@@ -81,6 +104,31 @@ class Layout:
     def judged_years(self) -> tuple[Year, ...]:
         """Years whose Task 1 judgments are there."""
         return tuple(year for year in YEARS if (self.data / _TASK1_QRELS[year]).is_file())
+
+    def task2_topics(self, year: Year) -> Path:
+        """Topics of Task 2."""
+        return self._file(_TASK2_TOPICS[year])
+
+    def task2_qrels(self, year: Year) -> Path:
+        """Official judgments of Task 2: by formula id in 2020, by visual id since."""
+        return self._file(_TASK2_QRELS[year])
+
+    def task2_years(self) -> tuple[Year, ...]:
+        """Years whose Task 2 topics are there."""
+        return tuple(year for year in YEARS if (self.data / _TASK2_TOPICS[year]).is_file())
+
+    def judged_task2_years(self) -> tuple[Year, ...]:
+        """Years whose Task 2 judgments are there."""
+        return tuple(year for year in YEARS if (self.data / _TASK2_QRELS[year]).is_file())
+
+    def formulas(self, representation: Representation = "latex") -> Path:
+        """Directory of the formula TSVs of the newest version that is there."""
+        for version in _FORMULAS:
+            path = self.data / f"Formulas/{representation}_representation_{version}"
+            if path.is_dir():
+                return path
+        name = f"{representation}_representation_v3"
+        return self._missing(f"Formulas/{name}/1.tsv (unzipped from {name}.zip)")
 
     def _file(self, path: str) -> Path:
         if not (self.data / path).is_file():

@@ -1,8 +1,9 @@
 """Task 1 documents: one per answer, with its question as context.
 
 Every answer carries the terms of its question, because an answer seldom repeats what it was
-asked. The fields stay apart, so that a query can weigh them. `contents` is the answer's own prose:
-Anserini requires a field of this name, and skips documents in which it is blank.
+asked, and the titles of the questions that are linked with it. The fields stay apart, so that a
+query can weigh them. `contents` is the answer's own prose: Anserini requires a field of this name,
+and skips documents in which it is blank.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import Content, read_body, read_title
+from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.config import Task1Field
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from arqmath_bm25.config import AnalysisSettings
 
 FIELDS: Final[tuple[str, ...]] = get_args(Task1Field)
+POST_TABLE: Final = "posts.npy"
+LINK_TABLE: Final = "links.npy"
 NOTHING: Final = "∅"  # stands for an answer without words; no query holds it
 
 _POSTS_PER_PART: Final = 20_000
@@ -48,36 +52,50 @@ def question_fields(
     }
 
 
-def answer_documents(threads: Iterable[Thread], analyzer: Analyzer) -> Iterator[dict[str, str]]:
-    """Yield a document, field → terms, for every answer; without its question if that is missing."""
+def answer_documents(
+    threads: Iterable[Thread], table: PostTable, links: PostLinks, analyzer: Analyzer
+) -> Iterator[dict[str, str]]:
+    """Yield a document, field → terms, for every answer; without its question if that is missing.
+
+    Titles of linked questions are looked up in `table`; links that lead out of it are passed over.
+    """
     for thread in threads:
-        context = _context(thread.question, analyzer) if thread.answers else {}
+        context: dict[str, str] = {}
+        if thread.answers and thread.question:
+            context = _context(thread.question, table, links, analyzer)
         for answer in thread.answers:
             terms = analyzer(read_body(answer.body))
             own = {"contents": terms.words or NOTHING, "answer_math": terms.math}
             yield {"id": answer.post_id, **own, **context}
 
 
-def _context(question: Post | None, analyzer: Analyzer) -> dict[str, str]:
-    if question is None:
-        return {}
+def _context(
+    question: Post, table: PostTable, links: PostLinks, analyzer: Analyzer
+) -> dict[str, str]:
     title, body = read_title(question.title or ""), read_body(question.body)
-    return question_fields(title, body, question.tags, analyzer)
+    linked = map(table.read, links.of(question.post_id))
+    titles = [analyzer(read_title(post.title)) for post in linked if post and post.title]
+    return {
+        **question_fields(title, body, question.tags, analyzer),
+        "linked_text": " ".join(terms.words for terms in titles if terms.words),
+        "linked_math": " ".join(terms.math for terms in titles if terms.math),
+    }
 
 
 def write_answer_documents(
-    table: PostTable,
-    locations: Path,
+    posts: Path,
+    tables: Path,
     settings: AnalysisSettings,
     directory: Path,
     processes: int,
     progress: Callable[[int], None] = lambda _: None,
 ) -> dict[str, int]:
-    """Write the documents of all answers as JSON lines and return what was counted.
+    """Write documents of all answers in the dump `posts` as JSON lines; return what was counted.
 
-    `locations` is the file in which `table` was saved, for the worker processes. The parts do not
-    depend on the number of these. `progress` is told how many posts are done at each step.
+    In `tables` lie POST_TABLE and LINK_TABLE of the dump. The parts that are written do not depend
+    on the number of `processes`. `progress` is told how many posts each step did.
     """
+    table = PostTable.load(tables / POST_TABLE, posts)
     starts = table.thread_starts()
     total = len(table)
     cuts = [0]
@@ -87,7 +105,7 @@ def write_answer_documents(
     parts = list(zip(cuts, [*cuts[1:], total], strict=True))
     jobs = [(begin, end, directory / f"part-{n:05}.jsonl") for n, (begin, end) in enumerate(parts)]
     counts: Counter[str] = Counter()
-    source = (table.path, locations, settings)
+    source = (posts, tables, settings)
     if processes == 1 or len(jobs) == 1:
         _open(*source)
         done: Iterable[Counter[str]] = map(_write_part, jobs)
@@ -104,17 +122,18 @@ def write_answer_documents(
 
 
 # What a process reads from and analyses with; set once by _open.
-_source: tuple[PostTable, Analyzer]
+_source: tuple[PostTable, PostLinks, Analyzer]
 
 
-def _open(posts: Path, locations: Path, settings: AnalysisSettings) -> None:
+def _open(posts: Path, tables: Path, settings: AnalysisSettings) -> None:
     global _source
-    _source = PostTable.load(locations, posts), Analyzer(settings)
+    table = PostTable.load(tables / POST_TABLE, posts)
+    _source = table, PostLinks.load(tables / LINK_TABLE), Analyzer(settings)
 
 
-def _open_in_worker(posts: Path, locations: Path, settings: AnalysisSettings) -> None:
+def _open_in_worker(posts: Path, tables: Path, settings: AnalysisSettings) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _open(posts, locations, settings)
+    _open(posts, tables, settings)
 
 
 def _end_with_parent() -> None:
@@ -127,10 +146,11 @@ def _end_with_parent() -> None:
 
 def _write_part(job: tuple[int, int, Path]) -> Counter[str]:
     begin, end, path = job
-    table, analyzer = _source
+    table, links, analyzer = _source
+    threads = table.threads(begin, end)
     counts: Counter[str] = Counter()
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        for document in answer_documents(table.threads(begin, end), analyzer):
+        for document in answer_documents(threads, table, links, analyzer):
             counts["documents"] += 1
             counts["answers without a question"] += "tags" not in document
             counts["answers without words"] += document["contents"] == NOTHING

@@ -7,8 +7,14 @@ import time
 from typing import TYPE_CHECKING
 
 from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.documents.answers import FIELDS, write_answer_documents
+from arqmath_bm25.documents.answers import (
+    FIELDS,
+    LINK_TABLE,
+    POST_TABLE,
+    write_answer_documents,
+)
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.lucene.index import (
     InputFile,
@@ -30,36 +36,40 @@ if TYPE_CHECKING:
     from arqmath_bm25.lucene.search import Hit
     from arqmath_bm25.runs import Variant
 
-_LOCATIONS = "posts.npy"
 _LUCENE = "lucene"
 
 
-def build_index(posts: Path, index: Path, settings: Task1Settings, threads: int) -> Manifest:
+def build_index(
+    posts: Path, links: Path | None, index: Path, settings: Task1Settings, threads: int
+) -> Manifest:
     """Index every answer of the dump `posts` in the directory `index`, replacing what is there.
+
+    `links` is the PostLinks.xml that goes with it, if there is one.
 
     Raises InputError if the dump cannot be read or Lucene did not index every document; the old
     index, if there is one, is then as it was.
     """
     began = time.monotonic()
-    source = InputFile.of(posts)
     with building(index) as place:
-        with progress("Reading posts", source.size, "B") as advance:
+        with progress("Reading posts", posts.stat().st_size, "B") as advance:
             table = PostTable.scan(posts, advance)
-        table.save(place / _LOCATIONS)
+        table.save(place / POST_TABLE)
+        PostLinks.read(links).save(place / LINK_TABLE)
         documents = place / "documents"
         documents.mkdir()
         with progress("Analysing posts", len(table), "posts") as advance:
             written = write_answer_documents(
-                table, place / _LOCATIONS, settings.analysis, documents, threads, advance
+                posts, place, settings.analysis, documents, threads, advance
             )
         with console.status("Indexing ..."):
             index_documents(documents, place / _LUCENE, FIELDS[1:], written["documents"], threads)
         shutil.rmtree(documents)
+        (place / LINK_TABLE).unlink()
         manifest = Manifest(
             task="task1",
             analysis=settings.analysis.model_dump(mode="json"),
             fingerprint=settings.analysis.fingerprint,
-            inputs=[source],
+            inputs=_inputs(posts, links),
             counts={**table.counts, **written},
             seconds=round(time.monotonic() - began, 1),
         )
@@ -67,11 +77,17 @@ def build_index(posts: Path, index: Path, settings: Task1Settings, threads: int)
     return manifest
 
 
-def why_stale(manifest: Manifest, posts: Path, settings: Task1Settings) -> str | None:
+def _inputs(posts: Path, links: Path | None) -> list[InputFile]:
+    return [InputFile.of(path) for path in (posts, links) if path]
+
+
+def why_stale(
+    manifest: Manifest, posts: Path, links: Path | None, settings: Task1Settings
+) -> str | None:
     """Tell why an index does not serve these settings and posts; None if it does."""
     if manifest.fingerprint != settings.analysis.fingerprint:
         return "this index was built with other analysis settings"
-    if manifest.inputs != [InputFile.of(posts)]:
+    if manifest.inputs != _inputs(posts, links):
         return f"this index was built from other data ({manifest.inputs[0].path})"
     return None
 
@@ -79,15 +95,17 @@ def why_stale(manifest: Manifest, posts: Path, settings: Task1Settings) -> str |
 class Task1:
     """Ranks answers. Opens the index, and so starts the JVM."""
 
-    def __init__(self, index: Path, settings: Task1Settings, posts: Path) -> None:
+    def __init__(
+        self, index: Path, settings: Task1Settings, posts: Path, links: Path | None
+    ) -> None:
         """Open an index; InputError if there is none or it is not of these settings and posts."""
         manifest = read_manifest(index)
         if manifest is None:
             raise InputError(f"{index}: there is no index; `make index TASK=task1` builds it")
-        if reason := why_stale(manifest, posts, settings):
+        if reason := why_stale(manifest, posts, links, settings):
             raise InputError(f"{index}: {reason}; `make index TASK=task1` builds it anew")
         self.manifest = manifest
-        self._locations = index / _LOCATIONS
+        self._locations = index / POST_TABLE
         self._posts = posts
         self._settings = settings
         self._analyzer = Analyzer(settings.analysis)
