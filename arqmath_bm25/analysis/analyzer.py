@@ -49,4 +49,4 @@ class Analyzer:
         if self._as_words:
             symbols, joint = tuple(map(as_word, symbols)), "_"
         grams = ngrams(symbols, self._low, self._high, joint)
-        return Terms(" ".join(self._words(text)), " ".join(grams))
+        return Terms(" ".join(self._words(text)) if text else "", " ".join(grams))

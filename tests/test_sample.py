@@ -1,0 +1,68 @@
+"""The bundled sample is what its source says, and is whole."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING
+
+from arqmath_bm25.analysis.html import read_body, read_title
+from arqmath_bm25.collection.layout import YEARS, Layout
+from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.collection.topics import read_topics
+from arqmath_bm25.evaluation.qrels import read_qrels
+from arqmath_bm25.sample import SAMPLE
+from arqmath_bm25.sample.build import build
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def files(root: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+
+
+def test_the_files_are_what_the_source_gives(tmp_path: Path) -> None:
+    build(tmp_path)
+    assert files(tmp_path) == files(SAMPLE)  # else: make sample
+
+
+def test_it_is_large_enough_to_mean_something() -> None:
+    threads = list(PostTable.scan(Layout(SAMPLE).posts()).threads())
+    assert len(threads) >= 60
+    assert sum(len(thread.answers) for thread in threads) >= 150
+    assert len({tag for thread in threads if thread.question for tag in thread.question.tags}) > 40
+
+
+def test_every_formula_of_a_post_is_in_the_formula_files() -> None:
+    rows: dict[str, tuple[str, str, str]] = {}
+    for path in sorted((SAMPLE / "Formulas" / "latex_representation_v3").glob("*.tsv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file, delimiter="\t"):
+                rows[row["id"]] = (row["post_id"], row["type"], row["formula"])
+    seen = 0
+    for thread in PostTable.scan(Layout(SAMPLE).posts()).threads():
+        assert thread.question is not None
+        question = thread.question
+        parts = [(question.post_id, "title", read_title(question.title or ""))]
+        parts.append((question.post_id, "question", read_body(question.body)))
+        parts += [(answer.post_id, "answer", read_body(answer.body)) for answer in thread.answers]
+        for post_id, kind, content in parts:
+            for formula in content.formulas:
+                assert formula.formula_id is not None
+                assert rows[formula.formula_id] == (post_id, kind, formula.latex)
+                seen += 1
+    assert seen == sum(kind != "comment" for _, kind, _ in rows.values())
+
+
+def test_topics_are_judged_by_answers_that_exist() -> None:
+    layout = Layout(SAMPLE)
+    threads = PostTable.scan(layout.posts()).threads()
+    answers = {answer.post_id for thread in threads for answer in thread.answers}
+    for year in YEARS:
+        topics = {topic.topic_id for topic in read_topics(layout.task1_topics(year))}
+        qrels = read_qrels(layout.task1_qrels(year))
+        assert len(qrels) == 6
+        assert set(qrels) < topics  # two were not assessed
+        for judged in qrels.values():
+            assert set(judged) < answers
+            assert sum(grade >= 2 for grade in judged.values()) >= 2
