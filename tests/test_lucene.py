@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import random
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -133,12 +134,16 @@ def test_a_document_that_lucene_drops_is_noticed(tmp_path: Path) -> None:
         build(tmp_path, documents)
 
 
+def present(directory: Path) -> list[str]:
+    return sorted(p.name for p in directory.iterdir() if p.name != ".task1.lock")
+
+
 def test_a_build_is_complete_or_absent(tmp_path: Path) -> None:
     target = tmp_path / "deep" / "task1"
     with pytest.raises(KeyboardInterrupt), building(target) as place:
         (place / "half").touch()
         raise KeyboardInterrupt
-    assert list(target.parent.iterdir()) == []
+    assert present(target.parent) == []
     for content in ("first", "second"):
         with building(target) as place:
             (place / "data").write_text(content)
@@ -148,26 +153,50 @@ def test_a_build_is_complete_or_absent(tmp_path: Path) -> None:
         raise OSError("disk")
     assert (target / "data").read_text() == "second"
     assert read_manifest(target) == MANIFEST
-    assert list(target.parent.iterdir()) == [target]
+    assert present(target.parent) == ["task1"]
 
 
 def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
-    target = tmp_path / "task1"
-    dead, alive = tmp_path / ".task1.building-4194305", tmp_path / f".task1.building-{os.getppid()}"
-    for left in (dead, alive):
-        left.mkdir()
-    with building(target):
-        pass
-    assert not dead.exists()
-    assert alive.exists()
+    left = tmp_path / ".task1.building"
+    left.mkdir()
+    (left / "half").touch()
+    with building(tmp_path / "task1") as place:
+        assert list(place.iterdir()) == []
+    assert present(tmp_path) == ["task1"]
 
 
-def test_an_index_between_two_renames_is_found(tmp_path: Path) -> None:
+@pytest.mark.parametrize("both", [False, True])
+def test_a_swap_that_was_cut_off_is_finished(tmp_path: Path, both: bool) -> None:
     previous = lucene_index._previous(tmp_path / "task1")
     previous.mkdir()
     MANIFEST.write(previous)
+    if both:
+        (tmp_path / "task1").mkdir()
+        MANIFEST.write(tmp_path / "task1")
     assert read_manifest(tmp_path / "task1") == MANIFEST
-    assert not previous.exists()
+    with building(tmp_path / "task1"):
+        assert present(tmp_path) == [".task1.building", "task1"]
+
+
+def test_two_builds_of_one_index_do_not_meet(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from arqmath_bm25.lucene.index import building\n"
+        "with building(Path(sys.argv[1])): print('in', flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "task1")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "in\n"
+        with (
+            pytest.raises(InputError, match=f"process {other.pid} is building this index"),
+            building(tmp_path / "task1"),
+        ):
+            pass
+        other.kill()
+    with building(tmp_path / "task1"):
+        pass  # the lock went with the process
 
 
 def test_no_manifest_and_a_foreign_one(tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ rename; a build that dies leaves the old index as it was.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,9 @@ class Manifest:
 
 def read_manifest(directory: Path) -> Manifest | None:
     """Read the manifest of an index; None if there is no complete index."""
-    _finish_swap(directory)
+    if not directory.exists() and _previous(directory).exists():
+        with suppress(InputError), _locked(directory):  # if another build is at work, it will do it
+            _finish_swap(directory)
     try:
         found = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
         return Manifest(**{**found, "inputs": [InputFile(**file) for file in found["inputs"]]})
@@ -76,43 +79,56 @@ def read_manifest(directory: Path) -> Manifest | None:
 
 @contextmanager
 def building(directory: Path) -> Iterator[Path]:
-    """Yield a directory to build in; it becomes `directory` if the block ends without error."""
+    """Yield a directory to build in; it becomes `directory` if the block ends without error.
+
+    Raises InputError, naming the process, while another one builds the same index.
+    """
     directory.parent.mkdir(parents=True, exist_ok=True)
-    for left in directory.parent.glob(f".{directory.name}.building-*"):
-        if not _alive(int(left.name.rpartition("-")[2])):
-            shutil.rmtree(left)
-    place = directory.with_name(f".{directory.name}.building-{os.getpid()}")
-    place.mkdir()
-    try:
-        yield place
-        previous = _previous(directory)
-        shutil.rmtree(previous, ignore_errors=True)
-        if directory.exists():
-            directory.rename(previous)
-        place.rename(directory)
-        shutil.rmtree(previous, ignore_errors=True)
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+    with _locked(directory):
+        _finish_swap(directory)
+        place = directory.with_name(f".{directory.name}.building")
+        shutil.rmtree(place, ignore_errors=True)  # what a killed build left
+        place.mkdir()
+        try:
+            yield place
+            previous = _previous(directory)
+            if directory.exists():
+                directory.rename(previous)
+            place.rename(directory)
+            shutil.rmtree(previous, ignore_errors=True)
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Keep other builds of the same index away; the system lets go when the process ends."""
+    path = directory.with_name(f".{directory.name}.lock")
+    with path.open("a+", encoding="ascii") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            raise InputError(
+                f"{directory}: process {file.read()} is building this index; wait for it or end it"
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
 
 
 def _finish_swap(directory: Path) -> None:
-    # Killed between the two renames, the old index stands under its other name.
-    if not directory.exists() and _previous(directory).exists():
-        _previous(directory).rename(directory)
+    """Undo or finish the swap of a build that was killed in its midst."""
+    previous = _previous(directory)
+    if not directory.exists() and previous.exists():
+        previous.rename(directory)
+    elif previous.exists():
+        shutil.rmtree(previous)
 
 
 def _previous(directory: Path) -> Path:
     return directory.with_name(f".{directory.name}.previous")
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def index_documents(
