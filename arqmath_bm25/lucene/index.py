@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 import shutil
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MANIFEST = "manifest.json"
+_BUILDER = "builder.pid"
 _BUFFER_MB = 512  # of documents in memory before a segment is written
 
 
@@ -63,8 +64,7 @@ class Manifest:
 def read_manifest(directory: Path) -> Manifest | None:
     """Read the manifest of an index; None if there is no complete index."""
     if not directory.exists() and _previous(directory).exists():
-        with suppress(InputError), _locked(directory):  # if another build is at work, it will do it
-            _finish_swap(directory)
+        _previous(directory).rename(directory)  # a build was killed between its two renames
     try:
         found = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
         return Manifest(**{**found, "inputs": [InputFile(**file) for file in found["inputs"]]})
@@ -84,13 +84,15 @@ def building(directory: Path) -> Iterator[Path]:
     Raises InputError, naming the process, while another one builds the same index.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(directory):
-        _finish_swap(directory)
-        place = directory.with_name(f".{directory.name}.building")
-        shutil.rmtree(place, ignore_errors=True)  # what a killed build left
-        place.mkdir()
+    place = directory.with_name(f".{directory.name}.building")
+    with _locked(place, directory):
         try:
+            for left in place.iterdir():  # by a build that was killed
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+            (place / _BUILDER).write_text(str(os.getpid()), encoding="ascii")
+            _finish_swap(directory)
             yield place
+            (place / _BUILDER).unlink()
             previous = _previous(directory)
             if directory.exists():
                 directory.rename(previous)
@@ -101,21 +103,24 @@ def building(directory: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    """Keep other builds of the same index away; the system lets go when the process ends."""
-    path = directory.with_name(f".{directory.name}.lock")
-    with path.open("a+", encoding="ascii") as file:
+def _locked(place: Path, directory: Path) -> Iterator[None]:
+    """Make `place` and keep others out of it; the system lets go when the process ends."""
+    while True:
+        place.mkdir(exist_ok=True)
+        file = os.open(place, os.O_RDONLY)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if place.exists() and os.path.samestat(place.stat(), os.fstat(file)):
+                yield
+                return
+            # Another build has ended, and renamed or removed it, since it was opened.
         except BlockingIOError:
-            file.seek(0)
+            builder = (place / _BUILDER).read_text(encoding="ascii")
             raise InputError(
-                f"{directory}: process {file.read()} is building this index; wait for it or end it"
+                f"{directory}: process {builder} is building this index; wait for it or end it"
             ) from None
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
-        yield
+        finally:
+            os.close(file)
 
 
 def _finish_swap(directory: Path) -> None:
