@@ -145,7 +145,7 @@ def read_answers(path: Path) -> Iterator[AnswerRow]:
 def read_columns(
     path: Path, kind: str, separator: str | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield line number and columns of every row that is not blank; strips blanks and `\\r`.
+    """Yield line number and columns of every row that is not blank; strips blanks and CR.
 
     `kind` names the file in messages. Without `separator`, TABs part the columns of a row that
     has any, else blanks. Raises InputError for a missing, empty or binary file.
@@ -217,6 +217,41 @@ def write_run(
 
     `rankings` holds, for each topic, documents and scores in rank order.
     """
+    before = "Q0\t" if form == "trec" else ""
+    return _write_rows(
+        path,
+        ((topic, [(before + doc, score) for doc, score in hits]) for topic, hits in rankings),
+        run_id,
+    )
+
+
+def write_formula_run(
+    path: Path,
+    rankings: Iterable[tuple[str, Sequence[tuple[str, str, float]]]],
+    run_id: str,
+    form: Literal["lab", "trec"] = "lab",
+) -> int:
+    """Write a Task 2 run as `write_run` does; hits are formula, post and score."""
+    return _write_rows(
+        path,
+        (
+            (
+                topic,
+                [
+                    (f"Q0\t{formula}" if form == "trec" else f"{formula}\t{post}", score)
+                    for formula, post, score in hits
+                ],
+            )
+            for topic, hits in rankings
+        ),
+        run_id,
+    )
+
+
+def _write_rows(
+    path: Path, rankings: Iterable[tuple[str, Sequence[tuple[str, float]]]], run_id: str
+) -> int:
+    """Write rows whose columns between topic and rank are given as one text."""
     count = 0
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial")
@@ -224,9 +259,8 @@ def write_run(
         with partial.open("w", encoding="utf-8", newline="\n") as file:
             for topic, hits in rankings:
                 scores = separated([score for _, score in hits])
-                for rank, ((doc, _), score) in enumerate(zip(hits, scores, strict=True), 1):
-                    middle = f"Q0\t{doc}" if form == "trec" else doc
-                    file.write(f"{topic}\t{middle}\t{rank}\t{score:.9g}\t{run_id}\n")
+                for rank, ((columns, _), score) in enumerate(zip(hits, scores, strict=True), 1):
+                    file.write(f"{topic}\t{columns}\t{rank}\t{score:.9g}\t{run_id}\n")
                     count += 1
         partial.replace(path)
     finally:

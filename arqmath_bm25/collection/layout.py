@@ -19,38 +19,38 @@ Year = Literal["2020", "2021", "2022"]
 YEARS: Final[tuple[Year, ...]] = get_args(Year)
 
 # Newest first. A raw archive dump (Posts.xml in DATA itself) serves as well.
-_POSTS: Final = (
+POSTS: Final = (
     "Collection/Posts.V1.3.xml",
     "Collection/Posts.V1.2.xml",
     "Posts.xml",
     "Collection/Posts.xml",
 )
-_LINKS: Final = ("Collection/PostLinks.V1.3.xml", "Collection/PostLinks.V1.2.xml", "PostLinks.xml")
-_TASK1_TOPICS: Final[dict[Year, str]] = {
+LINKS: Final = ("Collection/PostLinks.V1.3.xml", "Collection/PostLinks.V1.2.xml", "PostLinks.xml")
+TASK1_TOPICS: Final[dict[Year, str]] = {
     "2020": "Topics/Task1&3 Topics/ARQMath-1/Topics/Topics_V2.0.xml",
     "2021": "Topics/Task1&3 Topics/ARQMath-2/Topics/Topics_Task1_2021_V1.1.xml",
     "2022": "Topics/Task1&3 Topics/ARQMath-3/Topics/Topics_Task1_2022_V0.1.xml",
 }
 _QRELS: Final = "Evaluation/ Scripts & Qrels/"
-_TASK1_QRELS: Final[dict[Year, str]] = {
+TASK1_QRELS: Final[dict[Year, str]] = {
     "2020": _QRELS + "ARQMath-1/Task 1 /qrel_official_task1",
     "2021": _QRELS + "ARQMath-2/Task1/Qrel Files/qrel_task1_2021_test.tsv",
     "2022": _QRELS + "ARQMath-3/Task 1/Qrel Files/qrel_task1_2022_official.tsv",
 }
-_TASK2_TOPICS: Final[dict[Year, str]] = {
+TASK2_TOPICS: Final[dict[Year, str]] = {
     "2020": "Topics/Task2 Topics/ARQMath-1/Topics/Topics_V1.1.xml",
     "2021": "Topics/Task2 Topics/ARQMath-2/Topics/Topics_Task2_2021_V1.1.xml",
     "2022": "Topics/Task2 Topics/ARQMath-3/Topics/Topics_Task2_2022_V0.1.xml",
 }
 # The visual ids of the 2020 file belong to no formula index; its formula ids do. The 2021 file
 # has visual ids of v2, which differ from v3 in 65,681 of 28 million formulas.
-_TASK2_QRELS: Final[dict[Year, str]] = {
+TASK2_QRELS: Final[dict[Year, str]] = {
     "2020": _QRELS + "ARQMath-1/Task2/qrel_with_formula_ids/qrel_task2.tsv",
     "2021": _QRELS + "ARQMath-2/Task2/Qrel Files/qrel_task2_2021_test_official_evaluation.tsv",
     "2022": _QRELS + "ARQMath-3/Task2/Qrel Files/qrel_task2_2022_official.tsv",
 }
-# Newest first. Formulas of v1 have no visual ids, which Task 2 needs.
-_FORMULAS: Final = ("v3", "v2")
+# Newest first. Formulas of v1 have no visual ids: they can be searched, but not evaluated.
+_FORMULAS: Final = ("v3", "v2", "v1")
 Representation = Literal["latex", "slt", "opt"]
 
 
@@ -73,53 +73,53 @@ class Layout:
 
     def posts(self) -> Path:
         """Posts of the newest version that is there, or of a raw dump."""
-        for path in _POSTS:
+        for path in POSTS:
             if (self.data / path).is_file():
                 return self.data / path
         return self._missing("Collection/Posts.V1.3.xml (unzipped from Posts.V1.3.zip)")
 
     def post_links(self) -> Path | None:
         """Links between posts; None where there are none, as they are not essential."""
-        for path in _LINKS:
+        for path in LINKS:
             if (self.data / path).is_file():
                 return self.data / path
         return None
 
     def has_posts(self) -> bool:
         """Tell whether there are posts."""
-        return any((self.data / path).is_file() for path in _POSTS)
+        return any((self.data / path).is_file() for path in POSTS)
 
     def task1_topics(self, year: Year) -> Path:
         """Topics of Task 1 and Task 3."""
-        return self._file(_TASK1_TOPICS[year])
+        return self._file(TASK1_TOPICS[year])
 
     def task1_qrels(self, year: Year) -> Path:
         """Official judgments of Task 1."""
-        return self._file(_TASK1_QRELS[year])
+        return self._file(TASK1_QRELS[year])
 
     def task1_years(self) -> tuple[Year, ...]:
         """Years whose Task 1 topics are there."""
-        return tuple(year for year in YEARS if (self.data / _TASK1_TOPICS[year]).is_file())
+        return tuple(year for year in YEARS if (self.data / TASK1_TOPICS[year]).is_file())
 
     def judged_years(self) -> tuple[Year, ...]:
         """Years whose Task 1 judgments are there."""
-        return tuple(year for year in YEARS if (self.data / _TASK1_QRELS[year]).is_file())
+        return tuple(year for year in YEARS if (self.data / TASK1_QRELS[year]).is_file())
 
     def task2_topics(self, year: Year) -> Path:
         """Topics of Task 2."""
-        return self._file(_TASK2_TOPICS[year])
+        return self._file(TASK2_TOPICS[year])
 
     def task2_qrels(self, year: Year) -> Path:
         """Official judgments of Task 2: by formula id in 2020, by visual id since."""
-        return self._file(_TASK2_QRELS[year])
+        return self._file(TASK2_QRELS[year])
 
     def task2_years(self) -> tuple[Year, ...]:
         """Years whose Task 2 topics are there."""
-        return tuple(year for year in YEARS if (self.data / _TASK2_TOPICS[year]).is_file())
+        return tuple(year for year in YEARS if (self.data / TASK2_TOPICS[year]).is_file())
 
     def judged_task2_years(self) -> tuple[Year, ...]:
         """Years whose Task 2 judgments are there."""
-        return tuple(year for year in YEARS if (self.data / _TASK2_QRELS[year]).is_file())
+        return tuple(year for year in YEARS if (self.data / TASK2_QRELS[year]).is_file())
 
     def formulas(self, representation: Representation = "latex") -> Path:
         """Directory of the formula TSVs of the newest version that is there."""
@@ -129,6 +129,10 @@ class Layout:
                 return path
         name = f"{representation}_representation_v3"
         return self._missing(f"Formulas/{name}/1.tsv (unzipped from {name}.zip)")
+
+    def has_formulas(self) -> bool:
+        """Tell whether there are formula TSVs."""
+        return any((self.data / f"Formulas/latex_representation_{v}").is_dir() for v in _FORMULAS)
 
     def _file(self, path: str) -> Path:
         if not (self.data / path).is_file():
