@@ -1,0 +1,1 @@
+"""Scores of runs as the labs compute them: judgments, measures, comparisons."""

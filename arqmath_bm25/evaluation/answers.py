@@ -1,0 +1,105 @@
+"""Task 3: one answer per topic, scored by its grade.
+
+AR is the mean grade, P@1 the share of grades of 2 and more, both over the topics whose answer is
+judged. The organisers gave each submitted answer an id per topic (`d_N`) and published a map from
+run and topic to it beside the judgments. Grades 5 (system failure) and 6 (do not know) count 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.evaluation.measures import RELEVANT
+from arqmath_bm25.runs import read_columns, read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from arqmath_bm25.evaluation.qrels import Qrels
+
+Answers = dict[str, str]  # topic -> id of its answer
+
+KEYS: Final = ("ar", "p1")
+_HIGHEST: Final = 3  # grades above it say why there is none
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerScore:
+    """Grades of the answers of one run."""
+
+    grades: dict[str, int]  # judged topics of the run -> 0 … 3
+    topics: int  # of the qrels
+    topics_in_run: int
+
+    @property
+    def values(self) -> dict[str, dict[str, float]]:
+        """Topic → measure → value."""
+        return {
+            topic: {"ar": float(grade), "p1": float(grade >= RELEVANT)}
+            for topic, grade in self.grades.items()
+        }
+
+    @property
+    def average_relevance(self) -> float:
+        """AR: the mean grade."""
+        return sum(self.grades.values()) / len(self.grades)
+
+    @property
+    def p_at_1(self) -> float:
+        """P@1: the share of relevant answers."""
+        return sum(grade >= RELEVANT for grade in self.grades.values()) / len(self.grades)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the numbers under the keys of `eval --json`."""
+        return {
+            "topics": self.topics,
+            "topics_in_run": self.topics_in_run,
+            "topics_judged": len(self.grades),
+            "ar": self.average_relevance,
+            "p1": self.p_at_1,
+        }
+
+
+def read_answer_map(path: Path) -> dict[str, Answers]:
+    """Read the map of the organisers: rows `run, topic, d_N` between TABs or blanks.
+
+    Raises InputError for a missing or binary file, another number of columns, and a second answer
+    of a run to a topic.
+    """
+    runs: dict[str, Answers] = {}
+    for row, columns in read_columns(path, "answer map"):
+        if len(columns) != 3:
+            raise InputError(
+                f"{path}: row {row}: expected 3 columns (run, topic, d_N), found {len(columns)}"
+            )
+        run, topic, answer = columns
+        if runs.setdefault(run, {}).setdefault(topic, answer) != answer:
+            raise InputError(f"{path}: row {row}: a second answer of {run} to topic {topic}")
+    return runs
+
+
+def read_top_answers(path: Path) -> Answers:
+    """Take the first answer per topic of a Task 1 run: best score, lowest rank, largest id."""
+    top: dict[str, tuple[float, int, str]] = {}
+    for row in read_run(path):
+        candidate = (row.score, -row.rank, row.doc_id)
+        top[row.topic_id] = max(candidate, top.get(row.topic_id, candidate))
+    return {topic: answer for topic, (_, _, answer) in top.items()}
+
+
+def score_answers(answers: Mapping[str, str], qrels: Qrels) -> AnswerScore:
+    """Score one answer per topic; InputError if none of them is judged."""
+    grades = {
+        topic: grade if grade <= _HIGHEST else 0
+        for topic, judged in qrels.items()
+        if (grade := judged.get(answers.get(topic, ""))) is not None
+    }
+    if not grades:
+        raise InputError(
+            "none of the run's answers is judged: are the judgments those of these topics, and "
+            "their ids those of the answers (posts, or d_N of the answer map)?"
+        )
+    return AnswerScore(grades, len(qrels), len(answers))

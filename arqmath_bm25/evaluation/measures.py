@@ -1,0 +1,142 @@
+"""The measures of the labs, by trec_eval (pytrec_eval-terrier).
+
+Primed measures (nDCG′, MAP′, P′@k) are those of the *prime run*: the run without the documents
+that have no judgment for the topic. A grade of 2 or 3 is relevant for every binary measure;
+nDCG takes the grades as gains (1, 2, 3), has no cut-off, and its ideal ranking holds every judged
+document. P@10 divides by 10 even where fewer were returned. P@10 of the ARQMath-1 tables is
+unprimed (`p10`), from ARQMath-2 on it is primed (`p10_prime`).
+
+| key | ir_measures |
+|---|---|
+| ndcg_prime | nDCG(judged_only=True) |
+| map_prime | AP(rel=2,judged_only=True) |
+| p10_prime, p5_prime | P(rel=2,judged_only=True)@10, @5 |
+| bpref | Bpref(rel=2) |
+| ndcg, map, p10 | nDCG, AP(rel=2), P(rel=2)@10 |
+| judged_at_10 | Judged@10 (with trec_eval's order of equal scores) |
+
+Any other measure NAME of trec_eval can be asked for: NAME of the run, NAME_prime of the prime run.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import pytrec_eval
+
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.evaluation.rankings import Ranking, best
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from arqmath_bm25.evaluation.qrels import Qrels
+
+RELEVANT: Final = 2  # the least grade that counts as relevant
+JUDGED_DEPTH: Final = 10
+
+
+class Measure(NamedTuple):
+    """A measure of trec_eval as this package reports it."""
+
+    key: str  # in JSON and CSV
+    trec_eval: str  # trec_eval's name
+    primed: bool  # of the prime run
+
+
+MEASURES: Final = (
+    Measure("ndcg_prime", "ndcg", primed=True),
+    Measure("map_prime", "map", primed=True),
+    Measure("p10_prime", "P_10", primed=True),
+    Measure("p5_prime", "P_5", primed=True),
+    Measure("bpref", "bpref", primed=True),  # equal for the whole run: unjudged are skipped
+    Measure("ndcg", "ndcg", primed=False),
+    Measure("map", "map", primed=False),
+    Measure("p10", "P_10", primed=False),
+)
+
+KEYS: Final = (*(one.key for one in MEASURES), "judged_at_10")
+
+# pytrec_eval 0.5.11 crashes on empty rankings now and then. One document that nobody judged has
+# the values of an empty ranking in every measure (but num_ret, which is not offered).
+_NOTHING: Final[Ranking] = {"": 0.0}
+
+_AT_RANK: Final = ("P", "recall", "ndcg_cut", "map_cut", "success", "relative_P")
+_AT_LEVEL: Final = ("iprec_at_recall", "Rprec_mult")
+_NONE_OF_A_TOPIC: Final = ("relstring", "runid", "num_q", "num_ret", "utility")
+_PLAIN: Final = frozenset(pytrec_eval.supported_measures).difference(
+    _AT_RANK, _AT_LEVEL, _NONE_OF_A_TOPIC
+)
+_WITH_PARAMETER: Final = re.compile(
+    rf"({'|'.join(_AT_RANK)})[._@]([1-9][0-9]*)|({'|'.join(_AT_LEVEL)})[._@]([0-9]+(?:\.[0-9]+)?)"
+)
+
+
+def trec_measures(name: str) -> tuple[Measure, Measure]:
+    """Return a measure that trec_eval knows (`infAP`, `ndcg_cut_10`, `P.20`), unprimed and primed.
+
+    Raises InputError for any other name, with the names that are close to it.
+    """
+    match = _WITH_PARAMETER.fullmatch(name)
+    if match:
+        family, rank, level_family, level = match.groups()
+        name = f"{family}_{rank}" if family else f"{level_family}_{float(level):.2f}"
+    elif name not in _PLAIN:
+        known = [*sorted(_PLAIN), *(f"{family}_10" for family in _AT_RANK)]
+        known += [f"{family}_0.20" for family in _AT_LEVEL]
+        close = difflib.get_close_matches(name, known, n=4, cutoff=0.5) or known
+        raise InputError(
+            f"--measure {name}: trec_eval has no such measure; do you mean {', '.join(close)}?"
+        )
+    return Measure(name, name, primed=False), Measure(f"{name}_prime", name, primed=True)
+
+
+TopicValues = dict[str, dict[str, float]]  # topic -> measure -> value
+
+
+def prime(rankings: Mapping[str, Ranking], qrels: Qrels) -> dict[str, Ranking]:
+    """Return, for every topic of the qrels, the ranking without unjudged documents."""
+    run: dict[str, Ranking] = {}
+    for topic, grades in qrels.items():
+        ranking = rankings.get(topic, {})
+        run[topic] = {doc: ranking[doc] for doc in grades if doc in ranking}
+    return run
+
+
+def measure(
+    rankings: Mapping[str, Ranking],
+    prime_run: Mapping[str, Ranking],
+    qrels: Qrels,
+    measures: Sequence[Measure],
+) -> TopicValues:
+    """Return the value of every measure for every topic of the qrels, in their order.
+
+    A topic that the rankings lack is measured as an empty one.
+    """
+    whole = {topic: rankings.get(topic, {}) for topic in qrels}
+    values: TopicValues = {topic: {} for topic in qrels}
+    evaluator = pytrec_eval.RelevanceEvaluator(
+        qrels, {one.trec_eval for one in measures}, relevance_level=RELEVANT
+    )
+    for primed, run in ((True, prime_run), (False, whole)):
+        wanted = [one for one in measures if one.primed == primed]
+        filled = {topic: ranking or _NOTHING for topic, ranking in run.items()}
+        for topic, found in evaluator.evaluate(filled).items():
+            values[topic].update({one.key: found[one.trec_eval] for one in wanted})
+    for topic, grades in qrels.items():
+        values[topic]["judged_at_10"] = judged_at_10(whole[topic], grades)
+    return values
+
+
+def judged_at_10(ranking: Ranking, judged: Iterable[str]) -> float:
+    """Return the share of the first ten documents (or of fewer) that are judged; 0 of none."""
+    top = best(ranking, JUDGED_DEPTH)
+    return len(set(top).intersection(judged)) / len(top) if top else 0.0
+
+
+def average(key: str, values: Iterable[float]) -> float:
+    """Average over topics as trec_eval does: counts are added up, `gm_…` are geometric."""
+    values = list(values)
+    return pytrec_eval.compute_aggregated_measure(key, values) if values else 0.0

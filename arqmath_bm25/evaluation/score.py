@@ -1,0 +1,138 @@
+"""The score of one run of Task 1 or Task 2: every measure, both averages, how much was judged.
+
+The headline average is over every judged topic, with zeros for those that the run lacks; that is
+what the tables of the labs report. trec_eval without `-c`, and the labs' scripts, average over the
+topics of the run alone (`run_topics_only`): those with at least one judged document for primed
+measures, since the others have no row in the prime run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.evaluation.measures import MEASURES, Measure, average, measure, prime
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from arqmath_bm25.evaluation.measures import TopicValues
+    from arqmath_bm25.evaluation.qrels import Qrels
+    from arqmath_bm25.evaluation.rankings import Ranking
+
+# Fewer judged ids than this share of those that the run could hold: another id space.
+_LEAST_FOUND: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class RunScore:
+    """What is known of a run after its evaluation."""
+
+    values: TopicValues  # every judged topic, in the order of the qrels
+    measures: tuple[Measure, ...]
+    answered: dict[str, int]  # judged topics of the run -> number of documents
+    judged: dict[str, int]  # the same -> number of judged documents
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Documents returned for judged topics."""
+        return sum(self.answered.values())
+
+    @property
+    def rows_judged(self) -> int:
+        """Of these, the judged ones."""
+        return sum(self.judged.values())
+
+    def averages(self) -> dict[str, float]:
+        """Averages over every judged topic, zeros for missing ones."""
+        return {
+            key: average(key, (values[key] for values in self.values.values()))
+            for key in self._keys()
+        }
+
+    def averages_of_run_topics(self) -> dict[str, float]:
+        """Averages over the topics of the run, as trec_eval without `-c` prints them."""
+        primed = {one.key for one in self.measures if one.primed}
+        return {
+            key: average(
+                key,
+                (
+                    values[key]
+                    for topic, values in self.values.items()
+                    if (self.judged if key in primed else self.answered).get(topic)
+                ),
+            )
+            for key in self._keys()
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the numbers under the keys of `eval --json`."""
+        return {
+            "topics": len(self.values),
+            "topics_in_run": len(self.answered),
+            **self.averages(),
+            "rows": self.rows,
+            "rows_judged": self.rows_judged,
+            "judged_rate": self.rows_judged / self.rows if self.rows else 0.0,
+            "run_topics_only": self.averages_of_run_topics(),
+            "warnings": list(self.warnings),
+        }
+
+    def _keys(self) -> list[str]:
+        return [*(one.key for one in self.measures), "judged_at_10"]
+
+
+def score(
+    rankings: Mapping[str, Ranking],
+    qrels: Qrels,
+    measures: Sequence[Measure] = MEASURES,
+    notes: Iterable[str] = (),
+) -> RunScore:
+    """Score rankings (cut to 1,000 already); `notes` are put before the warnings.
+
+    Raises InputError if the qrels judge no topic of the rankings.
+    """
+    answered = {topic: len(rankings[topic]) for topic in qrels if rankings.get(topic)}
+    if not answered:
+        raise InputError(
+            f"the qrels judge none of the run's topics: the run has {_some(rankings)}, "
+            f"the qrels {_some(qrels)}; are they of another task or year?"
+        )
+    prime_run = prime(rankings, qrels)
+    judged = {topic: len(prime_run[topic]) for topic in answered}
+    return RunScore(
+        measure(rankings, prime_run, qrels, measures),
+        tuple(measures),
+        answered,
+        judged,
+        (*notes, *_warnings(rankings, qrels, answered, sum(judged.values()))),
+    )
+
+
+def _warnings(
+    rankings: Mapping[str, Ranking], qrels: Qrels, answered: Mapping[str, int], rows_judged: int
+) -> list[str]:
+    rows = sum(answered.values())
+    if rows_judged == rows:
+        return [
+            "every row is judged: this looks like a prime run, so the unprimed measures and "
+            "judged@10 say nothing"
+        ]
+    if rows_judged >= _LEAST_FOUND * rows:
+        return []
+    returned = set[str]().union(*(rankings[topic] for topic in answered))
+    known = set[str]().union(*(qrels[topic] for topic in answered))
+    common = len(returned & known)
+    if common >= _LEAST_FOUND * min(len(returned), len(known)):
+        return []
+    return [
+        f"only {common:,} of the {len(known):,} judged ids are among the {len(returned):,} ids "
+        "of the run: are they ids of the same kind (answers, formulas, visual ids)?"
+    ]
+
+
+def _some(topics: Iterable[str]) -> str:
+    names = list(topics)
+    return f"{names[0]} … {names[-1]}" if len(names) > 1 else names[0] if names else "none"

@@ -1,0 +1,206 @@
+"""Task 2: visually distinct rankings and judgments, by hand, from formula TSVs v2 and v3."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from arqmath_bm25.collection.formulas import COLUMNS
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.evaluation.evaluator import Evaluator
+from arqmath_bm25.evaluation.qrels import read_qrels, write_qrels
+from arqmath_bm25.evaluation.rankings import best
+from arqmath_bm25.evaluation.visual import VisualIds, by_visual_id, read_formula_rankings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# formula, post, type, visual id, issue
+FORMULAS = [
+    (101, 10, "question", 7, ""), (102, 10, "question", 8, ""), (103, 11, "answer", 7, ""),
+    (104, 11, "answer", 9, ""), (105, 11, "comment", 8, ""), (106, 12, "title", 10, "d"),
+    (107, 12, "answer", 11, "dv"), (108, 12, "answer", 12, "v"), (109, 12, "answer", "", ""),
+]  # fmt: skip
+
+
+@pytest.fixture(params=["v2", "v3"])
+def formulas(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Return a directory with two files of the same formulas in the columns of v2 or v3."""
+    folder = tmp_path / f"latex_representation_{request.param}"
+    folder.mkdir()
+    for number, part in ((1, FORMULAS[:5]), (2, FORMULAS[5:])):
+        lines = ["\t".join(COLUMNS[request.param])]
+        for formula, post, kind, visual, issue in part:
+            middle = [visual] if request.param == "v2" else ["", 99_999, visual, issue]
+            lines.append("\t".join(map(str, [formula, post, 10, kind, *middle, "x"])))
+        (folder / f"{number}.tsv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.fixture
+def ids(formulas: Path) -> VisualIds:
+    return VisualIds.read(formulas)
+
+
+def run_of(tmp_path: Path, rows: list[tuple[str, int | str, int, float]]) -> Path:
+    """Write a Task 2 run of rows: topic, formula, post, score."""
+    path = tmp_path / "run.tsv"
+    path.write_text("".join(f"{t}\t{f}\t{p}\t1\t{s}\trun\n" for t, f, p, s in rows))
+    return path
+
+
+def test_the_best_instance_of_a_visual_id_stands_for_it(tmp_path: Path, ids: VisualIds) -> None:
+    rows = [("B.1", 103, 11, 1.0), ("B.1", 104, 11, 2.0), ("B.1", 101, 10, 3.0)]
+    rankings = read_formula_rankings(run_of(tmp_path, rows), ids)
+    assert rankings.topics == {"B.1": {"7": 3.0, "9": 2.0}}
+    assert rankings.notes() == []
+
+
+def test_of_equal_scores_the_first_row_comes_first_then_visual_ids_descend(
+    tmp_path: Path, ids: VisualIds
+) -> None:
+    # 102 and 105 share visual id 8; all scores are equal, so trec_eval orders 9, 8, 7, 12.
+    rows = [("B.1", f, p, 5.0) for f, p in ((102, 10), (105, 11), (101, 10), (108, 12), (104, 11))]
+    ranking = read_formula_rankings(run_of(tmp_path, rows), ids).topics["B.1"]
+    assert list(ranking) == ["8", "7", "12", "9"]  # order of the file
+    assert best(ranking, 10) == ["9", "8", "7", "12"]
+
+
+def test_unknown_formulas_are_skipped_and_counted(tmp_path: Path, ids: VisualIds) -> None:
+    unknown: list[int | str] = [999, "q_1", "0101", 10**12, 109]  # 109 has no visual id
+    rows: list[tuple[str, int | str, int, float]] = [
+        ("B.1", formula, 10, 9.0 - at) for at, formula in enumerate(unknown)
+    ]
+    rankings = read_formula_rankings(run_of(tmp_path, [*rows, ("B.1", 101, 10, 1.0)]), ids)
+    assert rankings.topics == {"B.1": {"7": 1.0}}
+    assert (rankings.unknown, rankings.repeated) == (5, 0)
+
+
+def test_instances_of_comments_and_deleted_formulas_are_kept_and_counted(
+    tmp_path: Path, formulas: Path, ids: VisualIds
+) -> None:
+    rows = [("B.1", f, p, 9.0 - f / 100) for f, p, _, visual, _ in FORMULAS if visual]
+    rankings = read_formula_rankings(run_of(tmp_path, rows), ids)
+    assert set(rankings.topics["B.1"]) == {"7", "8", "9", "10", "11", "12"}
+    assert rankings.comments == 1
+    assert rankings.deleted == (2 if formulas.name.endswith("v3") else 0)  # v2 has no issue column
+    assert rankings.notes()[0] == "instances in comments, which must not be returned: 1"
+
+
+def test_of_a_repeated_formula_the_last_score_counts_at_the_first_position(
+    tmp_path: Path, ids: VisualIds
+) -> None:
+    rows = [("B.1", 101, 10, 1.0), ("B.1", 104, 11, 5.0), ("B.1", 101, 10, 5.0)]
+    rankings = read_formula_rankings(run_of(tmp_path, rows), ids)
+    assert list(rankings.topics["B.1"].items()) == [("7", 5.0), ("9", 5.0)]
+    assert rankings.repeated == 1
+    lowered = [("B.1", 101, 10, 9.0), ("B.1", 104, 11, 5.0), ("B.1", 101, 10, 1.0)]
+    assert list(read_formula_rankings(run_of(tmp_path, lowered), ids).topics["B.1"]) == ["9", "7"]
+
+
+def test_more_than_1000_instances_of_a_topic_are_cut_by_score(
+    tmp_path: Path, ids: VisualIds
+) -> None:
+    rows = [("B.1", 1000 + number, 10, 5.0) for number in range(999)]
+    rows += [("B.1", 101, 10, 4.0), ("B.1", 104, 11, 3.0), ("B.2", 104, 11, 3.0)]
+    rankings = read_formula_rankings(run_of(tmp_path, rows), ids)
+    assert rankings.topics == {"B.1": {"7": 4.0}, "B.2": {"9": 3.0}}
+    assert (rankings.rows, rankings.unknown, rankings.cut) == (1002, 999, 1)
+
+
+@pytest.mark.parametrize(
+    "form", ["{t}\t{p}\t{f}\t1\t{s}\tr\n", "{t}\t1\t{f}\t1\t{s}\tr\n", "{t} Q0 {f} 1 {s} r\n"]
+)
+def test_swapped_columns_and_trec_form_are_understood(
+    tmp_path: Path, ids: VisualIds, form: str
+) -> None:
+    rows = [("B.1", 101, 10, 3.0), ("B.1", 104, 11, 2.0), ("B.2", 108, 12, 1.0)]
+    path = tmp_path / "run.tsv"
+    path.write_text("".join(form.format(t=t, f=f, p=p, s=s) for t, f, p, s in rows))
+    rankings = read_formula_rankings(path, ids)
+    assert rankings.topics == {"B.1": {"7": 3.0, "9": 2.0}, "B.2": {"12": 1.0}}
+    assert rankings.swapped == ("{p}" in form)
+
+
+def test_judgments_by_visual_id_are_taken_as_they_are(ids: VisualIds) -> None:
+    qrels = {"B.1": {"7": 2, "8": 0, "77": 1}}
+    assert by_visual_id(qrels, ids) == (qrels, ())
+
+
+def test_judgments_by_formula_id_are_re_keyed_with_the_highest_grade(ids: VisualIds) -> None:
+    qrels = {"B.1": {"101": 1, "103": 3, "102": 0, "999": 2, "109": 3}, "B.2": {"999": 3}}
+    found = by_visual_id(qrels, ids)
+    assert found.qrels == {"B.1": {"7": 3, "8": 0}}
+    assert found.notes == (
+        "qrels by formula id, re-keyed to visual ids with the maximum grade: 3 of 5 ids are in the "
+        "formula index, 1 of 2 topics have any",
+    )
+
+
+def test_a_task_2_run_is_scored_by_visual_id(tmp_path: Path, formulas: Path) -> None:
+    rows = [
+        ("B.1", 104, 11, 9.0),  # 9, not judged
+        ("B.1", 103, 11, 8.0), ("B.1", 101, 10, 7.0),  # both are 7: grade 3
+        ("B.1", 102, 10, 6.0),  # 8: grade 0
+    ]  # fmt: skip
+    path = run_of(tmp_path, rows)
+    for name, qrels in (
+        ("visual", {"B.1": {"7": 3, "8": 0}, "B.2": {"12": 2}}),
+        ("formula", {"B.1": {"101": 1, "103": 3, "102": 0}, "B.2": {"108": 2}}),
+    ):
+        write_qrels(tmp_path / name, qrels)
+        evaluator = Evaluator(tmp_path, tmp_path, qrels=tmp_path / name, formulas=formulas)
+        numbers = evaluator.score(path).to_json()
+        assert (numbers["task"], numbers["rows"], numbers["rows_judged"]) == ("task2", 3, 2)
+        assert numbers["ndcg_prime"] == pytest.approx(1 / 2)
+        assert numbers["map"] == pytest.approx((1 / 2) / 2)  # 7 stands second, behind 9
+
+
+def test_the_ids_are_read_once_and_kept_until_the_files_change(
+    tmp_path: Path, formulas: Path
+) -> None:
+    cache = tmp_path / "indexes"
+    told: list[int] = []
+    first = VisualIds.cached(formulas, cache, told.append)
+    assert told == [5, 9]
+    (kept,) = cache.iterdir()
+    second = VisualIds.cached(formulas, cache, told.append)
+    assert told == [5, 9]
+    assert np.array_equal(first.visual, second.visual)
+    part = formulas / "2.tsv"
+    part.write_text(part.read_text().replace("\t12\t", "\t13\t", 1))
+    changed = VisualIds.cached(formulas, cache, told.append)
+    assert told == [5, 9, 5, 9]
+    assert kept.name not in {path.name for path in cache.iterdir() if path != kept}
+    assert not np.array_equal(first.post, changed.post)
+
+
+def test_formulas_need_not_be_in_the_order_of_their_ids(tmp_path: Path) -> None:
+    path = tmp_path / "formulas.tsv"
+    header = "\t".join(COLUMNS["v2"])
+    path.write_text(f"{header}\n9\t1\t1\ttitle\t4\tx\n3\t1\t1\ttitle\t5\ty\n9\t2\t1\ttitle\t6\tz\n")
+    ids = VisualIds.read(path)
+    assert ids.formula.tolist() == [3, 9]
+    assert ids.visual.tolist() == [5, 6]  # the last row of an id counts, as in the official script
+
+
+def test_formulas_without_rows_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "1.tsv").write_text("\t".join(COLUMNS["v3"]) + "\n")
+    with pytest.raises(InputError, match="the files hold no formulas"):
+        VisualIds.read(tmp_path)
+
+
+def test_official_judgments_of_a_subset_are_known_by_their_ids(lite: Path, tmp_path: Path) -> None:
+    ids = VisualIds.cached(lite / "Formulas" / "latex_representation_v3", tmp_path)
+    task2 = lite / "Evaluation" / " Scripts & Qrels"
+    by_formula = task2 / "ARQMath-1" / "Task2" / "qrel_with_formula_ids" / "qrel_task2.tsv"
+    (note,) = by_visual_id(read_qrels(by_formula), ids).notes
+    assert note.startswith("qrels by formula id")
+    of_2020 = read_qrels(by_formula.parent.parent / "qrel_task2_2020_visual_id.tsv")
+    (note,) = by_visual_id(of_2020, ids).notes
+    assert "belong to no formula index" in note
+    files = task2 / "ARQMath-2" / "Task2" / "Qrel Files"
+    by_visual = read_qrels(files / "qrel_task2_2021_test_official_evaluation.tsv")
+    assert by_visual_id(by_visual, ids) == (by_visual, ())
