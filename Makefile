@@ -34,7 +34,9 @@ $(READY): requirements.lock pyproject.toml
 	@touch $(READY)
 
 demo: $(READY) ## the whole main job on the bundled sample: index, runs, scores
-	$(ARQ) demo
+	$(ARQ) index all --overwrite
+	$(ARQ) run all
+	$(ARQ) eval
 
 index: $(READY) ## build an index:     make index TASK=task1 DATA=/path/to/ARQMath
 	$(ARQ) index $(TASK) $(data) $(config) --overwrite
@@ -43,7 +45,7 @@ runs: $(READY) ## write the run files: make runs TASK=task1 DATA=... [YEAR=2021]
 	$(ARQ) run $(TASK) $(data) $(topics) $(config)
 
 eval: $(READY) ## score the run files: make eval TASK=task1 DATA=... [YEAR=2021]
-	$(ARQ) eval --task $(TASK) $(data) $(topics) $(config)
+	$(ARQ) eval --task $(TASK) $(data) $(topics)
 
 test: lint ## lint, type check and every test
 	.venv/bin/pytest

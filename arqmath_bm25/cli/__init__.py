@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from arqmath_bm25 import __version__
-from arqmath_bm25.cli import build
+from arqmath_bm25.cli import build, evaluate
 from arqmath_bm25.errors import InputError
 
 app = typer.Typer(
@@ -43,6 +43,8 @@ def _options(
 app.command("index")(build.index)
 app.command("run")(build.run)
 app.command("search")(build.search)
+app.command("eval")(evaluate.evaluate)
+app.command("compare")(evaluate.compare)
 
 
 def main() -> None:

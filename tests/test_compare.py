@@ -1,0 +1,142 @@
+"""Comparisons: wins, paired tests, corrections, intervals, topic categories."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.evaluation.compare import by_category, compare, holm, read_topic_info
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+A = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+B = [0.3, 0.2, 0.5, 0.3, 0.9, 0.8]
+
+
+def topics(values: list[float]) -> dict[str, float]:
+    return {f"A.{number}": value for number, value in enumerate(values, 1)}
+
+
+def test_wins_ties_and_losses_are_those_of_the_later_run() -> None:
+    (result,) = compare({"a": topics(A), "b": topics(B)})
+    assert (result.run, result.baseline) == ("b", "a")
+    assert (result.wins, result.ties, result.losses) == (4, 1, 1)
+    assert result.mean == pytest.approx(0.5)
+    assert result.difference == pytest.approx(0.15)
+
+
+def test_the_t_test_is_the_paired_one() -> None:
+    (result,) = compare({"a": topics(A), "b": topics(B)})
+    assert result.t_test_p == pytest.approx(stats.ttest_rel(B, A).pvalue)
+
+
+def test_the_randomization_test_of_few_topics_is_exact() -> None:
+    differences = np.subtract(B, A)
+    means = [np.mean(differences * signs) for signs in product((1, -1), repeat=len(A))]
+    extreme = np.mean([abs(mean) >= abs(differences.mean()) - 1e-12 for mean in means])
+    (result,) = compare({"a": topics(A), "b": topics(B)})
+    assert result.randomization_p == pytest.approx(extreme)
+
+
+def test_the_interval_holds_the_mean_difference_and_is_the_same_every_time() -> None:
+    generator = np.random.default_rng(7)
+    base = generator.random(80)
+    better = base + generator.normal(0.05, 0.1, 80)
+    runs = {"a": topics(base.tolist()), "b": topics(better.tolist())}
+    (result,) = compare(runs)
+    assert result.low < result.difference < result.high
+    # The interval of the normal approximation: mean ± 1.96 standard errors.
+    error = float(np.std(better - base) / np.sqrt(80))
+    assert result.low == pytest.approx(result.difference - 1.96 * error, abs=0.15 * error)
+    assert result.high == pytest.approx(result.difference + 1.96 * error, abs=0.15 * error)
+    assert compare(runs) == [result]
+
+
+def test_equal_runs_do_not_differ() -> None:
+    (result,) = compare({"a": topics(A), "b": topics(A)})
+    assert (result.t_test_p, result.randomization_p) == (1.0, 1.0)
+    assert (result.low, result.difference, result.high, result.ties) == (0.0, 0.0, 0.0, 6)
+
+
+def test_a_constant_difference_has_no_variance() -> None:
+    (result,) = compare({"a": topics(A), "b": topics([value + 0.5 for value in A])})
+    assert result.t_test_p == 0.0
+    assert result.low == result.high == pytest.approx(0.5)
+
+
+def test_holm_multiplies_the_smallest_p_value_by_their_number() -> None:
+    # Worked by hand: 0.01 * 4, 0.02 * 3, 0.03 * 2 (not below 0.06), 0.5.
+    assert holm([0.03, 0.5, 0.01, 0.02]) == pytest.approx([0.06, 0.5, 0.04, 0.06])
+
+
+def test_the_correction_is_over_the_comparisons_of_one_call() -> None:
+    alone = compare({"a": topics(A), "b": topics(B)})[0]
+    first, second = compare({"a": topics(A), "b": topics(B), "c": topics(A[::-1])})
+    assert alone.t_test_holm == alone.t_test_p
+    assert first.t_test_p == alone.t_test_p
+    assert [first.t_test_holm, second.t_test_holm] == holm([first.t_test_p, second.t_test_p])
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_corrected_p_values_keep_their_order_and_are_not_smaller(p_values: list[float]) -> None:
+    corrected = holm(p_values)
+    assert all(p <= q <= 1 for p, q in zip(p_values, corrected, strict=True))
+    pairs = sorted(zip(p_values, corrected, strict=True))
+    assert [q for _, q in pairs] == sorted(corrected)
+    assert min(corrected) == pytest.approx(min(1.0, len(p_values) * min(p_values)))
+
+
+@pytest.mark.parametrize(
+    ("runs", "message"),
+    [
+        ({"a": topics(A)}, "two runs or more"),
+        ({"a": topics(A), "b": topics(B[1:])}, "the same topics"),
+        ({"a": topics(A[:1]), "b": topics(B[:1])}, "two or more"),
+    ],
+)
+def test_runs_that_cannot_be_paired_are_refused(
+    runs: dict[str, dict[str, float]], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        compare(runs)
+
+
+def test_means_by_the_labels_of_the_topics(tmp_path: Path) -> None:
+    path = tmp_path / "topics.csv"
+    path.write_text(
+        "\ufeffTopic,assessor,#Answers,HM,Dependency,Difficulty,Category\r\n"
+        "A.1,X,500,20,Text,Low,Proof\r\nA.2,X,400,9,Both,Low,Proof\r\nA.9,Y,1,1,Text,High,Concept\r\n"
+    )
+    info = read_topic_info(path)
+    assert info["Dependency"] == {"A.1": "Text", "A.2": "Both", "A.9": "Text"}
+    found = by_category({"a": topics(A), "b": topics(B)}, info)
+    assert [(one.column, one.label, one.topics) for one in found] == [
+        ("Dependency", "Both", 1), ("Dependency", "Text", 1),
+        ("Difficulty", "Low", 2), ("Category", "Proof", 2),
+    ]  # fmt: skip
+    assert found[2].means == {"a": pytest.approx(0.15), "b": pytest.approx(0.25)}
+    with pytest.raises(InputError, match="none of the judged topics"):
+        by_category({"a": {"A.300": 1.0}}, info)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "row 1: expected the columns Topic"),
+        ("Topic,Points\nA.1,3\n", "row 1: .* found Topic, Points"),
+        ("Topic,Difficulty\nA.1\n", "row 2: expected 2 columns, found 1"),
+    ],
+)
+def test_a_file_without_labels_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "topics.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_topic_info(path)
