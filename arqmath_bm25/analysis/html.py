@@ -89,10 +89,10 @@ _MATH = re.compile(
 
 def read_body(html: str) -> Content:
     """Read an HTML body. Any string is read; nothing raises."""
-    text, formulas = _cut_spans(html.translate(_CLEAN))
+    text, formulas = cut_spans(html)
     if "$" in text and "<" in text:
         text = _CODE.sub(lambda code: code[0].replace("$", _CODE_DOLLAR), text)
-    text = _BARE_LESS.sub("&lt;", text)
+    text = escape_bare_less(text)
     tree = LexborHTMLParser(_BLOCK_TAG.sub(_BLOCK_END + "<", text))
     if _HAS_SILENT.search(text):
         tree.strip_tags(_SILENT.split("|"))
@@ -101,12 +101,13 @@ def read_body(html: str) -> Content:
 
 def read_title(title: str) -> Content:
     """Read a title: plain text, which may hold math spans or dollars."""
-    text, formulas = _cut_spans(title.translate(_CLEAN))
+    text, formulas = cut_spans(title)
     return _split(unescape(text), formulas)
 
 
-def _cut_spans(text: str) -> tuple[str, list[Formula]]:
-    """Replace every math span by a numbered mark (rules 1 and 2)."""
+def cut_spans(html: str) -> tuple[str, list[Formula]]:
+    """Replace every math span by a numbered mark (rules 1 and 2), which `split_math` finds."""
+    text = html.translate(_CLEAN)
     formulas: list[Formula] = []
     parts: list[str] = []
     done = 0
@@ -124,6 +125,11 @@ def _cut_spans(text: str) -> tuple[str, list[Formula]]:
         done = after
     parts.append(text[done:])
     return "".join(parts), formulas
+
+
+def escape_bare_less(html: str) -> str:
+    """Write every `<` that begins no HTML tag as an entity (rule 4)."""
+    return _BARE_LESS.sub("&lt;", html)
 
 
 def _closing(text: str, start: int) -> tuple[int, int]:
@@ -152,16 +158,17 @@ def _inside_a_word(before: str, latex: str, after: str) -> bool:
 def _split(text: str, formulas: list[Formula]) -> Content:
     """Split parsed text at marks and at raw math (rule 3)."""
     text = " ".join(text.split()).replace(_BLOCK_END, "\n")
-    return Content(tuple(_pieces(text, formulas)))
+    return Content(tuple(split_math(text, formulas)))
 
 
-def _pieces(text: str, formulas: list[Formula]) -> Iterator[str | Formula]:
+def split_math(text: str, formulas: list[Formula]) -> Iterator[str | Formula]:
+    """Yield prose and formulas of parsed text: marks of `cut_spans`, and raw math (rule 3)."""
     done = 0
     for math in _MATH.finditer(text):
         if math.start() > done:
             yield _prose(text[done : math.start()])
         if math["mark"] is not None:
-            # A mark is only ever written by _cut_spans, but hostile entities can spell one.
+            # A mark is only ever written by cut_spans, but hostile entities can spell one.
             number = int(math["mark"])
             if number < len(formulas):
                 yield formulas[number]

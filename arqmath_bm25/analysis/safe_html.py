@@ -1,0 +1,88 @@
+"""Posts and topics as HTML that is safe to show: what people wrote, disarmed.
+
+A post is anybody's HTML. Its formulas are cut out first (some hold bare `<`), by the rules of
+`html`; nh3 (the Ammonia sanitiser) parses the rest as a browser would and keeps a short list of
+elements and attributes, so that no script, handler, form control or foreign frame can pass. Then
+formulas and prose are put in as whoever shows them writes them: as MathML, or for MathJax.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape, unescape
+from typing import TYPE_CHECKING, Final, Protocol
+
+import nh3
+
+from arqmath_bm25.analysis.html import Formula, cut_spans, escape_bare_less, split_math
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class FormulaWriter(Protocol):
+    """Writes a formula as HTML; what it returns is not looked at again."""
+
+    def __call__(self, formula: Formula, display: bool, /) -> str:
+        """Return HTML; `display` tells that the formula stands in a block of its own."""
+
+
+_SANITISER: Final = nh3.Cleaner(
+    tags=set(
+        "a b blockquote br code dd del div dl dt em h1 h2 h3 h4 h5 h6 hr i img kbd li ol p pre s "
+        "span strong sub sup table tbody td th thead tr u ul".split()
+    ),
+    clean_content_tags=set(
+        "applet embed frame frameset iframe math noembed noframes noscript object option plaintext "
+        "script select style svg template textarea title xmp".split()
+    ),
+    attributes={"a": {"href"}, "img": {"src", "alt"}},
+    url_schemes={"http", "https"},
+    link_rel="noopener noreferrer nofollow",
+)
+_TAG: Final = re.compile(r'(<[^<>"]*(?:"[^"]*"[^<>"]*)*>)')
+_CODE: Final = re.compile(r"<(/?)(?:code|pre)\b")
+_BLOCK: Final = re.compile(r"</?(?:p|div|br|li|dd|td|blockquote)\b")
+_UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ue000-\uf8ff\ufffe\uffff]")
+
+
+def plain(text: str) -> str:
+    """Return text as HTML, without characters that nothing can show."""
+    return escape(_UNPRINTABLE.sub("", text))
+
+
+def safe_body(html: str, formula: FormulaWriter, prose: Callable[[str], str] = plain) -> str:
+    """Return a body as harmless, well-formed HTML with its formulas and prose as they write them.
+
+    Code is not given to `prose`. Any string is read; nothing raises.
+    """
+    text, formulas = cut_spans(html)
+    tokens = ["", *_TAG.split(_SANITISER.clean(escape_bare_less(text))), ""]
+    parts: list[str] = []
+    code = 0
+    for at in range(1, len(tokens), 2):  # text, each between two tags
+        before, content, after = tokens[at - 1 : at + 2]
+        parts.append(_UNPRINTABLE.sub("", before))
+        if edge := _CODE.match(before):
+            code += -1 if edge[1] else 1
+        content = unescape(content)
+        if code:
+            content = content.replace("$", r"\$")  # code has no raw math, whatever its dollars
+        alone = bool(_BLOCK.match(before) and _BLOCK.match(after))
+        parts += _write(content, formulas, formula, plain if code else prose, alone)
+    return "".join(parts)
+
+
+def safe_title(title: str, formula: FormulaWriter, prose: Callable[[str], str] = plain) -> str:
+    """Return a title, which is plain text with math, as HTML."""
+    text, formulas = cut_spans(title)
+    return "".join(_write(unescape(text), formulas, formula, prose, alone=False))
+
+
+def _write(
+    text: str, formulas: list[Formula], formula: FormulaWriter, prose: Callable[[str], str],
+    alone: bool,
+) -> list[str]:  # fmt: skip
+    pieces = [p for p in split_math(text, formulas) if isinstance(p, Formula) or p]
+    display = alone and sum(isinstance(p, Formula) or bool(p.strip(" .,;:")) for p in pieces) == 1
+    return [formula(p, display) if isinstance(p, Formula) else prose(p) for p in pieces]

@@ -1,0 +1,172 @@
+"""The command `validate`: would the labs accept these runs, and what must change if not."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from arqmath_bm25.cli.lab_topics import topic_files
+from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.collection.topics import read_topics
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.evaluation.eligible import EligibleAnswers, EligibleFormulas
+from arqmath_bm25.evaluation.repair import repair, repaired_path
+from arqmath_bm25.evaluation.run_form import LabTask, task_of
+from arqmath_bm25.evaluation.validate import Report, check_teams
+from arqmath_bm25.evaluation.validate import validate as check
+from arqmath_bm25.evaluation.visual import VisualIds
+
+if TYPE_CHECKING:
+    from arqmath_bm25.evaluation.eligible import Eligible
+
+_SHOWN = 3  # rows of a rule that are printed; --json has a few more
+
+
+def validate(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run files.")],
+    task: Annotated[
+        LabTask | None,
+        typer.Option(help="Task of the runs. Default: by file name, else by the first topic."),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Root of an ARQMath distribution: topics and documents are looked up in it."
+        ),
+    ] = None,
+    topics: Annotated[
+        str | None,
+        typer.Option(
+            help="2020, 2021 or 2022 (in DATA) or a topic file. Default: every lab in DATA of "
+            "which the run has topics."
+        ),
+    ] = None,
+    fix: Annotated[bool, typer.Option("--fix", help="Write a valid copy of each run.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Name of the valid copy. Default: the official name if it is "
+            "free, else RUN.fixed.tsv.",
+        ),
+    ] = None,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE|-", help="Write all findings as JSON; - is stdout."),
+    ] = None,
+) -> None:
+    """Hold runs against the rules of the labs; exit status 1 if one breaks them.
+
+    Errors are what a lab refuses or drops, warnings what it tolerates.
+
+    Example: arqmath-bm25 validate runs/*.tsv --data /data/ARQMath
+
+    Example: arqmath-bm25 validate old-run.txt --fix -o Team-task1-bm25-auto-both-A.tsv
+    """
+    if output is not None and (not fix or len(runs) > 1):
+        raise InputError("--output names the copy that --fix writes of one run")
+    looked_up = _LookUp(data, topics)
+    tasks = [task or task_of(run) for run in runs]
+    reports = [
+        check(run, each, looked_up.labs(each), looked_up.eligible(each))
+        for run, each in zip(runs, tasks, strict=True)
+    ]
+    check_teams(reports)
+    quiet = json_file == Path("-")
+    out = Console(highlight=False, soft_wrap=True, quiet=quiet)
+    for report in reports:
+        _print(report, out)
+    if json_file is not None:
+        text = json.dumps([_as_json(report) for report in reports], indent=2, ensure_ascii=False)
+        if quiet:
+            typer.echo(text)
+        else:
+            partial = json_file.with_name(f".{json_file.name}.partial")
+            partial.write_text(text + "\n", encoding="utf-8")
+            partial.replace(json_file)
+    if fix:
+        for run, each in zip(runs, tasks, strict=True):
+            _fix(run, output or repaired_path(run), each, looked_up, runs, out)
+    if any(report.findings.count("error") for report in reports):
+        raise typer.Exit(1)
+
+
+class _LookUp:
+    """Topics and documents of the collection, read when a task first asks for them."""
+
+    def __init__(self, data: Path | None, topics: str | None) -> None:
+        self._layout = None if data is None else Layout(data)
+        self._topics = topics
+        self._eligible: dict[LabTask, Eligible | None] = {"task3": None}
+
+    def labs(self, task: LabTask) -> list[tuple[str, ...]]:
+        """Return the topics of each lab that is to be checked against."""
+        files = topic_files(self._topics, task, self._layout)
+        return [tuple(topic.topic_id for topic in read_topics(file)) for file in files]
+
+    def eligible(self, task: LabTask) -> Eligible | None:
+        """Return what a run of the task may return; None if that is not known."""
+        if self._layout is None:
+            return None
+        if task not in self._eligible:
+            if task == "task1":
+                self._eligible[task] = EligibleAnswers(PostTable.scan(self._layout.posts()))
+            else:
+                self._eligible[task] = EligibleFormulas(VisualIds.read(self._layout.formulas()))
+        return self._eligible[task]
+
+
+def _print(report: Report, out: Console) -> None:
+    levels = Counter(examples[0].level for examples, _ in report.findings.by_rule())
+    verdict = "not valid" if levels["error"] else "valid"
+    for level, rules in levels.items():
+        verdict += f", {level}s of {rules} {'rule' if rules == 1 else 'rules'}"
+    what = f"{report.task}, {report.topics:,} topics, {report.rows:,} rows"
+    out.print(Text(f"{report.path}: {verdict} ({what})"))
+    for examples, count in report.findings.by_rule():
+        style = "red" if examples[0].level == "error" else "yellow"
+        for finding in examples[:_SHOWN]:
+            row = "" if finding.row is None else f"row {finding.row}: "
+            line = Text(f"  {finding.level:7} ", style=style)
+            out.print(line.append(f"{finding.rule}: {row}{finding.message}", style="default"))
+        if count > _SHOWN:
+            out.print(Text(f"          … and {count - _SHOWN:,} more of this rule", style="dim"))
+
+
+def _as_json(report: Report) -> dict[str, Any]:
+    return {
+        "run": str(report.path),
+        "task": report.task,
+        "rows": report.rows,
+        "topics": report.topics,
+        "errors": report.findings.count("error"),
+        "warnings": report.findings.count("warning"),
+        "findings": [
+            {
+                "level": examples[0].level,
+                "rule": examples[0].rule,
+                "count": count,
+                "examples": [{"row": each.row, "message": each.message} for each in examples],
+            }
+            for examples, count in report.findings.by_rule()
+        ],
+    }
+
+
+def _fix(
+    run: Path, target: Path, task: LabTask, looked_up: _LookUp, runs: list[Path], out: Console
+) -> None:
+    if any(target.exists() and target.samefile(other) for other in runs):
+        raise InputError(f"{target}: the repaired copy would overwrite a run; name another file")
+    changes = repair(run, target, task, looked_up.labs(task), looked_up.eligible(task))
+    out.print(Text(f"{target}: written" if changes else f"{target}: written, nothing changed"))
+    for change, rows in sorted(changes.items()):
+        out.print(Text(f"  {change}: {rows:,} {'row' if rows == 1 else 'rows'}"))

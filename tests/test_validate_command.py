@@ -1,0 +1,106 @@
+"""`arqmath-bm25 validate` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from arqmath_bm25.cli.validate import validate
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.sample import SAMPLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OFFICIAL = "Team-task1-bm25-auto-both-P.tsv"
+
+app = typer.Typer()
+app.command()(validate)
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def valid(tmp_path: Path) -> Path:
+    path = tmp_path / OFFICIAL
+    path.write_text("A.1\t10068\t1\t2.0\tx\nA.1\t10105\t2\t1.0\tx\n")
+    return path
+
+
+@pytest.fixture
+def faulty(tmp_path: Path) -> Path:
+    path = tmp_path / "run.txt"
+    path.write_text("A.1 10068 1 1.0 x\nA.1 10068 2 1.0 x\nA.1 10027 3 0.5 x\n")
+    return path
+
+
+def test_a_valid_run_prints_one_line(valid: Path) -> None:
+    result = call(valid)
+    assert (result.exit_code, result.output) == (0, f"{valid}: valid (task1, 1 topics, 2 rows)\n")
+
+
+def test_errors_give_status_1_and_name_rows(faulty: Path) -> None:
+    result = call(faulty)
+    assert result.exit_code == 1
+    assert "not valid, errors of 1 rule, warnings of 2 rules" in result.output
+    assert "duplicate: row 2: 10068 is in topic A.1 already" in result.output
+
+
+def test_of_each_rule_a_few_rows_are_printed_and_the_rest_counted(tmp_path: Path) -> None:
+    run = tmp_path / OFFICIAL
+    run.write_text("".join(f"A.1\t{10 + i}\t{i}\t{-i}\tx\r\n" for i in range(1, 41)))
+    result = call(run)
+    assert result.output.count("CRLF") == 3
+    assert "and 37 more of this rule" in result.output
+
+
+def test_documents_and_topics_are_looked_up_in_data(faulty: Path) -> None:
+    result = call(faulty, "--data", SAMPLE)
+    assert "question id: row 3: post 10027 is a question" in result.output
+    assert "missing topic" in result.output
+    result = call(faulty, "--data", SAMPLE, "--topics", "2021")
+    assert "unknown topic: row 1: A.1, here and in 2 more rows" in result.output
+
+
+def test_json_goes_to_stdout_alone(faulty: Path) -> None:
+    (report,) = json.loads(call(faulty, "--json", "-").stdout)
+    assert (report["task"], report["rows"], report["errors"]) == ("task1", 3, 1)
+    (error,) = [found for found in report["findings"] if found["level"] == "error"]
+    assert (error["rule"], error["count"], error["examples"][0]["row"]) == ("duplicate", 1, 2)
+
+
+def test_a_fixed_copy_is_valid_and_the_run_stays(faulty: Path, tmp_path: Path) -> None:
+    before = faulty.read_text()
+    copy = tmp_path / OFFICIAL
+    result = call(faulty, "--data", SAMPLE, "--fix", "--output", copy)
+    assert "left out: question id: 1 row\n" in result.output
+    assert faulty.read_text() == before
+    assert copy.read_text() == "A.1\t10068\t1\t1.0\tx\n"
+    assert call(copy).output == f"{copy}: valid (task1, 1 topics, 1 rows)\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--output", "x.tsv"], "--fix"),
+        (["--topics", "2020"], "--data"),
+        (["--topics", "2020", "--data", "/nowhere"], "DATA=/nowhere"),
+        (["--data", SAMPLE, "--topics", "2020", "--task", "task2"], "Task2 Topics"),
+    ],
+)
+def test_what_cannot_be_done_is_said(valid: Path, options: list[str], message: str) -> None:
+    result = call(valid, *options)
+    assert isinstance(result.exception, InputError)
+    assert message in str(result.exception)
+
+
+def test_a_copy_over_one_of_the_runs_is_refused(valid: Path, tmp_path: Path) -> None:
+    result = call(valid, "--fix", "--output", valid)
+    assert isinstance(result.exception, InputError)
+    assert "overwrite" in str(result.exception)
