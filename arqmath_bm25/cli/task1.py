@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 import time
-from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from arqmath_bm25 import __version__
 from arqmath_bm25.analysis.html import Content, read_body, read_title
+from arqmath_bm25.cli.making import ENDINGS, chosen_variants, topic_files, write_run_manifest
 from arqmath_bm25.cli.options import IndexRequest, RunRequest, SearchRequest, layout, out
-from arqmath_bm25.collection.layout import YEARS
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.config import Task1Settings, load_task1
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.lucene.index import InputFile, read_manifest
+from arqmath_bm25.lucene.index import read_manifest
 from arqmath_bm25.progress import progress
 from arqmath_bm25.retrieval.task1 import Task1, build_index, why_stale
-from arqmath_bm25.runs import Variant, write_run
+from arqmath_bm25.runs import write_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from arqmath_bm25.collection.layout import Layout
     from arqmath_bm25.collection.topics import Topic
     from arqmath_bm25.lucene.index import Manifest
     from arqmath_bm25.lucene.search import Hit
 
-_ENDINGS = {"lab": "tsv", "trec": "trec"}
 _SITE = "https://math.stackexchange.com"
 
 
@@ -73,58 +69,27 @@ def _account(manifest: Manifest) -> str:
 def run(request: RunRequest) -> None:
     """Write the runs of every variant for every topic file."""
     where, settings = layout(request.data), load_task1(request.config)
-    variants = _variants(request.variants, settings)
-    topics = [(f, path, read_topics(path)) for f, path in _topic_files(request.topics, where)]
+    variants = chosen_variants(request.variants, settings.variants)
+    files = topic_files(request.topics, where.task1_years(), where.task1_topics)
+    topics = [(folder, path, read_topics(path)) for folder, path in files]
     ranker = _open(request.indexes, where, settings)
     for folder, path, read in topics:
         for variant in variants:
             began = time.monotonic()
             name = str(settings.run_name(variant))
-            target = request.runs / where.name / folder / f"{name}.{_ENDINGS[request.form]}"
+            target = request.runs / where.name / folder / f"{name}.{ENDINGS[request.form]}"
             unanswered: list[str] = []
             with progress(f"{folder} {variant}", len(read), "topics") as advance:
                 ranked = ranker.rank(read, variant, request.depth, request.threads)
                 rows = write_run(target, _noted(ranked, unanswered, advance), name, request.form)
-            manifest = {
-                "version": __version__,
-                "settings": settings.model_dump(mode="json"),
-                "variant": variant,
-                "depth": request.depth,
-                "topics": asdict(InputFile.of(path)),
-                "collection": [asdict(file) for file in ranker.manifest.inputs],
-            }
-            _write_json(target.with_suffix(".manifest.json"), manifest)
+            write_run_manifest(target, settings, variant, request.depth, path, ranker.manifest)
             note = f"; no answer for {', '.join(unanswered)}" if unanswered else ""
             seconds = time.monotonic() - began
             out.print(f"{target}: {len(read)} topics, {rows:,} rows, in {seconds:.1f} s{note}")
 
 
-def _topic_files(topics: Sequence[str] | None, where: Layout) -> list[tuple[str, Path]]:
-    """Return the topic files asked for, each with the name of its folder under runs."""
-    chosen = topics or where.task1_years()
-    if not chosen:
-        where.task1_topics("2020")  # says what is missing
-    files: list[tuple[str, Path]] = []
-    for topic in chosen:
-        if topic in YEARS:
-            files.append((topic, where.task1_topics(topic)))
-        elif topic.isdecimal():
-            raise InputError(f"--topics {topic}: the labs were held in {', '.join(YEARS)}")
-        else:
-            files.append((Path(topic).stem, Path(topic)))
-    return files
-
-
 def _open(indexes: Path, where: Layout, settings: Task1Settings) -> Task1:
     return Task1(indexes / where.name / "task1", settings, where.posts(), where.post_links())
-
-
-def _variants(chosen: Sequence[str] | None, settings: Task1Settings) -> list[Variant]:
-    for variant in chosen or ():
-        if variant not in settings.variants:
-            known = ", ".join(settings.variants)
-            raise InputError(f"--variant {variant}: the configuration has {known}")
-    return [variant for variant in settings.variants if variant in (chosen or settings.variants)]
 
 
 def _noted(
@@ -139,14 +104,10 @@ def _noted(
         yield topic.topic_id, hits
 
 
-def _write_json(path: Path, value: dict[str, Any]) -> None:
-    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
 def search(request: SearchRequest) -> None:
     """Show answers with the titles of their questions."""
     where, settings = layout(request.data), load_task1(request.config)
-    (variant,) = _variants([request.variant], settings)
+    (variant,) = chosen_variants([request.variant], settings.variants)
     ranker = _open(request.indexes, where, settings)
     posts = ranker.posts()
     hits = ranker.search(request.query, variant, request.depth)

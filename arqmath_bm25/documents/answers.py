@@ -9,25 +9,23 @@ and skips documents in which it is blank.
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
-import threading
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
-from typing import TYPE_CHECKING, Final, get_args
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import Content, read_body, read_title
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.config import Task1Field
+from arqmath_bm25.config import AnalysisSettings, Task1Field
+from arqmath_bm25.documents.workers import in_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from arqmath_bm25.collection.posts import Post, Thread
-    from arqmath_bm25.config import AnalysisSettings
 
 FIELDS: Final[tuple[str, ...]] = get_args(Task1Field)
 POST_TABLE: Final = "posts.npy"
@@ -82,6 +80,17 @@ def _context(
     }
 
 
+class _Part(NamedTuple):
+    """Some threads of a dump, to be written to a file of their own."""
+
+    posts: Path
+    tables: Path
+    settings: AnalysisSettings
+    begin: int  # row of the table
+    end: int
+    file: Path
+
+
 def write_answer_documents(
     posts: Path,
     tables: Path,
@@ -96,60 +105,34 @@ def write_answer_documents(
     on the number of `processes`. `progress` is told how many posts each step did.
     """
     table = PostTable.load(tables / POST_TABLE, posts)
-    starts = table.thread_starts()
-    total = len(table)
     cuts = [0]
-    for start in starts.tolist():
+    for start in table.thread_starts().tolist():
         if start - cuts[-1] >= _POSTS_PER_PART:
             cuts.append(start)
-    parts = list(zip(cuts, [*cuts[1:], total], strict=True))
-    jobs = [(begin, end, directory / f"part-{n:05}.jsonl") for n, (begin, end) in enumerate(parts)]
+    parts = [
+        _Part(posts, tables, settings, begin, end, directory / f"part-{number:05}.jsonl")
+        for number, (begin, end) in enumerate(pairwise([*cuts, len(table)]))
+    ]
     counts: Counter[str] = Counter()
-    source = (posts, tables, settings)
-    if processes == 1 or len(jobs) == 1:
-        _open(*source)
-        done: Iterable[Counter[str]] = map(_write_part, jobs)
-        for (begin, end), part in zip(parts, done, strict=True):
-            counts += part
-            progress(end - begin)
-        return dict(counts)
-    spawn = multiprocessing.get_context("spawn")  # a fork would copy a running JVM
-    with ProcessPoolExecutor(processes, spawn, _open_in_worker, source) as pool:
-        for (begin, end), part in zip(parts, pool.map(_write_part, jobs), strict=True):
-            counts += part
-            progress(end - begin)
+    for part, written in zip(parts, in_processes(_write_part, parts, processes), strict=True):
+        counts += written
+        progress(part.end - part.begin)
     return dict(counts)
 
 
-# What a process reads from and analyses with; set once by _open.
-_source: tuple[PostTable, PostLinks, Analyzer]
-
-
-def _open(posts: Path, tables: Path, settings: AnalysisSettings) -> None:
-    global _source
+@lru_cache(maxsize=1)  # a process writes many parts of the same dump
+def _open(
+    posts: Path, tables: Path, settings: AnalysisSettings
+) -> tuple[PostTable, PostLinks, Analyzer]:
     table = PostTable.load(tables / POST_TABLE, posts)
-    _source = table, PostLinks.load(tables / LINK_TABLE), Analyzer(settings)
+    return table, PostLinks.load(tables / LINK_TABLE), Analyzer(settings)
 
 
-def _open_in_worker(posts: Path, tables: Path, settings: AnalysisSettings) -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    _open(posts, tables, settings)
-
-
-def _end_with_parent() -> None:
-    # A worker must not outlive a build that was killed.
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _write_part(job: tuple[int, int, Path]) -> Counter[str]:
-    begin, end, path = job
-    table, links, analyzer = _source
-    threads = table.threads(begin, end)
+def _write_part(part: _Part) -> Counter[str]:
+    table, links, analyzer = _open(part.posts, part.tables, part.settings)
+    threads = table.threads(part.begin, part.end)
     counts: Counter[str] = Counter()
-    with path.open("w", encoding="utf-8", newline="\n") as file:
+    with part.file.open("w", encoding="utf-8", newline="\n") as file:
         for document in answer_documents(threads, table, links, analyzer):
             counts["documents"] += 1
             counts["answers without a question"] += "tags" not in document

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 import numpy as np
 
 from arqmath_bm25.collection.posts import ANSWER
-from arqmath_bm25.evaluation.visual import _COMMENT, _DELETED
+from arqmath_bm25.evaluation.visual import COMMENT, DELETED
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.posts import PostTable
@@ -77,9 +77,9 @@ class EligibleFormulas:
             )
         if at < 0:
             return Fault("unknown id", f"the formula index has no formula {doc_id}")
-        if self._ids.flags[at] & _DELETED:
+        if self._ids.flags[at] & DELETED:
             return Fault("deleted formula", f"formula {doc_id} has issue d: no post holds it")
-        if self._ids.flags[at] & _COMMENT:
+        if self._ids.flags[at] & COMMENT:
             return Fault("comment formula", f"formula {doc_id} stands in a comment")
         if self._post(at) != post_id:
             return Fault(

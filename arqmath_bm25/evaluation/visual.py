@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 # The official 2020 file numbers the formulas that were submitted from 1 to 9,926.
 _LAST_OF_2020: Final = 9_926
 _LARGEST: Final = np.iinfo(np.int32).max
-_COMMENT: Final = 1  # flags of instances that must not be returned
-_DELETED: Final = 2
+COMMENT: Final = 1  # flags of instances that must not be returned
+DELETED: Final = 2
 
 
 class VisualIds:
@@ -57,7 +57,7 @@ class VisualIds:
         for ids in read_formula_ids(formulas):
             if any((column > _LARGEST).any() for column in ids[:3]):
                 raise InputError(f"{formulas}: an id is larger than {_LARGEST}")
-            flags = ids.comment * _COMMENT + ids.deleted * _DELETED
+            flags = ids.comment * COMMENT + ids.deleted * DELETED
             columns = (ids.formula, ids.visual, ids.post, flags, ids.visual)
             blocks.append(np.array(columns, np.int32))
             rows += len(ids.formula)
@@ -212,8 +212,8 @@ def _collapse(
         "repeated": len(formulas) - len(distinct),
         "cut": cut,
         "unknown": rows - len(formulas) + len(distinct) - cut - len(order),
-        "comments": int((flags & _COMMENT > 0).sum()),
-        "deleted": int((flags & _DELETED > 0).sum()),
+        "comments": int((flags & COMMENT > 0).sum()),
+        "deleted": int((flags & DELETED > 0).sum()),
     }
 
 

@@ -1,0 +1,64 @@
+"""What the `run` commands of the tasks have in common: topics, variants, manifests."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arqmath_bm25 import __version__
+from arqmath_bm25.collection.layout import YEARS
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.lucene.index import InputFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from arqmath_bm25.collection.layout import Year
+    from arqmath_bm25.config import Settings
+    from arqmath_bm25.lucene.index import Manifest
+    from arqmath_bm25.runs import Variant
+
+ENDINGS = {"lab": "tsv", "trec": "trec"}
+
+
+def topic_files(
+    chosen: Sequence[str] | None, years: Sequence[Year], of_year: Callable[[Year], Path]
+) -> list[tuple[str, Path]]:
+    """Return the topic files asked for, each with the name of its folder under runs."""
+    if not chosen and not years:
+        of_year("2020")  # says what is missing
+    files: list[tuple[str, Path]] = []
+    for topic in chosen or years:
+        if topic in YEARS:
+            files.append((topic, of_year(topic)))
+        elif topic.isdecimal():
+            raise InputError(f"--topics {topic}: the labs were held in {', '.join(YEARS)}")
+        else:
+            files.append((Path(topic).stem, Path(topic)))
+    return files
+
+
+def chosen_variants(chosen: Sequence[str] | None, known: Collection[Variant]) -> list[Variant]:
+    """Return the variants asked for, all without `chosen`, in the order of the configuration."""
+    for variant in chosen or ():
+        if variant not in known:
+            raise InputError(f"--variant {variant}: the configuration has {', '.join(known)}")
+    return [variant for variant in known if variant in (chosen or known)]
+
+
+def write_run_manifest(
+    run: Path, settings: Settings, variant: Variant, depth: int, topics: Path, index: Manifest
+) -> None:
+    """Write beside a run what it was made of."""
+    manifest = {
+        "version": __version__,
+        "settings": settings.model_dump(mode="json"),
+        "variant": variant,
+        "depth": depth,
+        "topics": asdict(InputFile.of(topics)),
+        "collection": [asdict(file) for file in index.inputs],
+    }
+    text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+    run.with_suffix(".manifest.json").write_text(text, encoding="utf-8")
