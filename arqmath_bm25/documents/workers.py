@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeVar
+
+from arqmath_bm25.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +25,8 @@ R = TypeVar("R")
 def in_processes(work: Callable[[J], R], jobs: Iterable[J], processes: int) -> Iterator[R]:
     """Yield `work(job)` of every job, in their order; a single job is done in this process.
 
-    Jobs are taken as they can be done: at most two for each process are waiting.
+    Jobs are taken as they can be done: at most two for each process are waiting. Raises InputError
+    if a process is killed.
     """
     jobs = iter(jobs)
     first = list(islice(jobs, 2))
@@ -38,12 +43,17 @@ def in_processes(work: Callable[[J], R], jobs: Iterable[J], processes: int) -> I
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+        except BrokenProcessPool:
+            raise InputError(
+                "a worker process was killed, perhaps for want of memory; try fewer --threads"
+            ) from None
         finally:
             for future in waiting:
                 future.cancel()
 
 
 def _end_with_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     threading.Thread(target=_wait_for_parent, daemon=True).start()
 
 

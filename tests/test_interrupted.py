@@ -1,0 +1,106 @@
+"""Builds that are killed: the old index stays, no process stays, the next build completes."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from arqmath_bm25.lucene.index import count_documents, read_manifest
+
+# Small parts, so that several worker processes are at work.
+BUILD = (
+    "import arqmath_bm25.documents.answers as answers; answers._POSTS_PER_PART = 40;"
+    "from arqmath_bm25.cli import main; main()"
+)
+
+
+def start(place: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", BUILD, "index", "task1", "--threads", "2", *arguments],
+        cwd=place,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def completed(build: subprocess.Popen[bytes]) -> bool:
+    build.communicate(timeout=60)
+    return build.returncode == 0
+
+
+def processes_of(session: int) -> list[int]:
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended
+        if int(fields[3]) == session and fields[0] != "Z":
+            found.append(int(status.parent.name))
+    return found
+
+
+def none_left(session: int) -> bool:
+    for _ in range(100):
+        if not processes_of(session):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.slow
+def test_a_build_may_be_killed_at_any_moment(tmp_path: Path) -> None:
+    began = time.monotonic()
+    assert completed(start(tmp_path))
+    duration = time.monotonic() - began
+    index = tmp_path / "indexes" / "arqmath-sample" / "task1"
+    first = read_manifest(index)
+    config = tmp_path / "other.yaml"
+    default = (Path(__file__).parent.parent / "configs" / "task1.yaml").read_text()
+    config.write_text(default.replace("ngrams: [1, 3]", "ngrams: [1, 2]"))
+    moments = random.Random(11)
+    for attempt in range(10):
+        build = start(tmp_path, "--overwrite", "--config", str(config))
+        time.sleep(moments.uniform(0.2, 0.9) * duration)
+        victims = processes_of(build.pid)  # in the order of their start: the build, its workers
+        if victims:
+            victim = victims[0] if attempt % 2 == 0 else moments.choice(victims)
+            os.kill(victim, signal.SIGKILL)
+        _, message = build.communicate(timeout=60)
+        assert b"Traceback" not in message
+        assert none_left(build.pid), f"attempt {attempt}: processes left"
+        found = read_manifest(index)
+        assert found is not None
+        assert found == first or build.returncode == 0
+        assert count_documents(index / "lucene") == 221
+        if build.returncode == 0:  # killed too late: start from the first index again
+            assert completed(start(tmp_path, "--overwrite"))
+            first = read_manifest(index)
+    assert completed(start(tmp_path, "--overwrite", "--config", str(config)))
+    found = read_manifest(index)
+    assert found is not None
+    assert first is not None
+    assert found.fingerprint != first.fingerprint
+    assert sorted(path.name for path in index.parent.iterdir()) == ["task1"]
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_build_without_noise(tmp_path: Path) -> None:
+    build = start(tmp_path)
+    place = tmp_path / "indexes" / "arqmath-sample"
+    while not (place / ".task1.building").exists():
+        time.sleep(0.01)
+    os.killpg(build.pid, signal.SIGINT)
+    _, message = build.communicate(timeout=60)
+    assert build.returncode == 130
+    assert b"Traceback" not in message
+    assert none_left(build.pid)
+    assert list(place.iterdir()) == []
