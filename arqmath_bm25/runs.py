@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TextIO, get_args
 
 import numpy as np
 
@@ -253,16 +254,37 @@ def _write_rows(
 ) -> int:
     """Write rows whose columns between topic and rank are given as one text."""
     count = 0
+    with _complete(path) as file:
+        for topic, hits in rankings:
+            scores = separated([score for _, score in hits])
+            for rank, ((columns, _), score) in enumerate(zip(hits, scores, strict=True), 1):
+                file.write(f"{topic}\t{columns}\t{rank}\t{score:.9g}\t{run_id}\n")
+                count += 1
+    return count
+
+
+def write_answers(path: Path, answers: Iterable[tuple[str, float, str, str]], run_id: str) -> int:
+    """Write a Task 3 run and return its number of rows; `path` appears only when it is complete.
+
+    `answers` are topic, score (written as a 32-bit float, as in the other tasks), sources and
+    answer, the last two without TABs and line ends.
+    """
+    count = 0
+    with _complete(path) as file:
+        for topic, score, sources, answer in answers:
+            file.write(f"{topic}\t1\t{np.float32(score):.9g}\t{run_id}\t{sources}\t{answer}\n")
+            count += 1
+    return count
+
+
+@contextmanager
+def _complete(path: Path) -> Iterator[TextIO]:
+    """Yield a file to write; it becomes `path` if the block ends without error."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial")
     try:
         with partial.open("w", encoding="utf-8", newline="\n") as file:
-            for topic, hits in rankings:
-                scores = separated([score for _, score in hits])
-                for rank, ((columns, _), score) in enumerate(zip(hits, scores, strict=True), 1):
-                    file.write(f"{topic}\t{columns}\t{rank}\t{score:.9g}\t{run_id}\n")
-                    count += 1
+            yield file
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
-    return count

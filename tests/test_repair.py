@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from arqmath_bm25.analysis.answer_text import shorten, unpaired_dollars
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.eligible import EligibleFormulas
 from arqmath_bm25.evaluation.rankings import best, read_rankings
@@ -139,32 +138,6 @@ def test_answers_are_made_valid(tmp_path: Path) -> None:
     assert (second.topic_id, second.run_id) == ("A.302", "x")
     assert second.answer == ("One sentence of $a+b$. " * 52).strip()  # 23 characters each
     assert validate(target, "task3").findings.count("error") == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "limit", "shortened"),
-    [
-        ("It is so. And so on.", 12, "It is so."),
-        ("It is. And so forth and on", 20, "It is. And so forth"),  # the sentence is too short
-        ("So $x + y = z$ holds", 17, "So $x + y = z$"),
-        ("So $x + y = z$ holds", 10, "So"),
-        ("So $$x. y$$ holds", 11, "So $$x. y$$"),
-        ("$x + y = z$", 5, ""),
-        ("abcdefgh", 5, "abcde"),
-        ("cost: $5", 20, r"cost: \$5"),
-        ("The value 3.14 is near", 12, "The value"),
-    ],
-)
-def test_a_text_is_cut_where_it_can_be_read(text: str, limit: int, shortened: str) -> None:
-    assert shorten(text, limit) == shortened
-
-
-@given(st.text(st.sampled_from("$\\ab. !\té"), max_size=60), st.integers(0, 40))
-def test_a_shortened_text_is_short_and_balanced(text: str, limit: int) -> None:
-    shortened = shorten(text, limit)
-    assert len(shortened) <= limit
-    assert unpaired_dollars(shortened) == []
-    assert shorten(shortened, limit) == shortened
 
 
 fields = st.one_of(

@@ -29,17 +29,20 @@ _PIECE: Final = re.compile(
 _ERROR_MARK: Final = re.compile(r"\\qvar@construct\{[^{}]*\}|\\par\b")
 _STRAY_ENTITY: Final = re.compile(r"(^|&)(\$?(?:\\displaystyle\s*)?)amp;")
 _CELLS: Final = re.compile(r"\\@@eqnarray(.*)", re.DOTALL)
-_INNER_MATH: Final = re.compile(r"((?:\\.|[^$\\])*)\$((?:\\.|[^$\\])*)\$", re.DOTALL)
 _DOLLAR: Final = re.compile(r"(\\.)|\$", re.DOTALL)
 _DISPLAYED: Final = re.compile(r"\\begin\{(?:align|alignat|eqnarray|equation|gather|multline)\*?\}")
 
-_LIST_TAG: Final = re.compile(r"<(/?)(ol|ul|li)(?:\s+start=\"(\d{1,4})\")?>", re.IGNORECASE)
+_LIST_TAG: Final = re.compile(
+    r"<(/?)(ol|ul|li)(?:\s+start=\"(\d{1,4})\")?>(?:\s*<p>)?", re.IGNORECASE
+)
 
 _STOPS: Final = (".", "!", "?")
-_STOP: Final = re.compile(r"\n+|[.!?]+[\"')\]”’]*(?=[^\S\n]+[^\sa-z])")
+# A line that goes on with a small letter or a displayed formula is no new paragraph.
+_STOP: Final = re.compile(r"\n+(?![a-z])|[.!?]+[\"')\]”’]*(?=[^\S\n]+[^\sa-z])")
 _ABBREVIATION: Final = re.compile(
-    r"(?:\b(?:[a-z]\.)*[a-z]|\b(?:cf|eq|eqn|fig|prop|resp|thm|vs)|(?:^|\n)\d+)\Z", re.IGNORECASE
+    r"(?:\b(?:[a-z]\.)*[a-z]|\b(?:cf|eq|eqn|fig|prop|resp|thm|vs)|\A\d+)\Z", re.IGNORECASE
 )
+_LONGEST_ABBREVIATION: Final = 20  # characters, with room to spare
 
 
 def answer_text(body: str) -> str:
@@ -92,7 +95,7 @@ def _line(pieces: list[str | Formula]) -> str:
             part = re.sub(r"(\\?)\$", lambda m: r"\ \$" if m[1] else r"\$", piece)
         else:
             part = _delimited(piece.latex, alone)
-        if part.startswith("$") and line.endswith(("$", "\\")):
+        if part.startswith(("$", r"\$")) and line.endswith(("$", "\\")):
             line += " "
         line += part
     return " ".join(line.split())
@@ -102,8 +105,9 @@ def _delimited(latex: str, display: bool) -> str:
     """Put dollars around LaTeX, and none inside; nothing around nothing."""
     latex = _STRAY_ENTITY.sub(r"\1\2", _ERROR_MARK.sub("", latex))
     latex = _CELLS.sub(_as_table, latex)
-    latex = _INNER_MATH.sub(r"\1\\(\2\\)", latex)
-    latex = _DOLLAR.sub(lambda found: found[1] or r"\$", latex).strip()
+    inner = sum(not dollar[1] for dollar in _DOLLAR.finditer(latex))
+    marks = iter([r"\(", r"\)"] * (inner // 2) + [r"\$"])
+    latex = _DOLLAR.sub(lambda dollar: dollar[1] or next(marks), latex).strip()
     if not latex:
         return ""
     if latex.endswith("\\"):
@@ -133,25 +137,30 @@ def sentences(text: str) -> list[str]:
     parts: list[str] = []
     done = 0
     for stop in _STOP.finditer(hidden):
-        if stop[0] != "." or not _ABBREVIATION.search(hidden, done, stop.start()):
+        before = hidden[max(done, stop.start() - _LONGEST_ABBREVIATION) : stop.start()]
+        if stop[0] != "." or not _ABBREVIATION.search(before):
             parts.append(text[done : stop.end()])
             done = stop.end()
     return [*parts, text[done:]] if done < len(text) else parts
 
 
 def _hide(piece: re.Match[str]) -> str:
-    """Return letters in the place of a formula, but for a full stop at its end."""
+    """Return letters in the place of a formula, small if it is displayed; a stop at its end stays.
+
+    So formulas are parts of sentences, and whatever stands in them ends none.
+    """
     if len(piece[0]) == 1:
         return piece[0]
+    letter = "x" if piece[0].startswith("$$") else "X"
     last = piece[0].rstrip("$ ")[-1:]
-    return "X" * (len(piece[0]) - 1) + (last if last in _STOPS else "X")
+    return letter * (len(piece[0]) - 1) + (last if last in _STOPS else letter)
 
 
 def shorten(text: str, limit: int = MAX_ANSWER) -> str:
     r"""Cut a text to `limit` characters, with every dollar outside a formula written as `\$`.
 
-    The cut is at the end of a sentence if that keeps half of what the limit allows, else of a word
-    or formula; only a word that is longer than the limit is cut itself.
+    The cut is at the end of a sentence if that keeps half of what the limit allows, else of a
+    formula on the same condition, else of a word; only a word longer than the limit is cut itself.
     """
     pieces = [r"\$" if piece[0] == "$" else piece[0] for piece in _PIECE.finditer(text)]
     whole = "".join(pieces)
@@ -163,18 +172,20 @@ def shorten(text: str, limit: int = MAX_ANSWER) -> str:
             break
         end += len(sentence)
     if end < limit / 2:
-        end = _last_word(pieces, limit)
+        end = _last_end(pieces, limit)
     return whole[:end].rstrip()
 
 
-def _last_word(pieces: list[str], limit: int) -> int:
-    """Return where the last word or formula within `limit` ends, else the last character."""
-    end = word = anywhere = 0
+def _last_end(pieces: list[str], limit: int) -> int:
+    """Return where the last formula within `limit` ends, else the last word or character."""
+    end = formula = word = anywhere = 0
     for piece, following in pairwise([*pieces, " "]):
         end += len(piece)
         if end > limit:
             break
         anywhere = end
-        if following.isspace() or following.startswith("$") or len(piece) > 2:
+        if len(piece) > 2:
+            formula = word = end
+        elif following.isspace() or following.startswith("$"):
             word = end
-    return word or anywhere
+    return formula if formula >= limit / 2 else word or anywhere

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from arqmath_bm25 import __version__
-from arqmath_bm25.cli import build, evaluate, pool, validate
+from arqmath_bm25.cli import build, evaluate, fuse, pool, validate
 from arqmath_bm25.errors import InputError
 
 app = typer.Typer(
@@ -45,6 +45,7 @@ app.command("run")(build.run)
 app.command("search")(build.search)
 app.command("eval")(evaluate.evaluate)
 app.command("compare")(evaluate.compare)
+app.command("fuse")(fuse.fuse)
 app.command("validate")(validate.validate)
 app.command("pool")(pool.pool)
 app.command("judge")(pool.judge)

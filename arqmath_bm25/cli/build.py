@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
-from arqmath_bm25.cli import options, task1
+from arqmath_bm25.cli import options, task1, task3
 from arqmath_bm25.cli.options import IndexRequest, RunRequest, SearchRequest
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.runs import MAX_DEPTH
@@ -31,7 +31,7 @@ class TaskCommands(Protocol):
         """Show the best hits."""
 
 
-TASKS: dict[str, TaskCommands] = {"task1": task1}
+TASKS: dict[str, TaskCommands] = {"task1": task1, "task3": task3}
 
 Task = Annotated[str, typer.Argument(help=f"{', '.join(TASKS)}, or all.")]
 

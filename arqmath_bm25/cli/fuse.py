@@ -1,0 +1,189 @@
+"""The command `fuse`: several runs of a task → one run."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from pathlib import Path  # noqa: TC003  # typer reads the annotations
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from arqmath_bm25 import __version__
+from arqmath_bm25.cli.options import Depth, Format, out
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.evaluation.rankings import best
+from arqmath_bm25.evaluation.run_form import task_of
+from arqmath_bm25.lucene.index import InputFile
+from arqmath_bm25.retrieval.fusion import RRF_K, Method, fuse_rankings
+from arqmath_bm25.runs import MAX_DEPTH, read_run, write_formula_run, write_run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MAX_WEIGHT = 1e6  # scores are written as 32-bit floats
+
+
+def fuse(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Runs of one task.")],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="The fused run; its run id is the name of this file."),
+    ],
+    method: Annotated[
+        Method,
+        typer.Option(
+            help="rrf: sum of 1 / (K + rank). weighted: sum of scores between 0 and 1 (min-max)."
+        ),
+    ] = "rrf",
+    weights: Annotated[
+        str | None,
+        typer.Option(metavar="W,W,...", help="A weight for each run. Default: all the same."),
+    ] = None,
+    k: Annotated[int, typer.Option("--k", min=1, help="K of rrf.")] = RRF_K,
+    depth: Depth = MAX_DEPTH,
+    form: Format = "lab",
+    task: Annotated[
+        Literal["task1", "task2"] | None,
+        typer.Option(help="Task of the runs. Default: by file name, else by the first topic."),
+    ] = None,
+) -> None:
+    """Fuse the rankings of several runs of Task 1 or Task 2 into one run.
+
+    Runs may be in the lab's form or TREC's. Of a run, each topic counts as it is evaluated: the
+    best 1,000 in the order of scores, equal scores by id, descending; a document once. A topic
+    that some of the runs lack is fused from the others.
+
+    Example: arqmath-bm25 fuse text.tsv math.tsv -o Team-task1-rrf-auto-both-A.tsv
+
+    Example: arqmath-bm25 fuse a.tsv b.tsv --method weighted --weights 1,0.3 -o fused.tsv
+    """
+    factors = _weights(weights, runs)
+    _check_output(output, runs)
+    task = task or _task(runs)
+    read = [_Run.read(run, task) for run in runs]
+    _check_topics(read)
+    topics = list(dict.fromkeys(topic for run in read for topic in run.rankings))
+    fused: list[tuple[str, list[tuple[str, float]]]] = []
+    for topic in topics:
+        rankings = [run.rankings.get(topic, []) for run in read]
+        fused.append((topic, fuse_rankings(rankings, factors, method, k)[:depth]))
+    if task == "task2" and form == "lab":
+        posts = _posts(read)
+        rows = write_formula_run(
+            output,
+            [(topic, [(doc, posts[doc], score) for doc, score in hits]) for topic, hits in fused],
+            output.stem,
+        )
+    else:
+        rows = write_run(output, fused, output.stem, form)
+    _write_manifest(
+        output,
+        method=method,
+        k=k if method == "rrf" else None,
+        weights=factors,
+        depth=depth,
+        runs=[asdict(InputFile.of(run)) for run in runs],
+    )
+    lacking = [topic for topic in topics if any(topic not in run.rankings for run in read)]
+    some = ", ".join(lacking[:5]) + (", ..." if len(lacking) > 5 else "")
+    note = f"; {len(lacking):,} not in every run: {some}" if lacking else ""
+    out.print(f"{output}: {len(topics):,} topics, {rows:,} rows, from {len(runs)} runs{note}")
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The rankings of a run file, and for Task 2 the post of each formula."""
+
+    path: Path
+    rankings: dict[str, list[tuple[str, float]]] = field(default_factory=dict)
+    posts: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path, task: Literal["task1", "task2"]) -> _Run:
+        run = cls(path)
+        topics: dict[str, dict[str, float]] = {}
+        for row in read_run(path, task):
+            topics.setdefault(row.topic_id, {}).setdefault(row.doc_id, row.score)
+            if row.post_id:
+                run.posts.setdefault(row.doc_id, row.post_id)
+        for topic, scores in topics.items():
+            run.rankings[topic] = [(doc, scores[doc]) for doc in best(scores, MAX_DEPTH)]
+        return run
+
+
+def _weights(weights: str | None, runs: Sequence[Path]) -> list[float]:
+    if len(runs) < 2:
+        raise InputError(f"{runs[0]}: one run alone; fusion takes two or more")
+    if weights is None:
+        return [1.0] * len(runs)
+    try:
+        numbers = [float(weight) for weight in weights.split(",")]
+    except ValueError:
+        numbers = [math.nan]
+    if not all(0 <= number <= _MAX_WEIGHT for number in numbers) or not any(numbers):
+        raise InputError(
+            f"--weights {weights}: expected numbers from 0 to {_MAX_WEIGHT:,.0f}, not all of them "
+            "0, with commas between, such as 1,0.5"
+        )
+    if len(numbers) != len(runs):
+        raise InputError(f"--weights {weights}: {len(numbers)} weights for {len(runs)} runs")
+    return numbers
+
+
+def _task(runs: Sequence[Path]) -> Literal["task1", "task2"]:
+    first = task_of(runs[0])
+    if first == "task3":
+        raise InputError(f"{runs[0]}: Task 3 has one answer for a topic; there is nothing to fuse")
+    for run in runs[1:]:
+        if (other := task_of(run)) != first:
+            raise InputError(
+                f"{run}: a run of {other}, {runs[0]} of {first}; only runs of one task are fused"
+            )
+    return first
+
+
+def _check_output(output: Path, runs: Sequence[Path]) -> None:
+    if output.is_dir():
+        raise InputError(f"{output}: this is a directory; --output names the file to write")
+    if any(output.exists() and output.samefile(run) for run in runs):
+        raise InputError(f"{output}: the fused run would overwrite a run; name another file")
+
+
+def _check_topics(runs: Sequence[_Run]) -> None:
+    first = runs[0]
+    for run in runs[1:]:
+        if not first.rankings.keys() & run.rankings.keys():
+            here, there = next(iter(run.rankings)), next(iter(first.rankings))
+            raise InputError(
+                f"{run.path}: no topic in common with {first.path} ({here}, ... and {there}, ...); "
+                "are these runs of the same year?"
+            )
+
+
+def _posts(runs: Sequence[_Run]) -> dict[str, str]:
+    """Return the post of every formula; InputError where it is unknown or runs disagree."""
+    posts: dict[str, tuple[str, Path]] = {}
+    for run in runs:
+        for formula, post in run.posts.items():
+            known, path = posts.setdefault(formula, (post, run.path))
+            if known != post:
+                raise InputError(
+                    f"{run.path}: formula {formula} is of post {post}, in {path} of post {known}; "
+                    "`arqmath-bm25 validate --fix --data DATA` puts posts right"
+                )
+    for run in runs:
+        for ranking in run.rankings.values():
+            for formula, _ in ranking:
+                if formula not in posts:
+                    raise InputError(
+                        f"{run.path}: no run says of which post formula {formula} is; "
+                        "`--format trec` writes a run without posts"
+                    )
+    return {formula: post for formula, (post, _) in posts.items()}
+
+
+def _write_manifest(run: Path, **made_of: Any) -> None:
+    text = json.dumps({"version": __version__, **made_of}, indent=2, ensure_ascii=False) + "\n"
+    run.with_suffix(".manifest.json").write_text(text, encoding="utf-8")

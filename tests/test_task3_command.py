@@ -1,0 +1,168 @@
+"""Task 3 from the dump to runs, on the sample and on real data."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arqmath_bm25.analysis.answer_text import unpaired_dollars
+from arqmath_bm25.cli import task1, task3
+from arqmath_bm25.cli.options import IndexRequest, RunRequest, SearchRequest
+from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.collection.topics import read_topics
+from arqmath_bm25.config import default_config
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.evaluation.validate import validate
+from arqmath_bm25.runs import read_answers, read_run
+from arqmath_bm25.sample import SAMPLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "arqmathbm25-task3-bm25-auto-both-extract-P.tsv"
+
+
+def index(place: Path, data: Path | None = None, config: Path | None = None) -> None:
+    task3.index(IndexRequest(data, place / "indexes", config, 2, overwrite=False))
+
+
+def run(
+    place: Path,
+    data: Path | None = None,
+    topics: list[str] | None = None,
+    config: Path | None = None,
+    variants: list[str] | None = None,
+) -> None:
+    indexes, runs = place / "indexes", place / "runs"
+    task3.run(RunRequest(data, topics, indexes, runs, config, variants, 1000, "lab", 2))
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the sample's index and Task 3 runs."""
+    path = tmp_path_factory.mktemp("work")
+    index(path)
+    run(path)
+    return path
+
+
+def assert_valid(path: Path, topics: list[str]) -> None:
+    assert list(validate(path, "task3", [topics]).findings.by_rule()) == []
+    rows = list(read_answers(path))
+    assert [row.topic_id for row in rows] == topics
+    for row in rows:
+        assert 0 < len(row.answer) <= 1200
+        assert unpaired_dollars(row.answer) == []
+        assert len(re.findall(r"(?<!\\)\$", row.answer)) % 2 == 0
+        assert (row.rank, row.run_id) == (1, path.stem)
+
+
+def test_the_runs_of_2022_are_valid_and_say_where_answers_come_from(workplace: Path) -> None:
+    runs = workplace / "runs" / "arqmath-sample"
+    assert [path.name for path in runs.iterdir()] == ["2022"]
+    topics = [topic.topic_id for topic in read_topics(Layout(SAMPLE).task1_topics("2022"))]
+    for name in (NAME, NAME.replace("both-extract-P", "math-extract-A")):
+        assert_valid(runs / "2022" / name, topics)
+    manifest = json.loads((runs / "2022" / NAME).with_suffix(".manifest.json").read_text())
+    assert manifest["settings"]["passage"] == "start"
+    assert manifest["settings"]["ranking"]["settings"]["bm25"] == {"k1": 1.2, "b": 0.75}
+
+
+def test_answers_are_those_that_task_1_ranks_first(workplace: Path) -> None:
+    task1.run(
+        RunRequest(
+            None, ["2022"], workplace / "indexes", workplace / "runs", None, ["both"], 1, "lab", 2
+        )
+    )
+    runs = workplace / "runs" / "arqmath-sample" / "2022"
+    ranked = read_run(runs / "arqmathbm25-task1-bm25-auto-both-P.tsv")
+    first = {row.topic_id: (f"post {row.doc_id}", row.score) for row in ranked}
+    rows = list(read_answers(runs / NAME))
+    assert {row.topic_id: (row.sources, row.score) for row in rows} == first
+
+
+@pytest.mark.slow
+def test_the_same_input_gives_the_same_bytes(workplace: Path, tmp_path: Path) -> None:
+    before = (workplace / "runs/arqmath-sample/2022" / NAME).read_bytes()
+    index(tmp_path)
+    run(tmp_path, variants=["both"])
+    assert (tmp_path / "runs/arqmath-sample/2022" / NAME).read_bytes() == before
+
+
+def test_topics_of_other_years_can_be_answered(workplace: Path) -> None:
+    run(workplace, topics=["2020"], variants=["text"])
+    path = workplace / "runs/arqmath-sample/2020" / NAME.replace("both-extract-P", "text-extract-A")
+    assert len(list(read_answers(path))) == 8
+    shutil.rmtree(path.parent)
+
+
+def test_search_shows_the_answer(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    request = SearchRequest(
+        r"sum of $\sum \frac{1}{n^2}$", None, workplace / "indexes", None, "both", 5
+    )
+    task3.search(request)
+    first, *text = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"\d+\.\d\d  post \d+  \d+ characters", first)
+    assert "$" in " ".join(text)
+    task3.search(SearchRequest("qqqqqq", None, workplace / "indexes", None, "both", 5))
+    assert capsys.readouterr().out == "No answer holds a term of this query.\n"
+
+
+def test_topics_that_data_lacks_are_named(workplace: Path, tmp_path: Path) -> None:
+    data = tmp_path / "arqmath-sample"
+    shutil.copytree(SAMPLE / "Collection", data / "Collection")
+    assert task3.has_data(None)
+    assert not task3.has_data(data)
+    with pytest.raises(InputError, match=r'missing file "Topics/.*Topics_Task1_2022_V0\.1\.xml"'):
+        run(workplace, data=data)
+    with pytest.raises(InputError, match="there is no index"):
+        run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("ranking: task1.yaml", "ranking: absent.yaml"), "absent.yaml: cannot read"),
+        (("ranking: task1.yaml", "ranking: 1"), "ranking: Input should be"),
+        (("primary: both", "primary: none"), "run.primary: Input should be 'text', 'math' or"),
+        (("passage: start", "passage: end"), "passage: Input should be 'start' or 'best'"),
+        (("passage: start", ""), "passage: Field required"),
+    ],
+)
+def test_faults_of_the_configuration(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    config = tmp_path / "task3.yaml"
+    config.write_text(default_config("task3").read_text(encoding="utf-8").replace(*change))
+    shutil.copy(default_config("task1"), tmp_path)
+    with pytest.raises(InputError) as error:
+        index(tmp_path, config=config)
+    assert message in str(error.value)
+    assert str(tmp_path) in str(error.value)
+
+
+def test_the_primary_variant_must_be_ranked(tmp_path: Path) -> None:
+    config = tmp_path / "task3.yaml"
+    shutil.copy(default_config("task3"), config)
+    (tmp_path / "task1.yaml").write_text(
+        "run: {team: t, id: x, primary: text}\nvariants: {text: {contents: 1}}\n"
+    )
+    with pytest.raises(InputError, match=r"run\.primary: 'both' is not among the variants"):
+        index(tmp_path, config=config)
+
+
+@pytest.mark.slow
+def test_the_real_topics_of_2022_get_a_valid_answer_each(lite: Path, tmp_path: Path) -> None:
+    index(tmp_path, data=lite)
+    topics = [f"A.{number}" for number in range(301, 401)]
+    for passage in ("start", "best"):
+        config = tmp_path / "task3.yaml"
+        text = default_config("task3").read_text(encoding="utf-8")
+        config.write_text(text.replace("passage: start", f"passage: {passage}"))
+        shutil.copy(default_config("task1"), tmp_path)
+        run(tmp_path, data=lite, config=config)
+        for name in ("both-extract-P", "text-extract-A", "math-extract-A"):
+            path = tmp_path / "runs/arqmath-lite/2022" / NAME.replace("both-extract-P", name)
+            assert_valid(path, topics)
