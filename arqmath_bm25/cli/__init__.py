@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from arqmath_bm25 import __version__
-from arqmath_bm25.cli import build, evaluate, fuse, pool, validate
+from arqmath_bm25.cli import build, evaluate, fetch, fuse, pool, validate
 from arqmath_bm25.errors import InputError
 
 app = typer.Typer(
@@ -40,6 +40,7 @@ def _options(
     pass
 
 
+app.command("fetch")(fetch.fetch)
 app.command("index")(build.index)
 app.command("run")(build.run)
 app.command("search")(build.search)

@@ -1,0 +1,89 @@
+"""The command `fetch`: the official files, from the organisers' site to DATA."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from arqmath_bm25.cli.options import out
+from arqmath_bm25.collection import fetch as fetching
+from arqmath_bm25.collection.fetch_catalogue import PARTS, LabTask, Part, PublishedFile, needed
+from arqmath_bm25.collection.layout import PUBLISHED
+from arqmath_bm25.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SAID = {
+    "fetched": "fetched",
+    "there": "already there",
+    "differs": "already there, but not as published (SHA-256); remove it to fetch it anew",
+    "absent": "not found",
+}
+_MB = 1_000_000
+
+
+def fetch(
+    data: Annotated[
+        Path, typer.Option("--data", help="Root of the distribution; made if it is not there.")
+    ] = Path("ARQMath"),
+    only: Annotated[
+        str, typer.Option("--only", metavar="PART,…", help=f"Some of {', '.join(PARTS)}.")
+    ] = ",".join(PARTS[:-1]),
+    task: Annotated[
+        LabTask | None, typer.Option("--task", help="What this task reads. Default: every task.")
+    ] = None,
+    source: Annotated[
+        str,
+        typer.Option("--from", metavar="URL|DIR", help="A mirror, or a folder with its files."),
+    ] = PUBLISHED,
+) -> None:
+    """Download the official collection, topics and judgments (about 2.2 GB, 16 GB unpacked).
+
+    Files that are there already are passed over; an interrupted download goes on where it broke
+    off. The data may be used for research with attribution, not commercially; the texts are
+    CC BY-SA.
+
+    Example: arqmath-bm25 fetch --data /data/ARQMath --task task1
+
+    Example: arqmath-bm25 fetch --data /data/ARQMath --only topics,qrels --from /media/usb/ARQMath
+    """
+    files = needed(_parts(only), task)
+    if not files:
+        raise InputError(f"--task {task} reads nothing of --only {only}")
+    place = fetching.read_source(source)
+    if data.exists() and not data.is_dir():
+        raise InputError(f"--data {data}: it is a file; expected a directory, or a new name")
+    _announce(files, data, source)
+    outcomes = []
+    with fetching.alone(data):
+        for file in files:
+            outcomes.append(fetching.fetch(file, place, data))
+            out.print(f"{file.target}: {_SAID[outcomes[-1]]}", markup=False)
+    fetched, absent = outcomes.count("fetched"), outcomes.count("absent")
+    there = len(files) - fetched - absent
+    out.print(f"{data}: {fetched} fetched, {there} already there", markup=False)
+    if absent:
+        raise InputError(
+            f"{source} does not have {absent} of the {len(files)} files (named above); expected "
+            f"the paths of {PUBLISHED}"
+        )
+
+
+def _parts(only: str) -> list[Part]:
+    chosen = [part.strip() for part in only.split(",")]
+    for part in chosen:
+        if part not in PARTS:
+            raise InputError(f"--only {part}: expected some of {', '.join(PARTS)}, between commas")
+    return cast("list[Part]", chosen)
+
+
+def _announce(files: Sequence[PublishedFile], data: Path, source: str) -> None:
+    missing = [file for file in files if not (data / file.target).exists()]
+    packed = sum(file.size for file in missing) / _MB
+    unpacked = sum(file.archive.size for file in missing if file.archive) / _MB
+    sizes = f", about {packed:,.0f} MB, {unpacked:,.0f} MB unpacked" if packed else ""
+    if missing:
+        out.print(f"{len(missing)} files from {source}{sizes}", markup=False)

@@ -1,0 +1,114 @@
+"""The command `fetch`, from a folder that is laid out like the site."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import TYPE_CHECKING
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from arqmath_bm25.cli.fetch import fetch
+from arqmath_bm25.collection import fetch_catalogue
+from arqmath_bm25.collection.fetch_catalogue import Archive, PublishedFile
+from arqmath_bm25.collection.formulas import read_formulas
+from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.sample import SAMPLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+app = typer.Typer()
+app.command()(fetch)
+
+FORMULAS = "Formulas/latex_representation_v3"
+POSTS = "Collection/Posts.V1.3.xml"
+
+
+def run(*arguments: str) -> str:
+    """Return what the command prints; its InputError is raised."""
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with the sample as the site would publish it, posts and formulas zipped."""
+    folder = tmp_path / "mirror"
+    shutil.copytree(SAMPLE, folder)
+    with ZipFile(folder / "Collection/Posts.V1.3.zip", "w", ZIP_DEFLATED) as zipped:
+        zipped.write(folder / POSTS, "Posts.V1.3.xml")
+    with ZipFile(folder / f"{FORMULAS}.zip", "w", ZIP_DEFLATED) as zipped:
+        for tsv in sorted((folder / FORMULAS).iterdir()):
+            zipped.write(tsv, f"latex_representation_v3/{tsv.name}")
+    (folder / POSTS).unlink()
+    shutil.rmtree(folder / FORMULAS)
+    lab = frozenset({"task1", "task2"})
+    small = [
+        PublishedFile("Collection/Posts.V1.3.zip", "posts", lab,
+                      archive=Archive(POSTS, ("Posts.V1.3.xml",), 10**6)),
+        PublishedFile(f"{FORMULAS}.zip", "formulas", frozenset({"task2"}),
+                      archive=Archive(FORMULAS, ("1.tsv", "2.tsv"), 10**6)),
+        PublishedFile("Collection/PostLinks.V1.3.xml", "links", frozenset({"task1"})),
+    ]  # fmt: skip
+    monkeypatch.setattr(fetch_catalogue, "CATALOGUE", small)
+    return folder
+
+
+def test_what_is_fetched_can_be_read(mirror: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    said = run("--data", str(data), "--from", str(mirror))
+    assert f"{data}: 3 fetched, 0 already there" in said
+    assert len(PostTable.scan(Layout(data).posts())) == len(PostTable.scan(Layout(SAMPLE).posts()))
+    assert list(read_formulas(data / FORMULAS)) == list(read_formulas(SAMPLE / FORMULAS))
+    assert not list(data.rglob("*.zip"))
+    assert not list(data.rglob("*.part"))
+
+
+def test_what_is_there_is_passed_over(mirror: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    run("--data", str(data), "--from", str(mirror), "--only", "posts")
+    (data / POSTS).write_text("mine")
+    said = run("--data", str(data), "--from", str(mirror), "--task", "task1")
+    assert f"{POSTS}: already there" in said
+    assert "Collection/PostLinks.V1.3.xml: fetched" in said
+    assert (data / POSTS).read_text() == "mine"
+    assert not (data / FORMULAS).exists()
+
+
+def test_what_the_source_lacks_does_not_keep_the_rest_away(mirror: Path, tmp_path: Path) -> None:
+    (mirror / "Collection/Posts.V1.3.zip").unlink()
+    arguments = ["--data", str(tmp_path / "data"), "--from", str(mirror)]
+    result = CliRunner().invoke(app, arguments)
+    assert f"{POSTS}: not found" in result.stdout
+    assert "2 fetched, 0 already there" in result.stdout
+    assert re.search(r"mirror does not have 1 of the 3 files", str(result.exception))
+    assert isinstance(result.exception, InputError)
+    assert not (tmp_path / "data" / POSTS).exists()
+
+
+def test_a_damaged_archive_leaves_no_posts(mirror: Path, tmp_path: Path) -> None:
+    archive = mirror / "Collection/Posts.V1.3.zip"
+    archive.write_bytes(archive.read_bytes()[:-100])
+    with pytest.raises(InputError, match=r"Posts\.V1\.3\.zip: damaged"):
+        run("--data", str(tmp_path / "data"), "--from", str(mirror), "--only", "posts")
+    assert not list((tmp_path / "data").rglob("Posts*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--only", "posts,runs"], r"--only runs: expected some of topics, qrels, posts"),
+        (["--only", "slt", "--task", "task1"], r"task1 reads nothing of --only slt"),
+        (["--data", __file__, "--only", "qrels"], r"it is a file; expected a directory"),
+    ],
+)
+def test_wrong_options_are_explained(arguments: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        run(*arguments)

@@ -1,0 +1,126 @@
+"""Unpacking published archives: all or nothing, and only what was expected."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import pytest
+
+from arqmath_bm25.collection.fetch_catalogue import Archive
+from arqmath_bm25.collection.fetch_unpack import unpack
+from arqmath_bm25.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+POSTS = Archive("Posts.V1.3.xml", ("Posts.V1.3.xml",), 1000)
+FORMULAS = Archive("latex_representation_v3", ("1.tsv", "2.tsv"), 1000)
+
+
+def zip_of(path: Path, members: Mapping[str, bytes]) -> Path:
+    with ZipFile(path, "w", ZIP_DEFLATED) as zipped:
+        for name, content in members.items():
+            zipped.writestr(name, content)
+    return path
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(str(path.relative_to(directory)) for path in directory.rglob("*"))
+
+
+def test_one_member_becomes_a_file(tmp_path: Path) -> None:
+    path = zip_of(tmp_path / "a.zip", {"Collection/Posts.V1.3.xml": b"<posts/>"})
+    unpack(path, POSTS, tmp_path / "Posts.V1.3.xml")
+    assert (tmp_path / "Posts.V1.3.xml").read_bytes() == b"<posts/>"
+    assert names(tmp_path) == ["Posts.V1.3.xml", "a.zip"]
+
+
+@pytest.mark.parametrize("folder", ["", "latex_representation_v3/", "a/b/"])
+def test_several_members_become_a_directory(folder: str, tmp_path: Path) -> None:
+    members = {
+        folder + "2.tsv": b"two",
+        folder + "1.tsv": b"one",
+        "__MACOSX/._1.tsv": b"?",
+        folder + ".DS_Store": b"?",
+    }
+    target = tmp_path / "latex_representation_v3"
+    unpack(zip_of(tmp_path / "a.zip", members), FORMULAS, target)
+    assert names(target) == ["1.tsv", "2.tsv"]
+    assert (target / "1.tsv").read_bytes() == b"one"
+
+
+@pytest.mark.parametrize("name", ["../1.tsv", "/etc/1.tsv", "a/../../1.tsv", "..\\1.tsv"])
+def test_a_member_that_leads_out_is_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    path = zip_of(tmp_path / "a.zip", {name: b"", "2.tsv": b""})
+    with pytest.raises(InputError, match="leads out of the archive"):
+        unpack(path, FORMULAS, tmp_path / "in" / "formulas")
+    assert names(tmp_path) == ["a.zip", "in"]
+
+
+def test_missing_and_doubled_members_are_named(tmp_path: Path) -> None:
+    path = zip_of(tmp_path / "a.zip", {"1.tsv": b"one"})
+    with pytest.raises(InputError, match=r"no member 2\.tsv; expected 2 \(1\.tsv … 2\.tsv\)"):
+        unpack(path, FORMULAS, tmp_path / "formulas")
+    path = zip_of(tmp_path / "b.zip", {"1.tsv": b"", "2.tsv": b"", "old/2.tsv": b""})
+    with pytest.raises(InputError, match=r"two members are called 2\.tsv"):
+        unpack(path, FORMULAS, tmp_path / "formulas")
+
+
+def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
+    path = zip_of(tmp_path / "a.zip", {"Posts.V1.3.xml": b"\0" * 10_000_000})
+    assert path.stat().st_size < 20_000
+    with pytest.raises(InputError, match="would unpack to 10 MB"):
+        unpack(path, POSTS, tmp_path / "Posts.V1.3.xml")
+
+
+def test_a_bomb_that_hides_its_size_is_not_unpacked(tmp_path: Path) -> None:
+    path = zip_of(tmp_path / "a.zip", {"Posts.V1.3.xml": b"\0" * 10_000_000})
+    lie = path.read_bytes().replace(struct.pack("<L", 10_000_000), struct.pack("<L", 100))
+    path.write_bytes(lie)
+    with pytest.raises(InputError, match="damaged"):
+        unpack(path, POSTS, tmp_path / "Posts.V1.3.xml")
+    assert names(tmp_path) == ["a.zip"]
+
+
+def test_a_disk_that_is_too_small_is_named_before(tmp_path: Path) -> None:
+    path = zip_of(tmp_path / "a.zip", {"Posts.V1.3.xml": b"<posts/>"})
+    huge = 4_000_000_000  # bytes for every of the 32-bit sizes
+    lie = path.read_bytes().replace(struct.pack("<L", 8), struct.pack("<L", huge))
+    path.write_bytes(lie)
+    archive = Archive("Posts.V1.3.xml", POSTS.members, huge)
+    monkey = pytest.MonkeyPatch()
+    with monkey.context() as patch:
+        patch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1_000_000}))
+        with pytest.raises(InputError, match="unpacks to 4,000 MB, and 1 MB are free"):
+            unpack(path, archive, tmp_path / "Posts.V1.3.xml")
+
+
+@pytest.mark.parametrize("where", [0.3, 0.6, 0.9])
+def test_one_wrong_byte_is_found(where: float, tmp_path: Path) -> None:
+    content = b"".join(str(number**3).encode() for number in range(30_000))
+    path = zip_of(tmp_path / "a.zip", {"1.tsv": b"first", "2.tsv": content})
+    damaged = bytearray(path.read_bytes())
+    damaged[int(len(damaged) * where)] ^= 0x55
+    path.write_bytes(damaged)
+    with pytest.raises(InputError, match=r"a\.zip: damaged"):
+        unpack(path, Archive("formulas", FORMULAS.members, 1_000_000), tmp_path / "formulas")
+    assert names(tmp_path) == ["a.zip"]
+
+
+def test_a_file_that_is_cut_off_or_no_zip_is_named(tmp_path: Path) -> None:
+    path = zip_of(tmp_path / "a.zip", {"Posts.V1.3.xml": b"<posts/>" * 50})
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(InputError, match=r"damaged, or no zip archive.*fetch it again"):
+        unpack(path, POSTS, tmp_path / "Posts.V1.3.xml")
+
+
+def test_remains_of_an_earlier_call_are_removed(tmp_path: Path) -> None:
+    (tmp_path / "formulas.part").mkdir()
+    (tmp_path / "formulas.part" / "9.tsv").touch()
+    path = zip_of(tmp_path / "a.zip", {"1.tsv": b"", "2.tsv": b""})
+    unpack(path, FORMULAS, tmp_path / "formulas")
+    assert names(tmp_path / "formulas") == ["1.tsv", "2.tsv"]
