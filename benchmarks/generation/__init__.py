@@ -1,0 +1,1 @@
+"""A generated collection: what was measured, prose, formulas, posts, files; and a description."""
