@@ -1,10 +1,11 @@
 """Write the sample collection in the official ARQMath layout from its readable source.
 
-The source is two YAML files: ``source/collection.yaml`` (questions, answers, comments, links)
-and ``source/topics.yaml`` (Task 1 topics with their judgments). `build` reads and checks them
-and writes the collection, the formula index in LaTeX, the topics and the qrels of the three
-labs, with the names, escaping and line ends of the official files. The same source always
-gives the same bytes. Run it with ``python -m arqmath_bm25.sample.build [OUTPUT]``.
+The source is three YAML files: ``source/collection.yaml`` (questions, answers, comments, links),
+``source/topics.yaml`` and ``source/formula_topics.yaml`` (Task 1 and Task 2 topics with their
+judgments). `build` reads and checks them and writes the collection, the formula index in LaTeX, the
+topics and the qrels of the three labs, with the names, escaping and line ends of the official
+files. The same source always gives the same bytes. Run it with
+``python -m arqmath_bm25.sample.build [OUTPUT]``.
 """
 
 from __future__ import annotations
@@ -105,11 +106,29 @@ class Topic:
     @property
     def year(self) -> int:
         """The lab year: A.1 to A.100 are of 2020, A.201 of 2021, A.301 of 2022 and so on."""
-        match = re.fullmatch(r"A\.([1-9]\d*)", self.number)
-        year = 0 if match is None else _YEARS.get((int(match[1]) - 1) // 100, 0)
-        if not year:
-            raise ValueError(f"topic {self.number}: not a Task 1 topic number")
-        return year
+        return _year(self.number)
+
+
+@dataclass(frozen=True)
+class FormulaTopic:
+    """A Task 2 topic: a formula of the Task 1 topic with the same number."""
+
+    number: str
+    formula: str
+    judgments: Mapping[str, int]  # LaTeX of a formula in the collection -> grade
+
+    @property
+    def year(self) -> int:
+        """The lab year, as of the Task 1 topic."""
+        return _year(self.number)
+
+
+def _year(number: str) -> int:
+    match = re.fullmatch(r"[AB]\.([1-9]\d*)", number)
+    year = 0 if match is None else _YEARS.get((int(match[1]) - 1) // 100, 0)
+    if not year:
+        raise ValueError(f"topic {number}: not a topic number")
+    return year
 
 
 @dataclass(frozen=True)
@@ -121,6 +140,9 @@ class Lab:
     escape_math: bool
     qrels: str
     qrels_newline: str
+    formula_topics: str
+    formula_qrels: str
+    judges_instances: bool  # Task 2 qrels hold formula ids; visual ids if not
 
 
 LABS = {
@@ -130,6 +152,9 @@ LABS = {
         escape_math=True,
         qrels="ARQMath-1/Task 1 /qrel_official_task1",
         qrels_newline="\r\n",
+        formula_topics="ARQMath-1/Topics/Topics_V1.1.xml",
+        formula_qrels="ARQMath-1/Task2/qrel_with_formula_ids/qrel_task2.tsv",
+        judges_instances=True,
     ),
     2021: Lab(
         topics="ARQMath-2/Topics/Topics_Task1_2021_V1.1.xml",
@@ -137,6 +162,9 @@ LABS = {
         escape_math=False,
         qrels="ARQMath-2/Task1/Qrel Files/qrel_task1_2021_test.tsv",
         qrels_newline="\r\n",
+        formula_topics="ARQMath-2/Topics/Topics_Task2_2021_V1.1.xml",
+        formula_qrels="ARQMath-2/Task2/Qrel Files/qrel_task2_2021_test_official_evaluation.tsv",
+        judges_instances=False,
     ),
     2022: Lab(
         topics="ARQMath-3/Topics/Topics_Task1_2022_V0.1.xml",
@@ -144,6 +172,9 @@ LABS = {
         escape_math=False,
         qrels="ARQMath-3/Task 1/Qrel Files/qrel_task1_2022_official.tsv",
         qrels_newline="\n",
+        formula_topics="ARQMath-3/Topics/Topics_Task2_2022_V0.1.xml",
+        formula_qrels="ARQMath-3/Task2/Qrel Files/qrel_task2_2022_official.tsv",
+        judges_instances=False,
     ),
 }
 
@@ -167,6 +198,16 @@ class FormulaIndex:
         self.rows.append((str(formula_id), *place, visual_id, visual_id, "", latex))
         return formula_id
 
+    def look(self, latex: str) -> list[str]:
+        """Return the visual id of a formula, nothing if no post has it."""
+        visual_id = self.visual_ids.get("".join(latex.split()))
+        return [] if visual_id is None else [str(visual_id)]
+
+    def returnable(self, latex: str) -> list[str]:
+        """Return the ids of the instances of a formula that do not stand in comments."""
+        visual = self.look(latex)
+        return [row[0] for row in self.rows if row[6] in visual and row[3] != "comment"]
+
 
 def build(output: Path) -> None:
     """Write the whole sample tree below `output`.
@@ -175,6 +216,7 @@ def build(output: Path) -> None:
     """
     questions = load_collection(SOURCE / "collection.yaml")
     topics = load_topics(SOURCE / "topics.yaml")
+    formula_topics = load_formula_topics(SOURCE / "formula_topics.yaml")
     check(questions, topics)
 
     formulas = FormulaIndex()
@@ -197,6 +239,12 @@ def build(output: Path) -> None:
         path = output / "Evaluation" / " Scripts & Qrels" / lab.qrels
         _write(path, _qrels(of_year), lab.qrels_newline)
 
+        searched = [topic for topic in formula_topics if topic.year == year]
+        path = output / "Topics" / "Task2 Topics" / lab.formula_topics
+        _write(path, _formula_topics_xml(of_year, searched, lab), lab.topics_newline)
+        path = output / "Evaluation" / " Scripts & Qrels" / lab.formula_qrels
+        _write(path, _formula_qrels(searched, formulas, lab), lab.qrels_newline)
+
 
 # Reading
 
@@ -215,6 +263,18 @@ def load_topics(path: Path) -> list[Topic]:
             tags=tuple(entry["tags"]),
             question=str(entry["question"]),
             judgments={int(k): int(v) for k, v in entry.get("judgments", {}).items()},
+        )
+        for entry in yaml.safe_load(path.read_text(encoding="utf-8"))
+    ]
+
+
+def load_formula_topics(path: Path) -> list[FormulaTopic]:
+    """Read the Task 2 topics, in the order of the file."""
+    return [
+        FormulaTopic(
+            number=str(entry["number"]),
+            formula=str(entry["formula"]),
+            judgments={str(k): int(v) for k, v in entry.get("judgments", {}).items()},
         )
         for entry in yaml.safe_load(path.read_text(encoding="utf-8"))
     ]
@@ -346,16 +406,17 @@ def _post_span(
     return span
 
 
-def _topic_span(lab: Lab) -> Callable[[str, str], str]:
-    """Spans of the topics of one year: numbered q_1, q_2, ..., with their dollar signs."""
-    count = 0
+def _topic_span(lab: Lab, formulas: list[str]) -> Callable[[str, str], str]:
+    """Spans of the topics of one year: numbered q_1, q_2, ..., with their dollar signs.
+
+    Formula q_n of the year becomes the n-th of `formulas`.
+    """
 
     def span(delimiter: str, latex: str) -> str:
-        nonlocal count
-        count += 1
+        formulas.append(latex)
         content = html.escape(latex, quote=False) if lab.escape_math else latex
         content = f"{delimiter}{content}{delimiter}"
-        return f'<span class="math-container" id="q_{count}">{content}</span>'
+        return f'<span class="math-container" id="q_{len(formulas)}">{content}</span>'
 
     return span
 
@@ -465,17 +526,45 @@ def _rows_xml(root: str, rows: Iterable[Row]) -> str:
 
 
 def _topics_xml(topics: Iterable[Topic], lab: Lab) -> str:
-    span = _topic_span(lab)
+    span = _topic_span(lab, [])
     lines = ['<?xml version="1.0" ?>', "<Topics>"]
     for topic in topics:
-        where = f"topic {topic.number}"
-        title = _mark_up(topic.title, where, span)
-        question = _body(topic.question, where, span)
+        lines.append(f'   <Topic number="{_escape(topic.number)}">')
+        lines += _question_xml(topic, span)
+        lines.append("   </Topic>")
+    lines.append("</Topics>")
+    return "\n".join(lines) + "\n"
+
+
+def _question_xml(topic: Topic, span: Callable[[str, str], str]) -> list[str]:
+    where = f"topic {topic.number}"
+    title = _mark_up(topic.title, where, span)
+    question = _body(topic.question, where, span)
+    return [
+        f"      <Title>{_escape(title)}</Title>",
+        f"      <Question>{_escape(question)}</Question>",
+        f"      <Tags>{_escape(','.join(topic.tags))}</Tags>",
+    ]
+
+
+def _formula_topics_xml(topics: Iterable[Topic], searched: Iterable[FormulaTopic], lab: Lab) -> str:
+    """Write the topics of which a formula is searched; formulas are numbered as in Task 1."""
+    formulas: list[str] = []
+    span = _topic_span(lab, formulas)
+    questions: dict[str, tuple[int, list[str]]] = {}
+    for topic in topics:
+        before = len(formulas)
+        questions[topic.number] = (before, _question_xml(topic, span))
+    lines = ['<?xml version="1.0" ?>', "<Topics>"]
+    for wanted in searched:
+        before, question = questions[wanted.number.replace("B", "A")]
+        if wanted.formula not in formulas[before:]:
+            raise ValueError(f"topic {wanted.number}: its question has no {wanted.formula}")
         lines += [
-            f'   <Topic number="{_escape(topic.number)}">',
-            f"      <Title>{_escape(title)}</Title>",
-            f"      <Question>{_escape(question)}</Question>",
-            f"      <Tags>{_escape(','.join(topic.tags))}</Tags>",
+            f'   <Topic number="{_escape(wanted.number)}">',
+            f"      <Formula_Id>q_{formulas.index(wanted.formula, before) + 1}</Formula_Id>",
+            f"      <Latex>{_escape(wanted.formula)}</Latex>",
+            *question,
             "   </Topic>",
         ]
     lines.append("</Topics>")
@@ -488,6 +577,17 @@ def _qrels(topics: Iterable[Topic]) -> str:
         for topic in topics
         for answer_id, grade in topic.judgments.items()
     )
+
+
+def _formula_qrels(topics: Iterable[FormulaTopic], formulas: FormulaIndex, lab: Lab) -> str:
+    lines = []
+    for topic in topics:
+        for latex, grade in topic.judgments.items():
+            judged = formulas.returnable(latex) if lab.judges_instances else formulas.look(latex)
+            if not judged:
+                raise ValueError(f"topic {topic.number} judges {latex}, which no post has")
+            lines += [f"{topic.number}\t0\t{doc_id}\t{grade}\n" for doc_id in judged]
+    return "".join(lines)
 
 
 def _write_formulas(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
