@@ -52,6 +52,7 @@ def test_tokens(latex: str, expected: str) -> None:
         (r"\mathbf{x}\cdot{\rm y}", r"x\cdot y"),
         (r"\left.\frac{df}{dx}\right|_{0}", r"\frac{df}{dx}|_0"),
         (r"\color{red}{x}+\textcolor{#f00}{y}", "x+y"),
+        (r"\color[rgb]{1,0,0}x", "x"),
         (r"x \tag{1} \label{eq:x}", "x"),
         (r"a\hspace{1cm}b\hskip 2pt c", "abc"),
         (r"\begin{align}a&=b\\ c&=d\end{align}", r"\begin{aligned}a&=b\\&c=d\end{aligned}"),
@@ -91,7 +92,7 @@ def test_tokens(latex: str, expected: str) -> None:
         ("u_{0}–u_{1}", "u_{0}-u_{1}"),
         ("∞²", r"\infty^2"),
         ("S=\\{3k+5j∣k,j∈\\mathbb{N}∪\\{0\\}\\}", r"S=\{3k+5j|k,j\in\mathbb{N}\cup\{0\}\}"),
-        ("αβΓ", r"\alpha\beta\Gamma"),
+        ("αβΓλϵ", r"\alpha\beta\Gamma\lambda\epsilon"),
         ("𝐑", "R"),
         ("ℝ", r"\mathbb{R}"),
         ("f’", "f'"),
@@ -157,7 +158,8 @@ def test_broken_latex_costs_its_own_tokens(latex: str) -> None:
 
 _PIECES = [
     *"{}[]^_&$%~'.,<>|!2x ", "\\", r"\frac", r"\text{", r"\left", r"\begin{array}", r"\end{x}",
-    r"\over", r"\mathbb", r"\newcommand", "\\color", "ℝ", "\0", "\ud800", "\n", "𝔸", "</p>", "amp;", "\\not",
+    r"\over", r"\mathbb", r"\newcommand", "\\color", "ℝ", "\0", "\ud800", "\n", "𝔸", "</p>", "amp;",
+    "\\not",
 ]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ collection's) the same as an author's source (the topics'). In one pass over the
 * presentation goes, synonyms become one (`latex_table`), numbers stay whole, text becomes words;
 * braces go, scripts come in the order sub, super (`\sum^n_{i=1}` is `\sum_{i=1}^n`), a prime is a
   superscript, `{a \over b}` is `\frac{a}{b}`;
+* tables keep marks of their cells, which `symbol_layout` reads;
 * what is broken (unbalanced braces, LaTeXML's error text, HTML that a formula swallowed) costs its
   own tokens at most. Nothing raises; time is linear in the length of the source.
 
@@ -33,27 +34,33 @@ class Tokens(NamedTuple):
 
 _HTML = re.compile(r"</[a-z]+[1-6]?>|<(?:p|br|em|strong|li|ol|ul|pre|code|blockquote)\s*/?>")
 _LATEXML = re.compile(r"(?<=&)(?:\\displaystyle\s*)?amp;|\\qvar@construct\{.?\}|%\s*\n")
+_UNPRINTABLE = r"\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff"  # besides white space
 _TOKEN = re.compile(
     r"\s*(?:"
     r"(?P<letters>[A-Za-z]+)"
-    r"|(?P<structure>[{}^_])"
+    r"|(?P<structure>[{}^_&])"
     r"|(?P<number>[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
     rf"|\\(?P<alphabet>{'|'.join(table.ALPHABETS)})\s*(?P<of>[A-Za-z0-9]|\{{\s*[A-Za-z0-9]+\s*\}})"
     rf"|\\(?:{'|'.join(table.OPERATOR_NAMES)})\*?\s*\{{\s*(?P<operator>[A-Za-z]{{2,}})\s*\}}"
     r"|\\(?P<edge>begin|end)\s*\{\s*(?P<environment>[A-Za-z]*)\*?\s*\}"
-    r"|\\(?P<command>[A-Za-z@]+|[^A-Za-z])"
+    rf"|\\(?P<command>[A-Za-z@]+|[^A-Za-z{_UNPRINTABLE}])"
     r"|(?P<primes>'+)"
     r"|(?P<dots>\.{2,})"
-    r"|(?P<symbol>[^\s~$&\\\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff])"
+    rf"|(?P<symbol>[^\s~$&\\{_UNPRINTABLE}])"
     r"|."
     r")",
     re.DOTALL,
 )
-_OPEN, _CLOSE, _SUPER, _SUB = "\1", "\2", "\3", "\4"
-_STRUCTURE = {"{": _OPEN, "}": _CLOSE, "^": _SUPER, "_": _SUB}
-_DIGIT_TAKERS = frozenset((_SUPER, _SUB, "frac", "binom", "sqrt"))
+# Marks among the symbols of a formula: braces, scripts, and the parts of a table.
+OPEN, CLOSE, SUPER, SUB = "\1", "\2", "\3", "\4"
+TABLE, CELL, ROW, TABLE_END = "\5", "\6", "\7", "\x0e"
+_TABLE_MARKS = frozenset((TABLE, CELL, ROW, TABLE_END))
+_MARKS = frozenset((OPEN, CLOSE, SUPER, SUB)) | _TABLE_MARKS
+_STRUCTURE = {"{": OPEN, "}": CLOSE, "^": SUPER, "_": SUB, "&": CELL}
+_DIGIT_TAKERS = frozenset((SUPER, SUB, "frac", "binom", "sqrt"))
 _DIGITS = frozenset("0123456789")
 _COLUMNS = re.compile(r"(?:\s*\[[^\]]*\])?\s*(?=\{)")
+_OPTION = re.compile(r"\s*\[[^\[\]]*\]")
 _DIMENSION = re.compile(r"\s*[-+]?[0-9.]+\s*[a-z]{2}")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _AMBIGUOUS = frozenset("^_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -63,6 +70,12 @@ _MAX_DEPTH = 64  # deeper braces are read as if they were not there
 
 def tokenize(latex: str) -> Tokens:
     """Return the normalised tokens of one formula, given without its delimiters."""
+    items, words = read(latex)
+    return Tokens(tuple(arrange(items)), words)
+
+
+def read(latex: str) -> tuple[list[str], str]:
+    """Return the symbols and marks of one formula in the order of its source, and its words."""
     if not latex.isascii():
         latex = unicodedata.normalize("NFKC", latex.translate(table.UNICODE))
     if "<" in latex:
@@ -70,8 +83,7 @@ def tokenize(latex: str) -> Tokens:
     if "amp;" in latex or "@" in latex or "%" in latex:
         latex = _LATEXML.sub(" ", latex)
     words: list[str] = []
-    items = _scan(latex, words)
-    return Tokens(tuple(_arrange(items)), " ".join(words))
+    return _scan(latex, words), " ".join(words)
 
 
 def _scan(latex: str, words: list[str], nested: bool = False) -> list[str]:
@@ -108,6 +120,8 @@ def _scan(latex: str, words: list[str], nested: bool = False) -> list[str]:
                 at = _skip(latex, at, command in table.DEFINITIONS)
             elif command in ("left", "right") and latex.startswith(".", at):
                 at += 1  # an invisible delimiter
+            elif command == "\\":
+                items.append(ROW)
             elif command not in table.DROPPED and "@" not in command and not command.isspace():
                 items.append(table.SYNONYMS.get(command) or _own_name(command))
         elif kind == "of":
@@ -119,17 +133,19 @@ def _scan(latex: str, words: list[str], nested: bool = False) -> list[str]:
             name = match["environment"]
             if match["edge"] == "begin":
                 if name in table.ENVIRONMENTS:
-                    items.append(table.ENVIRONMENTS[name])
+                    items += (table.ENVIRONMENTS[name], TABLE)
                 if (
                     columns := _COLUMNS.match(latex, at)
                     if name in table.COLUMN_ENVIRONMENTS
                     else None
                 ):
                     at = _skip(latex, columns.end())
+            elif name in table.ENVIRONMENTS:
+                items.append(TABLE_END)
         elif kind == "dots":
             items.append("dots")
         elif kind == "primes":
-            items.extend((_SUPER, _OPEN, *["prime"] * len(match["primes"][:9]), _CLOSE))
+            items.extend((SUPER, OPEN, *["prime"] * len(match["primes"][:9]), CLOSE))
     if "not" in items:
         return _negate(items)
     return items
@@ -145,7 +161,7 @@ def _negate(items: list[str]) -> list[str]:
     r"""Join `not` with what it negates: `\not=` is `\ne`."""
     joined: list[str] = []
     for item in items:
-        if joined and joined[-1] == "not" and item not in (_OPEN, _CLOSE, _SUPER, _SUB):
+        if joined and joined[-1] == "not" and item not in _MARKS:
             joined[-1] = table.NEGATED.get(item, "not" + item)
         else:
             joined.append(item)
@@ -175,6 +191,8 @@ def _skip(latex: str, at: int, definition: bool = False) -> int:
     """Return where the argument (of a definition: everything that belongs to it) ends."""
     if dimension := _DIMENSION.match(latex, at):
         return dimension.end()
+    if option := _OPTION.match(latex, at):  # \color[rgb]{1,0,0}
+        at = option.end()
     _, at = _argument(latex, at)
     while definition and latex[at : at + 1] in ("{", "["):
         at = latex.find("]", at) + 1 or len(latex) if latex[at] == "[" else _argument(latex, at)[1]
@@ -192,10 +210,10 @@ class _Group:
         self.script = ""  # the mark whose argument comes next
 
     def add(self, tokens: list[str]) -> None:
-        if self.script == _SUPER:
+        if self.script == SUPER:
             self.super += tokens
         else:
-            if self.script == _SUB:
+            if self.script == SUB:
                 self.tokens.append("_")
             else:
                 self.settle()
@@ -210,30 +228,30 @@ class _Group:
             self.super = []
 
 
-def _arrange(items: list[str]) -> list[str]:
+def arrange(items: list[str]) -> list[str]:
     """Drop braces, order scripts, turn infix forms round."""
     groups = [_Group()]
     ignored = 0  # open braces below _MAX_DEPTH
     for item in items:
         group = groups[-1]
-        if item == _OPEN:
+        if item == OPEN:
             if len(groups) < _MAX_DEPTH:
                 groups.append(_Group())
             else:
                 ignored += 1
-        elif item == _CLOSE:
+        elif item == CLOSE:
             if ignored:
                 ignored -= 1
             elif len(groups) > 1:
                 group.settle()
                 groups.pop()
                 groups[-1].add(group.tokens)
-        elif item in (_SUPER, _SUB):
+        elif item in (SUPER, SUB):
             group.script = item
         elif item in table.INFIX:
             group.settle()
             group.tokens.insert(0, table.INFIX[item])
-        else:
+        elif item not in _TABLE_MARKS:
             group.add([item])
     while len(groups) > 1:  # braces left open
         group = groups.pop()

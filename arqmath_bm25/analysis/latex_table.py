@@ -6,6 +6,7 @@ count of the commands in the collection. A command in no table is a token of its
 
 from __future__ import annotations
 
+import string
 import unicodedata
 from typing import Final
 
@@ -61,6 +62,18 @@ NEGATED: Final = {"=": "ne", "in": "notin", "|": "nmid", "exists": "nexists"}
 
 # {a \over b} is \frac{a}{b}.
 INFIX: Final = {"over": "frac", "choose": "binom", "atop": "atop"}
+
+# Commands whose argument they stand on, under or around.
+ACCENTS: Final = _names(
+    "bar hat tilde vec dot ddot dddot check breve acute grave mathring underline overbrace"
+    " underbrace overleftarrow overleftrightarrow cancel"
+)
+
+# Symbols whose name does not matter, as long as it is the same one throughout.
+VARIABLES: Final = frozenset(string.ascii_letters) | _names(
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau"
+    " upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega ell"
+)
 
 # Commands that are often typed without their backslash.
 BARE_NAMES: Final = _names(
@@ -154,11 +167,11 @@ _SYMBOLS: Final = (
     "∀ forall ∃ exists ¬ lnot ∧ land ∨ lor ⊕ oplus ⊗ otimes ⊥ perp ∣ | ∤ nmid ‖ Vert ∥ Vert "
     "∑ sum ∏ prod ∫ int ∮ oint ⟨ langle ⟩ rangle 〈 langle 〉 rangle ⌊ lfloor ⌋ rfloor ⌈ lceil "
     "⌉ rceil … dots ⋯ dots ′ prime ″ prime ℝ bbR ℕ bbN ℤ bbZ ℚ bbQ ℂ bbC ℓ ell ℵ aleph א aleph "
-    "∠ angle △ triangle ∎ blacksquare"
+    "ϵ epsilon ϕ phi ϑ theta ϱ rho ∠ angle △ triangle ∎ blacksquare"
 ).split()
 
 _GREEK: Final = {
-    chr(code): name
+    chr(code): name.replace("lamda", "lambda")  # Unicode's spelling
     for code in range(0x391, 0x3CA)
     if (name := unicodedata.name(chr(code), "").rpartition(" ")[2].lower())
 }

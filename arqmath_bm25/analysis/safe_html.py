@@ -36,7 +36,7 @@ _SANITISER: Final = nh3.Cleaner(
         "applet embed frame frameset iframe math noembed noframes noscript object option plaintext "
         "script select style svg template textarea title xmp".split()
     ),
-    attributes={"a": {"href"}, "img": {"src", "alt"}},
+    attributes={"*": set(), "a": {"href"}, "img": {"src", "alt"}},
     url_schemes={"http", "https"},
     link_rel="noopener noreferrer nofollow",
 )

@@ -22,7 +22,7 @@ from arqmath_bm25.collection.dump import attributes, rows
 from arqmath_bm25.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -185,6 +185,14 @@ class PostTable:
         if at == len(ids) or ids[self._by_id[at]] != int(post_id):
             return None
         return self._read(self._places[self._by_id[at]])
+
+    def threads_of(self, post_ids: Sequence[str]) -> IntVector:
+        """Return the thread of every post, as a number; -1 of posts that the collection lacks."""
+        wanted = np.fromiter(map(int, post_ids), np.int64, len(post_ids))
+        ids = self._places[:, 1]
+        at = np.minimum(np.searchsorted(ids, wanted, sorter=self._by_id), len(ids) - 1)
+        places = self._by_id[at]
+        return np.where(ids[places] == wanted, self._places[places, 0], -1)
 
     def _read(self, place: IntVector) -> Post:
         _, post, _, offset, length = (int(number) for number in place)
