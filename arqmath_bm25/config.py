@@ -210,7 +210,7 @@ def load_nlps(path: Path | None = None) -> NlpsSettings:
     return load(NlpsSettings, path or default_config("nlps"))
 
 
-FormulaField = Literal["contents", "ngrams", "layout", "patterns"]
+FormulaField = Literal["contents", "patterns", "ngrams", "symbols"]
 
 
 class FormulaAnalysisSettings(Settings):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
-from arqmath_bm25.cli import options, task1, task3
+from arqmath_bm25.cli import nlps, options, task1, task2, task3
 from arqmath_bm25.cli.options import IndexRequest, RunRequest, SearchRequest
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.runs import MAX_DEPTH
@@ -31,7 +31,12 @@ class TaskCommands(Protocol):
         """Show the best hits."""
 
 
-TASKS: dict[str, TaskCommands] = {"task1": task1, "task3": task3}
+TASKS: dict[str, TaskCommands] = {
+    "task1": task1,
+    "task2": task2,
+    "task3": task3,
+    "nlps": nlps,
+}
 
 Task = Annotated[str, typer.Argument(help=f"{', '.join(TASKS)}, or all.")]
 
@@ -95,7 +100,9 @@ def search(
     data: options.Data = None,
     indexes: options.Indexes = options.INDEXES,
     config: options.Config = None,
-    variant: Annotated[str, typer.Option(help="text, math or both.")] = "both",
+    variant: Annotated[
+        str | None, typer.Option(help="One of the configuration. Default: the primary one.")
+    ] = None,
     depth: options.Depth = 5,
 ) -> None:
     r"""Show the best hits for a query.

@@ -19,7 +19,7 @@ Data = Annotated[
     typer.Option(
         "--data",
         help="Root of an ARQMath distribution (Collection/, Topics/, Evaluation/), or a directory "
-        "with a raw Posts.xml. Default: the bundled sample.",
+        "with a raw Posts.xml or the files of NLPS. Default: the bundled sample.",
     ),
 ]
 Indexes = Annotated[Path, typer.Option("--indexes", help="Where indexes are kept.")]
@@ -29,11 +29,14 @@ Config = Annotated[
 ]
 Topics = Annotated[
     list[str] | None,
-    typer.Option("--topics", help="2020, 2021, 2022 or a topic file; repeatable. Default: all."),
+    typer.Option(
+        "--topics",
+        help="2020, 2021, 2022 (nlps: dev, test) or a topic file; repeatable. Default: all.",
+    ),
 ]
 Variants = Annotated[
     list[str] | None,
-    typer.Option("--variant", help="text, math or both; repeatable. Default: all."),
+    typer.Option("--variant", help="One of the configuration; repeatable. Default: all."),
 ]
 Depth = Annotated[int, typer.Option("--depth", min=1, max=MAX_DEPTH, help="Hits for a topic.")]
 Format = Annotated[
@@ -85,7 +88,7 @@ class SearchRequest:
     data: Path | None
     indexes: Path
     config: Path | None
-    variant: str
+    variant: str | None  # None: the primary one
     depth: int
 
 

@@ -107,7 +107,7 @@ def _noted(
 def search(request: SearchRequest) -> None:
     """Show answers with the titles of their questions."""
     where, settings = layout(request.data), load_task1(request.config)
-    (variant,) = chosen_variants([request.variant], settings.variants)
+    (variant,) = chosen_variants([request.variant or settings.run.primary], settings.variants)
     ranker = _open(request.indexes, where, settings)
     posts = ranker.posts()
     hits = ranker.search(request.query, variant, request.depth)

@@ -89,7 +89,9 @@ def _noted(
 def search(request: SearchRequest) -> None:
     """Show the one answer to a query, as a run would hold it."""
     where, settings = layout(request.data), load_task3(request.config)
-    (variant,) = chosen_variants([request.variant], settings.ranking.settings.variants)
+    (variant,) = chosen_variants(
+        [request.variant or settings.run.primary], settings.ranking.settings.variants
+    )
     answerer = Task3(_open(request.indexes, where, settings), settings)
     extract = answerer.search(request.query, variant, request.depth)
     if extract is None:

@@ -1,0 +1,156 @@
+"""Documents of Task 2: one for each visually distinct formula, and every row accounted for."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from arqmath_bm25.collection.formulas import COLUMNS
+from arqmath_bm25.config import Task2Settings, load_task2
+from arqmath_bm25.documents import formulas as documents
+from arqmath_bm25.documents.formulas import InstanceTable, write_formula_documents
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.sample import SAMPLE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+LEFT_OUT = (
+    "formulas of comments",
+    "rows of other types",
+    "formulas not found in the posts (issue d)",
+    "blank formulas",
+    "rows with an id that is no number",
+    "rows with a formula id seen before",
+)
+
+
+raw = load_task2().model_dump()
+PAIRS = Task2Settings.model_validate({**raw, "analysis": {"layout": (2, 2)}})
+
+
+def tsv(path: Path, version: str, rows: Sequence[Sequence[object]]) -> Path:
+    path.mkdir(parents=True)
+    with (path / "1.tsv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter="\t", lineterminator="\r\n")
+        writer.writerow(COLUMNS[version])
+        writer.writerows(rows)
+    return path
+
+
+def write(formulas: Path, to: Path, processes: int = 1) -> tuple[dict[str, int], dict[str, str]]:
+    """Return the counts, and of every document its layout pairs."""
+    to.mkdir()
+    counts = write_formula_documents(formulas, PAIRS, to, to / "instances.npy", processes)
+    parts = [part.read_text(encoding="utf-8") for part in sorted(to.glob("*.jsonl"))]
+    found = [json.loads(line) for part in parts for line in part.split("\n")[:-1]]
+    assert counts["documents"] == len(found)
+    assert counts["rows"] == counts["instances"] + sum(counts.get(key, 0) for key in LEFT_OUT)
+    return counts, {document["id"]: document["contents"] for document in found}
+
+
+V3 = [
+    # id, post, thread, type, comment, old visual, visual, issue, formula
+    (11, 1, 1, "title", "", 5, 7, "", "x^2"),
+    (12, 1, 1, "question", "", 5, 7, "v", "x^{2}"),
+    (13, 2, 1, "answer", "", 5, 7, "", 'x^2\n\t"'),
+    (14, 1, 1, "comment", 3, 5, 7, "", "x^2"),
+    (15, 1, 1, "title", "", 6, 8, "d", "y"),
+    (16, 1, 1, "question", "", 6, 8, "dv", "y"),
+    (17, 1, 1, "answer", "", 9, 9, "", " "),
+    (18, 2, 1, "answer", "", 4, 4, "", "z"),
+    (18, 2, 1, "answer", "", 4, 4, "", "z"),
+    (19, 2, 1, "answer", "", "", "", "", r"\newcommand{\a}{b} q"),
+    (20, 3, 3, "answer", "", "", "", "", r"\newcommand{\a}{b}   q"),
+    ("x", 3, 3, "answer", "", 4, 4, "", "z"),
+    (21, 3, 3, "body", "", 4, 4, "", "z"),
+]
+
+
+def test_instances_that_may_be_returned_are_grouped_by_visual_id(tmp_path: Path) -> None:
+    counts, found = write(tsv(tmp_path / "v3", "v3", V3), tmp_path / "out")
+    assert found == {"7": "~n~x x~a~2 2~n~ x~n~", "4": "~n~z z~n~", "-1": "~n~q q~n~"}
+    assert counts["rows"] == 13
+    assert counts["instances"] == 6
+    assert counts["instances without a visual id"] == 2
+    assert counts["formulas not found in the posts (issue d)"] == 2
+    assert [counts[key] for key in LEFT_OUT if "issue" not in key] == [1, 1, 1, 1, 1]
+
+
+def test_the_instances_of_a_formula_are_found_again(tmp_path: Path) -> None:
+    write(tsv(tmp_path / "v3", "v3", V3), tmp_path / "out")
+    table = InstanceTable.load(tmp_path / "out" / "instances.npy")
+    assert len(table) == 6
+    nothing = np.empty(0, np.int32), np.empty(0)
+    assert table.best("7", *nothing) == (("13", "2", "1", "answer"), 0)  # answers come first
+    assert table.best("4", *nothing) == (("18", "2", "1", "answer"), 0)
+
+
+def test_the_thread_that_scores_best_gives_the_instance(tmp_path: Path) -> None:
+    rows = [(n, 100 + n, 10 * n, "question", "", 7, 7, "", "x") for n in range(1, 5)]
+    write(tsv(tmp_path / "v3", "v3", rows), tmp_path / "out")
+    table = InstanceTable.load(tmp_path / "out" / "instances.npy")
+    threads = np.array([5, 20, 30, 99], np.int32), np.array([1.0, 0.2, 0.4, 0.9])
+    assert table.best("7", *threads) == (("3", "103", "30", "question"), 0.4)
+
+
+def test_files_without_visual_ids_are_grouped_by_latex_without_blanks(tmp_path: Path) -> None:
+    rows = [(1, 1, 1, "answer", "a + b"), (2, 1, 1, "answer", "a+b"), (3, 1, 1, "answer", "a+c")]
+    counts, found = write(tsv(tmp_path / "v1", "v1", rows), tmp_path / "out")
+    assert found == {"-1": "~n~a a~n~+ +~n~b b~n~", "-2": "~n~a a~n~+ +~n~c c~n~"}
+    assert counts["instances without a visual id"] == 3
+
+
+def test_a_formula_without_symbols_is_a_document_all_the_same(tmp_path: Path) -> None:
+    rows = [(1, 1, 1, "answer", "", 7, 7, "", r"\text{if and only if}")]
+    counts, found = write(tsv(tmp_path / "v3", "v3", rows), tmp_path / "out")
+    assert counts["formulas without a symbol"] == 1
+    assert found == {"7": "∅"}
+
+
+def test_a_wrong_header_stops(tmp_path: Path) -> None:
+    (tmp_path / "1.tsv").write_text("id\tpost\tformula\n1\t2\tx\n")
+    with pytest.raises(InputError, match="row 1: not the header of a formula TSV"):
+        write(tmp_path, tmp_path / "out")
+
+
+def test_what_is_written_does_not_depend_on_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "_PER_PART", 200)
+    formulas = SAMPLE / "Formulas" / "latex_representation_v3"
+    one, two = (write(formulas, tmp_path / str(n), n) for n in (1, 2))
+    assert one == two
+    assert one[0]["rows"] == 1432
+    assert len(list((tmp_path / "1").glob("part-*.jsonl"))) > 4
+    for part in (tmp_path / "1").iterdir():
+        assert part.read_bytes() == (tmp_path / "2" / part.name).read_bytes()
+
+
+def test_mathml_gives_the_same_documents(tmp_path: Path) -> None:
+    markup = '<math alttext="x^{2}"><semantics><msup><mi>x</mi><mn>2</mn></msup></semantics></math>'
+    latex = tsv(tmp_path / "latex", "v3", [(1, 1, 1, "answer", "", 7, 7, "", "x^2")])
+    slt = tsv(tmp_path / "slt", "v3", [(1, 1, 1, "answer", "", 7, 7, "", markup)])
+    settings = load_task2()
+    raw = {**settings.model_dump(), "analysis": {"source": "slt"}}
+    from_slt = Task2Settings.model_validate(raw)
+    parts = []
+    for source, chosen in ((latex, settings), (slt, from_slt)):
+        write_formula_documents(source, chosen, source, source / "instances.npy", 1)
+        parts.append((source / "part-00000.jsonl").read_text(encoding="utf-8"))
+    assert parts[0] == parts[1]
+
+
+@pytest.mark.slow
+def test_the_real_subset_is_accounted_for(lite: Path, tmp_path: Path) -> None:
+    counts, _ = write(lite / "Formulas" / "latex_representation_v3", tmp_path / "out")
+    assert counts["rows"] == 81_203
+    assert counts["formulas of comments"] == 14_145
+    assert counts["formulas not found in the posts (issue d)"] == 4_825
+    assert counts["blank formulas"] == 24
+    assert counts["instances"] == 62_209

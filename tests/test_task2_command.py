@@ -1,0 +1,125 @@
+"""Task 2 by the command line program: index, runs and search on the sample."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arqmath_bm25.collection.formulas import read_formulas
+from arqmath_bm25.collection.layout import YEARS, Layout
+from arqmath_bm25.config import default_config
+from arqmath_bm25.runs import read_run
+from arqmath_bm25.sample import SAMPLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RUNS = "runs/arqmath-sample"
+PRIMARY = "arqmathbm25-task2-layout-auto-both-P"
+
+
+def arqmath(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "arqmath_bm25", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def done(*arguments: object, cwd: Path) -> str:
+    result = arqmath(*arguments, cwd=cwd)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    return result.stdout
+
+
+def failed(*arguments: object, cwd: Path) -> str:
+    result = arqmath(*arguments, cwd=cwd)
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert result.stderr.startswith("error: ")
+    assert len(result.stderr.splitlines()) == 1
+    return result.stderr
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the sample's indexes and runs."""
+    path = tmp_path_factory.mktemp("work")
+    output = done("index", "task2", cwd=path)
+    assert "1,432 formulas read" in output
+    assert "0 lost" in output
+    done("run", "task2", cwd=path)
+    return path
+
+
+def test_the_index_says_what_became_of_every_row(workplace: Path) -> None:
+    manifest = json.loads((workplace / "indexes/arqmath-sample/task2/manifest.json").read_text())
+    counts = manifest["counts"]
+    assert counts["rows"] == counts["instances"] + counts["formulas of comments"] == 1432
+    assert done("index", "task2", cwd=workplace).count("up to date") == 2  # that of Task 1 as well
+
+
+def test_runs_have_official_names_columns_and_places(workplace: Path) -> None:
+    rows = {row.formula_id: row for row in read_formulas(Layout(SAMPLE).formulas())}
+    for year in YEARS:
+        for name in (PRIMARY, "arqmathbm25-task2-layout-auto-math-A"):
+            path = workplace / RUNS / year / f"{name}.tsv"
+            assert path.with_suffix(".manifest.json").is_file()
+            text = path.read_text(encoding="utf-8")
+            assert all(len(line.split("\t")) == 6 for line in text.splitlines())
+            ranks: dict[str, int] = {}
+            scores: dict[str, float] = {}
+            visual: set[tuple[str, str]] = set()
+            for row in read_run(path, "task2"):
+                assert rows[row.doc_id].post_id == row.post_id
+                assert rows[row.doc_id].type != "comment"
+                assert row.rank == ranks.get(row.topic_id, 0) + 1 <= 1000
+                assert row.score < scores.get(row.topic_id, float("inf"))
+                assert row.run_id == name
+                ranks[row.topic_id], scores[row.topic_id] = row.rank, row.score
+                visual.add((row.topic_id, rows[row.doc_id].visual_id))
+            assert len(ranks) == 7
+            assert len(visual) == len(text.splitlines())
+
+
+def test_runs_are_the_same_each_time_and_in_trec_form(workplace: Path) -> None:
+    path = workplace / RUNS / "2021" / f"{PRIMARY}.tsv"
+    before = path.read_bytes()
+    done("run", "task2", "--topics", 2021, "--threads", 1, cwd=workplace)
+    assert path.read_bytes() == before
+    options = ("--topics", 2021, "--format", "trec", "--variant", "both", "--runs", "trec")
+    done("run", "task2", *options, cwd=workplace)
+    trec = (workplace / "trec/arqmath-sample/2021" / f"{PRIMARY}.trec").read_text()
+    lab = [line.split("\t") for line in before.decode().splitlines()]
+    expected = [[topic, "Q0", formula, *rest] for topic, formula, _, *rest in lab]
+    assert [line.split("\t") for line in trec.splitlines()] == expected
+
+
+def test_search_shows_formulas_with_their_posts(workplace: Path) -> None:
+    output = done("search", "task2", r"\sqrt2+\sqrt3", "--depth", 2, cwd=workplace)
+    assert output.startswith(r"  1  \sqrt2+\sqrt3" + "\n")
+    assert "\n  2  " in output
+    assert "question 1" in output or "answer 1" in output
+    with_words = done("search", "task2", r"irrational $\sqrt2+\sqrt3$", cwd=workplace)
+    assert r"\sqrt2+\sqrt3" in with_words
+    assert "No formula" in done("search", "task2", r"\Xi\Xi", cwd=workplace)
+
+
+def test_bad_input_is_one_message(workplace: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert "missing file" in failed("index", "task2", "--data", "empty", cwd=tmp_path)
+    assert "there is no index" in failed("run", "task2", cwd=tmp_path)
+    assert "the configuration has math, both" in failed(
+        "run", "task2", "--variant", "text", cwd=workplace
+    )
+    topics = Layout(SAMPLE).task1_topics("2021")
+    message = failed("run", "task2", "--topics", topics, cwd=workplace)
+    assert "expected a topic file of Task 2" in message
+    config = tmp_path / "other.yaml"
+    text = default_config("task2").read_text(encoding="utf-8")
+    config.write_text(text.replace("patterns: [3, 4]", "patterns: [4, 3]"), encoding="utf-8")
+    message = failed("index", "task2", "--config", config, cwd=workplace)
+    assert "patterns: the first number must not exceed the second" in message
+    config.write_text(text.replace("layout: [2, 3]", "layout: [2, 2]"), encoding="utf-8")
+    assert "--overwrite replaces it" in failed("index", "task2", "--config", config, cwd=workplace)
