@@ -60,6 +60,7 @@ lint: $(READY) ## ruff and mypy
 
 sample: $(READY) ## write the bundled sample anew from its source
 	.venv/bin/python -m arqmath_bm25.sample.build
+	.venv/bin/python -m arqmath_bm25.sample.build_premises
 
 lock: ## resolve requirements.lock anew (needs uv)
 	uv export --upgrade --quiet --no-emit-project --all-groups --no-annotate --no-header -o requirements.lock

@@ -1,0 +1,202 @@
+"""PS-ProofWiki, the collection of TextGraphs-16: premises, and statements that cite them.
+
+The shared task distributes JSON objects: `knowledge_base.json` (premise id → text) and
+`train_set.json`, `dev_set.json`, `test_set.json` (statement id → text and ids of its premises; in
+the test set these are masked). Ids are integers of up to 39 digits, bare in the lists of premises
+and in quotes as keys. They are text here: a 64-bit number cannot hold them, and a float changes
+them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+
+from arqmath_bm25.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PUBLISHED: Final = "https://github.com/ai-systems/tg2022task_premise_retrieval"
+
+Split = Literal["dev", "test"]
+SPLITS: Final[tuple[Split, ...]] = get_args(Split)
+
+_KNOWLEDGE_BASE: Final = "knowledge_base.json"
+_ID: Final = re.compile(r"[0-9]+")
+
+
+class Premise(NamedTuple):
+    """A definition or a theorem that a proof may use."""
+
+    premise_id: str
+    text: str  # prose with `$…$` around formulas
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A theorem with the premises of its proof. It may be a premise itself, with the same id."""
+
+    statement_id: str
+    text: str  # prose with `$…$` around formulas
+    premises: tuple[str, ...]  # ids, each once; empty in the test set
+
+
+@dataclass(frozen=True)
+class PremiseFiles:
+    """The files of a distribution, all in one directory. Raises InputError for an absent one."""
+
+    name: str  # of the collection: keeps its indexes and runs apart
+    directory: Path
+
+    @classmethod
+    def at(cls, data: Path) -> PremiseFiles:
+        """Find the files in DATA itself or in DATA/nlps.
+
+        Raises InputError if DATA is no directory.
+        """
+        if not data.is_dir():
+            found = "there is no such directory"
+            if data.exists():
+                found = "a zip archive: unzip it first" if _is_zip(data) else "it is a file"
+            raise InputError(
+                f"DATA={data}: {found}. Expected a directory with {_KNOWLEDGE_BASE}, "
+                f"train_set.json, dev_set.json and test_set.json, published at {PUBLISHED}"
+            )
+        below = data / "nlps"
+        inside = not (data / _KNOWLEDGE_BASE).is_file() and below.is_dir()
+        return cls(data.resolve().name, below if inside else data)
+
+    @property
+    def knowledge_base(self) -> Path:
+        """The premises to choose from."""
+        return self._file(_KNOWLEDGE_BASE)
+
+    @property
+    def train(self) -> Path:
+        """Statements with their premises, to learn from."""
+        return self._file("train_set.json")
+
+    def statements(self, split: Split) -> Path:
+        """Statements to find premises for."""
+        return self._file(f"{split}_set.json")
+
+    def splits(self) -> tuple[Split, ...]:
+        """The sets of statements to find premises for that are there."""
+        return tuple(s for s in SPLITS if (self.directory / f"{s}_set.json").is_file())
+
+    def has_premises(self) -> bool:
+        """Tell whether there is a knowledge base."""
+        return (self.directory / _KNOWLEDGE_BASE).is_file()
+
+    def _file(self, name: str) -> Path:
+        path = self.directory / name
+        if not path.is_file():
+            zipped = [
+                p for p in (path.with_suffix(".zip"), path.with_suffix(".json.zip")) if p.exists()
+            ]
+            hint = f"unzip {zipped[0].name} first" if zipped else f"it is published at {PUBLISHED}"
+            raise InputError(f'DATA={self.directory}: missing file "{name}"; {hint}')
+        return path
+
+
+def read_premises(path: Path) -> list[Premise]:
+    """Read a knowledge base.
+
+    Raises InputError for a file that is not such JSON, an id that is no integer, an id that comes
+    twice, a missing text and an empty knowledge base.
+    """
+    premises = []
+    for premise_id, text in _read_object(path, "premise").items():
+        if not isinstance(text, str) or not text.strip():
+            raise InputError(
+                f"{path}: premise {premise_id}: expected its text, found {_shown(text)}"
+            )
+        premises.append(Premise(premise_id, text))
+    if not premises:
+        raise InputError(f"{path}: the knowledge base is empty; expected premise ids with texts")
+    return premises
+
+
+def read_statements(path: Path) -> list[Statement]:
+    """Read a train, dev or test set, in the order of the file.
+
+    Raises InputError for a file that is not such JSON, an id that is no integer, a statement that
+    comes twice, a missing text or list of premises, and a set without statements.
+    """
+    statements = []
+    for statement_id, found in _read_object(path, "statement").items():
+        where = f"{path}: statement {statement_id}"
+        if not isinstance(found, dict):
+            raise InputError(
+                f'{where}: expected {{"text": …, "premises": […]}}, found {_shown(found)}'
+            )
+        text = found.get("text")
+        if not isinstance(text, str) or not text.strip():
+            raise InputError(f'{where}: expected its "text", found {_shown(text)}')
+        premises = found.get("premises")
+        if not isinstance(premises, list):
+            raise InputError(
+                f'{where}: expected "premises", a list of ids ([] where they are not known), '
+                f"found {_shown(premises)}"
+            )
+        for premise in premises:
+            if not isinstance(premise, str) or not _ID.fullmatch(premise):
+                raise InputError(
+                    f'{where}: "premises" holds {_shown(premise)}; expected integers of up to '
+                    "39 digits, neither rounded nor signed"
+                )
+        statements.append(Statement(statement_id, text, tuple(dict.fromkeys(premises))))
+    if not statements:
+        raise InputError(f"{path}: there are no statements in it")
+    return statements
+
+
+def _read_object(path: Path, kind: str) -> dict[str, Any]:
+    """Read a JSON object whose keys are ids; all its numbers become text, digit for digit."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such {kind} file")
+    if _is_zip(path):
+        raise InputError(f"{path}: a zip archive; unzip it and give the .json file in it")
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+            raise InputError(
+                f"{path}: {twice} comes twice as a key; every {kind} may come once: remove one"
+            )
+        return found
+
+    try:
+        # utf-8-sig: editors on Windows put a mark before the text.
+        text = path.read_text(encoding="utf-8-sig")
+        found = json.loads(text, parse_int=str, parse_float=str, object_pairs_hook=once)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise InputError(
+            f"{path}: expected a JSON object with {kind} ids as keys, found {_shown(found)}"
+        )
+    for key in found:
+        if not _ID.fullmatch(key):
+            raise InputError(f"{path}: {kind} id {key!r} is not an integer")
+    return found
+
+
+def _is_zip(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PK\x03\x04"
+
+
+def _shown(value: object) -> str:
+    """Show what was found, shortly."""
+    if value is None:
+        return "nothing"
+    shown = json.dumps(value, ensure_ascii=False)
+    return shown if len(shown) <= 60 else shown[:57] + "…"

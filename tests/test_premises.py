@@ -1,0 +1,226 @@
+"""The files of premise selection: real ones, the sample, and everything that can be wrong."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.collection.premises import (
+    Premise,
+    PremiseFiles,
+    Statement,
+    read_premises,
+    read_statements,
+)
+from arqmath_bm25.config import AnalysisSettings
+from arqmath_bm25.documents.premises import (
+    premise_documents,
+    profile_documents,
+    statement_documents,
+    write_documents,
+)
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.sample.build_premises import NLPS_SAMPLE, build
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LONG = "286859856359145234593098062286407323555"  # 39 digits; a float makes it …234601…
+OTHER = "286859856359145234593098062286407323556"
+
+
+def written(path: Path, value: Any) -> Path:
+    path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+    return path
+
+
+def statements(*premises: object) -> dict[str, dict[str, object]]:
+    return {LONG: {"text": "$x = x$", "premises": list(premises)}}
+
+
+def test_real_files_are_read_whole(shared: Path) -> None:
+    files = PremiseFiles.at(shared / "data")  # has them in nlps/
+    assert files.name == "data"
+    assert files.splits() == ("dev", "test")
+    assert len(read_premises(files.knowledge_base)) == 5540
+    training = read_statements(files.train)
+    assert len(training) == 5540
+    assert len(read_statements(files.statements("dev"))) == 1430
+    test = read_statements(files.statements("test"))
+    assert len(test) == 2712
+    assert not any(statement.premises for statement in test)
+    # 4,390 of the 5,357 premises of train and dev are cited in the training set.
+    assert len({premise for statement in training for premise in statement.premises}) == 4390
+    assert {len(statement.statement_id) for statement in training} >= {38, 39}
+
+
+def test_ids_of_39_digits_are_kept_digit_by_digit(tmp_path: Path) -> None:
+    (statement,) = read_statements(
+        written(tmp_path / "set.json", f'{{"{LONG}": {{"text": "t", "premises": [{OTHER}]}}}}')
+    )
+    assert statement == Statement(LONG, "t", (OTHER,))
+    assert str(int(float(OTHER))) != OTHER  # what a float would have made of it
+
+
+@given(st.lists(st.integers(min_value=0, max_value=10**40), unique=True))
+def test_ids_are_what_the_file_says(
+    tmp_path_factory: pytest.TempPathFactory, ids: list[int]
+) -> None:
+    path = written(tmp_path_factory.mktemp("ids") / "set.json", statements(*ids))
+    (statement,) = read_statements(path)
+    assert statement.premises == tuple(map(str, ids))
+
+
+def test_a_premise_named_twice_counts_once(tmp_path: Path) -> None:
+    # 457 statements of the official training set do this.
+    path = written(tmp_path / "set.json", statements(7, 8, 7))
+    assert read_statements(path)[0].premises == ("7", "8")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"abc": "text"}, "premise id 'abc' is not an integer"),
+        ({"1.5": "text"}, r"premise id '1\.5' is not an integer"),
+        ({"-5": "text"}, "premise id '-5' is not an integer"),
+        ({LONG: ""}, f'premise {LONG}: expected its text, found ""'),
+        ({LONG: None}, "expected its text, found nothing"),
+        ({LONG: {"text": "t"}}, "expected its text, found {"),
+        ({}, "the knowledge base is empty"),
+        ([], r"expected a JSON object with premise ids as keys, found \[\]"),
+        (f'{{"{LONG}": "a", "{LONG}": "b"}}', f"{LONG} comes twice"),
+        ('{"1": "a",', "not JSON: .*line 1 column"),
+        ("", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+    ],
+)
+def test_a_bad_knowledge_base_gets_one_clear_message(
+    tmp_path: Path, content: Any, message: str
+) -> None:
+    path = written(tmp_path / "knowledge_base.json", content)
+    with pytest.raises(InputError, match=message) as error:
+        read_premises(path)
+    assert str(error.value).startswith(str(path))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({LONG: {"premises": []}}, f'statement {LONG}: expected its "text", found nothing'),
+        ({LONG: {"text": " ", "premises": []}}, 'expected its "text", found " "'),
+        ({LONG: {"text": "t"}}, 'expected "premises", a list of ids .* found nothing'),
+        ({LONG: "t"}, f'statement {LONG}: expected {{"text"'),
+        (statements("P7"), '"premises" holds "P7"; expected integers'),
+        (statements(-7), '"premises" holds "-7"'),
+        (statements(2.9e38), r'"premises" holds "2\.9e\+38"; expected integers .* neither rounded'),
+        (statements(None), '"premises" holds nothing'),
+        ({"S1": {"text": "t", "premises": []}}, "statement id 'S1' is not an integer"),
+        ({}, "there are no statements"),
+        (
+            f'{{"{LONG}": {{"text": "a", "premises": []}}, "{LONG}": {{}}}}',
+            f"{LONG} comes twice as a key; every statement may come once",
+        ),
+    ],
+)
+def test_a_bad_set_of_statements_gets_one_clear_message(
+    tmp_path: Path, content: Any, message: str
+) -> None:
+    path = written(tmp_path / "dev_set.json", content)
+    with pytest.raises(InputError, match=message) as error:
+        read_statements(path)
+    assert str(error.value).startswith(str(path))
+
+
+def test_a_file_of_another_encoding_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "knowledge_base.json"
+    path.write_bytes('{"1": "Möbius"}'.encode("latin-1"))
+    with pytest.raises(InputError, match="not JSON: 'utf-8' codec can't decode byte"):
+        read_premises(path)
+
+
+def test_a_zip_archive_is_called_one(tmp_path: Path) -> None:
+    archive = tmp_path / "nlps.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("knowledge_base.json", "{}")
+    with pytest.raises(InputError, match=r"nlps\.zip: a zip archive; unzip it"):
+        read_premises(archive)
+    with pytest.raises(InputError, match=r"DATA=.*nlps\.zip: a zip archive: unzip it first"):
+        PremiseFiles.at(archive)
+    (tmp_path / "knowledge_base.json.zip").write_bytes(archive.read_bytes())
+    with pytest.raises(InputError, match=r"unzip knowledge_base\.json\.zip first"):
+        _ = PremiseFiles.at(tmp_path).knowledge_base
+
+
+def test_what_is_missing_is_named_with_its_source(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"there is no such directory.*published at"):
+        PremiseFiles.at(tmp_path / "absent")
+    files = PremiseFiles.at(tmp_path)
+    assert not files.has_premises()
+    assert files.splits() == ()
+    with pytest.raises(InputError, match=r"missing file .dev_set\.json.; it is published at"):
+        files.statements("dev")
+    with pytest.raises(InputError, match="no such premise file"):
+        read_premises(tmp_path / "absent.json")
+
+
+def test_the_sample_is_what_its_source_gives(tmp_path: Path) -> None:
+    build(tmp_path)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["dev_set.json", "knowledge_base.json", "test_set.json", "train_set.json"]
+    for name in names:
+        assert (tmp_path / name).read_bytes() == (NLPS_SAMPLE / name).read_bytes(), name
+
+
+def test_the_sample_cites_only_what_it_holds() -> None:
+    files = PremiseFiles.at(NLPS_SAMPLE)
+    premises = {premise.premise_id for premise in read_premises(files.knowledge_base)}
+    assert len(premises) > 150
+    assert {len(premise_id) for premise_id in premises} == {38, 39}
+    dev = read_statements(files.statements("dev"))
+    for statement in (*read_statements(files.train), *dev):
+        assert statement.statement_id in premises
+        assert premises.issuperset(statement.premises)
+        assert statement.premises
+        assert statement.statement_id not in statement.premises
+    assert not any(statement.premises for statement in read_statements(files.statements("test")))
+
+
+def test_a_source_that_cites_what_is_not_there_is_refused(tmp_path: Path) -> None:
+    theorem = {"name": "a", "set": "dev", "cites": ["b"], "text": "t"}
+    source = written(tmp_path / "s.yaml", {"definitions": {}, "theorems": [theorem]})
+    with pytest.raises(InputError, match="a cites unknown b"):
+        build(tmp_path / "out", source)
+    source = written(tmp_path / "s.yaml", {"definitions": {"a": "t"}, "theorems": [theorem]})
+    with pytest.raises(InputError, match="'a' is defined twice"):
+        build(tmp_path / "out", source)
+
+
+def test_documents_hold_words_and_formulas_apart() -> None:
+    analyzer = Analyzer(AnalysisSettings())
+    training = [
+        Statement("1", "Every group is a monoid", ("8", "9")),
+        Statement("2", "$x^2$", ("9",)),
+        Statement("3", "Nobody cites", ()),
+    ]
+    (document,) = premise_documents([Premise("7", "A ring with $x^2$ in it")], analyzer)
+    assert document["id"] == "7"
+    assert document["contents"] == "ring"
+    assert document["contents_math"].split() == ["x", "^", "2", "x~^", "^~2", "x~^~2"]
+    second = list(statement_documents(training, analyzer))[1]
+    assert second["contents"] == "∅"  # Anserini would skip a document without words
+    profiles = {d["id"]: d["contents"] for d in profile_documents(training, analyzer)}
+    assert profiles == {"8": "everi group monoid", "9": "everi group monoid"}
+
+
+def test_documents_are_counted_and_written_as_lines(tmp_path: Path) -> None:
+    documents = [{"id": LONG, "contents": "ein Maß"}, {"id": OTHER, "contents": "∅"}]
+    assert write_documents(documents, tmp_path / "d.jsonl") == 2
+    lines = (tmp_path / "d.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == documents
