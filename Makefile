@@ -31,6 +31,8 @@ $(READY): requirements.lock pyproject.toml
 	@pip="$$(test -x .venv/bin/pip && echo .venv/bin/python -m pip || echo $(PYTHON) -m pip --python .venv/bin/python)"; \
 	  $$pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r requirements.lock && \
 	  $$pip install --quiet --disable-pip-version-check --no-compile --no-deps --no-build-isolation --editable .
+	@find .venv/lib \( -path '*/pandas/tests' -o -path '*/scipy/*/tests' -o -path '*/sklearn/*tests' \) \
+	  -prune -exec rm -rf {} +  # 40 MB of upstream's own tests
 	@touch $(READY)
 
 demo: $(READY) ## the whole main job on the bundled sample: index, runs, scores

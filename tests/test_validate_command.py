@@ -91,7 +91,6 @@ def test_a_fixed_copy_is_valid_and_the_run_stays(faulty: Path, tmp_path: Path) -
         (["--output", "x.tsv"], "--fix"),
         (["--topics", "2020"], "--data"),
         (["--topics", "2020", "--data", "/nowhere"], "DATA=/nowhere"),
-        (["--data", SAMPLE, "--topics", "2020", "--task", "task2"], "Task2 Topics"),
     ],
 )
 def test_what_cannot_be_done_is_said(valid: Path, options: list[str], message: str) -> None:
