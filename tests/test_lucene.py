@@ -191,7 +191,7 @@ def test_two_builds_of_one_index_do_not_meet(tmp_path: Path) -> None:
         assert other.stdout is not None
         assert other.stdout.readline() == "in\n"
         with (
-            pytest.raises(InputError, match=f"process {other.pid} is building this index"),
+            pytest.raises(InputError, match=f"process {other.pid} is writing this"),
             building(tmp_path / "task1"),
         ):
             pass

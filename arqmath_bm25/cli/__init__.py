@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from arqmath_bm25 import __version__
-from arqmath_bm25.cli import build, evaluate, fetch, fuse, pool, validate
+from arqmath_bm25.cli import build, evaluate, fetch, fuse, pool, report, serve, validate
 from arqmath_bm25.errors import InputError
 
 app = typer.Typer(
@@ -50,6 +50,8 @@ app.command("fuse")(fuse.fuse)
 app.command("validate")(validate.validate)
 app.command("pool")(pool.pool)
 app.command("judge")(pool.judge)
+app.command("report")(report.report)
+app.command("serve")(serve.serve)
 
 
 def main() -> None:

@@ -117,7 +117,7 @@ def _locked(place: Path, directory: Path) -> Iterator[None]:
         except BlockingIOError:
             builder = (place / _BUILDER).read_text(encoding="ascii")
             raise InputError(
-                f"{directory}: process {builder} is building this index; wait for it or end it"
+                f"{directory}: process {builder} is writing this; wait for it or end it"
             ) from None
         finally:
             os.close(file)

@@ -1,0 +1,59 @@
+"""The command `report`: pages that show what runs did."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003  # typer reads the annotations
+from typing import Annotated, Literal
+
+import typer
+
+from arqmath_bm25.cli import options
+from arqmath_bm25.progress import console, progress
+
+
+def report(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Runs of one task; the first is the baseline."),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the pages go.")
+    ],
+    qrels: Annotated[
+        Path | None, typer.Option(help="Judgments to use instead of the official ones.")
+    ] = None,
+    data: options.Data = None,
+    indexes: options.Indexes = options.INDEXES,
+    task: Annotated[
+        Literal["task1", "task2", "task3"] | None, typer.Option(help="Default: what the runs say.")
+    ] = None,
+    topics: Annotated[
+        Path | None, typer.Option(help="Topic file. Default: those of all years in DATA.")
+    ] = None,
+    depth: Annotated[
+        int, typer.Option("--depth", min=1, max=1000, help="Results of a topic that are shown.")
+    ] = 20,
+) -> None:
+    """Write a report of runs as pages that open from disk: scores, charts, and every topic.
+
+    The overview has scores, significance and plots; a page for each topic shows the question and
+    the rankings side by side, with formulas drawn and relevance marked. Without --qrels the
+    official judgments of the topics' year are used, if DATA has them.
+
+    Example: arqmath-bm25 report runs/arqmath-sample/2021/*.tsv -o report
+    """
+    # Templates and charts take half a second to load, which other commands need not wait for.
+    from arqmath_bm25.report.gather import gather
+    from arqmath_bm25.report.site import write_report
+
+    where = options.layout(data)
+    with console.status("Reading runs") as status:
+        gathered = gather(
+            runs, where, indexes / where.name, task=task, qrels=qrels, topics=topics, depth=depth,
+            status=status.update,
+        )  # fmt: skip
+    with progress("Writing pages", len(gathered.questions), "topics") as advance:
+        # The sample's posts are not on the site.
+        write_report(gathered, output, on_site=data is not None, progress=advance)
+    gathered.posts.close()
+    options.out.print(f"{output / 'index.html'}: {len(gathered.questions)} topics")

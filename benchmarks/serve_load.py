@@ -1,0 +1,135 @@
+"""How fast the search page answers: parallel clients against an index of generated posts.
+
+    python benchmarks/serve_load.py [--documents 100000] [--clients 8] [--seconds 60] [--work DIR]
+
+The posts are those of generate.py, fitted to a real subset. Every client asks for pages of ten
+results, one after the other: the title of a topic and what another one begins with, formulas
+included. WORK keeps posts and index for the next call. Ends with status 1 if a request failed, if
+a page had not ten results, or if the 95th percentile of the times is above 200 ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import random
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlencode, urlsplit
+
+from generation.files import write_collection
+
+from arqmath_bm25.analysis.html import Content, read_body, read_title
+from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.collection.topics import read_topics
+from arqmath_bm25.report.posts import excerpt
+from arqmath_bm25.web.api import plain
+
+GOAL: Final = 0.2  # seconds, 95th percentile
+BYTES: Final = 3_600  # of Posts.xml for each answer
+BEGINNING: Final = 60  # characters of a question in a query
+
+
+class Client(threading.Thread):
+    """Asks for one page after the other until the time is over."""
+
+    def __init__(self, address: str, queries: list[str], until: float) -> None:
+        super().__init__()
+        self._host = urlsplit(address).netloc
+        self._queries = queries
+        self._until = until
+        self.seconds: list[float] = []
+        self.failures: list[str] = []
+
+    def run(self) -> None:
+        """Ask."""
+        connection = http.client.HTTPConnection(self._host, timeout=30)
+        for query in self._queries:
+            if time.monotonic() > self._until:
+                break
+            path = f"/?{urlencode({'q': query})}"
+            began = time.monotonic()
+            try:
+                connection.request("GET", path)
+                answer = connection.getresponse()
+                page = answer.read()
+            except OSError as error:
+                self.failures.append(str(error))
+                connection.close()
+                continue
+            self.seconds.append(time.monotonic() - began)
+            if answer.status != 200 or page.count(b'class="result"') != 10:
+                self.failures.append(f"status {answer.status}, {len(page)} bytes: {path[:80]}")
+        connection.close()
+
+
+def main() -> int:
+    """Generate, index, serve, ask, tell."""
+    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    options.add_argument("--documents", type=int, default=100_000)
+    options.add_argument("--clients", type=int, default=8)
+    options.add_argument("--seconds", type=float, default=60)
+    options.add_argument("--work", type=Path, default=Path("serve-load"))
+    given = options.parse_args()
+
+    data = given.work / f"generated-{given.documents}"
+    if not data.exists():
+        size = given.documents * BYTES
+        write_collection(data, size, seed=1, slt=False, advance=lambda _: None)
+    program = [sys.executable, "-m", "arqmath_bm25"]
+    where = ["--data", str(data), "--indexes", str(given.work / "indexes")]
+    subprocess.run([*program, "index", "task1", *where], check=True)
+    command = [*program, "serve", *where, "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().split(": ")[0]
+            load(address, data, 2, 5.0, seed=1)  # opens what a server opens once
+            clients = load(address, data, given.clients, given.seconds, seed=2)
+        finally:
+            server.terminate()
+    return tell(clients, given.seconds)
+
+
+def load(address: str, data: Path, clients: int, seconds: float, seed: int) -> list[Client]:
+    """Let clients ask for some seconds."""
+    chance = random.Random(seed)
+    topics = read_topics(Layout(data).task1_topics("2022"))
+    titles = [read_title(topic.title) for topic in topics]
+    beginnings = [excerpt(read_body(topic.question), BEGINNING) for topic in topics]
+    until = time.monotonic() + seconds
+    started = []
+    for _ in range(clients):
+        pieces = zip(
+            chance.choices(titles, k=5000), chance.choices(beginnings, k=5000), strict=True
+        )
+        queries = [plain(Content((*one.pieces, " ", *other.pieces))) for one, other in pieces]
+        started.append(Client(address, queries, until))
+    for client in started:
+        client.start()
+    for client in started:
+        client.join()
+    return started
+
+
+def tell(clients: list[Client], seconds: float) -> int:
+    """Print what was measured and return the status."""
+    times = sorted(second for client in clients for second in client.seconds)
+    failures = [failure for client in clients for failure in client.failures]
+    p95 = statistics.quantiles(times, n=20)[-1]
+    print(f"{len(clients)} clients, {seconds:.0f} s: {len(times):,} pages, {len(failures)} failed")
+    print(f"{len(times) / seconds:.0f} pages/s; median {statistics.median(times) * 1000:.0f} ms")
+    print(f"95th percentile {p95 * 1000:.0f} ms (goal: {GOAL * 1000:.0f} ms)")
+    print(f"99th percentile {statistics.quantiles(times, n=100)[-1] * 1000:.0f} ms")
+    for failure in failures[:5]:
+        print(failure)
+    return int(bool(failures) or p95 > GOAL)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,267 @@
+"""Reports and the search page in a real browser: formulas have a size, filters work, nothing runs.
+
+Needs Chromium and its driver (Debian: chromium, chromium-driver) and selenium.
+"""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hostile_collection import ATTACK, write_collection, write_runs
+from serving import build_indexes, open_site, running
+
+from arqmath_bm25.cli.report import report
+from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.evaluation.qrels import read_qrels
+from arqmath_bm25.sample import SAMPLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from selenium.webdriver import Chrome
+
+NO_SELENIUM = "selenium is not installed: .venv/bin/pip install selenium"
+webdriver = pytest.importorskip("selenium.webdriver", reason=NO_SELENIUM)
+WebDriverWait = pytest.importorskip("selenium.webdriver.support.wait").WebDriverWait
+Keys = webdriver.Keys
+
+pytestmark = pytest.mark.slow
+
+CSS = "css selector"
+MATHML = "http://www.w3.org/1998/Math/MathML"
+# The last five keep it from asking the network at its start.
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync"
+)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if program is None or driver is None:
+        pytest.skip("no Chromium here; on Debian: apt install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    for flag in (*FLAGS.split(), f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    chrome = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    chrome.set_page_load_timeout(30)
+    yield chrome
+    chrome.quit()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of the sample with two runs made of its judgments."""
+    directory = tmp_path_factory.mktemp("report")
+    qrels = read_qrels(Layout(SAMPLE).task1_qrels("2021"))
+    runs = []
+    for name, sign in (("good", 1), ("bad", -1)):
+        rows = [
+            f"{topic}\t{doc}\t1\t{sign * grade}\t{name}\n"
+            for topic, grades in qrels.items()
+            for doc, grade in grades.items()
+        ]
+        runs.append(directory / f"{name}.tsv")
+        runs[-1].write_text("".join(rows))
+    report(runs, directory / "site", indexes=directory)
+    return directory / "site"
+
+
+@pytest.fixture(scope="module")
+def search_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    indexes = build_indexes(SAMPLE, tmp_path_factory.mktemp("indexes"))
+    with running(open_site(SAMPLE, indexes)) as address:
+        yield address
+
+
+def drawn(browser: Chrome, selector: str) -> list[dict[str, Any]]:
+    """Return name space and size of every element that is shown."""
+    return browser.execute_script(
+        "return [...document.querySelectorAll(arguments[0])].map(e => ({space: e.namespaceURI,"
+        " width: e.getBoundingClientRect().width, height: e.getBoundingClientRect().height}))",
+        selector,
+    )
+
+
+def attacked(browser: Chrome) -> object:
+    return browser.execute_script("return window.attacked ?? null")
+
+
+def complaints(browser: Chrome) -> list[str]:
+    return [entry["message"] for entry in browser.get_log("browser")]
+
+
+def refused(browser: Chrome) -> list[str]:
+    """Return what the content security policy had to stop: nothing should have got that far."""
+    return [message for message in complaints(browser) if "Content Security Policy" in message]
+
+
+def shown(browser: Chrome, selector: str) -> list[str]:
+    return [e.text for e in browser.find_elements(CSS, selector) if e.is_displayed()]
+
+
+def test_formulas_are_drawn(browser: Chrome, site: Path) -> None:
+    browser.get((site / "topics" / "A.203.html").as_uri())
+    fractions = drawn(browser, ".post mfrac")
+    assert fractions
+    for element in [*drawn(browser, "h1 math"), *fractions]:
+        assert element["space"] == MATHML
+        assert element["width"] > 4
+        assert element["height"] > 8
+    (numerator, denominator) = drawn(browser, ".post mfrac:first-of-type > *")[:2]
+    assert numerator["height"] + denominator["height"] <= fractions[0]["height"] + 1  # stacked
+    assert complaints(browser) == []
+
+
+def test_a_report_has_its_style_from_disk(browser: Chrome, site: Path) -> None:
+    browser.get((site / "index.html").as_uri())
+    style = "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]"
+    bars = drawn(browser, "figure.bars a rect")
+    assert len(bars) >= 6
+    assert all(bar["width"] > 10 for bar in bars)
+    colours = {
+        browser.execute_script(style, f"figure.{kind}", "fill")
+        for kind in ("bars .color-0 .rect", "lines .color-0 .dot", "lines .color-1 .dot")
+    }
+    assert len(colours) == 3
+    assert complaints(browser) == []
+
+
+def test_dark_pages_are_dark(browser: Chrome, site: Path) -> None:
+    def brightness(part: str) -> float:
+        colour = browser.execute_script(
+            f"return getComputedStyle(document.body).{part}.match(/\\d+/g).map(Number)"
+        )
+        return sum(colour[:3]) / 3
+
+    for scheme, dark in (("light", False), ("dark", True)):
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        browser.get((site / "index.html").as_uri())
+        assert (brightness("backgroundColor") < brightness("color")) == dark
+        assert abs(brightness("backgroundColor") - brightness("color")) > 150
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+@pytest.mark.parametrize("name", ["index.html", "topics/A.203.html"])
+def test_pages_fit_a_phone(browser: Chrome, site: Path, name: str) -> None:
+    size = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        browser.get((site / name).as_uri())
+        width = browser.execute_script("return document.documentElement.scrollWidth")
+        assert width <= 360  # wide tables scroll by themselves
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_topics_are_filtered_by_words(browser: Chrome, site: Path) -> None:
+    browser.get((site / "index.html").as_uri())
+    before = shown(browser, ".topics tbody th")
+    assert len(before) > 3
+    box = browser.find_element(CSS, "input[type=search]")
+    box.send_keys("a.203")
+    assert shown(browser, ".topics tbody th") == ["A.203"]
+    assert shown(browser, ".filter output") == [f"1 of {len(before)} shown"]
+    box.send_keys(" nosuchword")
+    assert shown(browser, ".topics tbody th") == []
+    box.clear()
+    box.send_keys(" ", Keys.BACKSPACE)
+    assert shown(browser, ".topics tbody th") == before
+
+
+def test_hits_are_filtered_by_relevance_with_the_keyboard(browser: Chrome, site: Path) -> None:
+    browser.get((site / "topics" / "A.203.html").as_uri())
+    words = set(shown(browser, ".hits .badge"))
+    assert {"High", "Not relevant"} <= words
+    box = browser.find_element(CSS, "input[value=not-relevant]")
+    browser.execute_script("arguments[0].focus()", box)
+    browser.switch_to.active_element.send_keys(Keys.SPACE)
+    assert set(shown(browser, ".hits .badge")) == words - {"Not relevant"}
+    assert "Not relevant" not in shown(browser, ".document .badge")
+
+
+def test_links_lead_from_page_to_page(browser: Chrome, site: Path) -> None:
+    browser.get((site / "index.html").as_uri())
+    bar = browser.find_element(CSS, "figure.bars a")
+    topic = bar.get_attribute("aria-label").partition(":")[0]
+    browser.execute_script("arguments[0].focus()", bar)
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
+    WebDriverWait(browser, 10).until(lambda b: b.title.startswith(topic))
+    browser.find_element(CSS, ".hit .heading a").click()
+    target = browser.find_element(CSS, ".document:target")
+    assert target.is_displayed()
+    following = browser.find_elements(CSS, "nav a[rel=next], nav a[rel=prev]")[0]
+    following.click()
+    assert not browser.title.startswith(topic)
+
+
+def test_no_script_of_a_post_runs_in_a_report(browser: Chrome, tmp_path: Path) -> None:
+    data, runs = write_collection(tmp_path / "data"), write_runs(tmp_path)
+    report(runs, tmp_path / "out", data=data, indexes=tmp_path)
+    for page in sorted((tmp_path / "out").rglob("*.html")):
+        browser.get(page.as_uri())
+        for element in browser.find_elements(CSS, ".post a, .post p"):
+            if element.is_displayed() and not (element.get_attribute("href") or "").startswith("h"):
+                browser.execute_script("arguments[0].click()", element)
+        assert attacked(browser) is None
+        assert browser.find_element(CSS, "h1").is_displayed()  # no style of a post hid it
+        assert refused(browser) == []
+
+
+def test_searching_shows_drawn_results(browser: Chrome, search_page: str) -> None:
+    browser.get(search_page)
+    box = browser.switch_to.active_element  # one can type at once
+    box.send_keys(r"Why does $\frac{1}{n}$")
+    preview = browser.find_element(CSS, "#preview")
+    WebDriverWait(browser, 10).until(lambda _: preview.is_displayed())
+    (fraction,) = drawn(browser, "#preview mfrac")
+    assert fraction["space"] == MATHML
+    assert fraction["height"] > 8
+    box.send_keys(" diverge?", Keys.ENTER)
+    WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".result"))
+    assert len(shown(browser, ".result")) == 10
+    assert all(e["height"] > 4 and e["space"] == MATHML for e in drawn(browser, ".result math"))
+    assert "diverge" in " ".join(shown(browser, ".result mark")).lower()
+    browser.find_element(CSS, ".result h3 a").click()
+    WebDriverWait(browser, 10).until(lambda b: "/posts/" in b.current_url)
+    assert drawn(browser, ".post math")
+    assert complaints(browser) == []
+
+
+def test_formulas_are_found_where_they_stand(browser: Chrome, search_page: str) -> None:
+    browser.get(search_page)
+    browser.find_element(CSS, "input[value=task2]").click()
+    browser.find_element(CSS, "#q").send_keys(r"\binom nk", Keys.ENTER)
+    WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".result"))
+    assert all(element["height"] > 8 for element in drawn(browser, ".result .formula math"))
+    browser.find_element(CSS, ".result h3 a").click()
+    WebDriverWait(browser, 10).until(lambda b: "/posts/" in b.current_url)
+    assert len(drawn(browser, "mark.found")) >= 1
+
+
+def test_no_script_of_a_post_or_a_query_runs_on_the_search_page(
+    browser: Chrome, tmp_path: Path
+) -> None:
+    data = write_collection(tmp_path / "data")
+    with running(open_site(data, build_indexes(data, tmp_path / "indexes"))) as address:
+        browser.get(address)
+        hostile = rf"series $\text{{<img src=x onerror={ATTACK}>}}$ <script>{ATTACK}</script>"
+        browser.find_element(CSS, "#q").send_keys(hostile)
+        preview = browser.find_element(CSS, "#preview")
+        WebDriverWait(browser, 10).until(lambda _: preview.is_displayed())
+        assert attacked(browser) is None
+        browser.find_element(CSS, "button").click()
+        WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".result"))
+        assert attacked(browser) is None
+        for post in (1, 2, 3, 4):
+            browser.get(f"{address}/posts/{post}?q=series")
+            assert attacked(browser) is None
+            assert browser.find_element(CSS, "h1").is_displayed()
+        assert refused(browser) == []

@@ -1,0 +1,56 @@
+"""Charts carry no script and no style of their own; their bars are links with names."""
+
+from __future__ import annotations
+
+from lxml import etree
+
+from arqmath_bm25.report.charts import Bar, curves, differences
+
+SVG = "{http://www.w3.org/2000/svg}"
+BARS = [Bar("A.1", 0.0, "a1.html"), Bar("A.2", -0.5, "a2.html"), Bar("A.3", 0.25, "a3.html")]
+
+
+def bars(svg: str, series: int) -> list[etree._Element]:
+    root = etree.fromstring(svg)
+    (group,) = root.iterfind(f".//{SVG}g[@class='series serie-{series} color-{series}']/{SVG}g/..")
+    return list(group.iter(f"{SVG}a"))
+
+
+def test_gains_and_losses_are_links_of_two_kinds() -> None:
+    svg = differences(BARS, "b minus a")
+    (gain,), (loss,) = bars(svg, 0), bars(svg, 1)
+    assert (gain.get("href"), gain.get("aria-label")) == ("a3.html", "A.3: +0.2500")
+    assert (loss.get("href"), loss.get("aria-label")) == ("a2.html", "A.2: -0.5000")
+    heights = [float(link.find(f"{SVG}rect").get("height")) for link in (gain, loss)]
+    assert abs(heights[1] / heights[0] - 2) < 1e-6
+
+
+def test_lines_go_through_their_points() -> None:
+    svg = curves({"a": [(0, 1.0), (1, 0.5)], "b": [(0, 0.0)]}, "T", "recall", [(0, "0")])
+    root = etree.fromstring(svg)
+    dots = [
+        [(float(c.get("cx")), float(c.get("cy"))) for c in group.iter(f"{SVG}circle")]
+        for group in root.iterfind(f".//{SVG}g[@class='plot overlay']/{SVG}g")
+    ]
+    (top, middle), (bottom,) = dots
+    assert middle[0] > top[0] == bottom[0]
+    assert abs((middle[1] - top[1]) * 2 - (bottom[1] - top[1])) < 1e-3  # y grows downwards
+    assert "a: 0.500" in [title.text for title in root.iter(f"{SVG}title")]
+
+
+def test_nothing_of_pygals_own_is_left() -> None:
+    hostile = '"><script>alert(1)</script>'
+    for svg in (
+        differences([Bar(hostile, 0.1, "x.html")], hostile),
+        curves({hostile: [(0, 1.0)]}, hostile, hostile, [(0, hostile)]),
+    ):
+        root = etree.fromstring(svg)
+        names = {etree.QName(element).localname for element in root.iter()}
+        assert not names & {"script", "style", "defs", "desc"}
+        attributes = {name for element in root.iter() for name in element.attrib}
+        assert not attributes & {"id", "style", "onclick", "target"}
+        assert root.get("aria-label") == hostile
+
+
+def test_the_same_numbers_give_the_same_chart() -> None:
+    assert differences(BARS, "T") == differences(BARS, "T")

@@ -1,0 +1,260 @@
+"""A report says what the evaluation says, shows what the runs returned, and is whole or absent."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from hostile_collection import RUN_ID, write_collection, write_runs
+from selectolax.lexbor import LexborHTMLParser
+
+from arqmath_bm25.cli.report import report
+from arqmath_bm25.collection.formulas import read_formulas
+from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.evaluation.evaluator import Evaluator
+from arqmath_bm25.evaluation.qrels import read_qrels
+from arqmath_bm25.report.rankings import Hit, judged_rates
+from arqmath_bm25.report.site import page_names
+from arqmath_bm25.sample import SAMPLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QRELS = read_qrels(Layout(SAMPLE).task1_qrels("2021"))
+
+
+def write(path: Path, lines: list[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def page(path: Path) -> LexborHTMLParser:
+    return LexborHTMLParser(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """A run in the order of the judgments, best first, and one the other way round."""
+    directory = tmp_path_factory.mktemp("runs")
+    found = []
+    for name, sign in (("good", 1), ("bad", -1)):
+        lines = [
+            f"{topic}\t{doc}\t1\t{sign * grade + number / 1000}\t{name}"
+            for topic, grades in QRELS.items()
+            for number, (doc, grade) in enumerate(grades.items())
+        ]
+        found.append(write(directory / f"{name}.tsv", lines))
+    (directory / "good.manifest.json").write_text('{"variant": "both", "b": 0.75}')
+    return found
+
+
+@pytest.fixture(scope="module")
+def site(runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("site") / "report"
+    report(runs, directory, indexes=directory.parent / "indexes", depth=3)
+    return directory
+
+
+def test_scores_are_those_of_the_evaluation(site: Path, runs: list[Path]) -> None:
+    rows = page(site / "index.html").css("#scores ~ .scroll tbody tr")
+    for row, run in zip(rows, runs, strict=True):
+        expected = Evaluator(SAMPLE, site).score(run).score.averages()
+        keys = ("ndcg_prime", "map_prime", "p10_prime", "bpref", "judged_at_10")
+        numbers = [cell.text(strip=True) for cell in row.css("td")]
+        assert numbers == [f"{expected[key]:.4f}" for key in keys]
+    assert float(numbers[0]) < 1  # the bad run is the second
+
+
+def test_the_overview_has_its_charts_tests_and_manifests(site: Path) -> None:
+    overview = page(site / "index.html")
+    assert len(overview.css("figure.bars svg")) == 1
+    assert len(overview.css("figure.bars svg a")) == len(QRELS)  # the good run wins everywhere
+    assert len(overview.css("figure.lines svg")) == 2
+    losses = overview.css_first("#differences ~ .scroll tbody tr")
+    assert [cell.text() for cell in losses.css("td")][2:5] == ["0", "0", str(len(QRELS))]
+    (manifest,) = overview.css("details pre")
+    assert json.loads(manifest.text()) == {"variant": "both", "b": 0.75}
+
+
+def test_every_link_leads_somewhere(site: Path) -> None:
+    pages = [site / "index.html", *(site / "topics").iterdir()]
+    assert len(pages) == 1 + len(QRELS)
+    for path in pages:
+        tree = page(path)
+        for element in tree.css("a[href], link[href], script[src]"):
+            target = element.attributes.get("href") or element.attributes.get("src") or ""
+            if target.startswith("https://"):
+                continue
+            file, _, anchor = target.partition("#")
+            linked = (path.parent / file).resolve() if file else path
+            assert linked.is_file(), (path, target)
+            if anchor:
+                assert page(linked).css_first(f'[id="{anchor}"]'), (path, target)
+
+
+def test_a_page_shows_the_best_of_each_run_with_their_relevance(site: Path) -> None:
+    topic, grades = next(iter(QRELS.items()))
+    tree = page(site / "topics" / f"{topic}.html")
+    assert tree.css_first("html").attributes["lang"] == "en"
+    good, bad = tree.css("section.run")
+    words = {3: "High", 2: "Medium", 1: "Low", 0: "Not relevant"}
+    best = sorted(grades.values(), reverse=True)
+    for column, order in ((good, best), (bad, best[::-1])):
+        assert [b.text() for b in column.css("li .badge")] == [words[g] for g in order[:3]]
+    relevant = [doc for doc, grade in grades.items() if grade >= 2]
+    table = tree.css("#relevant ~ details tbody th")
+    assert sorted(cell.text(strip=True) for cell in table) == sorted(relevant)
+    assert tree.css(".post math")
+    assert tree.css(".document mark")
+
+
+def test_nothing_is_asked_of_the_network_and_no_script_is_inline(site: Path) -> None:
+    for path in [site / "index.html", *(site / "topics").iterdir()]:
+        text = path.read_text(encoding="utf-8")
+        tree = page(path)
+        scripts = [script.attributes for script in tree.css("script")]
+        assert [script["src"].rpartition("/")[2] for script in scripts] == ["filter.js"]
+        assert not tree.css("img, iframe, style, [style], [onclick], [onerror]")
+        assert "default-src 'none'" in text
+        assert not re.search(r'(?:src|href)="(?:http:)?//', text)
+
+
+def test_without_judgments_a_report_has_no_scores(runs: list[Path], tmp_path: Path) -> None:
+    data = write_collection(tmp_path / "data")
+    next(data.rglob("qrel_*")).unlink()
+    run = write(tmp_path / "run.tsv", ["A.201\t2\t1\t5\tx", "A.202\t9\t1\t5\tx"])
+    report([run], tmp_path / "out", data=data, indexes=tmp_path)
+    overview = page(tmp_path / "out" / "index.html")
+    assert "No judgments" in overview.css_first(".lead").text()
+    assert not overview.css("#scores")
+    assert "1 of the posts" in overview.css_first(".notes").text()  # there is no post 9
+    assert not page(tmp_path / "out" / "topics" / "A.201.html").css(".badge")
+    missing = page(tmp_path / "out" / "topics" / "A.202.html")
+    assert missing.css_first(".document h3").text(strip=True) == "Post 9 is not in the collection"
+
+
+def test_formulas_are_shown_once_for_each_way_they_look(tmp_path: Path) -> None:
+    rows = [row for row in read_formulas(Layout(SAMPLE).formulas()) if row.type == "question"]
+    first = rows[0]
+    same = [row for row in rows if row.visual_id == first.visual_id][:2]
+    other = next(row for row in rows if row.visual_id != first.visual_id)
+    lines = [
+        f"B.201\t{row.formula_id}\t{row.post_id}\t1\t{score}\tx"
+        for score, row in zip((9, 8, 7), [*same, other], strict=len(same) == 2)
+    ]
+    run = write(tmp_path / "T-task2-x-auto-math-P.tsv", lines)
+    report([run], tmp_path / "out", indexes=tmp_path)
+    tree = page(tmp_path / "out" / "topics" / "B.201.html")
+    shown = [math.attributes["title"] for math in tree.css("li .formula math")]
+    assert shown == [first.latex, other.latex]
+    assert tree.css("h1 mark.found, .question mark.found")  # the formula that was asked for
+
+
+def test_answers_of_task_3_are_shown_with_their_math(tmp_path: Path) -> None:
+    answer = "A <b>bold</b> claim: $a<b$, costs \\$5."
+    run = write(
+        tmp_path / "T-task3-x-auto-both-extract-P.tsv", [f"A.301\t1\t1.0\tx\tpost 7\t{answer}"]
+    )
+    report([run], tmp_path / "out", indexes=tmp_path)
+    (shown,) = page(tmp_path / "out" / "topics" / "A.301.html").css("li .answer")
+    assert shown.text() == "A <b>bold</b> claim: a<b, costs $5."
+    assert shown.css_first("math").attributes["title"] == "a<b"
+
+
+def test_a_hostile_collection_leaves_no_foreign_element(tmp_path: Path) -> None:
+    data, runs = write_collection(tmp_path / "data"), write_runs(tmp_path)
+    report(runs, tmp_path / "out", data=data, indexes=tmp_path)
+    for path in (tmp_path / "out").rglob("*.html"):
+        tree = page(path)
+        assert len(tree.css("script")) == 1
+        assert not tree.css("img, iframe, style, .bait[href], [onclick], [onerror], [onload]")
+        assert not [a for a in tree.css("a") if "javascript" in (a.attributes.get("href") or "")]
+    overview = page(tmp_path / "out" / "index.html")
+    assert RUN_ID in overview.css_first("#scores ~ .scroll tbody th").text()
+
+
+@pytest.mark.parametrize(
+    ("topics", "names"),
+    [
+        (["A.1", "A.2"], ["A.1.html", "A.2.html"]),
+        (["../x", "..", "a/b", "a b"], ["_x.html", "_.html", "a_b.html", "4-a_b.html"]),
+    ],
+)  # fmt: skip
+def test_no_topic_can_lead_out_of_the_folder(topics: list[str], names: list[str]) -> None:
+    assert list(page_names(dict.fromkeys(topics)).values()) == names
+
+
+def test_judged_rates_are_shares_of_what_was_returned() -> None:
+    hits = [Hit(rank, 1.0, doc) for rank, doc in enumerate("abcd", 1)]
+    qrels = {"1": {"a": 0, "c": 2}, "2": {"a": 1, "b": 1}, "3": {"z": 1}}
+    # Topic 1: a judged, b not, c judged, d not; topic 2 has two documents; topic 3 is not in it.
+    assert judged_rates({"1": hits, "2": hits[:2]}, qrels, (1, 2, 4)) == [1.0, 0.75, 0.75]
+
+
+def test_topics_and_judgments_may_be_ones_own(tmp_path: Path) -> None:
+    topic = '<Topic number="mine"><Title>Series</Title><Question>Why?</Question><Tags/></Topic>'
+    topics = write(tmp_path / "topics.xml", [f"<Topics>{topic}</Topics>"])
+    run = write(tmp_path / "run.tsv", ["mine\t11337\t1\t5\tx"])
+    report([run], tmp_path / "out", indexes=tmp_path, topics=topics, task="task1")
+    assert "No judgments" in page(tmp_path / "out" / "index.html").css_first(".lead").text()
+    qrels = write(tmp_path / "qrels.tsv", ["mine\t0\t11337\t3"])
+    ours = {"indexes": tmp_path, "topics": topics, "qrels": qrels, "task": "task1"}
+    report([run], tmp_path / "out", **ours)
+    (row,) = page(tmp_path / "out" / "index.html").css("#scores ~ .scroll tbody tr")
+    assert row.css_first("td").text() == "1.0000"
+
+
+def bad_runs(tmp_path: Path) -> dict[str, tuple[list[Path], str]]:
+    write(tmp_path / "unknown.tsv", ["A.999\t11337\t1\t5\tx"])
+    write(tmp_path / "foreign.tsv", ["A.201\t999999\t1\t5\tx"])
+    write(tmp_path / "one.tsv", ["A.201\t11337\t1\t5\tx"])
+    write(tmp_path / "two.tsv", ["B.201\t1\t2\t1\t5\tx"])
+    write(tmp_path / "nlps.tsv", ["1\t2"])
+    return {
+        "topic": (
+            [tmp_path / "unknown.tsv"],
+            r"unknown.tsv: topic 'A.999' is in none of the topic",
+        ),
+        "posts": ([tmp_path / "foreign.tsv"], r"Posts.V1.3.xml: none of the 1 posts"),
+        "tasks": ([tmp_path / "one.tsv", tmp_path / "two.tsv"], "two.tsv: a run of task2"),
+        "twice": ([tmp_path / "one.tsv"] * 2, "one.tsv: this run was given twice"),
+        "premises": ([tmp_path / "nlps.tsv"], "nlps.tsv: premises have no pages"),
+        "absent": ([tmp_path / "none.tsv"], "none.tsv: no such run file"),
+    }
+
+
+@pytest.mark.parametrize("fault", ["topic", "posts", "tasks", "twice", "premises", "absent"])
+def test_what_cannot_be_reported_is_told_and_nothing_is_written(fault: str, tmp_path: Path) -> None:
+    runs, message = bad_runs(tmp_path)[fault]
+    with pytest.raises(InputError, match=message):
+        report(runs, tmp_path / "out", indexes=tmp_path)
+    assert not (tmp_path / "out").exists()
+
+
+def test_only_reports_are_replaced(site: Path, runs: list[Path], tmp_path: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.tex").touch()
+    with pytest.raises(InputError, match="no report"):
+        report(runs, tmp_path / "thesis", indexes=tmp_path)
+    assert os.listdir(tmp_path / "thesis") == ["chapter.tex"]  # noqa: PTH208
+    (site / "topics" / "old.html").touch()
+    report(runs, site, indexes=tmp_path, depth=3)
+    assert not (site / "topics" / "old.html").exists()
+
+
+def test_a_report_that_fails_leaves_the_old_one(
+    site: Path, runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = (site / "index.html").read_text()
+    monkeypatch.setattr("arqmath_bm25.report.site._curves", fail)
+    with pytest.raises(OSError, match="No space"):
+        report(runs, site, indexes=tmp_path)
+    assert (site / "index.html").read_text() == before
+    assert [path.name for path in site.parent.iterdir()] == ["report"]

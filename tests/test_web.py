@@ -1,0 +1,229 @@
+"""The search page and its JSON interface: what they find, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
+from urllib.parse import quote, urlencode
+from urllib.request import Request, urlopen
+
+import pytest
+from hostile_collection import TITLE, write_collection
+from selectolax.lexbor import LexborHTMLParser
+from serving import build_indexes, open_site, running
+
+from arqmath_bm25.cli.serve import serve
+from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.config import load_task1
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.retrieval.task1 import Task1
+from arqmath_bm25.sample import SAMPLE
+from arqmath_bm25.web.api import MAX_QUERY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+QUERY = r"Why does $\sum_{n=2}^\infty \frac{1}{n \ln n}$ diverge?"
+
+
+@pytest.fixture(scope="module")
+def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_indexes(SAMPLE, tmp_path_factory.mktemp("indexes"))
+
+
+@dataclass
+class Answer:
+    """What the server answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+
+@dataclass
+class Client:
+    """Asks the server at an address."""
+
+    address: str
+
+    def get(self, path: str, method: str = "GET", **parameters: object) -> Answer:
+        query = f"?{urlencode(parameters)}" if parameters else ""
+        request = Request(self.address + path + query, method=method)  # noqa: S310
+        try:
+            with urlopen(request) as answer:  # noqa: S310
+                return Answer(answer.status, answer.headers, answer.read().decode())
+        except HTTPError as error:
+            with error:
+                return Answer(error.code, error.headers, error.read().decode())
+
+
+@pytest.fixture(scope="module")
+def client(indexes: Path) -> Iterator[Client]:
+    with running(open_site(SAMPLE, indexes)) as address:
+        yield Client(address)
+
+
+@pytest.fixture(scope="module")
+def expected(indexes: Path) -> list[tuple[str, float]]:
+    where = Layout(SAMPLE)
+    ranker = Task1(indexes / "task1", load_task1(), where.posts(), where.post_links())
+    return [(hit.doc_id, hit.score) for hit in ranker.search(QUERY, "both", 5)]
+
+
+def test_answers_are_those_of_the_ranker(client: Client, expected: list[tuple[str, float]]) -> None:
+    answer = client.get("/api/search", q=QUERY, depth=5).json()
+    assert (answer["query"], answer["task"], answer["variant"]) == (QUERY, "task1", "both")
+    assert [(r["post_id"], pytest.approx(r["score"])) for r in answer["results"]] == expected
+    assert [r["rank"] for r in answer["results"]] == [1, 2, 3, 4, 5]
+    assert r"$\sum_{n=2}^\infty" in answer["results"][0]["title"]
+
+
+def test_formulas_are_found_with_and_without_dollars(client: Client) -> None:
+    found = [
+        client.get("/api/search", q=q, task="task2", depth=3).json()["results"]
+        for q in (r"$\binom nk$", r"\binom nk")
+    ]
+    assert found[0] == found[1]
+    assert "binom" in found[0][0]["latex"]
+    assert found[0][0]["formula_id"].isdecimal()
+
+
+def test_the_page_shows_results_as_links_with_drawn_formulas(
+    client: Client, expected: list[tuple[str, float]]
+) -> None:
+    tree = LexborHTMLParser(client.get("/", q=QUERY, depth=5).text)
+    links = [link.attributes["href"] for link in tree.css(".result h3 a")]
+    assert [link.partition("?")[0] for link in links] == [f"/posts/{doc}" for doc, _ in expected]
+    assert tree.css(".result h3 math")
+    assert "diverge" in {mark.text().lower() for mark in tree.css("mark")}
+    assert tree.css_first("textarea").text() == QUERY
+    post = LexborHTMLParser(client.get(links[0]).text)
+    assert post.css(".question math")
+    assert post.css(".document math")
+    assert post.css_first("a[rel='noopener noreferrer']").attributes["href"] == (
+        f"https://math.stackexchange.com/a/{expected[0][0]}"
+    )
+
+
+def test_the_preview_draws_what_is_typed(client: Client) -> None:
+    html = client.get("/api/preview", q=r"is $\frac{a}{b}$ <b>5").json()["html"]
+    assert html.startswith("is <math")
+    assert html.endswith("</math> &lt;b&gt;5")
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "message"),
+    [
+        (f"/api/search?q={'a' * 100_000}", 413, "100,000 characters"),
+        (f"/api/preview?q={'a' * (MAX_QUERY + 1)}", 413, "5,001 characters"),
+        (f"/?q={'a' * 100_000}", 413, "100,000 characters"),
+        ("/api/search", 422, "q: Field required"),
+        ("/api/search?q=a&depth=0", 422, "depth: "),
+        ("/api/search?q=a&depth=101", 422, "depth: "),
+        ("/api/search?q=a&depth=many", 422, "depth: "),
+        ("/api/search?q=a&task=task9", 422, "there is no index of task9"),
+        ("/api/search?q=a&task=task2&variant=text", 422, "variant: task2 has both, math"),
+        ("/api/search?q=a&deph=3", 422, "deph: "),
+        ("/posts/1", 404, "There is no post 1"),
+        ("/posts/123456789012345678901234567890", 404, "There is no post"),
+        ("/posts/x", 404, "Not Found"),
+        ("/static/nothing.js", 404, "There is no such file"),
+    ],
+)
+def test_what_cannot_be_answered_is_said_to_be_so(
+    client: Client, path: str, status: int, message: str
+) -> None:
+    answer = client.get(path)
+    assert answer.status == status
+    assert message in answer.text
+    kind = "application/json" if path.startswith("/api/") else "text/html"
+    assert answer.headers["content-type"].startswith(kind)
+
+
+@pytest.mark.parametrize(
+    "query", ["\x00", "$", "$$", "$\\frac{$", "<b>", "zzzzqqq", "  ", "$x$" * 900]
+)
+def test_any_query_that_is_short_enough_is_answered(client: Client, query: str) -> None:
+    for path in ("/", "/api/search", "/api/preview"):
+        for task in ("task1", "task2"):
+            known = {} if path == "/api/preview" else {"task": task}
+            assert client.get(path, q=query, **known).status == 200
+
+
+def test_methods_that_change_things_are_refused(client: Client) -> None:
+    assert client.get("/api/search", method="POST", q="a").status == 405
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/api/search", "/posts/x", "/static/search.js", "/openapi.json"]
+)
+def test_every_response_forbids_foreign_scripts(client: Client, path: str) -> None:
+    headers = client.get(path).headers
+    policy = dict(rule.split(" ", 1) for rule in headers["content-security-policy"].split("; "))
+    assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == "'none'"
+    assert policy["script-src"] == "'self'"
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_interface_describes_itself(client: Client) -> None:
+    description = client.get("/openapi.json").json()
+    assert description["openapi"].startswith("3.1")
+    search = description["paths"]["/api/search"]["get"]
+    parameters = {p["name"]: p for p in search["parameters"]}
+    assert [name for name, p in parameters.items() if p["required"]] == ["q"]
+    assert parameters["q"]["schema"]["maxLength"] == MAX_QUERY
+    assert parameters["task"]["schema"]["enum"] == ["task1", "task2"]
+    assert set(search["responses"]) == {"200", "413", "422"}
+    schemas = description["components"]["schemas"]
+    answer = client.get("/api/search", q="series").json()
+    assert set(answer) == set(schemas["SearchAnswer"]["properties"])
+    assert set(answer["results"][0]) == set(schemas["Result"]["properties"])
+
+
+def test_requests_at_the_same_time_get_each_their_own_answer(client: Client) -> None:
+    queries = ["prime numbers", "$x^2$", "a group of order $p$", "compact set", QUERY] * 8
+    alone = {q: client.get("/api/search", q=q).json() for q in set(queries)}
+    with ThreadPoolExecutor(8) as threads:
+        answers = threads.map(lambda q: client.get("/api/search", q=q).json(), queries)
+        for query, answer in zip(queries, answers, strict=True):
+            assert answer == alone[query]
+
+
+def test_posts_cannot_put_elements_into_the_page(tmp_path: Path) -> None:
+    data = write_collection(tmp_path / "data")
+    site = open_site(data, build_indexes(data, tmp_path / "indexes"))
+    with running(site) as address:
+        for path in (
+            f"/?q={quote(f'series {TITLE}')}",
+            "/posts/2?q=series",
+            "/posts/1",
+            "/posts/3",
+        ):
+            answer = Client(address).get(path)
+            assert answer.status == 200
+            tree = LexborHTMLParser(answer.text)
+            assert [s.attributes.get("src") for s in tree.css("script")] == ["/static/search.js"]
+            assert not tree.css("img, iframe, style, .bait[href], [onclick], [onerror], [onload]")
+
+
+def test_a_port_in_use_is_told(indexes: Path, tmp_path: Path) -> None:
+    (tmp_path / SAMPLE.name).symlink_to(indexes)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(InputError, match=f"port {port} of 127.0.0.1 is in use"):
+            serve(indexes=tmp_path, port=port)
+    with pytest.raises(InputError, match=r"--host nowhere\.invalid"):
+        serve(indexes=tmp_path, host="nowhere.invalid", port=0)
+
+
+def test_without_an_index_there_is_nothing_to_serve(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no index to search"):
+        serve(indexes=tmp_path, port=0)
