@@ -35,10 +35,11 @@ $(READY): requirements.lock pyproject.toml
 	  -prune -exec rm -rf {} +  # 40 MB of upstream's own tests
 	@touch $(READY)
 
-demo: $(READY) ## the whole main job on the bundled sample: index, runs, scores
+demo: $(READY) ## the whole main job on the bundled sample: index, runs, scores, report
 	$(ARQ) index all --overwrite
 	$(ARQ) run all
 	$(ARQ) eval
+	$(ARQ) report runs/arqmath-sample/2021/*task1*.tsv -o report
 
 index: $(READY) ## build an index:     make index TASK=task1 DATA=/path/to/ARQMath
 	$(ARQ) index $(TASK) $(data) $(config) --overwrite
@@ -64,8 +65,11 @@ sample: $(READY) ## write the bundled sample anew from its source
 	.venv/bin/python -m arqmath_bm25.sample.build
 	.venv/bin/python -m arqmath_bm25.sample.build_premises
 
-lock: ## resolve requirements.lock anew (needs uv)
-	uv export --upgrade --quiet --no-emit-project --all-groups --no-annotate --no-header -o requirements.lock
+export := uv export --quiet --no-emit-project --no-annotate --no-header
+lock: ## resolve the lock files anew (needs uv)
+	uv lock --upgrade --quiet
+	$(export) --group dev -o requirements.lock
+	$(export) --only-group browser -o requirements-browser.lock
 
 clean: ## remove what the targets made, except indexes and runs
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
