@@ -37,6 +37,13 @@ def test_the_default_has_the_three_variants_and_official_names() -> None:
         ({"analysis": {"latex": {"ngrams": [3, 1]}}}, "ngrams: the first number must not exceed"),
         ({"analysis": {"latex": {"ngrams": [1, 9]}}}, "analysis.latex.ngrams.1"),
         ({"query": {"saturation": float("nan")}}, "query.saturation"),
+        ({"fusions": {"rrf": {"variants": ["text"]}}}, "fusions.rrf.variants"),
+        ({"fusions": {"rrf": {"variants": ["text", "all"]}}}, "fusions.rrf.variants.1"),
+        ({"fusions": {"text": {"variants": ["text", "math"]}}}, "this is the name of a variant"),
+        (
+            {"fusions": {"rrf": {"variants": ["text", "math"], "weights": [1]}}},
+            "fusions.rrf: 1 weights for 2 variants",
+        ),
     ],
 )
 def test_faults_name_file_and_key(tmp_path: Path, change: dict[str, object], message: str) -> None:

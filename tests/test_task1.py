@@ -127,6 +127,25 @@ def test_depth_variant_format_and_topic_file(workplace: Path, tmp_path: Path) ->
     assert path.read_text().splitlines()[0].split("\t")[:2] == ["A.201", "Q0"]
 
 
+def test_a_fusion_of_variants_is_what_fuse_makes_of_their_runs(
+    workplace: Path, tmp_path: Path
+) -> None:
+    config = tmp_path / "task1.yaml"
+    text = default_config("task1").read_text(encoding="utf-8")
+    fusion = "fusions: {rrf: {variants: [text, math], method: rrf}}"
+    config.write_text(text.replace("fusions: {}", fusion), encoding="utf-8")
+    done(
+        *("run", "task1", "--topics", "2020", "--config", config, "--variant", "rrf"),
+        *("--runs", tmp_path),
+        cwd=workplace,
+    )
+    written = tmp_path / "arqmath-sample" / "2020" / "arqmathbm25-task1-bm25rrf-auto-both-A.tsv"
+    runs = workplace / "runs" / "arqmath-sample" / "2020"
+    of_variants = [runs / f"arqmathbm25-task1-bm25-auto-{name}-A.tsv" for name in ("text", "math")]
+    done("fuse", *of_variants, "-o", tmp_path / written.name, cwd=workplace)
+    assert written.read_text() == (tmp_path / written.name).read_text()
+
+
 def test_search_shows_readable_hits(workplace: Path) -> None:
     output = done("search", "task1", r"sum of $\sum \frac{1}{n^2}$", "--depth", 2, cwd=workplace)
     assert output.startswith("  1  ")

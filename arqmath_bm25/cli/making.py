@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from arqmath_bm25 import __version__
 from arqmath_bm25.collection.layout import YEARS
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.layout import Year
     from arqmath_bm25.config import Settings
     from arqmath_bm25.lucene.index import Manifest
-    from arqmath_bm25.runs import Variant
 
+N = TypeVar("N", bound=str)  # name of a variant
 ENDINGS = {"lab": "tsv", "trec": "trec"}
 
 
@@ -40,7 +40,7 @@ def topic_files(
     return files
 
 
-def chosen_variants(chosen: Sequence[str] | None, known: Collection[Variant]) -> list[Variant]:
+def chosen_variants(chosen: Sequence[str] | None, known: Collection[N]) -> list[N]:
     """Return the variants asked for, all without `chosen`, in the order of the configuration."""
     for variant in chosen or ():
         if variant not in known:
@@ -49,7 +49,7 @@ def chosen_variants(chosen: Sequence[str] | None, known: Collection[Variant]) ->
 
 
 def write_run_manifest(
-    run: Path, settings: Settings, variant: Variant, depth: int, topics: Path, index: Manifest
+    run: Path, settings: Settings, variant: str, depth: int, topics: Path, index: Manifest
 ) -> None:
     """Write beside a run what it was made of."""
     manifest = {

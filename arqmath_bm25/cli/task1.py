@@ -67,9 +67,9 @@ def _account(manifest: Manifest) -> str:
 
 
 def run(request: RunRequest) -> None:
-    """Write the runs of every variant for every topic file."""
+    """Write the runs of every variant and fusion for every topic file."""
     where, settings = layout(request.data), load_task1(request.config)
-    variants = chosen_variants(request.variants, settings.variants)
+    variants = chosen_variants(request.variants, [*settings.variants, *settings.fusions])
     files = topic_files(request.topics, where.task1_years(), where.task1_topics)
     topics = [(folder, path, read_topics(path)) for folder, path in files]
     ranker = _open(request.indexes, where, settings)

@@ -19,7 +19,7 @@ from arqmath_bm25.config.nlps import (
     TfidfVariant,
     load_nlps,
 )
-from arqmath_bm25.config.task1 import Task1Field, Task1Settings, load_task1
+from arqmath_bm25.config.task1 import FusionSettings, Task1Field, Task1Settings, load_task1
 from arqmath_bm25.config.task2 import (
     FormulaAnalysisSettings,
     FormulaField,
@@ -36,6 +36,7 @@ __all__ = [
     "FormulaAnalysisSettings",
     "FormulaField",
     "FormulaVariant",
+    "FusionSettings",
     "LatexSettings",
     "NlpsField",
     "NlpsSettings",

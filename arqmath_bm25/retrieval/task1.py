@@ -23,17 +23,18 @@ from arqmath_bm25.lucene.index import (
     index_documents,
     read_manifest,
 )
-from arqmath_bm25.lucene.search import Searcher
+from arqmath_bm25.lucene.search import Hit, Searcher
 from arqmath_bm25.progress import console, progress
+from arqmath_bm25.retrieval.fusion import fuse_rankings
 from arqmath_bm25.retrieval.queries import text_query, topic_query
+from arqmath_bm25.runs import MAX_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from arqmath_bm25.collection.topics import Topic
-    from arqmath_bm25.config import Task1Settings
-    from arqmath_bm25.lucene.search import Hit
+    from arqmath_bm25.config import FusionSettings, Task1Settings
     from arqmath_bm25.runs import Variant
 
 _LUCENE = "lucene"
@@ -112,13 +113,29 @@ class Task1:
         self._searcher = Searcher(index / _LUCENE, settings.bm25.k1, settings.bm25.b)
 
     def rank(
-        self, topics: Sequence[Topic], variant: Variant, depth: int, threads: int
+        self, topics: Sequence[Topic], name: str, depth: int, threads: int
     ) -> Iterator[tuple[Topic, list[Hit]]]:
-        """Yield every topic with its `depth` best answers, in the order of the topics."""
-        weights, saturation = self._settings.weights(variant), self._settings.query.saturation
+        """Yield every topic with its `depth` best answers, in the order of the topics.
+
+        `name` is that of a variant or of a fusion of the configuration.
+        """
+        if name in self._settings.fusions:
+            yield from self._fuse(topics, self._settings.fusions[name], depth, threads)
+            return
+        weights, saturation = self._settings.weights(name), self._settings.query.saturation
         queries = [topic_query(topic, self._analyzer, weights, saturation) for topic in topics]
         hits = self._searcher.search_many(queries, depth, threads)
         yield from zip(topics, hits, strict=True)
+
+    def _fuse(
+        self, topics: Sequence[Topic], fusion: FusionSettings, depth: int, threads: int
+    ) -> Iterator[tuple[Topic, list[Hit]]]:
+        weights = fusion.weights or [1.0] * len(fusion.variants)
+        ranked = [self.rank(topics, name, MAX_DEPTH, threads) for name in fusion.variants]
+        for topic, *of_topic in zip(topics, *ranked, strict=True):
+            rankings = [hits for _, hits in of_topic]
+            fused = fuse_rankings(rankings, weights, fusion.method)[:depth]
+            yield topic, [Hit(doc_id, score) for doc_id, score in fused]
 
     def search(self, text: str, variant: Variant, depth: int) -> list[Hit]:
         """Return the best answers to free text, with `$…$` around its formulas."""
