@@ -6,7 +6,7 @@ in all rankings of the package. So every candidate has a rank: those that match 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     Scores = NDArray[np.float64]  # one for every candidate, in the order of `Candidates.ids`
     Ranking = list[tuple[str, float]]  # ids of premises with their scores, the best first
+
+_DECIMALS: Final = 12  # scores that differ less are tied: the rest is rounding
+_TIED: Final = 2 * 10.0**-_DECIMALS
 
 
 class Candidates:
@@ -37,7 +40,7 @@ class Candidates:
         return scores
 
     def best(self, scores: Scores, depth: int, last: str = "") -> Ranking:
-        """Return the `depth` best candidates, all if there are fewer.
+        """Return the `depth` best candidates, all if there are fewer, scores rounded.
 
         `last` is an id to put after all others: a statement is no premise of its own proof.
         """
@@ -46,7 +49,10 @@ class Candidates:
             scores[self.position[last]] = -np.inf
         depth = min(depth, len(self.ids))
         least = np.partition(scores, -depth)[-depth]
-        among = np.flatnonzero(scores >= least)  # more than `depth` if the last place is tied
-        order = among[np.argsort(-scores[among], kind="stable")][:depth]
-        ids = [self.ids[at] for at in order.tolist()]
-        return list(zip(ids, scores[order].tolist(), strict=True))
+        among = np.flatnonzero(
+            scores >= least - _TIED
+        )  # more than `depth` if the last place is tied
+        rounded = scores[among].round(_DECIMALS)
+        order = np.argsort(-rounded, kind="stable")[:depth]
+        ids = [self.ids[at] for at in among[order].tolist()]
+        return list(zip(ids, rounded[order].tolist(), strict=True))

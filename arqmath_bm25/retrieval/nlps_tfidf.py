@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from arqmath_bm25.retrieval.nlps_ranking import Ranking
 
 _BLOCK: Final = 64  # statements; 8 MB of similarities for 16,000 premises
-_DECIMALS: Final = 12  # similarities that differ less are tied: the rest is rounding
 
 
 class Tfidf:
@@ -45,5 +44,5 @@ class Tfidf:
             vectors = self._vectorizer.transform(statement.text for statement in block)
             # Terms x statements, dense: a row of it is added for every term of a premise.
             similarities = self._premises @ np.ascontiguousarray(vectors.T.toarray())
-            for scores in np.ascontiguousarray(similarities.T).round(_DECIMALS):
+            for scores in np.ascontiguousarray(similarities.T):
                 yield self._candidates.best(scores, depth)
