@@ -19,8 +19,7 @@ from arqmath_bm25.collection.layout import YEARS, Layout, Year
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.qrels import read_qrels, write_qrels
 from arqmath_bm25.runs import write_run
-from arqmath_bm25.sample import SAMPLE
-from arqmath_bm25.sample.build_premises import NLPS_SAMPLE
+from arqmath_bm25.sample import NLPS_SAMPLE, SAMPLE
 
 app = typer.Typer()
 app.command("eval")(evaluate)

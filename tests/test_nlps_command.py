@@ -15,7 +15,7 @@ from arqmath_bm25.cli.options import IndexRequest, RunRequest, SearchRequest
 from arqmath_bm25.config import load_nlps
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.nlps import read_gold, read_predictions, score_premises
-from arqmath_bm25.sample.build_premises import NLPS_SAMPLE
+from arqmath_bm25.sample import NLPS_SAMPLE
 
 if TYPE_CHECKING:
     from pathlib import Path

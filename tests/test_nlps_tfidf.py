@@ -19,7 +19,7 @@ from arqmath_bm25.collection.premises import (
 )
 from arqmath_bm25.retrieval.nlps_ranking import Candidates
 from arqmath_bm25.retrieval.nlps_tfidf import Tfidf
-from arqmath_bm25.sample.build_premises import NLPS_SAMPLE
+from arqmath_bm25.sample import NLPS_SAMPLE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,7 +26,8 @@ from arqmath_bm25.documents.premises import (
     write_documents,
 )
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.sample.build_premises import NLPS_SAMPLE, build
+from arqmath_bm25.sample import NLPS_SAMPLE
+from arqmath_bm25.sample.build_premises import build
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,8 +19,7 @@ from arqmath_bm25.evaluation import answers, measures, nlps
 from arqmath_bm25.evaluation.evaluator import Evaluator, Scored, detect_task
 from arqmath_bm25.progress import console
 from arqmath_bm25.runs import TASKS
-from arqmath_bm25.sample import SAMPLE
-from arqmath_bm25.sample.build_premises import NLPS_SAMPLE
+from arqmath_bm25.sample import NLPS_SAMPLE, SAMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path  # noqa: TC003  # typer reads the annotations
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from arqmath_bm25 import __version__
+from arqmath_bm25.cli.making import write_manifest
 from arqmath_bm25.cli.options import Depth, Format, out
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.rankings import best
@@ -78,7 +77,7 @@ def fuse(
         )
     else:
         rows = write_run(output, fused, output.stem, form)
-    _write_manifest(
+    write_manifest(
         output,
         method=method,
         k=k if method == "rrf" else None,
@@ -182,8 +181,3 @@ def _posts(runs: Sequence[_Run]) -> dict[str, str]:
                         "`--format trec` writes a run without posts"
                     )
     return {formula: post for formula, (post, _) in posts.items()}
-
-
-def _write_manifest(run: Path, **made_of: Any) -> None:
-    text = json.dumps({"version": __version__, **made_of}, indent=2, ensure_ascii=False) + "\n"
-    run.with_suffix(".manifest.json").write_text(text, encoding="utf-8")

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 import time
-from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from arqmath_bm25 import __version__
+from arqmath_bm25.cli.making import is_up_to_date, write_run_manifest
 from arqmath_bm25.cli.options import IndexRequest, RunRequest, SearchRequest, out
 from arqmath_bm25.collection.premises import SPLITS, PremiseFiles, Statement, read_statements
 from arqmath_bm25.config import load_nlps
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.lucene.index import InputFile, read_manifest
 from arqmath_bm25.progress import progress
 from arqmath_bm25.retrieval.nlps import DEPTH, Nlps, build_index, why_stale
 from arqmath_bm25.retrieval.nlps_predictions import write_predictions, write_submission
-from arqmath_bm25.sample.build_premises import NLPS_SAMPLE
+from arqmath_bm25.sample import NLPS_SAMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,15 +40,11 @@ def index(request: IndexRequest) -> None:
     """Build the index of premises and training statements, or say that it is up to date."""
     files, settings = _files(request.data), load_nlps(request.config)
     directory = request.indexes / files.name / "nlps"
-    if existing := read_manifest(directory):
-        reason = why_stale(existing, files.knowledge_base, files.train, settings)
-        if reason is None:
-            out.print(f"{directory}: up to date")
-            return
-        if not request.overwrite:
-            raise InputError(
-                f"{directory}: {reason}; --overwrite replaces it, another --indexes keeps both"
-            )
+    stale = partial(
+        why_stale, knowledge_base=files.knowledge_base, train=files.train, settings=settings
+    )
+    if is_up_to_date(directory, stale, request.overwrite):
+        return
     manifest = build_index(files.knowledge_base, files.train, directory, settings, request.threads)
     counts = manifest.counts
     out.print(
@@ -79,16 +73,7 @@ def run(request: RunRequest) -> None:
             with progress(f"{name} {variant}", len(statements), "statements") as advance:
                 ranked = ranker.rank(statements, depth, request.threads)
                 rows = write_predictions(target, _noted(statements, ranked, advance))
-            manifest = {
-                "version": __version__,
-                "settings": settings.model_dump(mode="json"),
-                "variant": variant,
-                "depth": depth,
-                "topics": asdict(InputFile.of(path)),
-                "collection": [asdict(file) for file in nlps.manifest.inputs],
-            }
-            text = json.dumps(manifest, indent=2, ensure_ascii=False)
-            target.with_suffix(".manifest.json").write_text(text + "\n", encoding="utf-8")
+            write_run_manifest(target, settings, variant, depth, path, nlps.manifest)
             seconds = time.monotonic() - began
             out.print(
                 f"{target}: {len(statements):,} statements, {rows:,} rows, in {seconds:.1f} s"

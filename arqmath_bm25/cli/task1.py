@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import textwrap
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from arqmath_bm25.analysis.html import Content, read_body, read_title
-from arqmath_bm25.cli.making import ENDINGS, chosen_variants, topic_files, write_run_manifest
+from arqmath_bm25.cli.making import (
+    ENDINGS,
+    SITE,
+    chosen_variants,
+    is_up_to_date,
+    topic_files,
+    write_run_manifest,
+)
 from arqmath_bm25.cli.options import IndexRequest, RunRequest, SearchRequest, layout, out
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.config import Task1Settings, load_task1
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.lucene.index import read_manifest
 from arqmath_bm25.progress import progress
 from arqmath_bm25.retrieval.task1 import Task1, build_index, why_stale
 from arqmath_bm25.runs import write_run
@@ -28,8 +35,6 @@ if TYPE_CHECKING:
     from arqmath_bm25.lucene.index import Manifest
     from arqmath_bm25.lucene.search import Hit
 
-_SITE = "https://math.stackexchange.com"
-
 
 def has_data(data: Path | None) -> bool:
     """Tell whether DATA holds posts."""
@@ -40,16 +45,11 @@ def index(request: IndexRequest) -> None:
     """Build the index of answers, or say that it is up to date."""
     where, settings = layout(request.data), load_task1(request.config)
     directory = request.indexes / where.name / "task1"
-    if existing := read_manifest(directory):
-        reason = why_stale(existing, where.posts(), where.post_links(), settings)
-        if reason is None:
-            out.print(f"{directory}: up to date")
-            return
-        if not request.overwrite:
-            raise InputError(
-                f"{directory}: {reason}; --overwrite replaces it, another --indexes keeps both"
-            )
-    manifest = build_index(where.posts(), where.post_links(), directory, settings, request.threads)
+    posts, links = where.posts(), where.post_links()
+    stale = partial(why_stale, posts=posts, links=links, settings=settings)
+    if is_up_to_date(directory, stale, request.overwrite):
+        return
+    manifest = build_index(posts, links, directory, settings, request.threads)
     out.print(f"{directory}: {_account(manifest)}, in {manifest.seconds:,.1f} s")
 
 
@@ -120,7 +120,7 @@ def search(request: SearchRequest) -> None:
         question = posts.read(answer.parent_id or "")
         title = _plain(read_title(question.title or "")) if question else "(no question)"
         # The sample's posts are not on the site.
-        place = f"{_SITE}/a/{hit.doc_id}" if request.data else f"answer {hit.doc_id}"
+        place = f"{SITE}/a/{hit.doc_id}" if request.data else f"answer {hit.doc_id}"
         text = textwrap.shorten(_plain(read_body(answer.body)), 300, placeholder=" ...")
         out.print(Text(f"{rank:>3}  {title}", style="bold"))
         out.print(Text(f"     {hit.score:.2f}  {place}", style="dim"))

@@ -5,19 +5,26 @@ from __future__ import annotations
 import textwrap
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
 from arqmath_bm25.cli import task1
-from arqmath_bm25.cli.making import ENDINGS, chosen_variants, topic_files, write_run_manifest
+from arqmath_bm25.cli.making import (
+    ENDINGS,
+    SITE,
+    chosen_variants,
+    is_up_to_date,
+    topic_files,
+    write_run_manifest,
+)
 from arqmath_bm25.cli.options import IndexRequest, RunRequest, SearchRequest, layout, out
 from arqmath_bm25.collection.formula_topics import read_formula_topics
 from arqmath_bm25.collection.posts import QUESTION
 from arqmath_bm25.config import load_task1, load_task2
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.lucene.index import read_manifest
 from arqmath_bm25.progress import progress
 from arqmath_bm25.retrieval.task1 import Task1
 from arqmath_bm25.retrieval.task2 import Task2, build_index, why_stale
@@ -34,7 +41,6 @@ if TYPE_CHECKING:
     from arqmath_bm25.retrieval.task2 import FormulaHit
     from arqmath_bm25.runs import Variant
 
-_SITE = "https://math.stackexchange.com"
 _CONTEXT = 120  # characters shown before and after a formula
 
 
@@ -48,15 +54,8 @@ def index(request: IndexRequest) -> None:
     where, settings = layout(request.data), load_task2(request.config)
     formulas = where.formulas(settings.analysis.source)
     directory = request.indexes / where.name / "task2"
-    existing = read_manifest(directory)
-    reason = why_stale(existing, formulas, settings) if existing else "missing"
-    if reason is None:
-        out.print(f"{directory}: up to date")
-    elif existing and not request.overwrite:
-        raise InputError(
-            f"{directory}: {reason}; --overwrite replaces it, another --indexes keeps both"
-        )
-    else:
+    stale = partial(why_stale, formulas=formulas, settings=settings)
+    if not is_up_to_date(directory, stale, request.overwrite):
         manifest = build_index(formulas, directory, settings, request.threads)
         out.print(f"{directory}: {_account(manifest)}, in {manifest.seconds:,.1f} s")
     if _contextual(settings) and where.has_posts():
@@ -161,7 +160,7 @@ def search(request: SearchRequest) -> None:
         latex, text = _in_place(hit.formula_id, [title, read_body(post.body)])
         kind = "question" if post.post_type == QUESTION else "answer"
         # The sample's posts are not on the site.
-        place = f"{_SITE}/{kind[0]}/{hit.post_id}" if request.data else f"{kind} {hit.post_id}"
+        place = f"{SITE}/{kind[0]}/{hit.post_id}" if request.data else f"{kind} {hit.post_id}"
         out.print(Text(f"{rank:>3}  {latex}", style="bold"))
         out.print(Text(f"     {hit.score:.2f}  {place}  {_plain(title)}", style="dim"))
         out.print(Text(textwrap.indent(textwrap.fill(text, 90), "     ")), "")

@@ -1,10 +1,11 @@
-"""The bundled sample collection: a small, freely usable tree in the official ARQMath layout.
+"""The bundled samples: a small tree in the official ARQMath layout, and a premise collection.
 
-``source/`` is what people wrote, ``build.py`` turns it into the files below `SAMPLE`.
+``source/`` is what people wrote; ``build.py`` and ``build_premises.py`` turn it into the files.
 """
 
 from pathlib import Path
 
-__all__ = ["SAMPLE"]
+__all__ = ["NLPS_SAMPLE", "SAMPLE"]
 
 SAMPLE = Path(__file__).parent / "arqmath-sample"
+NLPS_SAMPLE = SAMPLE.with_name("nlps-sample")

@@ -17,10 +17,9 @@ from typing import Any
 import yaml
 
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.sample import SAMPLE
+from arqmath_bm25.sample import NLPS_SAMPLE
 
 SOURCE = Path(__file__).parent / "source" / "premises.yaml"
-NLPS_SAMPLE = SAMPLE.with_name("nlps-sample")
 
 _SETS = ("train", "dev", "test")
 _LEAST_ID = 10**37  # 38 digits
