@@ -1,6 +1,7 @@
 """The bundled samples: a small tree in the official ARQMath layout, and a premise collection.
 
-``source/`` is what people wrote; ``build.py`` and ``build_premises.py`` turn it into the files.
+``source/`` is what people wrote; ``read_source.py`` reads it, ``build.py`` and
+``build_premises.py`` turn it into the files.
 """
 
 from pathlib import Path
