@@ -18,9 +18,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import NamedTuple
+from itertools import chain
+from operator import add
+from typing import TYPE_CHECKING, NamedTuple
 
 from arqmath_bm25.analysis import latex_table as table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MAX_TOKEN = 40  # characters of one token: five of them stay below Lucene's 255
 
@@ -35,31 +40,42 @@ class Tokens(NamedTuple):
 _HTML = re.compile(r"</[a-z]+[1-6]?>|<(?:p|br|em|strong|li|ol|ul|pre|code|blockquote)\s*/?>")
 _LATEXML = re.compile(r"(?<=&)(?:\\displaystyle\s*)?amp;|\\qvar@construct\{.?\}|%\s*\n")
 _UNPRINTABLE = r"\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff"  # besides white space
-_TOKEN = re.compile(
-    r"\s*(?:"
-    r"(?P<letters>[A-Za-z]+)"
-    r"|(?P<structure>[{}^_&])"
-    r"|(?P<number>[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
-    rf"|\\(?P<alphabet>{'|'.join(table.ALPHABETS)})\s*(?P<of>[A-Za-z0-9]|\{{\s*[A-Za-z0-9]+\s*\}})"
-    rf"|\\(?:{'|'.join(table.OPERATOR_NAMES)})\*?\s*\{{\s*(?P<operator>[A-Za-z]{{2,}})\s*\}}"
-    r"|\\(?P<edge>begin|end)\s*\{\s*(?P<environment>[A-Za-z]*)\*?\s*\}"
-    rf"|\\(?P<command>[A-Za-z@]+|[^A-Za-z{_UNPRINTABLE}])"
-    r"|(?P<primes>'+)"
-    r"|(?P<dots>\.{2,})"
-    rf"|(?P<symbol>[^\s~$&\\{_UNPRINTABLE}])"
-    r"|."
-    r")",
+_FRACTIONS = [name for name in table.SYNONYMS if table.SYNONYMS[name] in ("frac", "binom")]
+# A match is what has its meaning by itself. What lies between matches (white space, `~`, `$`) means
+# nothing. A digit belongs to what takes just one: x^23 is x^2 3, \frac12 is 1/2.
+_PIECE = re.compile(
+    r"[A-Za-z]+"
+    r"|[{}&]"
+    r"|[\^_](?:\s*[0-9])?"
+    r"|[0-9]+(?:\.[0-9]+)?|\.[0-9]+"
+    r"|\\(?:"
+    rf"(?:frac|binom|{'|'.join(_FRACTIONS)})\s*[0-9](?:\s*[0-9])?|sqrt\s*[0-9]"
+    rf"|(?:{'|'.join(table.ALPHABETS)})\s*(?:[A-Za-z0-9]|\{{\s*[A-Za-z0-9]+\s*\}})"
+    rf"|(?:{'|'.join(table.OPERATOR_NAMES)})\*?\s*\{{\s*[A-Za-z]{{2,}}\s*\}}"
+    rf"|begin\s*\{{\s*(?:{'|'.join(table.COLUMN_ENVIRONMENTS)})\*?\s*\}}"
+    r"(?:\s*\[[^\]]{0,9}\])?(?:\s*\{(?:[^{}]|\{[^{}]{0,40}\}){0,80}\})?"
+    r"|(?:begin|end)\s*\{\s*[A-Za-z]*\*?\s*\}"
+    rf"|(?:left|right)\.|[A-Za-z@]+|[^A-Za-z{_UNPRINTABLE}])"
+    r"|'+"
+    r"|\.{2,}"
+    rf"|[^\s~$&\\{_UNPRINTABLE}]"
+)
+_NAMED = re.compile(r"\\(?P<name>[A-Za-z]+)\*?\s*\{?\s*(?P<argument>[A-Za-z0-9]*)")
+_WITH_ARGUMENT = re.compile(
+    rf"\\(?:(?P<text>{'|'.join(table.TEXT)})|(?P<other>{'|'.join(table.DROPPED_WITH_ARGUMENT)}))"
+    r"(?![A-Za-z@])|\\.",
     re.DOTALL,
 )
+_TAKES_ARGUMENT = frozenset(f"\\{name}" for name in table.TEXT | table.DROPPED_WITH_ARGUMENT)
 # Marks among the symbols of a formula: braces, scripts, and the parts of a table.
 OPEN, CLOSE, SUPER, SUB = "\1", "\2", "\3", "\4"
 TABLE, CELL, ROW, TABLE_END = "\5", "\6", "\7", "\x0e"
 _TABLE_MARKS = frozenset((TABLE, CELL, ROW, TABLE_END))
 _MARKS = frozenset((OPEN, CLOSE, SUPER, SUB)) | _TABLE_MARKS
 _STRUCTURE = {"{": OPEN, "}": CLOSE, "^": SUPER, "_": SUB, "&": CELL}
-_DIGIT_TAKERS = frozenset((SUPER, SUB, "frac", "binom", "sqrt"))
-_DIGITS = frozenset("0123456789")
-_COLUMNS = re.compile(r"(?:\s*\[[^\]]*\])?\s*(?=\{)")
+_NOT_ADDED = _MARKS | table.INFIX.keys()
+_SCRIPTS = frozenset((SUPER, SUB))
+_DIGIT_TAKERS = frozenset(("frac", "binom", "sqrt", *_FRACTIONS))
 _OPTION = re.compile(r"\s*\[[^\[\]]*\]")
 _DIMENSION = re.compile(r"\s*[-+]?[0-9.]+\s*[a-z]{2}")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
@@ -83,78 +99,91 @@ def read(latex: str) -> tuple[list[str], str]:
     if "amp;" in latex or "@" in latex or "%" in latex:
         latex = _LATEXML.sub(" ", latex)
     words: list[str] = []
-    return _scan(latex, words), " ".join(words)
-
-
-def _scan(latex: str, words: list[str], nested: bool = False) -> list[str]:
-    """Read the source into symbols and structure marks; text goes to `words`."""
-    items: list[str] = []
-    at = 0
-    while match := _TOKEN.match(latex, at):
-        at = match.end()
-        kind = match.lastgroup
-        if kind == "letters":
-            letters = match["letters"]
-            items.extend((letters,) if letters in table.BARE_NAMES else letters)
-        elif kind == "structure":
-            items.append(_STRUCTURE[match["structure"]])
-        elif kind == "symbol":
-            items.append(match["symbol"])
-        elif kind == "number":
-            number = match["number"]
-            if items and _takes_one_digit(items):  # \frac12 is 1/2, x^23 is x^2 3
-                at += 1 - len(number)
-                number = number[:1]
-            items.append(number[:MAX_TOKEN])
-        elif kind == "command":
-            command = match["command"]
-            if command in table.TEXT:
-                text, at = _argument(latex, at)
-                # \text{if $x$ is odd} holds words and, between dollars, mathematics.
-                for number, part in enumerate(text.split("$")):
-                    if number % 2 and not nested:
-                        items.extend(_scan(part, words, nested=True))
-                    else:
-                        words.append(part)
-            elif command in table.DROPPED_WITH_ARGUMENT:
-                at = _skip(latex, at, command in table.DEFINITIONS)
-            elif command in ("left", "right") and latex.startswith(".", at):
-                at += 1  # an invisible delimiter
-            elif command == "\\":
-                items.append(ROW)
-            elif command not in table.DROPPED and "@" not in command and not command.isspace():
-                items.append(table.SYNONYMS.get(command) or _own_name(command))
-        elif kind == "of":
-            alphabet = table.ALPHABETS[match["alphabet"]]
-            items.extend(alphabet + letter for letter in match["of"].strip("{} \n"))
-        elif kind == "operator":
-            items.append(match["operator"][:MAX_TOKEN])
-        elif kind == "environment":
-            name = match["environment"]
-            if match["edge"] == "begin":
-                if name in table.ENVIRONMENTS:
-                    items += (table.ENVIRONMENTS[name], TABLE)
-                if (
-                    columns := _COLUMNS.match(latex, at)
-                    if name in table.COLUMN_ENVIRONMENTS
-                    else None
-                ):
-                    at = _skip(latex, columns.end())
-            elif name in table.ENVIRONMENTS:
-                items.append(TABLE_END)
-        elif kind == "dots":
-            items.append("dots")
-        elif kind == "primes":
-            items.extend((SUPER, OPEN, *["prime"] * len(match["primes"][:9]), CLOSE))
+    pieces = _PIECE.findall(latex)
+    if not _TAKES_ARGUMENT.isdisjoint(pieces):
+        pieces = _PIECE.findall(_without_arguments(latex, words))
+    items = list(chain.from_iterable(map(_MEANING.__getitem__, pieces)))
     if "not" in items:
-        return _negate(items)
-    return items
+        items = _negate(items)
+    return items, " ".join(words)
 
 
-def _takes_one_digit(items: list[str]) -> bool:
-    return items[-1] in _DIGIT_TAKERS or (
-        len(items) > 1 and items[-2] in ("frac", "binom") and items[-1] in _DIGITS
-    )
+class _Meaning(dict[str, tuple[str, ...]]):
+    """What a match of _PIECE says, as symbols and marks; looked up once, then remembered."""
+
+    _KEPT = 1 << 14
+    _LONGEST = 100  # characters: what is longer does not come back
+
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        if len(self) >= self._KEPT:
+            self.clear()
+        items = _meaning(piece)
+        if len(piece) <= self._LONGEST:
+            self[piece] = items
+        return items
+
+
+_MEANING = _Meaning()
+
+
+def _meaning(piece: str) -> tuple[str, ...]:
+    first = piece[0]
+    if first == "\\":
+        return _meaning_of_command(piece)
+    if first in _STRUCTURE:
+        return (_STRUCTURE[first], *piece[1:].split())
+    if first == "'":
+        return (SUPER, OPEN, *["prime"] * len(piece[:9]), CLOSE)
+    if piece.isalpha() and piece not in table.BARE_NAMES:
+        return tuple(piece)
+    return ("dots",) if piece.startswith("..") else (piece[:MAX_TOKEN],)
+
+
+def _meaning_of_command(piece: str) -> tuple[str, ...]:
+    command = piece[1:]
+    if command == "\\":
+        return (ROW,)
+    if named := _NAMED.match(piece):
+        name, argument = named["name"], named["argument"]
+        if name in ("begin", "end"):
+            kind = table.ENVIRONMENTS.get(argument)
+            return () if not kind else (kind, TABLE) if name == "begin" else (TABLE_END,)
+        if argument and name in table.ALPHABETS:
+            return tuple(table.ALPHABETS[name] + letter for letter in argument)
+        if argument and name in table.OPERATOR_NAMES:
+            return (argument[:MAX_TOKEN],)
+        if name in _DIGIT_TAKERS and argument:
+            digits = piece[len(name) + 1 :].split()
+            return (table.SYNONYMS.get(name, name), *"".join(digits))
+        if name != command:  # \left.: an invisible delimiter
+            return ()
+    if command in table.DROPPED or "@" in command or command.isspace():
+        return ()
+    return (table.SYNONYMS.get(command) or _own_name(command),)
+
+
+def _without_arguments(latex: str, words: list[str], nested: bool = False) -> str:
+    r"""Cut out commands with arguments that are no mathematics; those of \text go to `words`."""
+    kept: list[str] = []
+    done = at = 0
+    while command := _WITH_ARGUMENT.search(latex, at):
+        at = command.end()
+        if not command.lastgroup:
+            continue
+        kept += (latex[done : command.start()], " ")
+        if command["text"]:
+            text, at = _argument(latex, at)
+            # \text{if $x$ is odd} holds words and, between dollars, mathematics.
+            for number, part in enumerate(text.split("$")):
+                if number % 2 and not nested:
+                    kept += (_without_arguments(part, words, nested=True), " ")
+                else:
+                    words.append(part)
+        else:
+            at = _skip(latex, at, command["other"] in table.DEFINITIONS)
+        done = at
+    kept.append(latex[done:])
+    return "".join(kept)
 
 
 def _negate(items: list[str]) -> list[str]:
@@ -199,76 +228,74 @@ def _skip(latex: str, at: int, definition: bool = False) -> int:
     return at
 
 
-class _Group:
-    """Tokens of one brace group, with the superscript that waits for a subscript to pass it."""
-
-    __slots__ = ("script", "super", "tokens")
-
-    def __init__(self) -> None:
-        self.tokens: list[str] = []
-        self.super: list[str] = []
-        self.script = ""  # the mark whose argument comes next
-
-    def add(self, tokens: list[str]) -> None:
-        if self.script == SUPER:
-            self.super += tokens
-        else:
-            if self.script == SUB:
-                self.tokens.append("_")
-            else:
-                self.settle()
-            self.tokens += tokens
-        self.script = ""
-
-    def settle(self) -> None:
-        """Put a waiting superscript in its place."""
-        if self.super:
-            self.tokens.append("^")
-            self.tokens += self.super
-            self.super = []
-
-
 def arrange(items: list[str]) -> list[str]:
     """Drop braces, order scripts, turn infix forms round."""
-    groups = [_Group()]
+    tokens: list[str] = []
+    raised: list[str] = []  # a superscript, which waits for a subscript to pass it
+    script = ""  # the mark whose argument comes next
+    around: list[tuple[list[str], list[str], str]] = []  # of the groups that are open
     ignored = 0  # open braces below _MAX_DEPTH
     for item in items:
-        group = groups[-1]
-        if item == OPEN:
-            if len(groups) < _MAX_DEPTH:
-                groups.append(_Group())
-            else:
-                ignored += 1
-        elif item == CLOSE:
-            if ignored:
-                ignored -= 1
-            elif len(groups) > 1:
-                group.settle()
-                groups.pop()
-                groups[-1].add(group.tokens)
-        elif item in (SUPER, SUB):
-            group.script = item
-        elif item in table.INFIX:
-            group.settle()
-            group.tokens.insert(0, table.INFIX[item])
-        elif item not in _TABLE_MARKS:
-            group.add([item])
-    while len(groups) > 1:  # braces left open
-        group = groups.pop()
-        group.settle()
-        groups[-1].add(group.tokens)
-    groups[0].settle()
-    tokens = groups[0].tokens
+        if item not in _NOT_ADDED:
+            if not script and not raised:
+                tokens.append(item)
+                continue
+            inner = [item]
+        else:
+            if item == OPEN:
+                if len(around) < _MAX_DEPTH:
+                    around.append((tokens, raised, script))
+                    tokens, raised, script = [], [], ""
+                else:
+                    ignored += 1
+                continue
+            if item in _SCRIPTS:
+                script = item
+                continue
+            if item in table.INFIX:
+                tokens += _settled(raised)
+                raised = []
+                tokens.insert(0, table.INFIX[item])
+                continue
+            if item != CLOSE:
+                continue
+            if ignored or not around:
+                ignored = max(0, ignored - 1)
+                continue
+            inner = tokens + _settled(raised)
+            tokens, raised, script = around.pop()
+        if script == SUPER:
+            raised += inner
+        elif script == SUB:
+            tokens.append("_")
+            tokens += inner
+        else:
+            if raised:
+                tokens += ("^", *raised)
+                raised = []
+            tokens += inner
+        script = ""
+    if around:  # braces left open
+        return arrange([*items, *[CLOSE] * (len(around) + ignored)])
+    tokens += _settled(raised)
     while tokens and tokens[-1] in _TRAILING:
         tokens.pop()
     return tokens
 
 
-def ngrams(tokens: tuple[str, ...], low: int, high: int, joint: str = "~") -> list[str]:
+def _settled(raised: list[str]) -> list[str]:
+    return ["^", *raised] if raised else []
+
+
+def ngrams(tokens: Sequence[str], low: int, high: int, joint: str = "~") -> list[str]:
     """Return all n-grams of `low` … `high` tokens, shorter ones first, each joined by `joint`."""
-    grams: list[str] = []
-    for n in range(low, high + 1):
-        grams.extend(map(joint.join, zip(*(tokens[i:] for i in range(n)), strict=False)))
+    begun = [token + joint for token in tokens]
+    longest = tokens
+    grams = list(tokens) if low == 1 else []
+    for n in range(2, high + 1):
+        longest = list(map(add, begun, longest[1:]))
+        if n >= low:
+            grams += longest
     return grams
 
 

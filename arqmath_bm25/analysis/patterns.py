@@ -8,14 +8,23 @@ stay: numbers, operators, functions, brackets.
 
 from __future__ import annotations
 
+from operator import add
 from typing import TYPE_CHECKING
 
+from arqmath_bm25.analysis.latex import ngrams
 from arqmath_bm25.analysis.latex_table import VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _VARIABLE = "\\?"
+_LONGEST = 5  # tokens of a pattern
+# What the last of n tokens is called, by its distance to where it last occurred: at most _LONGEST;
+# nothing is what is no variable.
+_NAMES = [
+    ("", *(f"~{_VARIABLE}{d if d < n else ''}" for d in range(1, _LONGEST + 1)))
+    for n in range(_LONGEST + 1)
+]
 
 
 def patterns(tokens: Sequence[str], low: int, high: int) -> list[str]:
@@ -24,24 +33,23 @@ def patterns(tokens: Sequence[str], low: int, high: int) -> list[str]:
     seen: dict[str, int] = {}
     for at, token in enumerate(tokens):
         if token in VARIABLES:
-            distances.append(at - seen.get(token, -high))
+            distance = at - seen.get(token, -_LONGEST)
+            distances.append(distance if distance < _LONGEST else _LONGEST)
             seen[token] = at
         else:
             distances.append(0)
     if not seen:  # every pattern is a plain n-gram
-        written = [list(tokens)] * high
-    else:
-        repeats = [f"{_VARIABLE}{d}" for d in range(high)]
-        # written[k]: the tokens as they stand k places after the first of an n-gram
-        written = [
-            [
-                token if not d else repeats[d] if d <= k else _VARIABLE
-                for token, d in zip(tokens, distances, strict=True)
-            ]
-            for k in range(high)
-        ]
-    shifted = [column[k:] for k, column in enumerate(written)]
-    terms: list[str] = []
-    for n in range(low, high + 1):
-        terms.extend(map("~".join, zip(*shifted[:n], strict=False)))
+        return ngrams(tokens, low, high)
+    following = ["~" + token for token in tokens]
+    written: Sequence[str] = [
+        _VARIABLE if d else token for token, d in zip(tokens, distances, strict=True)
+    ]
+    terms = list(written) if low == 1 else []
+    for n in range(2, high + 1):
+        # The last token of an n-gram stands n - 1 places after the first.
+        names = _NAMES[n]
+        lasts = [names[d] or token for token, d in zip(following, distances, strict=True)]
+        written = list(map(add, written, lasts[n - 1 :]))
+        if n >= low:
+            terms += written
     return terms

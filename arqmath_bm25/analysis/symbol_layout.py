@@ -20,6 +20,7 @@ or `mathml.read` found and without recursion: time is linear at any depth, and n
 
 from __future__ import annotations
 
+from operator import add
 from typing import Final, NamedTuple
 
 from arqmath_bm25.analysis.latex import CELL, CLOSE, OPEN, ROW, SUB, SUPER, TABLE, TABLE_END
@@ -32,6 +33,7 @@ _ARGUMENTS: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("matrix", "cases"), (_ELEMENT,)),
 }
 _SCRIPTS: Final = {SUPER: (_ABOVE,), SUB: (_BELOW,)}
+_NO_PATH: Final = "\0"  # begins what would be a path from before the start mark
 _NO_BASE: Final = "{}"  # what a script without a base belongs to
 
 # Lines by what closes them.
@@ -65,7 +67,7 @@ def read_layout(items: list[str]) -> Layout:
     kind, owner, edge, last = TABLE_END, 0, _NEXT, 0
     todo: tuple[str, ...] = ()
 
-    def add(symbol: str, parent: int, relation: str) -> int:
+    def grow(symbol: str, parent: int, relation: str) -> int:
         symbols.append(symbol)
         parents.append(parent)
         edges.append(relation)
@@ -77,7 +79,7 @@ def read_layout(items: list[str]) -> Layout:
         while True:
             braces, inside = kind == _BRACES, last
             if not braces and last != owner:
-                add("", last, _NEXT)
+                grow("", last, _NEXT)
             kind, owner, edge, last, todo = waiting.pop()
             if braces:
                 last = inside
@@ -102,13 +104,13 @@ def read_layout(items: list[str]) -> Layout:
                 continue
             if item in _SCRIPTS:
                 if last == owner:
-                    last = add(_NO_BASE, last, edge)
+                    last = grow(_NO_BASE, last, edge)
                 todo = _SCRIPTS[item]
                 continue
             if item in INFIX:
-                fraction = add(INFIX[item], owner, edge)
+                fraction = grow(INFIX[item], owner, edge)
                 if last != owner:
-                    add("", last, _NEXT)
+                    grow("", last, _NEXT)
                     while parents[last] != owner:
                         last = parents[last]
                     parents[last], edges[last] = fraction, _OVER
@@ -134,7 +136,7 @@ def read_layout(items: list[str]) -> Layout:
                     shape = tables[-1]
                     filled = last != owner
                     if filled:
-                        add("", last, _NEXT)
+                        grow("", last, _NEXT)
                         last = owner
                     if item == CELL:
                         shape[2] += 1
@@ -144,7 +146,7 @@ def read_layout(items: list[str]) -> Layout:
                         shape[2] = 1
                     if item == TABLE_END:
                         tables.pop()
-                        add(f"{shape[0]}x{shape[1]}", owner, _SHAPE)
+                        grow(f"{shape[0]}x{shape[1]}", owner, _SHAPE)
                         close()
                 continue
         if todo:
@@ -160,22 +162,19 @@ def read_layout(items: list[str]) -> Layout:
     while waiting:
         close()
     if last:
-        add("", last, _NEXT)
+        grow("", last, _NEXT)
     return Layout(symbols, parents, edges)
 
 
 def paths(layout: Layout, low: int, high: int) -> list[str]:
     """Return the paths through `low` … `high` nodes as terms, shorter ones first."""
     symbols, parents, edges = layout
-    steps = list(map(str.__add__, edges, symbols))
-    ending: list[str | None] = [*symbols]  # at every node the path that ends there, if there is one
+    steps = list(map(add, edges, symbols))
+    ending = symbols  # at every node the path that ends there
     terms: list[str] = []
     for nodes in range(2, high + 1):
-        ending = [
-            None if (path := ending[parent]) is None else path + step
-            for parent, step in zip(parents, steps, strict=True)
-        ]
-        ending[0] = None  # nothing precedes the start mark
+        ending = list(map(add, map(ending.__getitem__, parents), steps))
+        ending[0] = _NO_PATH  # nothing precedes the start mark
         if nodes >= low:
-            terms.extend(filter(None, ending))
+            terms += [path for path in ending if path[0] != _NO_PATH]
     return terms
