@@ -17,7 +17,8 @@ rules reads them all:
 4. A `<` that begins no HTML tag is text (`a<b` in posts that the lab unescaped once too often).
 
 Bodies are then read as a browser reads them (HTML5, by lexbor): block elements separate words,
-inline elements do not. Titles are plain text with math.
+inline elements do not. Titles are plain text with math. Nearly all bodies are plain: their markup
+is the site's editor's, and taking the tags out says what the parser would, several times as fast.
 """
 
 from __future__ import annotations
@@ -78,6 +79,16 @@ _BLOCK_TAG = re.compile(rf"<(?=/?(?:{_BLOCK})\b)", re.IGNORECASE)
 _CODE = re.compile(r"<(code|pre)\b.*?</\1>", re.DOTALL | re.IGNORECASE)
 _HAS_SILENT = re.compile(rf"<(?:{_SILENT})\b", re.IGNORECASE)
 
+# What a plain body is made of; in tables, a parser moves text about.
+_PLAIN_SPAN = re.compile(r'<span class="math-container"(?: id="([^"<>]*)")?>([^<]*)</span>')
+_PLAIN_BLOCK = re.compile(
+    rf"</?(?:p|br|hr|li|ul|ol|dl|dt|dd|blockquote|pre|h[1-6]|div)(?:{_ATTRIBUTE})*\s*/?>"
+)
+_PLAIN_INLINE = re.compile(rf"</?(?:{_INLINE})(?:{_ATTRIBUTE})*\s*/?>")
+_RESERVED = re.compile(f"[{_MARK}{_CODE_DOLLAR}{_BLOCK_END}]")
+_NOT_PLAIN = ("<", "$", "\0", "\\begin{")
+_OTHER_ENTITY = re.compile("&(?!(?:lt|gt|amp|quot|nbsp);)")
+
 _TEXT = rf"(?:[^$\\\n{_MARK}]|\\[^\n{_MARK}])+"
 _MATH = re.compile(
     rf"{_MARK}(?P<mark>\d+){_MARK}"
@@ -89,6 +100,39 @@ _MATH = re.compile(
 
 def read_body(html: str) -> Content:
     """Read an HTML body. Any string is read; nothing raises."""
+    return _read_plain(html) or _read_any(html)
+
+
+def _read_plain(html: str) -> Content | None:
+    """Read a body whose markup cannot be misunderstood; None if there may be more to it."""
+    if not html.isascii() and _RESERVED.search(html):
+        return None
+    parts = _PLAIN_SPAN.split(html.replace("\n", " ").replace("\r", " "))
+    texts, formulas = parts[::3], []
+    for number, latex in enumerate(parts[2::3]):
+        if len(latex) == 1 and _inside_a_word(texts[number][-1:], latex, texts[number + 1][:1]):
+            return None
+        latex = (unescape(latex) if "&" in latex else latex).strip()
+        if "$" in latex:
+            latex = _without_dollars(latex)[0]
+        formulas.append(Formula(latex, parts[3 * number + 1] or None))
+    text = _PLAIN_INLINE.sub("", _PLAIN_BLOCK.sub(_BLOCK_END, _MARK.join(texts)))
+    if any(sign in text for sign in _NOT_PLAIN) or text.count(_MARK) != len(formulas):
+        return None
+    if "&" in text:
+        if _OTHER_ENTITY.search(text):
+            return None
+        text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"')
+        text = text.replace("&nbsp;", " ").replace("&amp;", "&")
+    text = " ".join(text.split()).replace(_BLOCK_END, "\n")
+    pieces: list[str | Formula] = []
+    for prose, formula in zip(text.split(_MARK), [*formulas, None], strict=True):
+        pieces += filter(None, (prose, formula))
+    return Content(tuple(pieces))
+
+
+def _read_any(html: str) -> Content:
+    """Read a body as a browser does."""
     text, formulas = cut_spans(html)
     if "$" in text and "<" in text:
         text = _CODE.sub(lambda code: code[0].replace("$", _CODE_DOLLAR), text)

@@ -28,21 +28,42 @@ STOP_WORDS: Final = frozenset(
 )
 
 _WORD = re.compile(r"[^\W\d_]+|\d+")
+_ASCII_WORD = re.compile("[a-z]+|[0-9]+")  # the same of what is folded and ASCII, twice as fast
 _CONTRACTION = re.compile(r"(?:n['’]t|['’](?:s|re|ve|ll|d|m))\b")
 MAX_WORD: Final = 100  # characters; Lucene splits tokens at 255
 
 
 class WordAnalyzer:
-    """Turns prose into index terms. Not shared between threads: the stemmer caches."""
+    """Turns prose into index terms. Not shared between threads: it remembers stems."""
 
     def __init__(self, stemmer: str | None = "english", stop_words: bool = True) -> None:
-        self._stem = Stemmer.Stemmer(stemmer).stemWords if stemmer else None
-        self._stop = STOP_WORDS if stop_words else frozenset[str]()
+        self._stems = _Stems(stemmer, STOP_WORDS if stop_words else frozenset())
 
     def __call__(self, prose: str) -> list[str]:
         """Return the terms of `prose` in order."""
         if not prose.isascii():
             prose = unicodedata.normalize("NFKC", prose)
-        prose = _CONTRACTION.sub(" ", prose.casefold())
-        words = [word[:MAX_WORD] for word in _WORD.findall(prose) if word not in self._stop]
-        return self._stem(words) if self._stem else words
+        prose = prose.casefold()
+        word = _ASCII_WORD if prose.isascii() else _WORD
+        if "'" in prose or "’" in prose:
+            prose = _CONTRACTION.sub(" ", prose)
+        return list(filter(None, map(self._stems.__getitem__, word.findall(prose))))
+
+
+class _Stems(dict[str, str]):
+    """The term of every word that was met, nothing for a stop word."""
+
+    _KEPT = 1 << 16  # words; about 10 MB
+
+    def __init__(self, stemmer: str | None, stop_words: frozenset[str]) -> None:
+        super().__init__()
+        self._stem = Stemmer.Stemmer(stemmer).stemWord if stemmer else str
+        self._stop_words = stop_words
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= self._KEPT:
+            self.clear()
+        term: str = "" if word in self._stop_words else self._stem(word[:MAX_WORD])
+        if len(word) <= MAX_WORD:
+            self[word] = term
+        return term
