@@ -110,13 +110,16 @@ def _read_plain(html: str) -> Content | None:
     parts = _PLAIN_SPAN.split(html.replace("\n", " ").replace("\r", " "))
     texts, formulas = parts[::3], []
     for number, latex in enumerate(parts[2::3]):
-        if len(latex) == 1 and _inside_a_word(texts[number][-1:], latex, texts[number + 1][:1]):
-            return None
         latex = (unescape(latex) if "&" in latex else latex).strip()
         if "$" in latex:
             latex = _without_dollars(latex)[0]
+        elif _inside_a_word(texts[number][-1:], latex, texts[number + 1][:1]):
+            return None
         formulas.append(Formula(latex, parts[3 * number + 1] or None))
-    text = _PLAIN_INLINE.sub("", _PLAIN_BLOCK.sub(_BLOCK_END, _MARK.join(texts)))
+    text = _MARK.join(texts)
+    if "math-container" in text:
+        return None
+    text = _PLAIN_INLINE.sub("", _PLAIN_BLOCK.sub(_BLOCK_END, text))
     if any(sign in text for sign in _NOT_PLAIN) or text.count(_MARK) != len(formulas):
         return None
     if "&" in text:
