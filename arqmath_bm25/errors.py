@@ -6,3 +6,7 @@ class InputError(Exception):
 
     The command line prints the message alone and exits with status 1.
     """
+
+
+class InterruptedWorkError(InputError):
+    """Work that was stopped from outside: what is done of it is good, and can be gone on with."""

@@ -23,17 +23,17 @@ def write(path: Path, text: str | bytes) -> Path:
 
 
 def read(path: Path) -> list[dict[str, str] | None]:
-    return [dump.attributes(row.xml) for row in dump.rows(path, "posts")]
+    dump.check(path, "posts")
+    return [attributes for _, attributes in dump.parsed_rows(path, "posts")]
 
 
-def test_rows_carry_number_offset_and_attributes(tmp_path: Path) -> None:
+def test_rows_carry_offset_and_attributes(tmp_path: Path) -> None:
     text = (
         HEAD
         + '   <row Id="1" Body="a &lt;b&gt; &quot;c&quot;"/>\n   <row Id="2" Body="x"/>\n</posts>\n'
     )
     path = write(tmp_path / "Posts.xml", text)
     rows = list(dump.rows(path, "posts"))
-    assert [row.number for row in rows] == [1, 2]
     assert [text.encode()[r.offset : r.offset + len(r.xml)] for r in rows] == [r.xml for r in rows]
     assert read(path) == [{"Id": "1", "Body": 'a <b> "c"'}, {"Id": "2", "Body": "x"}]
 
@@ -66,6 +66,9 @@ def test_rows_do_not_depend_on_where_blocks_are_cut(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dump, "_BLOCK", len(HEAD) + 10 + block)
         found = read(path)
+        size = path.stat().st_size
+        parts = [dump.rows(path, "posts", at, at + 3 * block) for at in range(0, size, 3 * block)]
+        assert [row for part in parts for row in part] == list(dump.rows(path, "posts"))
     expected = [b.replace("\ufffe", "").replace("\uffff", "") for b in bodies]
     assert [row["Body"] for row in found if row] == expected
 
@@ -109,15 +112,31 @@ def test_a_broken_row_is_told_from_its_neighbours(tmp_path: Path) -> None:
 def test_what_is_no_complete_dump_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     path = write(tmp_path / "Posts.V1.3.xml", content)
     with pytest.raises(InputError) as error:
-        list(dump.rows(path, "posts"))
+        dump.check(path, "posts")
     assert message in str(error.value)
     assert str(path) in str(error.value)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        list(dump.rows(tmp_path / "Posts.xml", "posts"))
+        dump.check(tmp_path / "Posts.xml", "posts")
 
 
 def test_entities_are_not_expanded() -> None:
-    assert dump.attributes(b'<row Id="1" Body="&lol;"/>') is None
+    assert dump.attributes([b'<row Id="1" Body="&lol;"/>']) == [None]
+
+
+@pytest.mark.parametrize(
+    ("rows", "ids"),
+    [
+        ([b'<row Id="1"><row_is_not_closed/>', b'<row Id="2"/></row>'], [None, None]),
+        ([b'<row Id="1"/></rows>', b'<row Id="2"/>'], [None, "2"]),
+        ([b'<row Id="1"><other Id="9"/></row>', b'<row Id="2"/>'], ["1", "2"]),
+        ([b'<row Id="1" Body="&"/>', b'<row Id="2"/>'], [None, "2"]),
+        ([], []),
+    ],
+)
+def test_rows_that_are_parsed_together_do_not_touch_each_other(
+    rows: list[bytes], ids: list[str | None]
+) -> None:
+    assert [row and row["Id"] for row in dump.attributes(rows)] == ids

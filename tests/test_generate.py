@@ -14,7 +14,7 @@ import pytest
 from lxml import etree
 
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.collection.dump import attributes, rows
+from arqmath_bm25.collection.dump import parsed_rows, rows
 from arqmath_bm25.collection.formula_topics import read_formula_topics
 from arqmath_bm25.collection.formulas import FormulaRow, read_formulas
 from arqmath_bm25.collection.layout import Layout
@@ -43,7 +43,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Layout:
 
 @pytest.fixture(scope="module")
 def posts(made: Layout) -> list[dict[str, str]]:
-    return [attributes(row.xml) or {} for row in rows(made.posts(), "posts")]
+    return [found or {} for _, found in parsed_rows(made.posts(), "posts")]
 
 
 @pytest.fixture(scope="module")

@@ -109,4 +109,26 @@ def test_ctrl_c_ends_a_build_without_noise(tmp_path: Path) -> None:
     assert build.returncode == 130
     assert b"Traceback" not in message
     assert none_left(build.pid)
-    assert list(place.iterdir()) == []
+    assert [path.name for path in place.iterdir()] == [".task1.building"]
+    assert completed(start(tmp_path))
+    assert [path.name for path in place.iterdir()] == ["task1"]
+
+
+@pytest.mark.slow
+def test_finished_parts_are_not_written_again(tmp_path: Path) -> None:
+    build = start(tmp_path)
+    documents = tmp_path / "indexes" / "arqmath-sample" / ".task1.building" / "documents"
+    while not list(documents.glob("*.counts")):
+        time.sleep(0.002)
+    os.killpg(build.pid, signal.SIGKILL)
+    build.communicate(timeout=60)
+    finished = {path.with_suffix(".jsonl") for path in documents.glob("*.counts")}
+    marked = {path.name: path.read_bytes() + b"\n" for path in finished}  # Lucene skips the blank
+    for name, content in marked.items():
+        (documents / name).write_bytes(content)
+    assert completed(start(tmp_path, "--keep-documents"))
+    kept = tmp_path / "indexes" / "arqmath-sample" / "task1" / "documents"
+    parts = {path.name: path.read_bytes() for path in kept.iterdir()}
+    assert len(parts) > len(marked) > 0
+    assert {name: parts[name] for name in marked} == marked
+    assert sum(part.strip().count(b"\n") + 1 for part in parts.values()) == 221

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
@@ -36,12 +38,14 @@ POSTS = """<posts>
 def test_a_link_counts_for_both_ends_and_once(tmp_path: Path) -> None:
     path = tmp_path / "PostLinks.xml"
     path.write_text(LINKS)
-    PostLinks.read(path).save(tmp_path / "links.npy")
-    links = PostLinks.load(tmp_path / "links.npy")
+    links = PostLinks.read(path)
     assert links.of("1") == ["3", "5", "77"]
     assert links.of("3") == links.of("5") == ["1"]
     assert links.of("2") == []
     assert PostLinks.read(None).of("1") == []
+    part = links.part(np.array([1, 2, 3]))
+    assert (part.of("1"), part.of("5")) == (["3", "5", "77"], [])
+    assert part.linked().tolist() == [1, 3, 5, 77]
 
 
 def test_titles_of_linked_questions_go_into_the_document(tmp_path: Path) -> None:

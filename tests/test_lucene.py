@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.errors import InputError, InterruptedWorkError
 from arqmath_bm25.lucene import index as lucene_index
 from arqmath_bm25.lucene import jvm
 from arqmath_bm25.lucene.index import InputFile, Manifest, building, index_documents, read_manifest
@@ -154,6 +154,25 @@ def test_a_build_is_complete_or_absent(tmp_path: Path) -> None:
     assert (target / "data").read_text() == "second"
     assert read_manifest(target) == MANIFEST
     assert present(target.parent) == ["task1"]
+
+
+def test_documents_of_an_interrupted_build_are_kept_for_the_same_build(tmp_path: Path) -> None:
+    target = tmp_path / "task1"
+    for error in (KeyboardInterrupt, InterruptedWorkError):
+        with pytest.raises(error), building(target, "these", "settings") as place:
+            (place / "documents" / "part").touch()
+            (place / "table").touch()
+            raise error
+        assert ".task1.building" in present(tmp_path)
+        with building(target, "these", "settings") as place:
+            assert present(place) == ["builder.pid", "documents", "made_of"]
+            assert present(place / "documents") == ["part"]
+        assert present(target) == ["documents"]
+    with pytest.raises(KeyboardInterrupt), building(target, "these", "settings") as place:
+        (place / "documents" / "part").touch()
+        raise KeyboardInterrupt
+    with building(target, "other", "settings") as place:
+        assert present(place / "documents") == []
 
 
 def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:

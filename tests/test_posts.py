@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from arqmath_bm25.collection.posts import PostTable, read_tags
 from arqmath_bm25.errors import InputError
@@ -71,7 +73,40 @@ def test_threads_of_ranges_are_the_threads(tmp_path: Path) -> None:
     ]
     table = PostTable.scan(dump(tmp_path / "Posts.xml", *rows))
     first, second = table.thread_starts().tolist()
-    assert [*table.threads(first, second), *table.threads(second)] == list(table.threads())
+    parts = (table.part(first, second), table.part(second, len(table)))
+    assert [thread for part in parts for thread in part.threads()] == list(table.threads())
+
+
+@given(entries=st.lists(st.tuples(st.integers(1, 40), st.booleans(), st.integers(1, 40))))
+def test_the_table_does_not_depend_on_how_the_scan_is_cut(
+    entries: list[tuple[int, bool, int]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    rows = [ANSWER.format(n, p) if answer else QUESTION.format(n) for n, answer, p in entries]
+    path = dump(tmp_path_factory.mktemp("dump") / "Posts.xml", *rows, ANSWER.format(99, 1))
+    whole = PostTable.scan(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("arqmath_bm25.collection.posts._RANGE", 70)
+        cut = PostTable.scan(path)
+    assert cut.counts == whole.counts
+    assert list(cut.threads()) == list(whole.threads())
+
+
+def test_two_processes_scan_what_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = SAMPLE / "Collection" / "Posts.V1.3.xml"
+    monkeypatch.setattr("arqmath_bm25.collection.posts._RANGE", 1 << 16)
+    steps: list[int] = []
+    one, two = PostTable.scan(path), PostTable.scan(path, 2, steps.append)
+    assert one.counts == two.counts
+    assert list(one.threads()) == list(two.threads())
+    assert sum(steps) == path.stat().st_size
+
+
+def test_a_subset_has_what_the_collection_has_of_it(tmp_path: Path) -> None:
+    table = PostTable.scan(dump(tmp_path / "x", QUESTION.format(1), ANSWER.format(2, 1)))
+    subset = table.subset([2, 5])
+    assert subset.ids.tolist() == [2]
+    assert subset.read("2") == table.read("2")
+    assert subset.read("1") is None
 
 
 def test_all_attributes_are_read_where_present() -> None:

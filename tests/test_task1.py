@@ -14,7 +14,7 @@ from arqmath_bm25.collection.layout import YEARS
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.config import AnalysisSettings, default_config
-from arqmath_bm25.documents.answers import FIELDS, LINK_TABLE, POST_TABLE, write_answer_documents
+from arqmath_bm25.documents.answers import FIELDS, write_answer_documents
 from arqmath_bm25.runs import read_run
 from arqmath_bm25.sample import SAMPLE
 
@@ -49,16 +49,16 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_documents_have_all_fields_and_do_not_depend_on_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    PostTable.scan(POSTS).save(tmp_path / POST_TABLE)
-    PostLinks.read(POSTS.with_name("PostLinks.V1.3.xml")).save(tmp_path / LINK_TABLE)
+    table = PostTable.scan(POSTS)
+    links = PostLinks.read(POSTS.with_name("PostLinks.V1.3.xml"))
     written = {}
     for processes in (1, 2):
         directory = tmp_path / str(processes)
         directory.mkdir()
         monkeypatch.setattr("arqmath_bm25.documents.answers._POSTS_PER_PART", 100)
-        counts = write_answer_documents(POSTS, tmp_path, AnalysisSettings(), directory, processes)
+        counts = write_answer_documents(table, links, AnalysisSettings(), directory, processes)
         assert counts["documents"] == 221
-        written[processes] = [path.read_text() for path in sorted(directory.iterdir())]
+        written[processes] = [path.read_text() for path in sorted(directory.glob("*.jsonl"))]
     assert written[1] == written[2]
     assert len(written[1]) > 1
     documents = [json.loads(line) for part in written[1] for line in part.splitlines()]

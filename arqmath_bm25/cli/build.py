@@ -59,15 +59,22 @@ def index(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an index of other data or settings.")
     ] = False,
+    keep_documents: Annotated[
+        bool,
+        typer.Option(
+            "--keep-documents", help="Keep the JSON lines that Lucene indexes (task1, task2)."
+        ),
+    ] = False,
 ) -> None:
     """Build the index of a task; nothing is done if it is up to date.
 
-    An index is complete or absent: a build that is interrupted leaves the old one.
+    An index is complete or absent: a build that is interrupted leaves the old one, and the next
+    build goes on where it stopped.
 
     Example: arqmath-bm25 index task1 --data /data/ARQMath
     """
     for commands in _chosen(task, data):
-        commands.index(IndexRequest(data, indexes, config, threads, overwrite))
+        commands.index(IndexRequest(data, indexes, config, threads, overwrite, keep_documents))
 
 
 def run(

@@ -49,7 +49,9 @@ def index(request: IndexRequest) -> None:
     stale = partial(why_stale, posts=posts, links=links, settings=settings)
     if is_up_to_date(directory, stale, request.overwrite):
         return
-    manifest = build_index(posts, links, directory, settings, request.threads)
+    manifest = build_index(
+        posts, links, directory, settings, request.threads, request.keep_documents
+    )
     out.print(f"{directory}: {_account(manifest)}, in {manifest.seconds:,.1f} s")
 
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from arqmath_bm25.collection.dump import attributes, rows
+from arqmath_bm25.collection.dump import check, parsed_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+_ROOT: Final = "postlinks"
 _ENDS: Final = ("PostId", "RelatedPostId")
 
 
@@ -31,22 +32,23 @@ class PostLinks:
     def read(cls, path: Path | None) -> Self:
         """Read a PostLinks.xml; rows without two ids are passed over. No file, no links."""
         found = array("q")
-        for row in rows(path, "postlinks") if path else ():
-            ends = [(attributes(row.xml) or {}).get(end, "") for end in _ENDS]
-            if all(end.isdecimal() and len(end) < 19 for end in ends):
-                one, other = map(int, ends)
-                found.extend((one, other, other, one))
+        if path:
+            check(path, _ROOT)
+            for _, link in parsed_rows(path, _ROOT):
+                ends = [(link or {}).get(end, "") for end in _ENDS]
+                if all(end.isdecimal() and len(end) < 19 for end in ends):
+                    one, other = map(int, ends)
+                    found.extend((one, other, other, one))
         pairs = np.frombuffer(found, dtype=np.int64).reshape(-1, 2)
         return cls(np.unique(pairs, axis=0))
 
-    def save(self, path: Path) -> None:
-        """Write the pairs as a NumPy file."""
-        np.save(path, self._pairs)
+    def part(self, post_ids: NDArray[np.int64]) -> PostLinks:
+        """Return the links of some posts."""
+        return PostLinks(self._pairs[np.isin(self._pairs[:, 0], post_ids)])
 
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read what `save` wrote."""
-        return cls(np.load(path, allow_pickle=False))
+    def linked(self) -> NDArray[np.int64]:
+        """Return all posts that are linked with one."""
+        return np.unique(self._pairs[:, 1])
 
     def of(self, post_id: str) -> list[str]:
         """Return the posts linked with a post, in order of their ids."""

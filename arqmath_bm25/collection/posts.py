@@ -13,16 +13,19 @@ import os
 import re
 from array import array
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from functools import cached_property
+from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import numpy as np
 
-from arqmath_bm25.collection.dump import attributes, rows
+from arqmath_bm25.collection.dump import ROWS_TOGETHER, attributes, check, parsed_rows
 from arqmath_bm25.errors import InputError
+from arqmath_bm25.workers import in_processes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     IntVector = NDArray[np.int64]
     IntMatrix = NDArray[np.int64]
 
+POST_TABLE: Final = "posts.npy"  # under this name an index keeps the table of its posts
 QUESTION: Final = 1  # PostTypeId
 ANSWER: Final = 2
 
@@ -38,8 +42,7 @@ ANSWER: Final = 2
 LAST_YEAR: Final = 2018
 
 
-@dataclass(frozen=True, slots=True)
-class Post:
+class Post(NamedTuple):
     """A question (has title and tags) or an answer (has parent_id); absent attributes are None."""
 
     post_id: str
@@ -63,7 +66,7 @@ class Post:
             body=row["Body"],
             parent_id=row.get("ParentId"),
             title=row.get("Title"),
-            tags=read_tags(row.get("Tags", "")),
+            tags=read_tags(row["Tags"]) if "Tags" in row else (),
             creation_date=row.get("CreationDate"),
             score=_number(row.get("Score")),
             accepted_answer_id=row.get("AcceptedAnswerId"),
@@ -82,12 +85,12 @@ def _number(value: str | None) -> int | None:
 
 
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
-_PROGRESS_STEP: Final = 1 << 22  # bytes
+_ROOT: Final = "posts"
+_RANGE: Final = 1 << 24  # bytes that one process scans at a time
 _COLUMNS: Final = ("thread", "post", "type", "offset", "length")
 
 
-@dataclass(frozen=True)
-class Thread:
+class Thread(NamedTuple):
     """A question with its answers in order of their ids; the question may be missing."""
 
     question: Post | None
@@ -105,31 +108,37 @@ class PostTable:
     def __init__(self, path: Path, places: IntMatrix) -> None:
         self.path = path
         self._places = places  # one row per post: the numbers named in _COLUMNS
-        self._by_id = np.argsort(places[:, 1], kind="stable")
         self._file = -1
 
+    def __reduce__(self) -> tuple[type[PostTable], tuple[Path, IntMatrix]]:
+        return PostTable, (self.path, np.asarray(self._places))
+
+    @cached_property
+    def _by_id(self) -> IntVector:
+        return np.argsort(self._places[:, 1], kind="stable")
+
     @classmethod
-    def scan(cls, path: Path, progress: Callable[[int], None] = lambda _: None) -> Self:
+    def scan(
+        cls, path: Path, processes: int = 1, progress: Callable[[int], None] = lambda _: None
+    ) -> Self:
         """Note the place of every question and answer of the dump at `path`.
 
         `progress` is told how many bytes each step read. Left out and counted: posts of other
         types (wikis and so on), posts after LAST_YEAR, rows that are broken or lack a required
         attribute, and every further row with the Id of an earlier one.
         """
+        check(path, _ROOT)
+        cuts = [*range(0, path.stat().st_size, _RANGE), path.stat().st_size]
+        ranges = [_Range(path, begin, end) for begin, end in pairwise(cuts)]
         counts: Counter[str] = Counter(rows=0)
-        found = array("q")
-        shown = 0
-        for row in rows(path, "posts"):
-            counts["rows"] += 1
-            place = _place(attributes(row.xml))
-            if isinstance(place, str):
-                counts[place] += 1
-            else:
-                found.extend((*place, row.offset, len(row.xml)))
-            if row.offset - shown >= _PROGRESS_STEP:
-                progress(row.offset - shown)
-                shown = row.offset
-        places = np.frombuffer(found, dtype=np.int64).reshape(-1, len(_COLUMNS))
+        found = [np.empty((0, len(_COLUMNS)), np.int64)]
+        for part, (places, counted) in zip(
+            ranges, in_processes(_scan_range, ranges, processes), strict=True
+        ):
+            found.append(places)
+            counts.update(counted)
+            progress(part.end - part.begin)
+        places = np.concatenate(found)
         first = np.unique(places[:, 1], return_index=True)[1]
         if len(first) < len(places):
             counts["rows with an Id seen before"] = len(places) - len(first)
@@ -159,22 +168,37 @@ class PostTable:
     def __len__(self) -> int:
         return len(self._places)
 
+    @property
+    def ids(self) -> IntVector:
+        """Ids of the posts, in the order of the table."""
+        return self._places[:, 1]
+
     def thread_starts(self) -> IntVector:
         """Row numbers of the table at which a thread begins."""
         threads = self._places[:, 0]
         return np.flatnonzero(np.r_[True, threads[1:] != threads[:-1]])
 
-    def threads(self, start: int = 0, end: int | None = None) -> Iterator[Thread]:
-        """Read the threads that lie in rows `start` … `end` - 1 of the table, in its order."""
-        places = self._places[start:end]
-        begin = 0
-        while begin < len(places):
-            thread = places[begin, 0]
-            stop = int(np.searchsorted(places[:, 0], thread, side="right"))
-            posts = [self._read(place) for place in places[begin:stop]]
+    def part(self, start: int, end: int) -> PostTable:
+        """Return a table of the posts in rows `start` … `end` - 1."""
+        return PostTable(self.path, self._places[start:end])
+
+    def subset(self, post_ids: Iterable[int]) -> PostTable:
+        """Return a table of those of some posts that the collection has, in its order."""
+        wanted = np.fromiter(post_ids, np.int64)
+        return PostTable(self.path, self._places[np.isin(self._places[:, 1], wanted)])
+
+    def threads(self) -> Iterator[Thread]:
+        """Read all threads in the order of the table."""
+        for _, group in groupby(self._posts(), itemgetter(0)):
+            posts = [post for _, post in group]
             question = posts.pop(0) if posts[0].post_type == QUESTION else None
             yield Thread(question, tuple(posts))
-            begin = stop
+
+    def _posts(self) -> Iterator[tuple[int, Post]]:
+        """Read every post of the table, with the number of its thread."""
+        for begin in range(0, len(self), ROWS_TOGETHER):
+            places = self._places[begin : begin + ROWS_TOGETHER]
+            yield from zip(places[:, 0].tolist(), self._read(places), strict=True)
 
     def read(self, post_id: str) -> Post | None:
         """Read one post; None if the collection has none with this id."""
@@ -184,7 +208,7 @@ class PostTable:
         at = int(np.searchsorted(ids, int(post_id), sorter=self._by_id))
         if at == len(ids) or ids[self._by_id[at]] != int(post_id):
             return None
-        return self._read(self._places[self._by_id[at]])
+        return self._read(self._places[self._by_id[at], None])[0]
 
     def threads_of(self, post_ids: Sequence[str]) -> IntVector:
         """Return the thread of every post, as a number; -1 of posts that the collection lacks."""
@@ -194,23 +218,48 @@ class PostTable:
         places = self._by_id[at]
         return np.where(ids[places] == wanted, self._places[places, 0], -1)
 
-    def _read(self, place: IntVector) -> Post:
-        _, post, _, offset, length = (int(number) for number in place)
+    def _read(self, places: IntMatrix) -> list[Post]:
         if self._file < 0:
             self._file = os.open(self.path, os.O_RDONLY)
-        found = attributes(os.pread(self._file, length, offset))
-        if found is None or found.get("Id") != str(post):
-            raise InputError(
-                f"{self.path}: post {post} is not at byte {offset:,} any more: the file has "
-                "changed since it was indexed. Run `arqmath-bm25 index` again."
-            )
-        return Post.from_attributes(found)
+        columns = places[:, [1, 3, 4]].tolist()
+        rows = [os.pread(self._file, length, offset) for _, offset, length in columns]
+        posts = []
+        for (post, offset, _), found in zip(columns, attributes(rows), strict=True):
+            if found is None or found.get("Id") != str(post):
+                raise InputError(
+                    f"{self.path}: post {post} is not at byte {offset:,} any more: the file has "
+                    "changed since it was indexed. Run `arqmath-bm25 index` again."
+                )
+            posts.append(Post.from_attributes(found))
+        return posts
 
     def close(self) -> None:
         """Close the dump."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+class _Range(NamedTuple):
+    """Some bytes of a dump; the rows that begin there belong to it."""
+
+    path: Path
+    begin: int
+    end: int
+
+
+def _scan_range(part: _Range) -> tuple[IntMatrix, Counter[str]]:
+    """Return the places of the posts in a part of a dump, and count its rows."""
+    counts: Counter[str] = Counter()
+    found = array("q")
+    for row, parsed in parsed_rows(part.path, _ROOT, part.begin, part.end):
+        counts["rows"] += 1
+        place = _place(parsed)
+        if isinstance(place, str):
+            counts[place] += 1
+        else:
+            found.extend((*place, row.offset, len(row.xml)))
+    return np.frombuffer(found, dtype=np.int64).reshape(-1, len(_COLUMNS)), counts
 
 
 def _place(row: dict[str, str] | None) -> tuple[int, int, int] | str:

@@ -8,7 +8,6 @@ and skips documents in which it is blank.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from functools import lru_cache
 from itertools import pairwise
@@ -16,20 +15,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import Content, read_body, read_title
-from arqmath_bm25.collection.links import PostLinks
-from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.config import AnalysisSettings, Task1Field
-from arqmath_bm25.documents.workers import in_processes
+from arqmath_bm25.documents.parts import write_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from arqmath_bm25.collection.posts import Post, Thread
+    from arqmath_bm25.collection.links import PostLinks
+    from arqmath_bm25.collection.posts import Post, PostTable, Thread
 
 FIELDS: Final[tuple[str, ...]] = get_args(Task1Field)
-POST_TABLE: Final = "posts.npy"
-LINK_TABLE: Final = "links.npy"
 NOTHING: Final = "∅"  # stands for an answer without words; no query holds it
 
 _POSTS_PER_PART: Final = 20_000
@@ -81,61 +77,58 @@ def _context(
 
 
 class _Part(NamedTuple):
-    """Some threads of a dump, to be written to a file of their own."""
+    """Some threads of a dump, and what else their documents take from it."""
 
-    posts: Path
-    tables: Path
+    posts: PostTable
+    linked: PostTable
+    links: PostLinks
     settings: AnalysisSettings
-    begin: int  # row of the table
-    end: int
-    file: Path
 
 
 def write_answer_documents(
-    posts: Path,
-    tables: Path,
+    table: PostTable,
+    links: PostLinks,
     settings: AnalysisSettings,
     directory: Path,
     processes: int,
     progress: Callable[[int], None] = lambda _: None,
 ) -> dict[str, int]:
-    """Write documents of all answers in the dump `posts` as JSON lines; return what was counted.
+    """Write documents of all answers of a dump as JSON lines; return what was counted.
 
-    In `tables` lie POST_TABLE and LINK_TABLE of the dump. The parts that are written do not depend
-    on the number of `processes`. `progress` is told how many posts each step did.
+    The files do not depend on the number of `processes`, nor their memory on the size of the dump:
+    each is sent the places of the posts that it reads. `progress` is told how many posts each step
+    did.
     """
-    table = PostTable.load(tables / POST_TABLE, posts)
     cuts = [0]
     for start in table.thread_starts().tolist():
         if start - cuts[-1] >= _POSTS_PER_PART:
             cuts.append(start)
-    parts = [
-        _Part(posts, tables, settings, begin, end, directory / f"part-{number:05}.jsonl")
-        for number, (begin, end) in enumerate(pairwise([*cuts, len(table)]))
-    ]
+    cuts.append(len(table))
+    parts = (_part(table.part(begin, end), table, links, settings) for begin, end in pairwise(cuts))
     counts: Counter[str] = Counter()
-    for part, written in zip(parts, in_processes(_write_part, parts, processes), strict=True):
-        counts += written
-        progress(part.end - part.begin)
+    written = write_parts(_documents, parts, directory, processes)
+    for (begin, end), counted in zip(pairwise(cuts), written, strict=True):
+        counts.update(counted)
+        progress(end - begin)
     return dict(counts)
 
 
-@lru_cache(maxsize=1)  # a process writes many parts of the same dump
-def _open(
-    posts: Path, tables: Path, settings: AnalysisSettings
-) -> tuple[PostTable, PostLinks, Analyzer]:
-    table = PostTable.load(tables / POST_TABLE, posts)
-    return table, PostLinks.load(tables / LINK_TABLE), Analyzer(settings)
+def _part(
+    posts: PostTable, table: PostTable, links: PostLinks, settings: AnalysisSettings
+) -> _Part:
+    links = links.part(posts.ids)
+    return _Part(posts, table.subset(links.linked()), links, settings)
 
 
-def _write_part(part: _Part) -> Counter[str]:
-    table, links, analyzer = _open(part.posts, part.tables, part.settings)
-    threads = table.threads(part.begin, part.end)
-    counts: Counter[str] = Counter()
-    with part.file.open("w", encoding="utf-8", newline="\n") as file:
-        for document in answer_documents(threads, table, links, analyzer):
-            counts["documents"] += 1
-            counts["answers without a question"] += "tags" not in document
-            counts["answers without words"] += document["contents"] == NOTHING
-            file.write(json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n")
-    return counts
+@lru_cache(maxsize=1)  # a process does many parts, and the analyzer remembers what it met
+def _analyzer(settings: AnalysisSettings) -> Analyzer:
+    return Analyzer(settings)
+
+
+def _documents(part: _Part, counts: Counter[str]) -> Iterator[dict[str, str]]:
+    analyzer = _analyzer(part.settings)
+    counts.update({"answers without a question": 0, "answers without words": 0})
+    for document in answer_documents(part.posts.threads(), part.linked, part.links, analyzer):
+        counts["answers without a question"] += "tags" not in document
+        counts["answers without words"] += document["contents"] == NOTHING
+        yield document

@@ -24,7 +24,7 @@ import numpy as np
 from arqmath_bm25.analysis.formula import FormulaAnalyzer
 from arqmath_bm25.collection.formulas import formula_files, read_formulas
 from arqmath_bm25.documents.answers import NOTHING
-from arqmath_bm25.documents.workers import in_processes
+from arqmath_bm25.workers import in_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from arqmath_bm25 import __version__
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.errors import InputError, InterruptedWorkError
 from arqmath_bm25.lucene.jvm import java_cast, java_class
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MANIFEST = "manifest.json"
+DOCUMENTS = "documents"  # the directory of JSON lines, during a build
 _BUILDER = "builder.pid"
+_MADE_OF = "made_of"
 _BUFFER_MB = 512  # of documents in memory before a segment is written
 
 
@@ -78,28 +80,49 @@ def read_manifest(directory: Path) -> Manifest | None:
 
 
 @contextmanager
-def building(directory: Path) -> Iterator[Path]:
+def building(directory: Path, *made_of: object) -> Iterator[Path]:
     """Yield a directory to build in; it becomes `directory` if the block ends without error.
 
-    Raises InputError, naming the process, while another one builds the same index.
+    `made_of` says by its repr what decides the content. If it is given, the directory has a
+    `documents/`, which may hold what an interrupted build of the same wrote; without it, every
+    build starts anew. Raises InputError, naming the process, while another one builds the same.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     place = directory.with_name(f".{directory.name}.building")
     with _locked(place, directory):
+        keep = False
         try:
-            for left in place.iterdir():  # by a build that was killed
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
-            (place / _BUILDER).write_text(str(os.getpid()), encoding="ascii")
+            _prepare(place, repr((__version__, *made_of)) if made_of else "")
             _finish_swap(directory)
             yield place
             (place / _BUILDER).unlink()
+            (place / _MADE_OF).unlink(missing_ok=True)
             previous = _previous(directory)
             if directory.exists():
                 directory.rename(previous)
             place.rename(directory)
             shutil.rmtree(previous, ignore_errors=True)
+        except (KeyboardInterrupt, InterruptedWorkError):
+            keep = bool(made_of)
+            raise
         finally:
-            shutil.rmtree(place, ignore_errors=True)
+            if not keep:
+                shutil.rmtree(place, ignore_errors=True)
+
+
+def _prepare(place: Path, made_of: str) -> None:
+    """Remove what a build that was killed left, except documents that are still good."""
+    state = place / _MADE_OF
+    resumed = bool(made_of) and state.exists() and state.read_text(encoding="utf-8") == made_of
+    for left in place.iterdir():
+        if left.is_dir() and not (resumed and left.name == DOCUMENTS):
+            shutil.rmtree(left)
+        elif not left.is_dir() and left != state:
+            left.unlink()
+    (place / _BUILDER).write_text(str(os.getpid()), encoding="ascii")
+    if made_of:
+        state.write_text(made_of, encoding="utf-8")
+        (place / DOCUMENTS).mkdir(exist_ok=True)
 
 
 @contextmanager

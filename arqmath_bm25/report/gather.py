@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.collection.formula_topics import read_formula_topics
 from arqmath_bm25.collection.formulas import read_formulas
-from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.collection.posts import POST_TABLE, PostTable
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.documents.answers import POST_TABLE
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.annotation import Question
 from arqmath_bm25.evaluation.evaluator import Evaluator, detect_task, year_of

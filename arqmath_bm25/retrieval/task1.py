@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.collection.links import PostLinks
-from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.collection.posts import POST_TABLE, PostTable
 from arqmath_bm25.documents.answers import (
     FIELDS,
-    LINK_TABLE,
-    POST_TABLE,
     write_answer_documents,
 )
+from arqmath_bm25.documents.parts import remove_counts
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.lucene.index import (
+    DOCUMENTS,
     InputFile,
     Manifest,
     building,
@@ -41,36 +41,40 @@ _LUCENE = "lucene"
 
 
 def build_index(
-    posts: Path, links: Path | None, index: Path, settings: Task1Settings, threads: int
+    posts: Path,
+    links: Path | None,
+    index: Path,
+    settings: Task1Settings,
+    threads: int,
+    keep_documents: bool = False,
 ) -> Manifest:
     """Index every answer of the dump `posts` in the directory `index`, replacing what is there.
 
-    `links` is the PostLinks.xml that goes with it, if there is one.
+    `links` is the PostLinks.xml that goes with it, if there is one. With `keep_documents`, what
+    Lucene was given stays beside the index as JSON lines.
 
     Raises InputError if the dump cannot be read or Lucene did not index every document; the old
     index, if there is one, is then as it was.
     """
     began = time.monotonic()
-    with building(index) as place:
+    inputs = _inputs(posts, links)
+    with building(index, settings.analysis.fingerprint, inputs) as place:
         with progress("Reading posts", posts.stat().st_size, "B") as advance:
-            table = PostTable.scan(posts, advance)
+            table = PostTable.scan(posts, threads, advance)
         table.save(place / POST_TABLE)
-        PostLinks.read(links).save(place / LINK_TABLE)
-        documents = place / "documents"
-        documents.mkdir()
+        documents = place / DOCUMENTS
         with progress("Analysing posts", len(table), "posts") as advance:
             written = write_answer_documents(
-                posts, place, settings.analysis, documents, threads, advance
+                table, PostLinks.read(links), settings.analysis, documents, threads, advance
             )
         with console.status("Indexing ..."):
             index_documents(documents, place / _LUCENE, FIELDS[1:], written["documents"], threads)
-        shutil.rmtree(documents)
-        (place / LINK_TABLE).unlink()
+        remove_counts(documents) if keep_documents else shutil.rmtree(documents)
         manifest = Manifest(
             task="task1",
             analysis=settings.analysis.model_dump(mode="json"),
             fingerprint=settings.analysis.fingerprint,
-            inputs=_inputs(posts, links),
+            inputs=inputs,
             counts={**table.counts, **written},
             seconds=round(time.monotonic() - began, 1),
         )

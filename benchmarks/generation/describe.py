@@ -43,7 +43,7 @@ def _post_figures(path: Path) -> dict[str, str]:
     lengths: dict[bool, list[tuple[int, int, int]]] = {True: [], False: []}
     vocabulary: set[str] = set()
     words = without_id = 0
-    for thread in table.threads(0, _MOST_POSTS):
+    for thread in table.part(0, _MOST_POSTS).threads():
         for post in (*filter(None, [thread.question]), *thread.answers):
             content = read_body(post.body)
             found = re.findall(r"[a-z']+", content.prose.lower())

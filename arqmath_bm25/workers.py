@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeVar
 
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.errors import InterruptedWorkError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -25,8 +25,8 @@ R = TypeVar("R")
 def in_processes(work: Callable[[J], R], jobs: Iterable[J], processes: int) -> Iterator[R]:
     """Yield `work(job)` of every job, in their order; a single job is done in this process.
 
-    Jobs are taken as they can be done: at most two for each process are waiting. Raises InputError
-    if a process is killed.
+    Jobs are taken as they can be done: at most two for each process are waiting. Raises
+    InterruptedWorkError if a process is killed.
     """
     jobs = iter(jobs)
     first = list(islice(jobs, 2))
@@ -44,7 +44,7 @@ def in_processes(work: Callable[[J], R], jobs: Iterable[J], processes: int) -> I
             while waiting:
                 yield waiting.popleft().result()
         except BrokenProcessPool:
-            raise InputError(
+            raise InterruptedWorkError(
                 "a worker process was killed, perhaps for want of memory; try fewer --threads"
             ) from None
         finally:

@@ -1,0 +1,69 @@
+"""Documents written as numbered files of JSON lines by several processes at once.
+
+What a part holds depends on its number alone, so that the files are the same for any number of
+processes. A part is finished when its counts stand beside it: after an interruption, the next build
+of the same index writes only the parts that are not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from arqmath_bm25.workers import in_processes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+J = TypeVar("J")
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+class _Part(NamedTuple):
+    """A file to be written, of what, and how."""
+
+    documents: Callable[[object, Counter[str]], Iterator[dict[str, str]]]
+    job: object
+    file: Path
+
+
+def write_parts(
+    documents: Callable[[J, Counter[str]], Iterator[dict[str, str]]],
+    jobs: Iterable[J],
+    directory: Path,
+    processes: int,
+) -> Iterator[Counter[str]]:
+    """Write the documents of every job to a file of its own; yield what was counted, in order.
+
+    `documents` yields the documents of a job, field → terms, and adds to its counts besides
+    `documents`.
+    """
+    parts = (
+        _Part(documents, job, directory / f"part-{number:05}.jsonl")  # type: ignore[arg-type]
+        for number, job in enumerate(jobs)
+    )
+    yield from in_processes(_write, parts, processes)
+
+
+def remove_counts(directory: Path) -> None:
+    """Leave nothing but documents in a directory whose parts are all written."""
+    for counts in directory.glob("*.counts"):
+        counts.unlink()
+
+
+def _write(part: _Part) -> Counter[str]:
+    finished = part.file.with_suffix(".counts")
+    if finished.exists():
+        return Counter(json.loads(finished.read_text(encoding="ascii")))
+    counts: Counter[str] = Counter(documents=0)
+    with part.file.open("w", encoding="utf-8", newline="\n") as file:
+        for document in part.documents(part.job, counts):
+            counts["documents"] += 1
+            file.write(_encode(document) + "\n")
+    writing = part.file.with_suffix(".counting")
+    writing.write_text(json.dumps(counts), encoding="ascii")
+    writing.rename(finished)
+    return counts
