@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -34,7 +35,7 @@ def in_processes(work: Callable[[J], R], jobs: Iterable[J], processes: int) -> I
         yield from map(work, chain(first, jobs))
         return
     spawn = multiprocessing.get_context("spawn")  # a fork would copy a running JVM
-    with ProcessPoolExecutor(processes, spawn, _end_with_parent) as pool:
+    with ProcessPoolExecutor(processes, spawn, _prepare) as pool:
         waiting: deque[Future[R]] = deque()
         try:
             for job in chain(first, jobs):
@@ -52,7 +53,8 @@ def in_processes(work: Callable[[J], R], jobs: Iterable[J], processes: int) -> I
                 future.cancel()
 
 
-def _end_with_parent() -> None:
+def _prepare() -> None:
+    gc.freeze()  # modules are no garbage: looking through them took a seventh of the time
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     threading.Thread(target=_wait_for_parent, daemon=True).start()
 

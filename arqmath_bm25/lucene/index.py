@@ -7,6 +7,7 @@ rename; a build that dies leaves the old index as it was.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -105,6 +106,13 @@ def building(directory: Path, *made_of: object) -> Iterator[Path]:
         except (KeyboardInterrupt, InterruptedWorkError):
             keep = bool(made_of)
             raise
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            raise InputError(
+                f"{directory}: the disk is full; make room and try again. What was there before "
+                "is as it was."
+            ) from None
         finally:
             if not keep:
                 shutil.rmtree(place, ignore_errors=True)
