@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from arqmath_bm25.analysis.latex import as_word, ngrams, tokenize
+from arqmath_bm25.analysis.latex import arrange, as_word, ngrams, read
 from arqmath_bm25.analysis.text import WordAnalyzer
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Analyzer:
 
     def __call__(self, content: Content) -> Terms:
         """Analyse one field. n-grams do not cross formulas; text in formulas joins the words."""
-        words = self._words(content.prose)
+        words = self._words(" ".join(content.texts))
         math: list[str] = []
         for formula in content.formulas:
             terms = self._formula(formula.latex)
@@ -44,9 +44,9 @@ class Analyzer:
         return Terms(" ".join(words), " ".join(filter(None, math)))
 
     def _analyze_formula(self, latex: str) -> Terms:
-        symbols, text = tokenize(latex)
-        joint = "~"
+        items, text = read(latex)
+        symbols, joint = arrange(items), "~"
         if self._as_words:
-            symbols, joint = tuple(map(as_word, symbols)), "_"
+            symbols, joint = list(map(as_word, symbols)), "_"
         grams = ngrams(symbols, self._low, self._high, joint)
         return Terms(" ".join(self._words(text)) if text else "", " ".join(grams))

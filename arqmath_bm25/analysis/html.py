@@ -48,7 +48,12 @@ class Content(NamedTuple):
     @property
     def prose(self) -> str:
         """The words with formulas and block ends replaced by one blank."""
-        return " ".join(" ".join(p for p in self.pieces if isinstance(p, str)).split())
+        return " ".join(" ".join(self.texts).split())
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The prose between formulas."""
+        return tuple(p for p in self.pieces if isinstance(p, str))
 
     @property
     def formulas(self) -> tuple[Formula, ...]:

@@ -42,11 +42,12 @@ _LATEXML = re.compile(r"(?<=&)(?:\\displaystyle\s*)?amp;|\\qvar@construct\{.?\}|
 _UNPRINTABLE = r"\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff"  # besides white space
 _FRACTIONS = [name for name in table.SYNONYMS if table.SYNONYMS[name] in ("frac", "binom")]
 # A match is what has its meaning by itself. What lies between matches (white space, `~`, `$`) means
-# nothing. A digit belongs to what takes just one: x^23 is x^2 3, \frac12 is 1/2.
+# nothing. A digit belongs to what takes just one: x^23 is x^2 3, \frac12 is 1/2. Scripts of one
+# symbol are so common that they are read at once.
 _PIECE = re.compile(
     r"[A-Za-z]+"
     r"|[{}&]"
-    r"|[\^_](?:\s*[0-9])?"
+    r"|[\^_](?:\s*(?:[0-9]|\{\s*(?:[A-Za-z]|[0-9]+)\s*\}))?"
     r"|[0-9]+(?:\.[0-9]+)?|\.[0-9]+"
     r"|\\(?:"
     rf"(?:frac|binom|{'|'.join(_FRACTIONS)})\s*[0-9](?:\s*[0-9])?|sqrt\s*[0-9]"
@@ -131,7 +132,8 @@ def _meaning(piece: str) -> tuple[str, ...]:
     if first == "\\":
         return _meaning_of_command(piece)
     if first in _STRUCTURE:
-        return (_STRUCTURE[first], *piece[1:].split())
+        argument = "".join(filter(str.isalnum, piece))
+        return (_STRUCTURE[first], argument[:MAX_TOKEN]) if argument else (_STRUCTURE[first],)
     if first == "'":
         return (SUPER, OPEN, *["prime"] * len(piece[:9]), CLOSE)
     if piece.isalpha() and piece not in table.BARE_NAMES:
