@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+# The stubs of lxml do not know "internal".
+_OPTIONS: Final[Any] = {"resolve_entities": "internal", "no_network": True, "huge_tree": True}
 ROWS_TOGETHER: Final = 100  # that are parsed at a time, which takes half as long as one by one
 _BLOCK = 1 << 20  # bytes read at a time
 _ROW = b"<row "
@@ -174,10 +176,7 @@ class _Rows:
 def _parse(xml: bytes) -> tuple[list[dict[str, str]], bool]:
     # `&amp;` stays `&#38;` unless entities are resolved; inside an element none can be declared, so
     # that there are no others to resolve. A parser that met an error is not reused.
-    target: Any = _Rows()  # lxml's stubs expect names and values that may be bytes
-    parser = etree.XMLParser(
-        target=target, resolve_entities="internal", no_network=True, huge_tree=True
-    )
+    parser = etree.XMLParser(target=cast("Any", _Rows()), **_OPTIONS)
     parser.feed(b"<rows>" + xml + b"</rows>")
     found: Any = parser.close()
     return cast("tuple[list[dict[str, str]], bool]", found)
