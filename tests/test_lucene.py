@@ -9,6 +9,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from arqmath_bm25.errors import InputError, InterruptedWorkError
@@ -18,6 +19,7 @@ from arqmath_bm25.lucene.index import InputFile, Manifest, building, index_docum
 from arqmath_bm25.lucene.search import Searcher
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 MANIFEST = Manifest("task1", {}, "f", [InputFile("p", 1, 2)], {"documents": 3}, 0.1)
@@ -108,13 +110,96 @@ def test_fields_add_up_and_ties_are_cut_by_descending_id(tmp_path: Path) -> None
     assert both[0].score == pytest.approx(4 * one[0].score, rel=1e-6)
 
 
-def test_results_do_not_depend_on_threads(tmp_path: Path) -> None:
-    generator = random.Random(7)
-    words = [f"w{n}" for n in range(50)]
-    documents = [
-        {"id": str(n), "contents": " ".join(generator.choices(words, k=20))} for n in range(500)
+def ranked(documents: list[dict[str, str]], query: dict[str, float]) -> list[tuple[str, float]]:
+    """Rank by BM25 in plain Python: what holds no term is left out, ties by descending id."""
+    texts = {document["id"]: document["contents"].split() for document in documents}
+    average = sum(map(len, texts.values())) / len(texts)
+    scores: dict[str, float] = {}
+    for term, weight in query.items():
+        holding = {doc_id: text.count(term) for doc_id, text in texts.items() if term in text}
+        idf = math.log(1 + (len(texts) - len(holding) + 0.5) / (len(holding) + 0.5))
+        for doc_id, n in holding.items():
+            length = 1.2 * (1 - 0.75 + 0.75 * len(texts[doc_id]) / average)
+            scores[doc_id] = scores.get(doc_id, 0) + weight * idf * n / (n + length)
+    # Rounded, because Lucene's arithmetic has 32 bits; what differs at all differs by more.
+    return sorted(((i, round(s, 5)) for i, s in scores.items()), key=lambda x: x[::-1])[::-1]
+
+
+def generated(words: list[str], count: int, seed: int) -> list[dict[str, str]]:
+    """Make documents of one or two words, so that most scores are tied."""
+    chance = random.Random(seed)
+    return [
+        {"id": str(n), "contents": " ".join(chance.choices(words, k=chance.randint(1, 2)))}
+        for n in chance.sample(range(10 * count), count)
     ]
-    queries = [{"contents": dict.fromkeys(generator.sample(words, 9), 1.0)} for _ in range(20)]
+
+
+@pytest.mark.parametrize("terms", [1, 5, 80])  # 80: more than Lucene skips documents with
+@pytest.mark.parametrize("k", [1, 30, 149, 150, 1000])
+def test_the_ranking_is_that_of_plain_bm25(
+    short_documents: tuple[list[dict[str, str]], Searcher], terms: int, k: int
+) -> None:
+    documents, searcher = short_documents
+    query = {f"w{n}": 1 + n / 7 for n in range(terms)}
+    expected = ranked(documents, query)
+    assert len({score for _, score in expected}) < len(expected) / 5
+    hits = searcher.search({"contents": query}, k)
+    assert [hit.doc_id for hit in hits] == [doc_id for doc_id, _ in expected[:k]]
+    assert [hit.score for hit in hits] == pytest.approx([s for _, s in expected[:k]], abs=1e-5)
+
+
+@pytest.fixture(scope="module")
+def short_documents(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[list[dict[str, str]], Searcher]]:
+    documents = generated([f"w{n}" for n in range(30)], 3000, seed=3)
+    index = build(tmp_path_factory.mktemp("short"), documents, threads=2)
+    assert len(list(index.glob("*.si"))) > 1  # segments
+    searcher = Searcher(index, 1.2, 0.75)
+    yield documents, searcher
+    searcher.close()
+
+
+@pytest.mark.parametrize("weights", [{"a": 1.0}, {"a": 1.0, **{f"b{n}": 1.0 for n in range(90)}}])
+def test_a_tie_at_the_cut_is_cut_by_id_however_long_it_is(
+    tmp_path: Path, weights: dict[str, float]
+) -> None:
+    tied = [{"id": f"x{n}", "contents": "a z"} for n in range(1000)]
+    documents = [*tied[500:], {"id": "best", "contents": "a"}, *tied[:500]]
+    searcher = Searcher(build(tmp_path, documents), 1.2, 0.75)
+    in_order = ["best", *sorted((document["id"] for document in tied), reverse=True)]
+    for k in (1, 2, 10, 201, 800, 1000, 1001, 5000):
+        hits = searcher.search({"contents": weights}, k)
+        assert [hit.doc_id for hit in hits] == in_order[:k]
+        assert len({hit.score for hit in hits}) == min(k, 2)
+
+
+def test_ids_are_any_text_and_scores_32_bit_floats(tmp_path: Path) -> None:
+    ids = ["10", "9", "é", "𝐑", '"', "a/b c", "ﬁ", "10:1"]
+    searcher = Searcher(
+        build(tmp_path, [{"id": doc_id, "contents": "a"} for doc_id in ids]), 1.2, 0.75
+    )
+    hits = searcher.search({"contents": {"a": 0.7}}, 10)
+    assert [hit.doc_id for hit in hits] == sorted(ids, reverse=True)
+    assert {hit.score for hit in hits} == {float(np.float32(hits[0].score))}
+
+
+def test_an_index_of_nothing_has_no_hits(tmp_path: Path) -> None:
+    searcher = Searcher(build(tmp_path, []), 1.2, 0.75)
+    assert searcher.count == 0
+    assert searcher.search({"contents": {"a": 1.0}}, 10) == []
+
+
+def test_results_do_not_depend_on_threads_and_segments(tmp_path: Path) -> None:
+    chance = random.Random(7)
+    words = [f"w{n}" for n in range(100)]
+    documents = [
+        {"id": str(n), "contents": " ".join(chance.choices(words, k=20))} for n in range(500)
+    ]
+    queries = [
+        {"contents": {word: chance.random() for word in chance.sample(words, size)}}
+        for size in (9, 90) * 10
+    ]
     one = Searcher(build(tmp_path / "1", documents, threads=1), 1.2, 0.75)
     two = Searcher(build(tmp_path / "2", documents[::-1], threads=2), 1.2, 0.75)
     expected = [one.search(query, 30) for query in queries]

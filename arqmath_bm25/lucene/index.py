@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from arqmath_bm25 import __version__
 from arqmath_bm25.errors import InputError, InterruptedWorkError
-from arqmath_bm25.lucene.jvm import java_cast, java_class
+from arqmath_bm25.lucene.ids import open_reader, write_ids
+from arqmath_bm25.lucene.jvm import java_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -189,7 +190,9 @@ def index_documents(
         ]
     )
     found = count_documents(index)
-    if found != expected:
+    if found == expected:
+        write_ids(index)
+    else:
         raise InputError(
             f"{index}: Lucene indexed {found:,} of {expected:,} documents. Check that the disk has "
             "room and build again; please report it if that does not help."
@@ -200,11 +203,7 @@ def count_documents(index: Path) -> int:
     """Return the number of documents in a Lucene index; 0 if there is none."""
     if not any(index.glob("segments_*")):
         return 0
-    directory = java_class("org.apache.lucene.store.FSDirectory").open(
-        java_class("java.nio.file.Paths").get(str(index))
-    )
-    reader_class = java_class("org.apache.lucene.index.DirectoryReader")
-    reader = reader_class.open(java_cast("org.apache.lucene.store.Directory", directory))
+    reader = open_reader(index)
     try:
         return int(reader.numDocs())
     finally:

@@ -1,25 +1,42 @@
 """Weighted fielded BM25 over an index, and nothing else: terms in, ids and scores out.
 
 A query is a map from field to weighted terms. It goes to Lucene as one XML document (Lucene's
-CoreParser), and the hits come back as one string: per-object calls through pyjnius would cost more
-than the search. Hits are ordered by score, ties by descending id, by Lucene itself, so that the cut
-at k, the order, and with it trec_eval's view do not depend on how the index was built.
+CoreParser), and the hits come back as one JSON text (the jar's Jackson): a call through pyjnius for
+each term or hit would cost more than the search. Lucene finds documents by its own numbers; `ids`
+knows what these stand for.
+
+Hits are ordered by score, ties by descending id, so that the cut at k, the order, and with it
+trec_eval's view do not depend on how the index was built. Lucene can sort so itself, but takes
+nearly twice the time then. So it ranks by score alone, ties by its numbers; it is asked for more
+than k hits, until no tie is cut, and ties are put in order here. It adds up the terms' 32-bit
+scores in 64 bits, so that their order, which may differ between segments, leaves no trace.
 """
 
 from __future__ import annotations
 
-import re
+import json
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from arqmath_bm25.lucene.jvm import detach_thread, java_cast, java_class
+import numpy as np
+
+from arqmath_bm25.lucene.ids import open_reader, read_ids
+from arqmath_bm25.lucene.jvm import detach_thread, java_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    import numpy.typing as npt
+
     Query = Mapping[str, Mapping[str, float]]  # field → term → weight of the term
+    Numbers = npt.NDArray[np.intp]
+    Scores = npt.NDArray[np.float32]
+
+_MARGIN: Final = 50  # hits beyond k that are asked for at first; few ties are longer
+_FEW: Final = 64  # terms up to which it pays to skip documents that cannot be among the best
+_ALL: Final = 2**31 - 1  # documents to score before any is passed over
 
 
 class Hit(NamedTuple):
@@ -29,49 +46,62 @@ class Hit(NamedTuple):
     score: float  # a 32-bit float, as Lucene computes it
 
 
-_HIT = re.compile(r"doc=\d+ score=(\S+) shardIndex=\S+ fields=\[[^,]+, \[([0-9a-f ]+)\]\]")
-
-
 class Searcher:
     """An open index. Thread-safe; starts the JVM."""
 
     def __init__(self, index: Path, k1: float, b: float) -> None:
-        directory = java_class("org.apache.lucene.store.FSDirectory").open(
-            java_class("java.nio.file.Paths").get(str(index))
-        )
-        reader_class = java_class("org.apache.lucene.index.DirectoryReader")
-        self._reader = reader_class.open(java_cast("org.apache.lucene.store.Directory", directory))
+        self._reader = open_reader(index)
+        self._ids = read_ids(index)
         searcher_class = java_class("org.apache.lucene.search.IndexSearcher")
         searcher_class.setMaxClauseCount(1 << 20)  # a long question has thousands of n-grams
         self._searcher = searcher_class(self._reader.getContext())
         similarity = java_class("org.apache.lucene.search.similarities.BM25Similarity")(k1, b)
         self._searcher.setSimilarity(similarity)
-        sort_field = java_class("org.apache.lucene.search.SortField")
-        types = java_class("org.apache.lucene.search.SortField$Type")
-        descending_id = sort_field("id", types.STRING_VAL, True)
-        self._order = java_class("org.apache.lucene.search.Sort")(
-            sort_field.FIELD_SCORE, descending_id
-        )
         analyzer = java_class("org.apache.lucene.analysis.core.WhitespaceAnalyzer")()
         self._parser = java_class("org.apache.lucene.queryparser.xml.CoreParser")(
             "contents", analyzer
         )
         self._stream = java_class("java.io.ByteArrayInputStream")
-        self._arrays = java_class("java.util.Arrays")
+        self._collector = java_class("org.apache.lucene.search.TopScoreDocCollector")
+        self._json = java_class("com.fasterxml.jackson.databind.ObjectMapper")()
 
     @property
     def count(self) -> int:
         """Number of documents."""
-        return int(self._reader.numDocs())
+        return len(self._ids)
 
     def search(self, query: Query, k: int) -> list[Hit]:
         """Return the k best documents that hold at least one of the terms."""
-        xml = _query_xml(query)
-        if not xml:
+        xml = query_xml(query)
+        if not xml or not self.count:
             return []
         parsed = self._parser.parse(self._stream(xml.encode()))
-        found = self._searcher.search(parsed, k, self._order, True)
-        return _read_hits(self._arrays.toString(found.scoreDocs))
+        few = sum(map(len, query.values())) <= _FEW
+        wanted = k + _MARGIN
+        numbers, scores = self._best(parsed, wanted, few)
+        while len(scores) == wanted and scores[-1] == scores[k - 1]:  # the tie at k may go on
+            wanted *= 4
+            numbers, scores = self._best(parsed, wanted, few)
+        ids = self._ids[numbers]
+        ranked = np.lexsort((ids, scores))[::-1][:k]
+        found = zip(ids[ranked].tolist(), scores[ranked].tolist(), strict=True)
+        return [Hit(doc_id.decode(), score) for doc_id, score in found]
+
+    def _best(self, query: Any, wanted: int, skip: bool) -> tuple[Numbers, Scores]:
+        """Return Lucene's numbers and the scores of the best documents, by descending score.
+
+        With `skip`, Lucene passes over documents that cannot be among them. With hundreds of
+        terms, to find these takes longer than to score every document.
+        """
+        wanted = min(wanted, self.count)
+        collectors = self._collector.createSharedManager(wanted, None, wanted if skip else _ALL)
+        best = self._searcher.search(query, collectors)
+        # Its field scoreDocs, read through pyjnius, would become a list of Java objects.
+        found = json.loads(self._json.writeValueAsString(best))["scoreDocs"]
+        return (
+            np.array([hit["doc"] for hit in found], np.intp),
+            np.array([hit["score"] for hit in found], np.float32),
+        )
 
     def search_many(self, queries: Iterable[Query], k: int, threads: int) -> Iterator[list[Hit]]:
         """Search for all queries with `threads` at a time; results come in the order of queries."""
@@ -89,7 +119,8 @@ class Searcher:
         self._reader.close()
 
 
-def _query_xml(query: Query) -> str:
+def query_xml(query: Query) -> str:
+    """Return a query as Lucene's CoreParser reads it; nothing if it has no term."""
     clauses = [
         f'<Clause occurs="should"><TermQuery fieldName={quoteattr(field)} '
         f'boost="{weight:.9g}">{escape(term)}</TermQuery></Clause>'
@@ -98,10 +129,3 @@ def _query_xml(query: Query) -> str:
         if weight > 0
     ]
     return f"<BooleanQuery>{''.join(clauses)}</BooleanQuery>" if clauses else ""
-
-
-def _read_hits(text: str) -> list[Hit]:
-    # ids are BytesRefs, printed as hexadecimal bytes: "[33 32 30]" is 320.
-    return [
-        Hit(bytes.fromhex(doc_id).decode(), float(score)) for score, doc_id in _HIT.findall(text)
-    ]
