@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import random
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,8 @@ import pytest
 from arqmath_bm25.collection.formulas import COLUMNS
 from arqmath_bm25.config import Task2Settings, load_task2
 from arqmath_bm25.documents import formulas as documents
-from arqmath_bm25.documents.formulas import InstanceTable, write_formula_documents
+from arqmath_bm25.documents.formulas import write_formula_documents
+from arqmath_bm25.documents.instances import InstanceTable
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.sample import SAMPLE
 
@@ -104,6 +106,45 @@ def test_files_without_visual_ids_are_grouped_by_latex_without_blanks(tmp_path: 
     counts, found = write(tsv(tmp_path / "v1", "v1", rows), tmp_path / "out")
     assert found == {"-1": "~n~a a~n~+ +~n~b b~n~", "-2": "~n~a a~n~+ +~n~c c~n~"}
     assert counts["instances without a visual id"] == 3
+
+
+def test_groups_without_visual_ids_are_numbered_in_the_order_of_the_rows(tmp_path: Path) -> None:
+    chosen = random.Random(1)
+    formulas = [f"x + {chosen.randint(0, 20_000)}" for _ in range(30_000)]  # several blocks of rows
+    rows = [(n, 1, 1, "answer", formula) for n, formula in enumerate(formulas, 1)]
+    (tmp_path / "out").mkdir()
+    source = tsv(tmp_path / "v1", "v1", rows)
+    table = tmp_path / "out" / "instances.npy"
+    counts = write_formula_documents(source, PAIRS, tmp_path / "out", table, 1)
+    numbers: dict[str, int] = {}
+    groups = [-1 - numbers.setdefault(formula, len(numbers)) for formula in formulas]
+    assert counts["documents"] == len(numbers)
+    found = np.load(table)
+    assert found[0].tolist() == sorted(groups)
+    assert dict(zip(found[1].tolist(), found[0].tolist(), strict=True)) == dict(
+        enumerate(groups, 1)
+    )
+
+
+def test_ids_of_any_size_are_told_apart(tmp_path: Path) -> None:
+    ids = [1, 8, 9, 2**31 - 1, 2**31 - 2, 2**31 - 1, 8, 2**31, 10**12, 0]
+    rows = [(n, 1, 1, "answer", "", "", number, "", "x") for n, number in enumerate(ids, 1)]
+    counts, found = write(tsv(tmp_path / "visual", "v3", rows), tmp_path / "out")
+    assert sorted(found, key=int) == ["-1", "1", "8", "9", "2147483646", "2147483647"]
+    assert counts["instances without a visual id"] == 3  # too large, or 0
+    rows = [(number, 1, 1, "answer", "", "", 7, "", "x") for number in ids]
+    counts, _ = write(tsv(tmp_path / "formula", "v3", rows), tmp_path / "again")
+    assert counts["instances"] == 5
+    assert counts["rows with a formula id seen before"] == 2
+    assert counts["rows with an id that is no number"] == 3
+
+
+@pytest.mark.parametrize("rows", [[], [(1, 1, 1, "comment", 2, "", 7, "", "x")]])
+def test_files_without_formulas_give_no_documents(
+    tmp_path: Path, rows: Sequence[Sequence[object]]
+) -> None:
+    counts, found = write(tsv(tmp_path / "v3", "v3", rows), tmp_path / "out")
+    assert (counts["rows"], counts["instances"], found) == (len(rows), 0, {})
 
 
 def test_a_formula_without_symbols_is_a_document_all_the_same(tmp_path: Path) -> None:

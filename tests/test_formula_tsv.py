@@ -1,10 +1,12 @@
-"""Formula TSVs: three versions by their headers, quoted fields, and the ids alone."""
+"""Formula TSVs: three versions by their headers, quoted fields, blocks of columns, ids alone."""
 
 from __future__ import annotations
 
 import csv
+import re
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +17,9 @@ from arqmath_bm25.collection.formulas import (
     formula_files,
     read_formula_ids,
     read_formulas,
+    read_rows,
 )
+from arqmath_bm25.collection.tsv_blocks import BrokenRowError, read_blocks
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.sample import SAMPLE
 
@@ -88,7 +92,8 @@ def test_a_directory_without_formulas_is_named(tmp_path: Path) -> None:
         ("", "row 1: not the header of a formula TSV"),
         ("1\t7\t5\tanswer\t3\tx\n", "row 1: not the header .* found '1 7 5 answer 3 x'"),
         (V3.replace("visual_id", "visual"), "row 1: not the header"),
-        (f"{V2}\n1\t7\t5\tanswer\n", "(line 2|last row): expected 6 columns, found 4"),
+        (f"{V2}\n1\t7\t5\tanswer", "line 2: expected 6 columns, found 4: the file is cut off"),
+        (f"{V2}\n1\t7\n1\t7\t5\tanswer\t3\tx\n", "line 2: expected 6 columns, found 2$"),
         (f"{V2}\n1\t7\t5\tanswer\t3\tx\ty\n", "line 2: expected 6 columns, found 7"),
     ],
 )
@@ -103,16 +108,23 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path, text: str, message: s
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "1.tsv"
     path.write_bytes(V2.encode() + b"\n1\t7\t5\tanswer\t3\t\xff\xfe\n")
-    with pytest.raises(InputError, match=r"1\.tsv: after line .*utf-8"):
-        list(read_formulas(path))
+    for read in (read_formulas, read_formula_ids):
+        with pytest.raises(InputError, match=r"1\.tsv: after line .*utf-8"):
+            list(read(path))
 
 
 def test_ids_need_visual_ids_and_whole_numbers(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"v1.* have no visual ids"):
         list(read_formula_ids(tsv(tmp_path, V1)))
-    text = f"{V2}\n1\t7\t5\tanswer\t3\tx\nq_2\t7\t5\tanswer\t3\tx\n"
-    with pytest.raises(InputError, match="formula 2: id is 'q_2'; expected a whole number"):
-        list(read_formula_ids(tsv(tmp_path, text)))
+    first = f"{V2}\n1\t7\t5\tanswer\t3\tx\n"
+    for row, message in (
+        ("q_2\t7\t5\tanswer\t3\tx", "formula 2: id is 'q_2'; expected a whole number"),
+        ("2\t\t5\tanswer\tx\tx", "formula 2: post_id is ''"),
+        ("2\t7\t5\tanswer\t3.0\tx", r"formula 2: visual_id is '3\.0'"),
+        (f"{10**16}\t7\t5\tanswer\t3\tx", "formula 2: id is '10000000000000000'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            list(read_formula_ids(tsv(tmp_path, f"{first}{row}\nx\tx\tx\tx\tx\tx\n")))
 
 
 def test_ids_tell_comments_deleted_formulas_and_missing_visual_ids(tmp_path: Path) -> None:
@@ -148,6 +160,116 @@ def test_what_the_csv_module_writes_is_read_without_loss(
         for pair in zip(block.formula.tolist(), block.visual.tolist(), strict=True)
     ]
     assert ids == [(number, visual) for number, visual, _ in formulas]
+
+
+NAMES = ("id", "type", "formula")
+# Fields as they may stand in a file: plain, quoted, quoted where it is no use, and numbers.
+PLAIN = st.text(st.sampled_from("a1 \\é𝐀\0\x0b\x85\ufeff"), max_size=9)
+QUOTED = st.text(st.sampled_from('a"\t\n\r é'), max_size=9).map(
+    lambda text: '"' + text.replace('"', '""') + '"'
+)
+MISPLACED = st.text(st.sampled_from('a" '), max_size=5)
+NUMBERS = st.one_of(
+    st.integers(0, 10**17).map(str), st.text(st.sampled_from("0123456789/:- "), max_size=18)
+)
+WORDS = st.sampled_from(["d", "dv", "title", "question", "questions", "xdv"])
+FIELD = st.one_of(
+    PLAIN, QUOTED, NUMBERS, NUMBERS.map('"{}"'.format), WORDS, WORDS.map('"{}"'.format)
+)
+LINE_END = st.sampled_from(["\n", "\r\n"])
+
+
+def written(field: st.SearchStrategy[str], end: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    row = st.tuples(field, field, field).map("\t".join)
+    return st.lists(st.tuples(row, end).map("".join)).map("".join)
+
+
+def check_blocks(path: Path, text: str, size: int) -> int:
+    """Compare blocks with what the csv module reads; return the number of rows."""
+    path.write_bytes(("\t".join(NAMES) + "\n" + text).encode())
+    try:
+        rows = list(read_rows(path, len(NAMES)))
+    except InputError:
+        with pytest.raises(BrokenRowError):
+            list(read_blocks(path, NAMES, size))
+        return 0
+    blocks = list(read_blocks(path, NAMES, size))
+    for number, name in enumerate(NAMES):
+        column = [row[number] for row in rows]
+        whole = [int(t) if re.fullmatch("[0-9]{1,16}", t) else -1 for t in column]
+        words = ["dv", "title", "d", "question"]
+        codes = [words.index(text) if text in words else -1 for text in column]
+        every = [np.arange(len(block)) for block in blocks]
+        found = zip(blocks, every, strict=True)
+        assert [text for block, at in found for text in block.texts(name, at)] == column
+        assert [n for block in blocks for n in block.numbers(name).tolist()] == whole
+        assert [n for block in blocks for n in block.codes(name, words).tolist()] == codes
+        blank = [b for block in blocks for b in block.blank(name).tolist()]
+        assert blank == [not text.strip() for text in column]
+    return len(rows)
+
+
+@settings(deadline=None, max_examples=300)
+@given(written(FIELD, LINE_END), st.integers(1, 200))
+def test_blocks_hold_what_the_csv_module_reads(
+    tmp_path_factory: pytest.TempPathFactory, text: str, size: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "blocks.tsv"
+    check_blocks(path, text, size)
+    check_blocks(path, text.removesuffix("\n"), size)
+
+
+@settings(deadline=None, max_examples=500)
+@given(
+    st.one_of(
+        written(
+            st.one_of(FIELD, MISPLACED), st.sampled_from(["\n", "\r\n", "\r", "\n\n", "\r\r\n"])
+        ),
+        st.text(st.sampled_from('a1"\t\n\r'), max_size=30),
+    ),
+    st.integers(1, 200),
+)
+def test_blocks_hold_what_the_csv_module_makes_of_irregular_files(
+    tmp_path_factory: pytest.TempPathFactory, text: str, size: int
+) -> None:
+    check_blocks(tmp_path_factory.getbasetemp() / "irregular.tsv", text, size)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("", 0),
+        ("1\ta\tx", 1),
+        ("1\ta\tx\r", 1),
+        ("1\ta\tx\r2\tb\ty\r\n\n", 2),
+        ('1\ta\tf"(x)\n2\tb\t"y"z\n3\tc\t""\n', 3),
+        ('1\ta\t"\r\n\r\n2\tb\ty\n', 1),  # the file ends within quotes
+        ('"1"\t"a"\t""""\n' * 50, 50),
+        ("1\ta\t" + "x" * 5000 + "\n2\tb\ty\n", 2),  # a row longer than many blocks
+        ('1\ta\t"' + '""\n\t' * 5000 + '"\n2\tb\ty\n', 2),
+    ],
+)
+def test_blocks_of_any_size(tmp_path: Path, text: str, rows: int) -> None:
+    for size in (1, 2, 3, 7, 64, 1000, 1 << 20):
+        assert check_blocks(tmp_path / "1.tsv", text, size) == rows
+
+
+@pytest.mark.parametrize("data", [b"1\ta\t\xff\n", b"1\ta\t\xc3", b'1\ta\t"\xff"b\n'])
+def test_blocks_are_utf_8(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "1.tsv"
+    path.write_bytes("\t".join(NAMES).encode() + b"\n" + data)
+    for size in (1, 7, 1000):
+        with pytest.raises(BrokenRowError):
+            list(read_blocks(path, NAMES, size))
+
+
+def test_columns_that_a_version_lacks_are_empty(tmp_path: Path) -> None:
+    path = tsv(tmp_path, f"{V1}\n39\t7\t5\ttitle\tx\n")
+    (block,) = read_blocks(path, COLUMNS["v1"])
+    assert block.numbers("visual_id").tolist() == [-1]
+    assert block.codes("issue", ["d"]).tolist() == [-1]
+    assert block.texts("issue", np.array([0])) == [""]
+    assert block.blank("issue").tolist() == [True]
 
 
 @pytest.mark.parametrize("collection", ["sample", "lite"])

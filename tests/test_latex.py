@@ -5,14 +5,18 @@ from __future__ import annotations
 import csv
 import sys
 import time
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from mutation import check_terms, mutated, real_formulas
 
 from arqmath_bm25.analysis import latex_table as table
 from arqmath_bm25.analysis.latex import MAX_TOKEN, as_word, ngrams, tokenize
+from arqmath_bm25.analysis.patterns import patterns
+from arqmath_bm25.sample import SAMPLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -169,6 +173,23 @@ def test_nothing_raises_and_tokens_fit_an_index(latex: str) -> None:
     for gram in ngrams(found.symbols, 1, 5):
         assert 0 < len(gram) <= 255
         assert not any(character.isspace() for character in gram)
+
+
+@pytest.mark.parametrize("collection", ["sample", "lite"])
+@given(data=st.data())
+@settings(deadline=None)
+def test_real_formulas_may_break_anywhere(
+    collection: str, data: st.DataObject, request: pytest.FixtureRequest
+) -> None:
+    formulas = _real(SAMPLE if collection == "sample" else request.getfixturevalue("lite"))
+    source = data.draw(mutated(formulas, _PIECES))
+    check_terms(lambda text: ngrams(tokenize(text).symbols, 1, 5), source, 16)
+    check_terms(lambda text: patterns(tokenize(text).symbols, 3, 4), source, 8)
+
+
+@cache
+def _real(data: Path) -> list[str]:
+    return real_formulas(data / "Formulas" / "latex_representation_v3")
 
 
 @given(st.lists(st.sampled_from(["x", "y", "-", "+", r"\alpha ", "z"]), min_size=1, max_size=8))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from mutation import check_terms, mutated, real_formulas
 
 from arqmath_bm25.analysis import latex, mathml
 from arqmath_bm25.analysis.symbol_layout import paths, read_layout
@@ -56,6 +58,7 @@ PAIRS = [
     (r"\mathcal{L}", '<mi class="ltx_font_mathcaligraphic">ℒ</mi>'),
     (r"\mathfrak{g}", "<mi>𝔤</mi>"),
     (r"\mathbf{x}", "<mi>𝐱</mi>"),
+    (r"\boldsymbol{\phi}", "<mi>𝝓</mi>"),
     (r"\operatorname{lcm}(a)", "<mi>lcm</mi><mo>(</mo><mi>a</mi><mo>)</mo>"),
     (r"\limsup a", "<mo>lim sup</mo><mi>a</mi>"),
     (r"\lambda\ne\phi", "<mi>λ</mi><mo>≠</mo><mi>ϕ</mi>"),
@@ -119,6 +122,18 @@ MARKUP = [*(f"<{t}>" for t in TAGS), *(f"</{t}>" for t in TAGS), *'x2+<>&;"', "�
 def test_any_string_is_read(markup: str) -> None:
     items, _ = mathml.read(markup)
     read_layout(items)
+
+
+@given(data=st.data())
+@settings(deadline=None)
+def test_real_formulas_may_break_anywhere(data: st.DataObject, lite: Path) -> None:
+    source = data.draw(mutated(_real(lite), MARKUP))
+    check_terms(lambda text: paths(read_layout(mathml.read(text)[0]), 2, 3), source, 10)
+
+
+@cache
+def _real(data: Path) -> list[str]:
+    return real_formulas(data / MARKUPS)
 
 
 @pytest.mark.parametrize("unit", ["<mrow>", "<mi", '<math alttext="', "<msup><mi>x</mi>", "</mi>"])

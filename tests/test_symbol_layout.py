@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import time
+from functools import cache
+from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from mutation import check_terms, mutated, real_formulas
 
 from arqmath_bm25.analysis.latex import read
 from arqmath_bm25.analysis.symbol_layout import paths, read_layout
+from arqmath_bm25.sample import SAMPLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def pairs(latex: str) -> set[str]:
@@ -116,6 +123,22 @@ def test_any_source_gives_a_tree_and_terms_without_blanks(latex: str) -> None:
     for term in paths(layout, 2, 3):
         assert len(term) <= 255
         assert not any(character.isspace() for character in term)
+
+
+@pytest.mark.parametrize("collection", ["sample", "lite"])
+@given(data=st.data())
+@settings(deadline=None)
+def test_real_formulas_may_break_anywhere(
+    collection: str, data: st.DataObject, request: pytest.FixtureRequest
+) -> None:
+    formulas = _real(SAMPLE if collection == "sample" else request.getfixturevalue("lite"))
+    source = data.draw(mutated(formulas, PIECES))
+    check_terms(lambda text: paths(read_layout(read(text)[0]), 2, 3), source, 10)
+
+
+@cache
+def _real(data: Path) -> list[str]:
+    return real_formulas(data / "Formulas" / "latex_representation_v3")
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,17 @@ def test_one_topic_is_ranked_as_among_others(ranker: Task2) -> None:
         assert alone == all_hits[2]
 
 
+def test_mathml_of_a_topic_is_searched_in_place_of_its_latex(
+    ranker: Task2, rows: dict[str, tuple[str, str, str]]
+) -> None:
+    topic = read_formula_topics(LAYOUT.task2_topics("2020"))[0]
+    mathml = "<math><msqrt><mn>2</mn></msqrt><mo>+</mo><msqrt><mn>3</mn></msqrt></math>"
+    ((_, hits),) = ranker.rank([topic], "math", 3, 1, {topic.formula_id: mathml})
+    assert r"\sqrt2+\sqrt3" in [rows[hit.formula_id][0] for hit in hits]
+    (other,) = ranker.rank([topic], "math", 3, 1, {"q_0": mathml})  # of another topic
+    assert [other] == list(ranker.rank([topic], "math", 3, 1))
+
+
 def test_the_words_of_a_question_choose_among_the_instances(ranker: Task2) -> None:
     common = ["(0,1)"]  # stands in several threads
     plain = ranker.search(common, "", "both", depth=1)[0]

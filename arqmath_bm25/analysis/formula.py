@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arqmath_bm25.analysis import latex, mathml
+from arqmath_bm25.analysis import content_mathml, latex, mathml
 from arqmath_bm25.analysis.latex import arrange, ngrams
 from arqmath_bm25.analysis.patterns import patterns
 from arqmath_bm25.analysis.symbol_layout import paths, read_layout
@@ -13,6 +13,7 @@ from arqmath_bm25.analysis.text import WordAnalyzer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from arqmath_bm25.analysis.symbol_layout import Layout
     from arqmath_bm25.config import FormulaAnalysisSettings, FormulaField
 
 
@@ -26,14 +27,18 @@ class FormulaAnalyzer:
 
     def latex(self, source: str) -> dict[str, list[str]]:
         """Analyse LaTeX without its delimiters; any string is read."""
-        return self._terms(*latex.read(source))
+        items, text = latex.read(source)
+        return self._terms(arrange(items), read_layout(items), text)
 
     def mathml(self, source: str) -> dict[str, list[str]]:
-        """Analyse Presentation MathML; any string is read."""
-        return self._terms(*mathml.read(source))
+        """Analyse MathML, Content or Presentation as the source of the settings is `opt` or not."""
+        if self._settings.source == "opt":
+            tree, text = content_mathml.read(source)
+            return self._terms(list(filter(None, tree.symbols)), tree, text)
+        items, text = mathml.read(source)
+        return self._terms(arrange(items), read_layout(items), text)
 
-    def _terms(self, items: list[str], text: str) -> dict[str, list[str]]:
-        tokens = arrange(items)
+    def _terms(self, tokens: list[str], layout: Layout, text: str) -> dict[str, list[str]]:
         terms: dict[str, list[str]] = {}
         for field in self._fields:
             if field == "symbols":
@@ -43,7 +48,7 @@ class FormulaAnalyzer:
             elif field == "contents":
                 # Words stand where they will: `x \text{ if } y` has the term `~t~if`.
                 words = [f"~t~{word}" for word in self._words(text)] if text else []
-                terms[field] = paths(read_layout(items), *self._settings.layout) + words
+                terms[field] = paths(layout, *self._settings.layout) + words
             else:
                 terms[field] = patterns(tokens, *self._settings.patterns)
         return terms

@@ -35,6 +35,7 @@ _TAG = re.compile(
 _LEAVES: Final = frozenset(("mi", "mo", "mn", "ms", "mtext"))
 _MAX_DEPTH: Final = 64
 _INVISIBLE = dict.fromkeys(range(0x2061, 0x2065)) | {0x200B: None}
+_MATHEMATICAL: Final = "\U0001d400"  # from here on letters have their font, Greek ones too: 𝜋
 _SCRIPTS: Final = {
     "msub": (SUB,), "msup": (SUPER,), "msubsup": (SUB, SUPER),
     "munder": (SUB,), "mover": (SUPER,), "munderover": (SUB, SUPER),
@@ -52,9 +53,7 @@ class _Element(NamedTuple):
 
 def read(mathml: str) -> tuple[list[str], str]:
     """Return the symbols and marks of one formula, and the words in it; any string is read."""
-    before, alttext, after = mathml.partition(_ALTTEXT)
-    if alttext and (end := _ALTTEXT_END.search(after)):
-        mathml = before + after[end.end() :]
+    mathml = without_alttext(mathml)
     if "<annotation" in mathml:
         mathml = _ANNOTATION.sub("", mathml)
     words: list[str] = []
@@ -83,6 +82,14 @@ def read(mathml: str) -> tuple[list[str], str]:
     return _row(stack[0].parts), " ".join(words)
 
 
+def without_alttext(markup: str) -> str:
+    """Cut the LaTeX out of a formula, in which `<`, `>` and quotes stand as they are."""
+    before, alttext, after = markup.partition(_ALTTEXT)
+    if alttext and (end := _ALTTEXT_END.search(after)):
+        return before + after[end.end() :]
+    return markup
+
+
 def _content(element: _Element, around: str, words: list[str]) -> list[str]:
     """Read an element whose children have been read."""
     name, attributes, parts, text = element
@@ -91,7 +98,7 @@ def _content(element: _Element, around: str, words: list[str]) -> list[str]:
         if around == "merror":  # LaTeXML did not know the command
             return latex.read(content)[0]
         if name != "mtext":
-            return list(_symbols(name, content, "mathvariant" in attributes))
+            return list(read_leaf(name, content))
         words.append(unescape(content))
         return []
     if name in _SCRIPTS:
@@ -153,11 +160,8 @@ def _scripts(name: str, parts: list[list[str]]) -> list[str]:
     if name in ("mover", "munder") and len(parts) == 2 and len(parts[1]) == 1:
         accent = ACCENTS.get(parts[1][0])
         if accent:
-            accent = (
-                {"bar": "underline", "overbrace": "underbrace"}.get(accent, accent)
-                if (name == "munder")
-                else accent
-            )
+            if name == "munder":
+                accent = _BELOW.get(accent, accent)
             return [accent, OPEN, *base, CLOSE]
     items = list(base)
     for number, script in enumerate(_SCRIPTS[name], 1):
@@ -193,8 +197,8 @@ def _joined(mark: str, parts: list[list[str]]) -> list[str]:
 
 
 @lru_cache(maxsize=1 << 14)
-def _symbols(name: str, text: str, variant: bool) -> tuple[str, ...]:
-    """Read the text of a leaf."""
+def read_leaf(name: str, text: str) -> tuple[str, ...]:
+    """Return the symbols that the text of an element `mi`, `mo` or `mn` is read as."""
     text = unicodedata.normalize("NFC", unescape(text).translate(_INVISIBLE).strip())
     if text in SYMBOLS:
         return (SYMBOLS[text],)
@@ -206,11 +210,20 @@ def _symbols(name: str, text: str, variant: bool) -> tuple[str, ...]:
             return (table.SYNONYMS.get(letter, letter),)
         if text.isascii() and not text.isalnum():
             return (text,)
+        if text >= _MATHEMATICAL:
+            text = unicodedata.normalize("NFKC", text)
+            if text in SYMBOLS:
+                return (SYMBOLS[text],)
     elif name != "mn":
         word = unicodedata.normalize("NFKC", text).replace(" ", "")
         if word.isalpha():
-            return (table.SYNONYMS.get(word, word)[: latex.MAX_TOKEN],)
+            return (cut(table.SYNONYMS.get(word, word)),)
     return tuple(latex.read(text)[0])
+
+
+def cut(symbol: str) -> str:
+    """Return what of a symbol fits into a term: MAX_TOKEN bytes."""
+    return symbol.encode()[: latex.MAX_TOKEN].decode(errors="ignore")
 
 
 def _alphabet(character: str) -> str:

@@ -23,6 +23,7 @@ from arqmath_bm25.cli.making import (
 from arqmath_bm25.cli.options import IndexRequest, RunRequest, SearchRequest, layout, out
 from arqmath_bm25.collection.formula_topics import read_formula_topics
 from arqmath_bm25.collection.posts import QUESTION
+from arqmath_bm25.collection.topic_formulas import searched_formulas
 from arqmath_bm25.config import load_task1, load_task2
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.progress import progress
@@ -56,7 +57,9 @@ def index(request: IndexRequest) -> None:
     directory = request.indexes / where.name / "task2"
     stale = partial(why_stale, formulas=formulas, settings=settings)
     if not is_up_to_date(directory, stale, request.overwrite):
-        manifest = build_index(formulas, directory, settings, request.threads)
+        manifest = build_index(
+            formulas, directory, settings, request.threads, request.keep_documents
+        )
         out.print(f"{directory}: {_account(manifest)}, in {manifest.seconds:,.1f} s")
     if _contextual(settings) and where.has_posts():
         task1.index(replace(request, config=None))
@@ -95,21 +98,35 @@ def run(request: RunRequest) -> None:
         out.print(f"{where.data}: no posts, so only the variants without context are run")
     files = topic_files(request.topics, where.task2_years(), where.task2_topics)
     topics = [(folder, path, read_formula_topics(path)) for folder, path in files]
+    mathml = [_mathml(where, settings, path, read) for _, path, read in topics]
     ranker = _open(request.indexes, where, settings, variants)
-    for folder, path, read in topics:
+    for (folder, path, read), formulas in zip(topics, mathml, strict=True):
         for variant in variants:
             began = time.monotonic()
             name = str(settings.run_name(variant))
             target = request.runs / where.name / folder / f"{name}.{ENDINGS[request.form]}"
             unanswered: list[str] = []
             with progress(f"{folder} {variant}", len(read), "topics") as advance:
-                ranked = ranker.rank(read, variant, request.depth, request.threads)
+                ranked = ranker.rank(read, variant, request.depth, request.threads, formulas)
                 noted = _noted(ranked, unanswered, advance)
                 rows = write_formula_run(target, noted, name, request.form)
             write_run_manifest(target, settings, variant, request.depth, path, ranker.manifest)
             note = f"; no formula for {', '.join(unanswered)}" if unanswered else ""
             seconds = time.monotonic() - began
             out.print(f"{target}: {len(read)} topics, {rows:,} rows, in {seconds:.1f} s{note}")
+
+
+def _mathml(
+    where: Layout, settings: Task2Settings, path: Path, topics: Sequence[FormulaTopic]
+) -> dict[str, str]:
+    """Return the formulas of topics as MathML, as far as DATA has them; for LaTeX none."""
+    source = settings.analysis.source
+    year = {where.task2_topics(year): year for year in where.task2_years()}.get(path)
+    if source == "latex" or year is None:
+        return {}
+    if source == "slt" and not where.has_topic_formulas(year, source):
+        return {}  # their LaTeX gives the same terms
+    return searched_formulas(topics, where.topic_formulas(year, source))
 
 
 def _open(

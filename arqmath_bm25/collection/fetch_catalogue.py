@@ -23,6 +23,8 @@ from arqmath_bm25.collection.layout import (
     TASK1_TOPICS,
     TASK2_QRELS,
     TASK2_TOPICS,
+    YEARS,
+    topic_formulas,
 )
 from arqmath_bm25.errors import InputError
 
@@ -131,6 +133,8 @@ CATALOGUE: Final = (
     _formulas("formulas", "latex", 406 * _MB, 2_000 * _MB),
     _formulas("slt", "slt", 835 * _MB, 9_500 * _MB),
     _formulas("opt", "opt", 587 * _MB, 9_500 * _MB),
+    *(PublishedFile(topic_formulas(year, "slt"), "slt", _TASK2) for year in YEARS),
+    *(PublishedFile(topic_formulas(year, "opt"), "opt", _TASK2) for year in YEARS),
 )  # fmt: skip
 
 

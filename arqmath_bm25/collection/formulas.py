@@ -9,7 +9,9 @@ OPT). Each file has a header, by which the columns of the three versions are tol
 | v2 (2021) | id, post_id, thread_id, type, visual_id, formula |
 | v3 (2022) | id, post_id, thread_id, type, comment_id, old_visual_id, visual_id, issue, formula |
 
-Fields with quotes, TABs or newlines stand in double quotes: a reader of lines loses rows.
+Fields with quotes, TABs or newlines stand in double quotes: a reader of lines loses rows. There are
+two ways to read them, with the same result: one record for each row, by the csv module, and blocks
+of columns (`tsv_blocks`) where 28 million rows are read.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from arqmath_bm25.collection.tsv_blocks import BrokenRowError, read_blocks
 from arqmath_bm25.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,8 +33,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_BLOCK: Final = 1 << 18  # rows of ids read at a time
-_LONGEST: Final = 1 << 20  # bytes in which the last row fits
+    from arqmath_bm25.collection.tsv_blocks import Block
+
+DELETED: Final = ("d", "dv")  # issues of formulas that were not found in the posts
+_IDS: Final = ("id", "post_id", "visual_id")
 _COMMON: Final = ("id", "post_id", "thread_id", "type")
 COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "v1": (*_COMMON, "formula"),
@@ -98,21 +103,31 @@ def read_formulas(path: Path) -> Iterator[FormulaRow]:
 
 
 def _read_file(path: Path) -> Iterator[FormulaRow]:
-    names = read_header(path)
+    for row in read_rows(path, len(read_header(path))):
+        yield _record(row)
+
+
+def read_rows(path: Path, columns: int) -> Iterator[list[str]]:
+    """Yield the rows below the header of a TSV.
+
+    Raises InputError for bytes that are not UTF-8 and for a row without that many columns.
+    """
     csv.field_size_limit(sys.maxsize)
     with path.open("rb") as raw, io.TextIOWrapper(raw, "utf-8-sig", newline="") as file:
         rows = csv.reader(file, delimiter="\t")
         try:
             next(rows)
             for row in rows:
-                if len(row) != len(names):
+                if len(row) != columns:
                     if not row:
                         continue
+                    where = f"{path}: line {rows.line_num}"
+                    ends = len(row) < columns and next(rows, None) is None
                     raise InputError(
-                        f"{path}: line {rows.line_num}: expected {len(names)} columns, found "
-                        f"{len(row)}"
+                        f"{where}: expected {columns} columns, found {len(row)}"
+                        f"{': the file is cut off' if ends else ''}"
                     )
-                yield _record(row)
+                yield row
         except (UnicodeDecodeError, csv.Error) as error:
             raise InputError(f"{path}: after line {rows.line_num}: {error}") from None
 
@@ -140,65 +155,53 @@ class FormulaIds(NamedTuple):
     deleted: NDArray[np.bool_]  # issue d or dv: not found in the posts
 
 
+def read_formula_blocks(file: Path) -> Iterator[Block]:
+    """Yield what `read_formulas` yields of one file, as blocks of columns; raises as that does."""
+    names = read_header(file)
+    try:
+        yield from read_blocks(file, names)
+    except BrokenRowError:
+        for _ in read_rows(file, len(names)):  # raises InputError, which names the line
+            pass
+        raise
+
+
 def read_formula_ids(path: Path) -> Iterator[FormulaIds]:
-    """Yield the ids alone of what `read_formulas` yields, in blocks, several times as fast.
+    """Yield the ids alone of what `read_formulas` yields, in blocks.
 
     Raises InputError as that does, for files without visual ids (v1), and naming the row where
     an id is no whole number.
     """
     for file in formula_files(path):
-        names = read_header(file)
-        if "visual_id" not in names:
+        if "visual_id" not in read_header(file):
             raise InputError(
                 f"{file}: these are the formulas of 2020 (v1), which have no visual ids; "
                 "use latex_representation_v3"
             )
-        _check_end(file, names)
-        try:
-            yield from _read_id_columns(file, "issue" in names)
-        except ValueError as error:  # what pandas raises for rows and numbers alike
-            raise InputError(_fault(file) or f"{file}: {error}") from None
+        before = 0
+        for block in read_formula_blocks(file):
+            formula, post, visual = columns = [block.numbers(name) for name in _IDS]
+            _check_ids(file, before, block, columns)
+            before += len(block)
+            comment, deleted = block.codes("type", ["comment"]), block.codes("issue", DELETED)
+            yield FormulaIds(formula, post, visual, comment >= 0, deleted >= 0)
 
 
-def _read_id_columns(file: Path, has_issue: bool) -> Iterator[FormulaIds]:
-    import pandas as pd  # takes a second, which an evaluation with a cached id map does not have
-
-    kinds = {"type": "category"} | ({"issue": "category"} if has_issue else {})
-    # Read as floats, which are exact far beyond any id, since some visual ids are missing.
-    ids = {"id": "int64", "post_id": "int64", "visual_id": "float64"}
-    with pd.read_csv(
-        file, sep="\t", usecols=[*ids, *kinds], dtype=ids | kinds,
-        keep_default_na=False, na_values={"visual_id": [""]}, encoding="utf-8-sig",
-        chunksize=_BLOCK,
-    ) as blocks:  # fmt: skip
-        for block in blocks:
-            nothing = np.zeros(len(block), np.bool_)
-            yield FormulaIds(
-                block["id"].to_numpy(),
-                block["post_id"].to_numpy(),
-                block["visual_id"].fillna(-1).to_numpy().astype(np.int64),
-                (block["type"] == "comment").to_numpy(),
-                block["issue"].isin(["d", "dv"]).to_numpy() if has_issue else nothing,
-            )
-
-
-def _check_end(file: Path, names: tuple[str, ...]) -> None:
-    """Raise InputError if the last row is too short: pandas would fill it up without a word."""
-    with file.open("rb") as raw:
-        raw.seek(max(0, file.stat().st_size - _LONGEST))
-        last = raw.read().rstrip(b"\r\n").rpartition(b"\n")[2]
-    found = last.count(b"\t") + 1
-    if found < len(names) and b'"' not in last:  # a quote: the end of a formula with newlines
+def _check_ids(file: Path, before: int, block: Block, columns: list[NDArray[np.int64]]) -> None:
+    """Raise InputError for the first row with an id that is no number; a visual id may be empty."""
+    wrong = [
+        (row, number, text)
+        for number, column in enumerate(columns)
+        for row, text in _texts(block, _IDS[number], np.flatnonzero(column < 0))
+        if text or _IDS[number] != "visual_id"
+    ]
+    if wrong:
+        row, number, text = min(wrong)
         raise InputError(
-            f"{file}: last row: expected {len(names)} columns, found {found}: the file is cut off"
+            f"{file}: formula {before + row + 1}: {_IDS[number]} is {text!r}; expected a whole "
+            "number"
         )
 
 
-def _fault(file: Path) -> str:
-    """Say which row of a file has an id that is no number; raises InputError for a broken row."""
-    for number, row in enumerate(_read_file(file), 1):
-        ids = {"id": row.formula_id, "post_id": row.post_id, "visual_id": row.visual_id or "0"}
-        for name, value in ids.items():
-            if not value.isdecimal():
-                return f"{file}: formula {number}: {name} is {value!r}; expected a whole number"
-    return ""
+def _texts(block: Block, name: str, rows: NDArray[np.int64]) -> Iterator[tuple[int, str]]:
+    yield from zip(rows.tolist(), block.texts(name, rows), strict=True)

@@ -42,6 +42,14 @@ TASK2_TOPICS: Final[dict[Year, str]] = {
     "2021": "Topics/Task2 Topics/ARQMath-2/Topics/Topics_Task2_2021_V1.1.xml",
     "2022": "Topics/Task2 Topics/ARQMath-3/Topics/Topics_Task2_2022_V0.1.xml",
 }
+# All formulas of the topics, by representation.
+Representation = Literal["latex", "slt", "opt"]
+_TOPIC_FORMULAS: Final[dict[Year, str]] = {
+    "2020": "Topics/Task2 Topics/ARQMath-1/Formulas/Formula_topics_{}_V2.0.tsv",
+    "2021": "Topics/Task2 Topics/ARQMath-2/Formulas/Topics_2021_Formulas_{}_V1.1.tsv",
+    "2022": "Topics/Task2 Topics/ARQMath-3/Formulas/Topics_Formulas_{}.V0.1.tsv",
+}
+_IN_FILE_NAMES: Final[dict[Representation, str]] = {"latex": "Latex", "slt": "SLT", "opt": "OPT"}
 # The visual ids of the 2020 file belong to no formula index; its formula ids do. The 2021 file
 # has visual ids of v2, which differ from v3 in 65,681 of 28 million formulas.
 TASK2_QRELS: Final[dict[Year, str]] = {
@@ -51,7 +59,12 @@ TASK2_QRELS: Final[dict[Year, str]] = {
 }
 # Newest first. Formulas of v1 have no visual ids: they can be searched, but not evaluated.
 _FORMULAS: Final = ("v3", "v2", "v1")
-Representation = Literal["latex", "slt", "opt"]
+
+
+def topic_formulas(year: Year, representation: Representation) -> str:
+    """Where the formulas of the topics of a year lie below DATA."""
+    name = _IN_FILE_NAMES[representation]
+    return _TOPIC_FORMULAS[year].format(name.lower() if year == "2020" else name)
 
 
 class Layout:
@@ -116,6 +129,14 @@ class Layout:
     def task2_years(self) -> tuple[Year, ...]:
         """Years whose Task 2 topics are there."""
         return tuple(year for year in YEARS if (self.data / TASK2_TOPICS[year]).is_file())
+
+    def topic_formulas(self, year: Year, representation: Representation) -> Path:
+        """All formulas of the topics of a year."""
+        return self._file(topic_formulas(year, representation))
+
+    def has_topic_formulas(self, year: Year, representation: Representation) -> bool:
+        """Tell whether the formulas of the topics of a year are there."""
+        return (self.data / topic_formulas(year, representation)).is_file()
 
     def judged_task2_years(self) -> tuple[Year, ...]:
         """Years whose Task 2 judgments are there."""

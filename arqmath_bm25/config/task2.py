@@ -27,7 +27,7 @@ FormulaField = Literal["contents", "patterns", "ngrams", "symbols"]
 class FormulaAnalysisSettings(Settings):
     """How a formula becomes the terms of its fields."""
 
-    source: Literal["latex", "slt"] = "latex"
+    source: Literal["latex", "slt", "opt"] = "latex"
     ngrams: tuple[Annotated[int, Field(ge=2, le=5)], Annotated[int, Field(ge=2, le=5)]] = (2, 3)
     layout: tuple[Annotated[int, Field(ge=2, le=5)], Annotated[int, Field(ge=2, le=5)]] = (2, 3)
     patterns: tuple[Annotated[int, Field(ge=2, le=5)], Annotated[int, Field(ge=2, le=5)]] = (3, 4)

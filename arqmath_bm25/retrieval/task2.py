@@ -5,15 +5,19 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from arqmath_bm25.analysis.formula import FormulaAnalyzer
 from arqmath_bm25.collection.formulas import formula_files
-from arqmath_bm25.documents.formulas import InstanceTable, write_formula_documents
+from arqmath_bm25.documents.formulas import write_formula_documents
+from arqmath_bm25.documents.instances import InstanceTable
+from arqmath_bm25.documents.parts import remove_counts
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.lucene.index import (
+    DOCUMENTS,
     InputFile,
     Manifest,
     building,
@@ -25,7 +29,7 @@ from arqmath_bm25.progress import console, progress
 from arqmath_bm25.runs import MAX_DEPTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -56,20 +60,28 @@ class Context(NamedTuple):
     scores: NDArray[np.float64]
 
 
+_NO_MATHML: Final[Mapping[str, str]] = MappingProxyType({})
 _NO_CONTEXT: Final = Context(np.empty(0, np.int32), np.empty(0))
 
 
-def build_index(formulas: Path, index: Path, settings: Task2Settings, threads: int) -> Manifest:
+def build_index(
+    formulas: Path,
+    index: Path,
+    settings: Task2Settings,
+    threads: int,
+    keep_documents: bool = False,
+) -> Manifest:
     """Index the formula TSVs in the directory `formulas`, replacing what is in `index`.
+
+    With `keep_documents`, what Lucene was given stays beside the index as JSON lines.
 
     Raises InputError if they cannot be read or Lucene did not index every document; the old
     index, if there is one, is then as it was.
     """
     began = time.monotonic()
     inputs = _inputs(formulas)
-    with building(index) as place:
-        documents = place / "documents"
-        documents.mkdir()
+    with building(index, settings.fingerprint, inputs) as place:
+        documents = place / DOCUMENTS
         with progress("Analysing formulas", sum(file.size for file in inputs), "B") as advance:
             counts = write_formula_documents(
                 formulas, settings, documents, place / _INSTANCES, threads, advance
@@ -83,7 +95,7 @@ def build_index(formulas: Path, index: Path, settings: Task2Settings, threads: i
             index_documents(
                 documents, place / _LUCENE, settings.fields[1:], counts["documents"], threads
             )
-        shutil.rmtree(documents)
+        remove_counts(documents) if keep_documents else shutil.rmtree(documents)
         manifest = Manifest(
             task="task2",
             analysis=settings.analysis.model_dump(mode="json"),
@@ -133,11 +145,23 @@ class Task2:
         self._searcher = Searcher(index / _LUCENE, settings.bm25.k1, settings.bm25.b)
 
     def rank(
-        self, topics: Sequence[FormulaTopic], variant: Variant, depth: int, threads: int
+        self,
+        topics: Sequence[FormulaTopic],
+        variant: Variant,
+        depth: int,
+        threads: int,
+        mathml: Mapping[str, str] = _NO_MATHML,
     ) -> Iterator[tuple[FormulaTopic, list[FormulaHit]]]:
-        """Yield every topic with its `depth` best formulas, in the order of the topics."""
+        """Yield every topic with its `depth` best formulas, in the order of the topics.
+
+        `mathml` holds the topics' formulas by their ids as the source of the index has them. For
+        one that is not there its LaTeX serves; but an index of operator trees finds nothing for
+        that, and without any it raises InputError.
+        """
         weights = self._settings.variants[variant]
-        queries = [self._query([topic.latex], weights) for topic in topics]
+        if not mathml:
+            self._check_latex()
+        queries = [self._query([self._analyse(topic, mathml)], weights) for topic in topics]
         found = self._searcher.search_many(queries, _searched(weights, depth), threads)
         contexts: Iterator[Context] = (_NO_CONTEXT for _ in topics)
         if weights.context and self._answers:
@@ -150,19 +174,39 @@ class Task2:
     def search(
         self, formulas: Sequence[str], words: str, variant: Variant, depth: int
     ) -> list[FormulaHit]:
-        """Return the best matches of some formulas; `words` are looked for in their threads."""
+        """Return the best matches of some formulas; `words` are looked for in their threads.
+
+        Raises InputError if this is an index of operator trees.
+        """
+        self._check_latex()
         weights = self._settings.variants[variant]
-        hits = self._searcher.search(self._query(formulas, weights), _searched(weights, depth))
+        query = self._query([self._analyzer.latex(formula) for formula in formulas], weights)
+        hits = self._searcher.search(query, _searched(weights, depth))
         context = _NO_CONTEXT
         if weights.context and self._answers and words:
             context = self._context(self._answers.search(words, "text", MAX_DEPTH))
         return self._choose(hits, context, weights.context)[:depth]
 
+    def _check_latex(self) -> None:
+        """Raise InputError if formulas in LaTeX cannot be looked for."""
+        if self._settings.analysis.source == "opt":
+            raise InputError(
+                "analysis.source: opt: a formula in LaTeX has no operator tree; run the topics of "
+                "a year, whose trees DATA holds, or index with source latex or slt"
+            )
+
+    def _analyse(self, topic: FormulaTopic, mathml: Mapping[str, str]) -> dict[str, list[str]]:
+        if formula := mathml.get(topic.formula_id):
+            return self._analyzer.mathml(formula)
+        # Of some formulas LaTeXML made nothing.
+        if self._settings.analysis.source == "opt":
+            return {}
+        return self._analyzer.latex(topic.latex)
+
     def _query(
-        self, formulas: Sequence[str], variant: FormulaVariant
+        self, analysed: Sequence[dict[str, list[str]]], variant: FormulaVariant
     ) -> dict[str, dict[str, float]]:
         """Return field → term → weight; a term that occurs twice weighs twice as much."""
-        analysed = [self._analyzer.latex(formula) for formula in formulas]
         query: dict[str, dict[str, float]] = {}
         for field, weight in variant.fields.items():
             terms = Counter(term for fields in analysed for term in fields.get(field, ()))

@@ -1,0 +1,309 @@
+"""TSV files as blocks of rows, whose columns are NumPy arrays: read fast.
+
+What a block holds is what the csv module reads, row by row and field by field. NumPy finds the
+TABs, line feeds and quotes in half a megabyte. Quotes open and close by turns; one that opens
+right behind one that closes is a doubled quote inside a field. If all others stand where a field
+begins or ends, TABs and line feeds between an opening and a closing quote belong to the field, and
+the rest of them separate fields. A block with anything else in it (a quote within an unquoted
+field, a carriage return that ends a line alone, an empty line, a row with more or fewer columns, a
+file that ends within quotes) is read by the csv module and written anew in the regular form.
+
+Of numbers and short words eight bytes are read at once, as one integer, so that all columns of ids
+cost no more than the search for separators. Text is decoded only where it is asked for.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Places = NDArray[np.int64]
+    Words = NDArray[np.uint64]
+    Marks = NDArray[np.bool_]
+
+_SIZE: Final = 1 << 19  # bytes read at a time; with less, the calls would cost more than the work
+_TAB, _LF, _CR, _QUOTE = b'\t\n\r"'
+_WORD: Final = 8  # bytes read as one integer
+_PAD: Final = b"\n" * _WORD  # around a block: what stands there ends a line, as the outside does
+_DIGITS: Final = 2 * _WORD  # of the longest number
+
+
+class BrokenRowError(Exception):
+    """Some row has another number of columns than the header, or is not in UTF-8."""
+
+
+def read_blocks(path: Path, names: Sequence[str], size: int = _SIZE) -> Iterator[Block]:
+    """Yield the rows below the header of a TSV with the columns `names`, some at a time.
+
+    Memory is several times `size`, or the longest row. Raises BrokenRowError; `read_rows` of
+    `collection.formulas` says what is wrong.
+    """
+    finder = _Finder(len(names))
+    rest = b""
+    with path.open("rb") as file:
+        file.readline()
+        last = False
+        while not last:
+            wanted = max(size, len(rest))  # twice as much if there was no row in it
+            chunk = file.read(wanted)
+            last = len(chunk) < wanted
+            rows, rest = finder.find(rest, chunk, last) or finder.rewrite(rest + chunk, last)
+            if len(rows.ends):
+                yield Block(names, rows)
+
+
+class _Rows(NamedTuple):
+    """Rows of fields within some bytes; places are counted from the first byte behind the pad."""
+
+    data: bytes  # padded at both ends
+    ends: Places  # of fields, one row for each of the TSV: the places of the separators
+    quoted: Places  # which fields stand in quotes, as indexes of the flattened `ends`
+
+
+class _Finder:
+    """Finds the rows of a TSV of so many columns."""
+
+    def __init__(self, columns: int) -> None:
+        self._columns = columns
+        # Two bytes for each one of a block. Made anew for every block, they would cost as much as
+        # the search: the system clears each page that it gives.
+        self._marks = np.empty((2, 0), np.bool_)
+
+    def find(self, rest: bytes, chunk: bytes, last: bool) -> tuple[_Rows, bytes] | None:
+        """Return the whole rows in `rest + chunk` and what follows; None if they are not regular.
+
+        They begin with a row and, if this is not the `last` chunk of the file, may end anywhere.
+        """
+        end = b"\n" if last and (chunk or rest)[-1:] not in (b"", b"\n") else b""
+        data = b"".join((_PAD, rest, chunk, end, _PAD))
+        every = np.frombuffer(data, np.uint8)
+        text = every[_WORD:-_WORD]
+        at = self._places(text, _TAB, _LF)
+        line_feeds = np.count_nonzero(self._marks[1, : len(text)])
+        quotes = self._places(text, _QUOTE)
+        if len(quotes) % 2 and last:
+            return None
+        opens, closes = _outer(quotes, len(text))
+        before, after = every[opens + (_WORD - 1)], every[closes + (_WORD + 1)]
+        if not (_is_in(before, _TAB, _LF).all() and _is_in(after, _TAB, _LF, _CR).all()):
+            return None
+        quoted, behind = np.searchsorted(at, opens), np.searchsorted(at, closes)
+        if len(inside := _ranges(quoted, behind)):
+            line_feeds -= np.count_nonzero(text[at[inside]] == _LF)
+            at = np.delete(at, inside)
+            quoted = np.searchsorted(at, opens)
+        fields = line_feeds * self._columns
+        if fields > len(at):
+            return None
+        ends = at[:fields].reshape(-1, self._columns)
+        if (text[ends[:, -1]] != _LF).any():  # else there is no line feed anywhere else
+            return None
+        used = int(ends[-1, -1]) + 1 if fields else 0
+        if self._has_lone_return(text[:used], ends[:, -1], opens, closes):
+            return None
+        _check_text(memoryview(data)[_WORD : used + _WORD])
+        return _Rows(data, ends, quoted[quoted < fields]), data[used + _WORD : -_WORD]
+
+    def _places(self, text: NDArray[np.uint8], *kinds: int) -> Places:
+        return np.flatnonzero(self._marked(text, *kinds))
+
+    def _marked(self, text: NDArray[np.uint8], *kinds: int) -> Marks:
+        """Tell which bytes are of some kinds, until the next call."""
+        if len(text) > self._marks.shape[1]:
+            self._marks = np.empty((2, len(text)), np.bool_)
+        return _is_in(text, *kinds, marks=self._marks[:, : len(text)])
+
+    def _has_lone_return(
+        self, text: NDArray[np.uint8], line_ends: Places, opens: Places, closes: Places
+    ) -> bool:
+        """Tell whether a carriage return stands outside quotes and not before the line feed."""
+        returns = self._marked(text, _CR)
+        if np.count_nonzero(returns) == np.count_nonzero(returns[line_ends - 1]):
+            return False
+        at = np.flatnonzero(returns)
+        at = at[text[at + 1] != _LF]  # the last byte of the text is a line feed
+        return bool((np.searchsorted(opens, at) == np.searchsorted(closes, at)).any())
+
+    def rewrite(self, data: bytes, last: bool) -> tuple[_Rows, bytes]:
+        """Return what `find` does, from what the csv module reads in `data`."""
+        csv.field_size_limit(sys.maxsize)
+        whole = data if last else data[: data.rfind(b"\n") + 1]
+        _check_text(whole)
+        used = 0
+
+        def lines() -> Iterator[str]:
+            nonlocal used
+            for line in io.StringIO(whole.decode(), newline=""):
+                used += len(line.encode())
+                yield line
+
+        begins, rows = [0], []
+        for row in csv.reader(lines(), delimiter="\t"):
+            begins.append(used)
+            rows.append(row)
+        if rows and not last:  # perhaps this row goes on
+            begins.pop()
+            rows.pop()
+        rows = [row for row in rows if row]  # an empty line has no field
+        if any(len(row) != self._columns for row in rows):
+            raise BrokenRowError
+        written = io.StringIO(newline="")
+        csv.writer(written, delimiter="\t", quoting=csv.QUOTE_ALL).writerows(rows)
+        found = self.find(b"", written.getvalue().encode(), last=True)
+        if found is None:
+            raise AssertionError(rows)
+        return found[0], data[begins[-1] :]
+
+
+def _outer(quotes: Places, end: int) -> tuple[Places, Places]:
+    """Return which quotes open and which close a field; the last field may go on to the `end`."""
+    opens, closes = quotes[0::2], quotes[1::2]
+    if len(opens) > len(closes):
+        closes = np.append(closes, end)
+    outer = np.ones(len(opens) + 1, np.bool_)
+    outer[1:-1] = closes[:-1] + 1 != opens[1:]
+    return opens[outer[:-1]], closes[outer[1:]]
+
+
+def _is_in(text: NDArray[np.uint8], *kinds: int, marks: Marks | None = None) -> Marks:
+    """Tell which bytes are of some kinds; `marks` has room for two rows of as many."""
+    found, other = np.empty((2, len(text)), np.bool_) if marks is None else marks
+    np.equal(text, kinds[0], out=found)
+    for kind in kinds[1:]:
+        np.logical_or(found, np.equal(text, kind, out=other), out=found)
+    return found
+
+
+def _ranges(begins: Places, ends: Places) -> Places:
+    """Return the numbers from each begin to before its end, of all ranges."""
+    lengths = ends - begins
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(begins - before, lengths) + np.arange(lengths.sum(), dtype=np.int64)
+
+
+def _check_text(data: bytes | memoryview) -> None:
+    try:
+        str(data, "utf-8")
+    except UnicodeDecodeError:
+        raise BrokenRowError from None
+
+
+class Block:
+    """Some rows of a TSV. Columns that it lacks are empty in every row."""
+
+    def __init__(self, names: Sequence[str], rows: _Rows) -> None:
+        """`rows` has the columns `names`."""
+        self._names = names
+        self._data, self._ends, self._quoted = rows
+        self._bytes = np.frombuffer(self._data, np.uint8)[_WORD:]
+        # The word at place p ends there (because of the pad); the next bytes are at p + 8.
+        count = len(self._data) - _WORD + 1
+        self._words: Words = np.ndarray((count,), "<u8", self._data, strides=(1,))
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def numbers(self, name: str) -> NDArray[np.int64]:
+        """Return a column of whole numbers; -1 where it is empty, or no number of 1-16 digits."""
+        if name not in self._names:
+            return np.full(len(self), -1)
+        starts, ends = self._fields(name)
+        lengths = ends - starts
+        values, good = _number(self._words[ends], lengths)
+        if len(rows := np.flatnonzero(lengths > _WORD)):
+            high, fine = _number(self._words[ends[rows] - _WORD], lengths[rows] - _WORD)
+            values[rows] += high * 10**_WORD
+            good[rows] &= fine
+        good &= (lengths > 0) & (lengths <= _DIGITS)
+        values[~good] = -1
+        return values
+
+    def codes(self, name: str, words: Sequence[str]) -> NDArray[np.int8]:
+        """Return for each field of a column which one of `words` it is, -1 if none.
+
+        Words have at most 8 bytes.
+        """
+        codes = np.full(len(self), -1, np.int8)
+        if name not in self._names:
+            return codes
+        starts, ends = self._fields(name)
+        lengths = ends - starts
+        for code, word in enumerate(words):
+            sought = int.from_bytes(word.encode(), "little")
+            rows = np.flatnonzero(lengths == len(word.encode()))
+            found = self._words[starts[rows] + _WORD] & np.uint64(256 ** len(word.encode()) - 1)
+            codes[rows[found == np.uint64(sought)]] = code
+        return codes
+
+    def blank(self, name: str) -> Marks:
+        """Tell which fields of a column are empty or white space."""
+        if name not in self._names:
+            return np.ones(len(self), np.bool_)
+        starts, ends = self._fields(name)
+        blank: Marks = starts == ends
+        # A field that begins or ends with a visible character of ASCII is not; few begin otherwise.
+        first, last = self._bytes[starts], self._bytes[ends - 1]
+        rows = np.flatnonzero(~(blank | _is_visible(first) | _is_visible(last)))
+        blank[rows] = [not text.strip() for text in self.texts(name, rows)]
+        return blank
+
+    def texts(self, name: str, rows: Places) -> list[str]:
+        """Return the fields of a column in some rows."""
+        if name not in self._names or not len(rows):
+            return [""] * len(rows)
+        starts, ends = (places[rows] + _WORD for places in self._fields(name))
+        data = self._data
+        return [
+            data[start:end].decode().replace('""', '"')
+            for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+        ]
+
+    def _fields(self, name: str) -> tuple[Places, Places]:
+        """Return where the fields of a column begin and end, without quotes around them."""
+        columns, column = len(self._names), self._names.index(name)
+        ends = self._ends[:, column].copy()
+        if column:
+            starts = self._ends[:, column - 1] + 1
+        else:
+            starts = np.zeros_like(ends)
+            starts[1:] = self._ends[:-1, -1] + 1
+        if column == columns - 1:
+            ends -= self._bytes[ends - 1] == _CR
+        quoted = self._quoted[self._quoted % columns == column] // columns
+        starts[quoted] += 1
+        ends[quoted] -= 1
+        return starts, ends
+
+
+def _is_visible(characters: NDArray[np.uint8]) -> Marks:
+    visible: Marks = (characters > ord(" ")) & (characters <= ord("~"))
+    return visible
+
+
+def _number(words: Words, lengths: Places) -> tuple[NDArray[np.int64], Marks]:
+    """Return the numbers in the last `lengths` (or all) characters of words, and if it is one.
+
+    The first character is the lowest byte. Adjacent digits are joined to numbers below 100, these
+    to numbers below 10,000, and these to one.
+    """
+    unused = (8 * (_WORD - np.minimum(lengths, _WORD))).astype(np.uint64)
+    digits = (words ^ np.uint64(0x30303030_30303030)) >> unused << unused
+    # The highest bit of each byte that is above 9.
+    above = (digits + np.uint64(0x76767676_76767676)) | digits
+    above &= np.uint64(0x80808080_80808080)
+    pairs = digits * np.uint64(10 << 8 | 1) >> np.uint64(8)
+    pairs &= np.uint64(0x00FF00FF_00FF00FF)
+    fours = pairs * np.uint64(100 << 16 | 1) >> np.uint64(16)
+    fours &= np.uint64(0x0000FFFF_0000FFFF)
+    numbers = fours * np.uint64(10_000 << 32 | 1) >> np.uint64(32)
+    return numbers.astype(np.int64), np.equal(above, 0)

@@ -1,0 +1,85 @@
+"""The formulas of the topics as LaTeX, SLT and OPT. Rows are made up after the real headers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arqmath_bm25.collection.formula_topics import FormulaTopic
+from arqmath_bm25.collection.layout import YEARS, Layout
+from arqmath_bm25.collection.topic_formulas import (
+    TopicFormula,
+    read_topic_formulas,
+    searched_formulas,
+)
+from arqmath_bm25.collection.topics import Topic
+from arqmath_bm25.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEADER = "id\ttopic_id\tthread_id\ttype\tformula"
+
+
+def tsv(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "formulas.tsv"
+    path.write_bytes(text.encode())
+    return path
+
+
+def topic(number: str, formula_id: str) -> FormulaTopic:
+    return FormulaTopic(Topic(number, "title", "question", ()), formula_id, "x")
+
+
+@pytest.mark.parametrize("name", ["formula", "opt", "slt"])  # opt and slt in 2020
+def test_the_formula_is_found_by_the_header(tmp_path: Path, name: str) -> None:
+    header = HEADER.replace("formula", name)
+    text = f'{header}\r\nq_1\tA.1\t11\ttitle\t"<math a=""b"">\n <ci>x</ci>"\r\n'
+    assert list(read_topic_formulas(tsv(tmp_path, text))) == [
+        TopicFormula("q_1", "A.1", "11", "title", '<math a="b">\n <ci>x</ci>')
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "row 1: not the header of topic formulas"),
+        ("id\tpost_id\tthread_id\ttype\tformula\n", "row 1: not the header of topic formulas"),
+        (f"{HEADER}\nq_1\tA.1\t11\ttitle\n", "line 2: expected 5 columns, found 4"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        list(read_topic_formulas(tsv(tmp_path, text)))
+    with pytest.raises(InputError, match="no such file of topic formulas"):
+        list(read_topic_formulas(tmp_path / "absent.tsv"))
+
+
+def test_task_2_searches_some_of_the_formulas(tmp_path: Path) -> None:
+    rows = "q_1\tA.1\t11\ttitle\ta\nq_2\tA.1\t11\tbody\tb\nq_3\tA.2\t12\tbody\t\n"
+    path = tsv(tmp_path, f"{HEADER}\n{rows}")
+    topics = [topic("B.1", "q_2"), topic("B.2", "q_3"), topic("B.3", "q_4")]
+    assert searched_formulas(topics, path) == {"q_2": "b"}  # one is empty, one is not there
+    with pytest.raises(InputError, match=r"formula q_2 is of topic A\.1 here, not of B\.301"):
+        searched_formulas([topic("B.301", "q_2")], path)
+
+
+def test_the_layout_knows_where_they_lie(tmp_path: Path) -> None:
+    names = {
+        "2020": ("Formula_topics_latex_V2.0.tsv", "Formula_topics_opt_V2.0.tsv"),
+        "2021": ("Topics_2021_Formulas_Latex_V1.1.tsv", "Topics_2021_Formulas_OPT_V1.1.tsv"),
+        "2022": ("Topics_Formulas_Latex.V0.1.tsv", "Topics_Formulas_OPT.V0.1.tsv"),
+    }
+    layout = Layout(tmp_path)
+    for number, year in enumerate(YEARS, 1):
+        folder = tmp_path / f"Topics/Task2 Topics/ARQMath-{number}/Formulas"
+        folder.mkdir(parents=True)
+        with pytest.raises(InputError, match=rf"missing file .*{names[year][1]}.*published at"):
+            layout.topic_formulas(year, "opt")
+        (folder / names[year][1]).touch()
+        assert layout.topic_formulas(year, "opt") == folder / names[year][1]
+        assert layout.has_topic_formulas(year, "opt")
+        assert not layout.has_topic_formulas(year, "slt")
+        with pytest.raises(InputError, match=names[year][0]):
+            layout.topic_formulas(year, "latex")
