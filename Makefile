@@ -65,11 +65,25 @@ sample: $(READY) ## write the bundled sample anew from its source
 	.venv/bin/python -m arqmath_bm25.sample.build
 	.venv/bin/python -m arqmath_bm25.sample.build_premises
 
+bench: $(READY) .venv-bench/.ready ## compare with peers, an hour: make bench [SIZES=0.1,0.3]
+	.venv/bin/python benchmarks/bench.py $(if $(SIZES),--sizes "$(SIZES)")
+
+# The peers have an environment of their own, which nothing else needs. Where they cannot be
+# installed, the table names them as not installed.
+.venv-bench/.ready: requirements-bench.lock | $(READY)
+	@echo "Setting up .venv-bench (once, about a minute) ..."
+	@$(PYTHON) -m venv --clear --without-pip .venv-bench
+	@pip="$$(test -x .venv/bin/pip && echo .venv/bin/python || echo $(PYTHON)) -m pip"; \
+	  $$pip --python .venv-bench/bin/python install --quiet --disable-pip-version-check \
+	  --no-compile --no-deps --require-hashes -r requirements-bench.lock && touch $@ || \
+	  echo "The peers could not be installed; the comparison goes without them." >&2
+
 export := uv export --quiet --no-emit-project --no-annotate --no-header
 lock: ## resolve the lock files anew (needs uv)
 	uv lock --upgrade --quiet
 	$(export) --group dev -o requirements.lock
 	$(export) --only-group browser -o requirements-browser.lock
+	$(export) --only-group bench -o requirements-bench.lock
 
 clean: ## remove what the targets made, except indexes and runs
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,93 @@
+"""The reference for ingestion: the pipeline as people write it, with BeautifulSoup on lxml.
+
+What counts as prose and as a formula is ruled by the docstring of analysis/html.py. The rules that
+come before HTML (math spans, bare `<`) and after it (dollars in text) are those of the package,
+called by their names; what lies between, reading HTML, is BeautifulSoup's: which elements there
+are, what is in them, and what text they have. Threads are read, terms made and documents composed
+as the package does, so that a comparison of both is one of reading HTML.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from bs4 import BeautifulSoup
+from bs4.element import NavigableString
+
+from arqmath_bm25.analysis.html import (
+    Content,
+    Formula,
+    cut_spans,
+    escape_bare_less,
+    read_title,
+    split_math,
+)
+from arqmath_bm25.documents.answers import NOTHING, question_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from arqmath_bm25.analysis.analyzer import Analyzer
+    from arqmath_bm25.collection.links import PostLinks
+    from arqmath_bm25.collection.posts import Post, PostTable
+
+_BLOCKS: Final = (
+    "p div br hr li ul ol dl dt dd blockquote pre h1 h2 h3 h4 h5 h6 table thead tbody tr td th "
+    "details summary"
+).split()
+_BLOCK_END, _CODE_DOLLAR = "\ue010", "\ue011"  # private-use characters, as nobody writes them
+
+
+def read_body(html: str) -> Content:
+    """Read an HTML body by the rules of analysis/html.py."""
+    text, formulas = cut_spans(html)
+    soup = BeautifulSoup(escape_bare_less(text), "lxml")
+    for silent in soup(["script", "style"]):
+        silent.decompose()
+    for code in soup(["code", "pre"]):
+        for string in code.find_all(string=lambda string: "$" in string):
+            string.replace_with(NavigableString(string.replace("$", _CODE_DOLLAR)))
+    for block in soup(_BLOCKS):
+        block.insert_before(_BLOCK_END)
+        block.insert_after(_BLOCK_END)
+    prose = " ".join(soup.get_text().split()).replace(_BLOCK_END, "\n")
+    return Content(tuple(map(_with_dollars, split_math(prose, formulas))))
+
+
+def _with_dollars(piece: str | Formula) -> str | Formula:
+    return piece if isinstance(piece, Formula) else piece.replace(_CODE_DOLLAR, "$")
+
+
+def write_documents(table: PostTable, links: PostLinks, analyzer: Analyzer, path: Path) -> None:
+    """Write the documents of documents/answers.py as JSON lines."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for document in _documents(table, links, analyzer):
+            file.write(json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n")
+
+
+def _documents(table: PostTable, links: PostLinks, analyzer: Analyzer) -> Iterator[dict[str, str]]:
+    for thread in table.threads():
+        context = {}
+        if thread.answers and thread.question:
+            context = _context(thread.question, table, links, analyzer)
+        for answer in thread.answers:
+            terms = analyzer(read_body(answer.body))
+            own = {"contents": terms.words or NOTHING, "answer_math": terms.math}
+            yield {"id": answer.post_id, **own, **context}
+
+
+def _context(
+    question: Post, table: PostTable, links: PostLinks, analyzer: Analyzer
+) -> dict[str, str]:
+    fields = question_fields(
+        read_title(question.title or ""), read_body(question.body), question.tags, analyzer
+    )
+    linked = map(table.read, links.of(question.post_id))
+    titles = [analyzer(read_title(post.title)) for post in linked if post and post.title]
+    return {
+        **fields,
+        "linked_text": " ".join(terms.words for terms in titles if terms.words),
+        "linked_math": " ".join(terms.math for terms in titles if terms.math),
+    }
