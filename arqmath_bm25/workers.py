@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
 import os
 import signal
@@ -54,7 +53,6 @@ def in_processes(work: Callable[[J], R], jobs: Iterable[J], processes: int) -> I
 
 
 def _prepare() -> None:
-    gc.freeze()  # modules are no garbage: looking through them took a seventh of the time
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     threading.Thread(target=_wait_for_parent, daemon=True).start()
 

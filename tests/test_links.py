@@ -54,7 +54,7 @@ def test_titles_of_linked_questions_go_into_the_document(tmp_path: Path) -> None
     table = PostTable.scan(tmp_path / "Posts.xml")
     links = PostLinks.read(tmp_path / "PostLinks.xml")
     analyzer = Analyzer(AnalysisSettings())
-    first, second = answer_documents(table.threads(), table, links, analyzer)
+    first, second = answer_documents(table.threads(), table.threads(), links, analyzer)
     assert first == {
         "id": "2",
         "contents": "answer",

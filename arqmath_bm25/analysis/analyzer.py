@@ -34,14 +34,19 @@ class Analyzer:
 
     def __call__(self, content: Content) -> Terms:
         """Analyse one field. n-grams do not cross formulas; text in formulas joins the words."""
-        words = self._words(" ".join(content.texts))
+        prose: list[str] = []
         math: list[str] = []
-        for formula in content.formulas:
-            terms = self._formula(formula.latex)
-            math.append(terms.math)
+        texts: list[str] = []
+        for piece in content.pieces:
+            if isinstance(piece, str):
+                prose.append(piece)
+                continue
+            terms = self._formula(piece.latex)
+            if terms.math:
+                math.append(terms.math)
             if terms.words:
-                words.append(terms.words)
-        return Terms(" ".join(words), " ".join(filter(None, math)))
+                texts.append(terms.words)
+        return Terms(" ".join(self._words(" ".join(prose)) + texts), " ".join(math))
 
     def _analyze_formula(self, latex: str) -> Terms:
         items, text = read(latex)

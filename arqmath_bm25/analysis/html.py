@@ -48,12 +48,7 @@ class Content(NamedTuple):
     @property
     def prose(self) -> str:
         """The words with formulas and block ends replaced by one blank."""
-        return " ".join(" ".join(self.texts).split())
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The prose between formulas."""
-        return tuple(p for p in self.pieces if isinstance(p, str))
+        return " ".join(" ".join(p for p in self.pieces if isinstance(p, str)).split())
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
@@ -90,8 +85,8 @@ _PLAIN_BLOCK = re.compile(
     rf"</?(?:p|br|hr|li|ul|ol|dl|dt|dd|blockquote|pre|h[1-6]|div)(?:{_ATTRIBUTE})*\s*/?>"
 )
 _PLAIN_INLINE = re.compile(rf"</?(?:{_INLINE})(?:{_ATTRIBUTE})*\s*/?>")
-_RESERVED = re.compile(f"[{_MARK}{_CODE_DOLLAR}{_BLOCK_END}]")
-_NOT_PLAIN = ("<", "$", "\0", "\\begin{")
+_LESS = "\ue003"  # stands for a `<` that is text, while there is markup
+_RESERVED = re.compile(f"[{_MARK}-{_LESS}]")
 _OTHER_ENTITY = re.compile("&(?!(?:lt|gt|amp|quot|nbsp);)")
 
 _TEXT = rf"(?:[^$\\\n{_MARK}]|\\[^\n{_MARK}])+"
@@ -110,7 +105,23 @@ def read_body(html: str) -> Content:
 
 def _read_plain(html: str) -> Content | None:
     """Read a body whose markup cannot be misunderstood; None if there may be more to it."""
-    if not html.isascii() and _RESERVED.search(html):
+    cut = _cut_plain_spans(html)
+    if cut is None:
+        return None
+    text = _PLAIN_INLINE.sub("", _PLAIN_BLOCK.sub(_BLOCK_END, cut[0]))
+    if "&" in text:
+        if _OTHER_ENTITY.search(text):
+            return None
+        text = text.replace("&lt;", _LESS).replace("&gt;", ">").replace("&quot;", '"')
+        text = text.replace("&nbsp;", " ").replace("&amp;", "&")
+    if "<" in text:
+        return None
+    return _join_plain(text.replace(_LESS, "<"), cut[1])
+
+
+def _cut_plain_spans(html: str) -> tuple[str, list[Formula]] | None:
+    """Replace every math span by a mark; None if rules 1 and 2 ask for more than that."""
+    if "\0" in html or not (html.isascii() or _RESERVED.search(html) is None):
         return None
     parts = _PLAIN_SPAN.split(html.replace("\n", " ").replace("\r", " "))
     texts, formulas = parts[::3], []
@@ -122,16 +133,13 @@ def _read_plain(html: str) -> Content | None:
             return None
         formulas.append(Formula(latex, parts[3 * number + 1] or None))
     text = _MARK.join(texts)
-    if "math-container" in text:
+    return None if "math-container" in text else (text, formulas)
+
+
+def _join_plain(text: str, formulas: list[Formula]) -> Content | None:
+    """Put formulas where the marks are; None if there may be raw math, or a mark is lost."""
+    if "$" in text or "\\begin{" in text or text.count(_MARK) != len(formulas):
         return None
-    text = _PLAIN_INLINE.sub("", _PLAIN_BLOCK.sub(_BLOCK_END, text))
-    if any(sign in text for sign in _NOT_PLAIN) or text.count(_MARK) != len(formulas):
-        return None
-    if "&" in text:
-        if _OTHER_ENTITY.search(text):
-            return None
-        text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"')
-        text = text.replace("&nbsp;", " ").replace("&amp;", "&")
     text = " ".join(text.split()).replace(_BLOCK_END, "\n")
     pieces: list[str | Formula] = []
     for prose, formula in zip(text.split(_MARK), [*formulas, None], strict=True):
@@ -153,6 +161,12 @@ def _read_any(html: str) -> Content:
 
 def read_title(title: str) -> Content:
     """Read a title: plain text, which may hold math spans or dollars."""
+    cut = _cut_plain_spans(title)
+    plain = _join_plain(unescape(cut[0]), cut[1]) if cut else None
+    return plain or _read_any_title(title)
+
+
+def _read_any_title(title: str) -> Content:
     text, formulas = cut_spans(title)
     return _split(unescape(text), formulas)
 

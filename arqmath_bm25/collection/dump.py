@@ -170,7 +170,8 @@ class _Rows:
         self._depth -= 1
 
     def close(self) -> tuple[list[dict[str, str]], bool]:
-        return self._found[1:], self._nested
+        found, self._found = self._found, []  # the parser and this refer to each other
+        return found[1:], self._nested
 
 
 def _parse(xml: bytes) -> tuple[list[dict[str, str]], bool]:

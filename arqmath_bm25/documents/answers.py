@@ -19,16 +19,17 @@ from arqmath_bm25.config import AnalysisSettings, Task1Field
 from arqmath_bm25.documents.parts import write_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from arqmath_bm25.analysis.analyzer import Terms
     from arqmath_bm25.collection.links import PostLinks
     from arqmath_bm25.collection.posts import Post, PostTable, Thread
 
 FIELDS: Final[tuple[str, ...]] = get_args(Task1Field)
 NOTHING: Final = "∅"  # stands for an answer without words; no query holds it
 
-_POSTS_PER_PART: Final = 20_000
+_POSTS_PER_PART: Final = 10_000
 
 
 def question_fields(
@@ -47,16 +48,21 @@ def question_fields(
 
 
 def answer_documents(
-    threads: Iterable[Thread], table: PostTable, links: PostLinks, analyzer: Analyzer
+    threads: Iterable[Thread], linked: Iterable[Thread], links: PostLinks, analyzer: Analyzer
 ) -> Iterator[dict[str, str]]:
     """Yield a document, field → terms, for every answer; without its question if that is missing.
 
-    Titles of linked questions are looked up in `table`; links that lead out of it are passed over.
+    Of the questions of `links`, `linked` holds those that the collection has.
     """
+    titles = {
+        thread.question.post_id: analyzer(read_title(thread.question.title))
+        for thread in linked
+        if thread.question and thread.question.title
+    }
     for thread in threads:
         context: dict[str, str] = {}
         if thread.answers and thread.question:
-            context = _context(thread.question, table, links, analyzer)
+            context = _context(thread.question, titles, links, analyzer)
         for answer in thread.answers:
             terms = analyzer(read_body(answer.body))
             own = {"contents": terms.words or NOTHING, "answer_math": terms.math}
@@ -64,15 +70,14 @@ def answer_documents(
 
 
 def _context(
-    question: Post, table: PostTable, links: PostLinks, analyzer: Analyzer
+    question: Post, titles: Mapping[str, Terms], links: PostLinks, analyzer: Analyzer
 ) -> dict[str, str]:
     title, body = read_title(question.title or ""), read_body(question.body)
-    linked = map(table.read, links.of(question.post_id))
-    titles = [analyzer(read_title(post.title)) for post in linked if post and post.title]
+    linked = [titles[post] for post in links.of(question.post_id) if post in titles]
     return {
         **question_fields(title, body, question.tags, analyzer),
-        "linked_text": " ".join(terms.words for terms in titles if terms.words),
-        "linked_math": " ".join(terms.math for terms in titles if terms.math),
+        "linked_text": " ".join(terms.words for terms in linked if terms.words),
+        "linked_math": " ".join(terms.math for terms in linked if terms.math),
     }
 
 
@@ -128,7 +133,8 @@ def _analyzer(settings: AnalysisSettings) -> Analyzer:
 def _documents(part: _Part, counts: Counter[str]) -> Iterator[dict[str, str]]:
     analyzer = _analyzer(part.settings)
     counts.update({"answers without a question": 0, "answers without words": 0})
-    for document in answer_documents(part.posts.threads(), part.linked, part.links, analyzer):
+    threads, linked = part.posts.threads(), part.linked.threads()
+    for document in answer_documents(threads, linked, part.links, analyzer):
         counts["answers without a question"] += "tags" not in document
         counts["answers without words"] += document["contents"] == NOTHING
         yield document

@@ -7,6 +7,7 @@ of the same index writes only the parts that are not.
 
 from __future__ import annotations
 
+import gc
 import json
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -59,10 +60,15 @@ def _write(part: _Part) -> Counter[str]:
     if finished.exists():
         return Counter(json.loads(finished.read_text(encoding="ascii")))
     counts: Counter[str] = Counter(documents=0)
+    # Analysis makes millions of objects and hardly a cycle: to look for cycles again and again took
+    # a fifth of the time.
+    gc.disable()
     with part.file.open("w", encoding="utf-8", newline="\n") as file:
         for document in part.documents(part.job, counts):
             counts["documents"] += 1
             file.write(_encode(document) + "\n")
+    gc.enable()
+    gc.collect()
     writing = part.file.with_suffix(".counting")
     writing.write_text(json.dumps(counts), encoding="ascii")
     writing.rename(finished)
