@@ -19,37 +19,32 @@ if TYPE_CHECKING:
 
 _VARIABLE = "\\?"
 _LONGEST = 5  # tokens of a pattern
-# What the last of n tokens is called, by its distance to where it last occurred: at most _LONGEST;
-# nothing is what is no variable.
-_NAMES = [
-    ("", *(f"~{_VARIABLE}{d if d < n else ''}" for d in range(1, _LONGEST + 1)))
-    for n in range(_LONGEST + 1)
+# How a variable is written in each place of a pattern, by the distance to where it last occurred.
+_WRITTEN = [
+    (_VARIABLE, *(f"~{_VARIABLE}{d if d <= place else ''}" for place in range(1, _LONGEST)))
+    for d in range(_LONGEST + 1)
 ]
 
 
 def patterns(tokens: Sequence[str], low: int, high: int) -> list[str]:
     """Return the patterns of `low` … `high` tokens, shorter ones first, tokens joined by `~`."""
-    distances: list[int] = []  # 0 for what is no variable
+    written: list[tuple[str, ...]] = []  # of every token, in each place of a pattern
     seen: dict[str, int] = {}
     for at, token in enumerate(tokens):
         if token in VARIABLES:
             distance = at - seen.get(token, -_LONGEST)
-            distances.append(distance if distance < _LONGEST else _LONGEST)
             seen[token] = at
+            written.append(_WRITTEN[distance if distance < _LONGEST else _LONGEST])
         else:
-            distances.append(0)
+            following = "~" + token
+            written.append((token, following, following, following, following))
     if not seen:  # every pattern is a plain n-gram
         return ngrams(tokens, low, high)
-    following = ["~" + token for token in tokens]
-    written: Sequence[str] = [
-        _VARIABLE if d else token for token, d in zip(tokens, distances, strict=True)
-    ]
-    terms = list(written) if low == 1 else []
+    first, *others = zip(*written, strict=True)
+    longest: Sequence[str] = first
+    terms = list(first) if low == 1 else []
     for n in range(2, high + 1):
-        # The last token of an n-gram stands n - 1 places after the first.
-        names = _NAMES[n]
-        lasts = [names[d] or token for token, d in zip(following, distances, strict=True)]
-        written = list(map(add, written, lasts[n - 1 :]))
+        longest = list(map(add, longest, others[n - 2][n - 1 :]))
         if n >= low:
-            terms += written
+            terms += longest
     return terms

@@ -170,11 +170,11 @@ def paths(layout: Layout, low: int, high: int) -> list[str]:
     """Return the paths through `low` … `high` nodes as terms, shorter ones first."""
     symbols, parents, edges = layout
     steps = list(map(add, edges, symbols))
-    ending = symbols  # at every node the path that ends there
-    terms: list[str] = []
-    for nodes in range(2, high + 1):
-        ending = list(map(add, map(ending.__getitem__, parents), steps))
+    ending = list(map(add, map(symbols.__getitem__, parents), steps))  # at every node
+    terms = ending[1:] if low <= 2 else []
+    for nodes in range(3, high + 1):
         ending[0] = _NO_PATH  # nothing precedes the start mark
+        ending = list(map(add, map(ending.__getitem__, parents), steps))
         if nodes >= low:
             terms += [path for path in ending if path[0] != _NO_PATH]
     return terms
