@@ -6,7 +6,7 @@ The parts, all without PART:
 
 * ingest: Posts.xml → terms beside the same pipeline on BeautifulSoup, and whether the terms are
   the same: on --sample GB of generated posts and on real ones below ARQMATH_SHARED, if there;
-* scaling: the analysis over two processes beside one, on every size up to 1 GB;
+* scaling: the analysis over two processes beside one, on every size up to 0.3 GB;
 * peers: indexing and searching beside bm25s, Tantivy and PyTerrier, on the same posts;
 * growth: time and memory of the builds of Task 1 and Task 2 over --sizes, and the line to 4.1 GB;
 * search: the run of Task 1 beside stock Pyserini, on 300,000 answers (search_speed.py).
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 RESULTS = Path(__file__).parent / "results"
-SCALING_UP_TO = 1.0  # GB of posts
+SCALING_UP_TO = 0.3  # GB of posts
 SEARCHED = 300_000 * search_speed.BYTES / 1e9  # GB of posts
 
 
