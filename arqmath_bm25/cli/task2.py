@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
+from arqmath_bm25.analysis.html import Content, read_title
 from arqmath_bm25.cli import task1
 from arqmath_bm25.cli.making import (
     ENDINGS,
@@ -25,6 +25,7 @@ from arqmath_bm25.collection.formula_topics import read_formula_topics
 from arqmath_bm25.collection.posts import QUESTION
 from arqmath_bm25.collection.topic_formulas import searched_formulas
 from arqmath_bm25.config import load_task1, load_task2
+from arqmath_bm25.documents.post_formulas import contents, find_formula
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.progress import progress
 from arqmath_bm25.retrieval.task1 import Task1
@@ -53,7 +54,7 @@ def has_data(data: Path | None) -> bool:
 def index(request: IndexRequest) -> None:
     """Build the index of formulas, and that of Task 1 where a variant looks at the posts."""
     where, settings = layout(request.data), load_task2(request.config)
-    formulas = where.formulas(settings.analysis.source)
+    formulas = where.formula_source(settings.analysis.source)
     directory = request.indexes / where.name / "task2"
     stale = partial(why_stale, formulas=formulas, settings=settings)
     if not is_up_to_date(directory, stale, request.overwrite):
@@ -132,7 +133,7 @@ def _mathml(
 def _open(
     indexes: Path, where: Layout, settings: Task2Settings, variants: Sequence[Variant]
 ) -> Task2:
-    formulas = where.formulas(settings.analysis.source)
+    formulas = where.formula_source(settings.analysis.source)
     answers = None
     if any(settings.variants[variant].context for variant in variants):
         answers = _open_answers(indexes, where)
@@ -174,7 +175,7 @@ def search(request: SearchRequest) -> None:
             raise InputError(f"{posts.path}: post {hit.post_id} is not in it; index it again")
         question = post if post.post_type == QUESTION else posts.read(post.parent_id or "")
         title = read_title(question.title or "") if question else Content(("(no question)",))
-        latex, text = _in_place(hit.formula_id, [title, read_body(post.body)])
+        latex, text = _in_place(hit.formula_id, contents(post))
         kind = "question" if post.post_type == QUESTION else "answer"
         # The sample's posts are not on the site.
         place = f"{SITE}/{kind[0]}/{hit.post_id}" if request.data else f"{kind} {hit.post_id}"
@@ -185,13 +186,13 @@ def search(request: SearchRequest) -> None:
 
 def _in_place(formula_id: str, contents: Sequence[Content]) -> tuple[str, str]:
     """Return a formula of a post and the text around it."""
-    for content in contents:
-        for number, piece in enumerate(content.pieces):
-            if isinstance(piece, Formula) and piece.formula_id == formula_id:
-                before = _plain(Content(content.pieces[:number]))[-_CONTEXT:].partition(" ")[2]
-                after = _plain(Content(content.pieces[number + 1 :]))[:_CONTEXT]
-                return piece.latex, f"... {before} ${piece.latex}$ {after.rpartition(' ')[0]} ..."
-    return f"formula {formula_id}", ""
+    found = find_formula(formula_id, contents)
+    if found is None:
+        return f"formula {formula_id}", ""
+    latex, pieces = found.formula.latex, found.content.pieces
+    before = _plain(Content(pieces[: found.piece]))[-_CONTEXT:].partition(" ")[2]
+    after = _plain(Content(pieces[found.piece + 1 :]))[:_CONTEXT]
+    return latex, f"... {before} ${latex}$ {after.rpartition(' ')[0]} ..."
 
 
 def _plain(content: Content) -> str:

@@ -15,6 +15,7 @@ from arqmath_bm25.collection.formulas import formula_files
 from arqmath_bm25.documents.formulas import write_formula_documents
 from arqmath_bm25.documents.instances import InstanceTable
 from arqmath_bm25.documents.parts import remove_counts
+from arqmath_bm25.documents.post_formulas import write_post_formulas
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.lucene.index import (
     DOCUMENTS,
@@ -73,7 +74,8 @@ def build_index(
 ) -> Manifest:
     """Index the formula TSVs in the directory `formulas`, replacing what is in `index`.
 
-    With `keep_documents`, what Lucene was given stays beside the index as JSON lines.
+    `formulas` may also be a Posts.xml, whose formulas are then read from the posts. With
+    `keep_documents`, what Lucene was given stays beside the index as JSON lines.
 
     Raises InputError if they cannot be read or Lucene did not index every document; the old
     index, if there is one, is then as it was.
@@ -81,11 +83,18 @@ def build_index(
     began = time.monotonic()
     inputs = _inputs(formulas)
     with building(index, settings.fingerprint, inputs) as place:
-        documents = place / DOCUMENTS
-        with progress("Analysing formulas", sum(file.size for file in inputs), "B") as advance:
+        documents, source = place / DOCUMENTS, formulas
+        if formulas.suffix == ".xml":
+            source = place / "formulas.tsv"
+            with console.status("Reading formulas of posts ..."):
+                write_post_formulas(formulas, source, threads)
+        size = sum(file.size for file in _inputs(source))
+        with progress("Analysing formulas", size, "B") as advance:
             counts = write_formula_documents(
-                formulas, settings, documents, place / _INSTANCES, threads, advance
+                source, settings, documents, place / _INSTANCES, threads, advance
             )
+        if source != formulas:
+            source.unlink()
         if not counts["documents"]:
             raise InputError(
                 f"{formulas}: none of the {counts['rows']:,} rows may be returned; expected "

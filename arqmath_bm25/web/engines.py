@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
+from arqmath_bm25.analysis.html import Formula, read_title
 from arqmath_bm25.config import load_task1, load_task2
+from arqmath_bm25.documents.post_formulas import contents, find_formula
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.lucene.index import read_manifest
 from arqmath_bm25.retrieval.task1 import Task1
@@ -79,7 +80,7 @@ class FormulaEngine:
     def __init__(self, where: Layout, indexes: Path) -> None:
         answers = Task1(indexes / "task1", load_task1(), where.posts(), where.post_links())
         settings = load_task2()
-        formulas = where.formulas(settings.analysis.source)
+        formulas = where.formula_source(settings.analysis.source)
         self._task = Task2(indexes / "task2", settings, formulas, answers)
         self.variants = _best_first(settings.variants, settings.run.primary)
         self.posts = answers.posts()
@@ -124,9 +125,5 @@ def _post(posts: PostTable, post_id: str) -> tuple[Post, Post | None]:
 
 
 def _formula(formula_id: str, post: Post) -> Formula:
-    contents: list[Content] = [read_title(post.title or ""), read_body(post.body)]
-    for content in contents:
-        for formula in content.formulas:
-            if formula.formula_id == formula_id:
-                return formula
-    return Formula("", formula_id)  # the TSVs know formulas that the posts lost
+    found = find_formula(formula_id, contents(post))
+    return found.formula if found else Formula("", formula_id)
