@@ -188,6 +188,9 @@ def test_operator_trees_are_searched_by_those_of_the_topics(tmp_path: Path) -> N
     assert "2 topics, 3 rows" in output
     assert "no formula for B.2" in output
     assert first_hits(tmp_path / "runs") == {"B.1": "1"}  # addition commutes
+    (manifest,) = (tmp_path / "runs").rglob("*-math-A.manifest.json")
+    made_of = json.loads(manifest.read_text(encoding="utf-8"))
+    assert made_of["topic_formulas"]["path"] == str(data / topic_formulas("2020", "opt"))
     message = failed("search", "task2", "a+b", "--variant", "math", *options, cwd=tmp_path)
     assert "a formula in LaTeX has no operator tree" in message
     topics = data / "own.xml"

@@ -72,15 +72,23 @@ def chosen_variants(chosen: Sequence[str] | None, known: Collection[N]) -> list[
 
 
 def write_run_manifest(
-    run: Path, settings: Settings, variant: str, depth: int, topics: Path, index: Manifest
+    run: Path,
+    settings: Settings,
+    variant: str,
+    depth: int,
+    topics: Path,
+    index: Manifest,
+    topic_formulas: Path | None = None,
 ) -> None:
     """Write beside a run of a task what it was made of."""
+    formulas = {"topic_formulas": asdict(InputFile.of(topic_formulas))} if topic_formulas else {}
     write_manifest(
         run,
         settings=settings.model_dump(mode="json"),
         variant=variant,
         depth=depth,
         topics=asdict(InputFile.of(topics)),
+        **formulas,
         collection=[asdict(file) for file in index.inputs],
     )
 

@@ -99,9 +99,13 @@ def run(request: RunRequest) -> None:
         out.print(f"{where.data}: no posts, so only the variants without context are run")
     files = topic_files(request.topics, where.task2_years(), where.task2_topics)
     topics = [(folder, path, read_formula_topics(path)) for folder, path in files]
-    mathml = [_mathml(where, settings, path, read) for _, path, read in topics]
+    sources = [_topic_formulas(where, settings, path) for _, path in files]
+    mathml = [
+        searched_formulas(read, source) if source else {}
+        for (_, _, read), source in zip(topics, sources, strict=True)
+    ]
     ranker = _open(request.indexes, where, settings, variants)
-    for (folder, path, read), formulas in zip(topics, mathml, strict=True):
+    for (folder, path, read), source, formulas in zip(topics, sources, mathml, strict=True):
         for variant in variants:
             began = time.monotonic()
             name = str(settings.run_name(variant))
@@ -111,23 +115,23 @@ def run(request: RunRequest) -> None:
                 ranked = ranker.rank(read, variant, request.depth, request.threads, formulas)
                 noted = _noted(ranked, unanswered, advance)
                 rows = write_formula_run(target, noted, name, request.form)
-            write_run_manifest(target, settings, variant, request.depth, path, ranker.manifest)
+            write_run_manifest(
+                target, settings, variant, request.depth, path, ranker.manifest, source
+            )
             note = f"; no formula for {', '.join(unanswered)}" if unanswered else ""
             seconds = time.monotonic() - began
             out.print(f"{target}: {len(read)} topics, {rows:,} rows, in {seconds:.1f} s{note}")
 
 
-def _mathml(
-    where: Layout, settings: Task2Settings, path: Path, topics: Sequence[FormulaTopic]
-) -> dict[str, str]:
-    """Return the formulas of topics as MathML, as far as DATA has them; for LaTeX none."""
+def _topic_formulas(where: Layout, settings: Task2Settings, path: Path) -> Path | None:
+    """Return the file that has the formulas of a topic file as MathML; none for LaTeX."""
     source = settings.analysis.source
     year = {where.task2_topics(year): year for year in where.task2_years()}.get(path)
     if source == "latex" or year is None:
-        return {}
+        return None
     if source == "slt" and not where.has_topic_formulas(year, source):
-        return {}  # their LaTeX gives the same terms
-    return searched_formulas(topics, where.topic_formulas(year, source))
+        return None  # their LaTeX gives the same terms
+    return where.topic_formulas(year, source)
 
 
 def _open(
