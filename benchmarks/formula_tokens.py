@@ -177,15 +177,11 @@ def indexing(count: int) -> Table:
         manifest = build_index(formulas, index, load_task2(), threads=2)
         seconds = time.monotonic() - began
         size = sum(path.stat().st_size for path in index.rglob("*") if path.is_file())
-    megabytes = [
-        resource.getrusage(who).ru_maxrss / 1024
-        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    ]
+    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     table = Table("", "", title=f"{manifest.counts['documents']:,} distinct formulas to an index")
     table.add_row("formulas a second", f"{count / seconds:,.0f}")
     table.add_row("index", f"{size / count:,.0f} bytes a formula")
-    table.add_row("memory, this process with the JVM", f"{megabytes[0]:,.0f} MB")
-    table.add_row("memory, a worker", f"{megabytes[1]:,.0f} MB")
+    table.add_row("memory, this process with the JVM", f"{megabytes:,.0f} MB")
     return table
 
 
