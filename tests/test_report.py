@@ -254,7 +254,7 @@ def test_a_report_that_fails_leaves_the_old_one(
 
     before = (site / "index.html").read_text()
     monkeypatch.setattr("arqmath_bm25.report.site._curves", fail)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(InputError, match="the disk is full"):
         report(runs, site, indexes=tmp_path)
     assert (site / "index.html").read_text() == before
     assert [path.name for path in site.parent.iterdir()] == ["report"]

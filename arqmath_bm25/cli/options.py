@@ -63,7 +63,7 @@ class IndexRequest:
     config: Path | None  # None: the task's default
     threads: int
     overwrite: bool
-    keep_documents: bool
+    keep_documents: bool = False
 
 
 @dataclass(frozen=True)
