@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import pygal
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     Value = Callable[[Step], float]
 
 _WIDTH, _HEIGHT = 560, 400
+_SCRIPT = re.compile("<script.*?</script>", re.DOTALL)  # settings for tooltips that it has not
 _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73")
 _SECONDS: Final[Mapping[str, Value]] = {
     "Task 1": lambda step: step.task1.seconds,
@@ -38,7 +40,9 @@ def draw(steps: Sequence[Step], path: Path) -> None:
         _panel("MB of all processes, and of a worker", _MEGABYTES, steps),
     ]
     placed = [
-        panel.replace("<svg ", f'<svg x="{n * _WIDTH}" width="{_WIDTH}" height="{_HEIGHT}" ', 1)
+        _SCRIPT.sub("", panel).replace(
+            "<svg ", f'<svg x="{n * _WIDTH}" width="{_WIDTH}" height="{_HEIGHT}" ', 1
+        )
         for n, panel in enumerate(panels)
     ]
     size = f"{2 * _WIDTH} {_HEIGHT}"
