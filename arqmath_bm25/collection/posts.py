@@ -184,8 +184,8 @@ class PostTable:
 
     def subset(self, post_ids: Iterable[int]) -> PostTable:
         """Return a table of those of some posts that the collection has, in its order."""
-        wanted = np.fromiter(post_ids, np.int64)
-        return PostTable(self.path, self._places[np.isin(self._places[:, 1], wanted)])
+        rows = self._find(np.fromiter(post_ids, np.int64))
+        return PostTable(self.path, self._places[np.unique(rows[rows >= 0])])
 
     def threads(self) -> Iterator[Thread]:
         """Read all threads in the order of the table."""
@@ -213,10 +213,15 @@ class PostTable:
     def threads_of(self, post_ids: Sequence[str]) -> IntVector:
         """Return the thread of every post, as a number; -1 of posts that the collection lacks."""
         wanted = np.fromiter(map(int, post_ids), np.int64, len(post_ids))
+        rows = self._find(wanted)
+        return np.where(rows >= 0, self._places[rows, 0], -1)
+
+    def _find(self, post_ids: IntVector) -> IntVector:
+        """Return the rows of posts, -1 of those that the table lacks."""
         ids = self._places[:, 1]
-        at = np.minimum(np.searchsorted(ids, wanted, sorter=self._by_id), len(ids) - 1)
-        places = self._by_id[at]
-        return np.where(ids[places] == wanted, self._places[places, 0], -1)
+        at = np.minimum(np.searchsorted(ids, post_ids, sorter=self._by_id), len(ids) - 1)
+        rows = self._by_id[at]
+        return np.where(ids[rows] == post_ids, rows, -1)
 
     def _read(self, places: IntMatrix) -> list[Post]:
         if self._file < 0:
