@@ -31,16 +31,14 @@ def open_reader(index: Path) -> Any:
     return reader_class.open(java_cast("org.apache.lucene.store.Directory", directory))
 
 
-def write_ids(index: Path) -> int:
-    """Write the ids of all documents of a Lucene index beside it; return how many there are."""
+def write_ids(index: Path) -> None:
+    """Write the ids of all documents of a Lucene index beside it."""
     reader = open_reader(index)
     try:
         blocks = list(_blocks(reader))
     finally:
         reader.close()
-    ids = np.concatenate([np.array([], np.bytes_), *blocks])
-    np.save(_file(index), ids)
-    return len(ids)
+    np.save(_file(index), np.concatenate([np.array([], np.bytes_), *blocks]))
 
 
 def read_ids(index: Path) -> npt.NDArray[np.bytes_]:

@@ -190,13 +190,12 @@ def index_documents(
         ]
     )
     found = count_documents(index)
-    if found == expected:
-        write_ids(index)
-    else:
+    if found != expected:
         raise InputError(
             f"{index}: Lucene indexed {found:,} of {expected:,} documents. Check that the disk has "
             "room and build again; please report it if that does not help."
         )
+    write_ids(index)
 
 
 def count_documents(index: Path) -> int:
