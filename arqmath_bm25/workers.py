@@ -34,7 +34,7 @@ def in_processes(work: Callable[[J], R], jobs: Iterable[J], processes: int) -> I
         yield from map(work, chain(first, jobs))
         return
     spawn = multiprocessing.get_context("spawn")  # a fork would copy a running JVM
-    with ProcessPoolExecutor(processes, spawn, _prepare) as pool:
+    with ProcessPoolExecutor(processes, spawn, _end_with_parent) as pool:
         waiting: deque[Future[R]] = deque()
         try:
             for job in chain(first, jobs):
@@ -52,7 +52,7 @@ def in_processes(work: Callable[[J], R], jobs: Iterable[J], processes: int) -> I
                 future.cancel()
 
 
-def _prepare() -> None:
+def _end_with_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     threading.Thread(target=_wait_for_parent, daemon=True).start()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import json
+import shutil
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -49,10 +50,13 @@ def write_parts(
     yield from in_processes(_write, parts, processes)
 
 
-def remove_counts(directory: Path) -> None:
-    """Leave nothing but documents in a directory whose parts are all written."""
-    for counts in directory.glob("*.counts"):
-        counts.unlink()
+def clear(directory: Path, keep_documents: bool) -> None:
+    """Remove a directory of parts that are indexed, or from it all that is no document."""
+    if keep_documents:
+        for counts in directory.glob("*.counts"):
+            counts.unlink()
+    else:
+        shutil.rmtree(directory)
 
 
 def _write(part: _Part) -> Counter[str]:
@@ -63,11 +67,13 @@ def _write(part: _Part) -> Counter[str]:
     # Analysis makes millions of objects and hardly a cycle: to look for cycles again and again took
     # a fifth of the time.
     gc.disable()
-    with part.file.open("w", encoding="utf-8", newline="\n") as file:
-        for document in part.documents(part.job, counts):
-            counts["documents"] += 1
-            file.write(_encode(document) + "\n")
-    gc.enable()
+    try:
+        with part.file.open("w", encoding="utf-8", newline="\n") as file:
+            for document in part.documents(part.job, counts):
+                counts["documents"] += 1
+                file.write(_encode(document) + "\n")
+    finally:
+        gc.enable()
     gc.collect()
     writing = part.file.with_suffix(".counting")
     writing.write_text(json.dumps(counts), encoding="ascii")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from arqmath_bm25.documents.answers import (
     FIELDS,
     write_answer_documents,
 )
-from arqmath_bm25.documents.parts import remove_counts
+from arqmath_bm25.documents.parts import clear
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.lucene.index import (
     DOCUMENTS,
@@ -69,7 +68,7 @@ def build_index(
             )
         with console.status("Indexing ..."):
             index_documents(documents, place / _LUCENE, FIELDS[1:], written["documents"], threads)
-        remove_counts(documents) if keep_documents else shutil.rmtree(documents)
+        clear(documents, keep_documents)
         manifest = Manifest(
             task="task1",
             analysis=settings.analysis.model_dump(mode="json"),

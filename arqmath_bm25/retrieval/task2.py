@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections import Counter
 from types import MappingProxyType
@@ -14,7 +13,7 @@ from arqmath_bm25.analysis.formula import FormulaAnalyzer
 from arqmath_bm25.collection.formulas import formula_files
 from arqmath_bm25.documents.formulas import write_formula_documents
 from arqmath_bm25.documents.instances import InstanceTable
-from arqmath_bm25.documents.parts import remove_counts
+from arqmath_bm25.documents.parts import clear
 from arqmath_bm25.documents.post_formulas import write_post_formulas
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.lucene.index import (
@@ -104,7 +103,7 @@ def build_index(
             index_documents(
                 documents, place / _LUCENE, settings.fields[1:], counts["documents"], threads
             )
-        remove_counts(documents) if keep_documents else shutil.rmtree(documents)
+        clear(documents, keep_documents)
         manifest = Manifest(
             task="task2",
             analysis=settings.analysis.model_dump(mode="json"),
