@@ -6,13 +6,14 @@ TASK   ?= all
 READY  := .venv/.ready
 ARQ    := .venv/bin/arqmath-bm25
 
-# DATA, YEAR and CONFIG are passed on when given; without DATA the bundled sample is used.
+# DATA, YEAR, VARIANT and CONFIG are passed on when given; without DATA the bundled sample is used.
 data   := $(if $(DATA),--data "$(DATA)")
 topics := $(if $(YEAR),--topics "$(YEAR)")
+variant := $(if $(VARIANT),--variant "$(VARIANT)")
 config := $(if $(CONFIG),--config "$(CONFIG)")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo index runs eval test quick lint bench sample lock clean
+.PHONY: help setup demo index runs eval test quick lint mutants bench sample lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -21,7 +22,7 @@ setup: $(READY) ## only the set-up: .venv from requirements.lock
 
 # The stamp is written last: an interrupted set-up starts anew.
 # Where Python comes without ensurepip (Debian without python3-venv), its own pip serves.
-$(READY): requirements.lock pyproject.toml
+$(READY): requirements.lock requirements-lucene.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Try: make PYTHON=python3.12" >&2; exit 1; }
 	@echo "Setting up .venv (once, about a minute) ..."
@@ -29,23 +30,26 @@ $(READY): requirements.lock pyproject.toml
 	  { $(PYTHON) -m pip --version >/dev/null 2>&1 && $(PYTHON) -m venv --clear --without-pip .venv; } || \
 	  { echo "$(PYTHON) has neither venv nor pip. On Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
 	@pip="$$(test -x .venv/bin/pip && echo .venv/bin/python -m pip || echo $(PYTHON) -m pip --python .venv/bin/python)"; \
-	  $$pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r requirements.lock && \
-	  $$pip install --quiet --disable-pip-version-check --no-compile --no-deps --no-build-isolation --editable .
+	  quietly="install --quiet --disable-pip-version-check --no-compile --no-deps"; \
+	  $$pip $$quietly --require-hashes -r requirements.lock && \
+	  $$pip $$quietly --require-hashes --no-build-isolation --ignore-requires-python -r requirements-lucene.lock && \
+	  $$pip $$quietly --no-build-isolation --editable .
 	@find .venv/lib \( -path '*/pandas/tests' -o -path '*/scipy/*/tests' -o -path '*/sklearn/*tests' \) \
 	  -prune -exec rm -rf {} +  # 40 MB of upstream's own tests
 	@touch $(READY)
 
 demo: $(READY) ## the whole main job on the bundled sample: index, runs, scores, report
 	$(ARQ) index all --overwrite
-	$(ARQ) run all
+	$(ARQ) run all --overwrite
 	$(ARQ) eval
 	$(ARQ) report runs/arqmath-sample/2021/*task1*.tsv -o report
+	@echo "The sample was written for this project: its scores mean nothing. Open report/index.html"
 
 index: $(READY) ## build an index:     make index TASK=task1 DATA=/path/to/ARQMath
 	$(ARQ) index $(TASK) $(data) $(config) --overwrite
 
 runs: $(READY) ## write the run files: make runs TASK=task1 DATA=... [YEAR=2021]
-	$(ARQ) run $(TASK) $(data) $(topics) $(config)
+	$(ARQ) run $(TASK) $(data) $(topics) $(config) $(variant)
 
 eval: $(READY) ## score the run files: make eval TASK=task1 DATA=... [YEAR=2021]
 	$(ARQ) eval --task $(TASK) $(data) $(topics)
@@ -61,9 +65,12 @@ lint: $(READY) ## ruff and mypy
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 
+mutants: $(READY) ## break important lines one at a time: do the tests notice?
+	.venv/bin/python benchmarks/mutants.py
+
 sample: $(READY) ## write the bundled sample anew from its source
-	.venv/bin/python -m arqmath_bm25.sample.build
-	.venv/bin/python -m arqmath_bm25.sample.build_premises
+	.venv/bin/python -m tools.sample.build
+	.venv/bin/python -m tools.sample.build_premises
 
 bench: $(READY) .venv-bench/.ready ## compare with peers, an hour: make bench [SIZES=0.1,0.3]
 	.venv/bin/python benchmarks/bench.py $(if $(SIZES),--sizes "$(SIZES)")
@@ -82,8 +89,12 @@ export := uv export --quiet --no-emit-project --no-annotate --no-header
 lock: ## resolve the lock files anew (needs uv)
 	uv lock --upgrade --quiet
 	$(export) --group dev -o requirements.lock
+	echo pyserini==2.4.0 | uv pip compile --quiet --no-deps --generate-hashes --python-version 3.12 \
+	  --no-annotate --no-header -o requirements-lucene.lock -
 	$(export) --only-group browser -o requirements-browser.lock
 	$(export) --only-group bench -o requirements-bench.lock
+	$(export) --only-group opensearch -o requirements-opensearch.lock
+	$(export) --only-group spark -o requirements-spark.lock
 
 clean: ## remove what the targets made, except indexes and runs
 	rm -rf .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis

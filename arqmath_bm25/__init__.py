@@ -1,3 +1,41 @@
-"""Sparse retrieval for mathematics: a BM25 baseline for the ARQMath labs (CLEF 2020-2022)."""
+"""Sparse retrieval for mathematics: a BM25 baseline for the ARQMath labs (CLEF 2020-2022).
 
-__version__ = "0.1.0"
+As a library: see `arqmath_bm25.api`, whose names are found here. They are imported when they are
+asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from arqmath_bm25.api import (
+        Collection,
+        Index,
+        analyze,
+        evaluate,
+        read_run,
+        sample,
+        tokenize,
+        write_run,
+    )
+    from arqmath_bm25.errors import InputError
+    from arqmath_bm25.irdatasets import register_ir_datasets
+
+__version__ = "0.2.0"
+__all__ = [
+    "Collection", "Index", "InputError", "analyze", "evaluate", "read_run", "register_ir_datasets",
+    "sample", "tokenize", "write_run",
+]  # fmt: skip
+_ELSEWHERE = {"InputError": "errors", "register_ir_datasets": "irdatasets"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'api')}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -10,3 +10,12 @@ class InputError(Exception):
 
 class InterruptedWorkError(InputError):
     """Work that was stopped from outside: what is done of it is good, and can be gone on with."""
+
+
+class NoIndexError(InputError):
+    """There is no index, or one that does not serve: it is to be built, anew if it is `stale`."""
+
+    def __init__(self, message: str, task: str, stale: bool) -> None:
+        super().__init__(message)
+        self.task = task
+        self.stale = stale

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 console = Console(stderr=True, highlight=False)
 
 
+def tell(note: str) -> None:
+    """Say what a user may not expect, without ending the work."""
+    console.print(f"note: {note}", style="yellow", markup=False)
+
+
 class _Rate(TextColumn):
     def __init__(self) -> None:
         super().__init__("")

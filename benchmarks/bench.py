@@ -34,9 +34,11 @@ from comparison.results import Goal, Part, Table
 from generation.files import write_collection
 from rich.console import Console
 
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.config import load_task1
-from arqmath_bm25.retrieval.task1 import build_index
+from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks.index import build
+from arqmath_bm25.workers.local import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -102,9 +104,9 @@ def measure_growth(plan: Plan) -> Part:
 def measure_search(plan: Plan) -> Part:
     """Run Task 1 beside stock Pyserini."""
     layout = plan.generated(min(SEARCHED, plan.sizes[-1]))
-    index = plan.scratch / "searched"
-    build_index(layout.posts(), layout.post_links(), index, load_task1(), search_speed.THREADS)
-    rows = search_speed.measure(layout.data, index, plan.repeats)
+    collection = Collection(layout.data, plan.scratch / "searched")
+    build(configured("task1"), collection, Processes(search_speed.THREADS))
+    rows = search_speed.measure(collection, plan.repeats)
     table = Table(
         f"Runs of Task 1 at depth 1,000, {layout.posts().stat().st_size / 1e9:.2f} GB of posts",
         [

@@ -33,6 +33,8 @@ from rich.table import Table
 from arqmath_bm25.analysis.formula import FormulaAnalyzer
 from arqmath_bm25.analysis.latex import ngrams, read, tokenize
 from arqmath_bm25.analysis.symbol_layout import paths, read_layout
+from arqmath_bm25.bundled import SAMPLE
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import (
     COLUMNS,
     read_formula_blocks,
@@ -40,9 +42,9 @@ from arqmath_bm25.collection.formulas import (
     read_formulas,
 )
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.config import load_task2
-from arqmath_bm25.retrieval.task2 import build_index
-from arqmath_bm25.sample import SAMPLE
+from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks.index import build
+from arqmath_bm25.workers.local import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -93,7 +95,7 @@ def analysis(count: int) -> Table:
     drawn = distinct * REPEATS
     random.Random(2).shuffle(drawn)
     tokens = sum(len(tokenize(formula).symbols) for formula in distinct) / count
-    settings = load_task2()
+    settings = configured("task2").settings
     every = FormulaAnalyzer(settings.analysis, settings.fields)
     table = Table("", title=f"Formulas a second, one core; {tokens:.1f} tokens a formula")
     table.add_column("distinct", justify="right")
@@ -169,12 +171,12 @@ def reading(count: int) -> Table:
 def indexing(count: int) -> Table:
     """Measure the way from a TSV to an index."""
     with tempfile.TemporaryDirectory() as directory:
-        formulas = Path(directory) / "formulas"
-        formulas.mkdir()
+        formulas = Path(directory) / "Formulas" / "latex_representation_v3"
+        formulas.mkdir(parents=True)
         write_tsv(formulas / "1.tsv", count)
-        index = Path(directory) / "index"
+        index = Path(directory) / "indexes"
         began = time.monotonic()
-        manifest = build_index(formulas, index, load_task2(), threads=2)
+        manifest = build(configured("task2"), Collection(directory, index), Processes(2))
         seconds = time.monotonic() - began
         size = sum(path.stat().st_size for path in index.rglob("*") if path.is_file())
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

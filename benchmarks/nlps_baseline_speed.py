@@ -76,12 +76,16 @@ def official_way(statements: Sequence[Statement], premises: Sequence[Premise], p
 
 def our_way(statements: Sequence[Statement], premises: Sequence[Premise], path: Path) -> None:
     """Rank as `run nlps --variant tfidf` does."""
-    from arqmath_bm25.retrieval.nlps_predictions import write_predictions
-    from arqmath_bm25.retrieval.nlps_tfidf import Tfidf
+    from arqmath_bm25.records import Hit
+    from arqmath_bm25.runs import write_run
+    from arqmath_bm25.tasks.premise_rankers.tfidf import Tfidf
 
     ranked = Tfidf(premises).rank(statements, DEPTH, 1)
-    ids = [statement.statement_id for statement in statements]
-    write_predictions(path, zip(ids, ranked, strict=True))
+    rankings = (
+        (statement.statement_id, [Hit(*hit) for hit in hits])
+        for statement, hits in zip(statements, ranked, strict=True)
+    )
+    write_run(path, rankings, "tfidf", "nlps")
 
 
 WAYS = {"official": official_way, "ours": our_way}

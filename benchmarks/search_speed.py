@@ -7,7 +7,7 @@ the same Lucene index, in this process, in turn; the median of the repeats count
 the topics to the closed run file: analysis, queries, search, ids and writing are in it, opening the
 index is not. The ways:
 
-* weighted terms, the variant `both` as `arqmath-bm25 run task1` writes it: `Task1.rank`; and
+* weighted terms, the first stage of `both` as `arqmath-bm25 run task1` has it: `search_many`; and
   `LuceneSearcher.search`, one query after the other and from as many threads. The stock ways get
   Lucene's query ready-made: Pyserini's own query builder would take longer.
 * `batch_search`, the fastest stock way, takes no weighted terms, only text that it looks for in
@@ -47,21 +47,24 @@ from rich.table import Table
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.config import load_task1
-from arqmath_bm25.documents.answers import question_fields
-from arqmath_bm25.lucene.jvm import detach_thread, java_cast, java_class
-from arqmath_bm25.lucene.search import Searcher, query_xml
-from arqmath_bm25.retrieval.queries import topic_query
-from arqmath_bm25.retrieval.task1 import Task1, build_index
-from arqmath_bm25.runs import MAX_DEPTH, write_run
+from arqmath_bm25.engines.lucene.jvm import detach_thread, java_cast, java_class
+from arqmath_bm25.engines.lucene.search import query_xml
+from arqmath_bm25.labs import MAX_DEPTH
+from arqmath_bm25.records import Hit
+from arqmath_bm25.runs import write_run
+from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks.answer_documents import question_fields
+from arqmath_bm25.tasks.index import Index, build
+from arqmath_bm25.tasks.queries import topic_query
+from arqmath_bm25.workers.local import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from arqmath_bm25.collection.topics import Topic
-    from arqmath_bm25.lucene.search import Query
+    from arqmath_bm25.engines.engine import Query
+    from arqmath_bm25.records import Topic
 
     Ranking = Sequence[tuple[str, float]]  # documents and scores in rank order
     Rankings = dict[str, Ranking]  # of each topic
@@ -69,7 +72,7 @@ if TYPE_CHECKING:
 
 BYTES: Final = 3_650  # of Posts.xml for each answer
 THREADS: Final = os.cpu_count() or 1
-OURS: Final = {"weighted": "Task1.rank", "counted": "Searcher.search_many"}
+OURS: Final = {"weighted": "Searcher.search_many", "counted": "Searcher.search_many"}
 COUNTED: Final = 20  # topics; batch_search takes seconds for each
 ROUNDED: Final = 1e-4  # stock scores
 STEP: Final = 1e-6  # between tied documents in stock rankings
@@ -88,9 +91,9 @@ class Row(NamedTuple):
     identical: int | None  # of these, with the same documents in the same order
 
 
-def measure(data: Path, index: Path, repeats: int) -> list[Row]:
+def measure(collection: Collection, repeats: int) -> list[Row]:
     """Run all ways on an index of Task 1, in turn, and compare their rankings."""
-    ways = _ways(data, index)
+    ways = _ways(Index.open(collection, "task1"))
     seconds: dict[tuple[str, str], list[float]] = {name: [] for name in ways}
     rankings: dict[tuple[str, str], Rankings] = {}
     with tempfile.TemporaryDirectory() as directory:
@@ -98,7 +101,7 @@ def measure(data: Path, index: Path, repeats: int) -> list[Row]:
             for name, rank in ways.items():
                 began = time.perf_counter()
                 kept: Rankings = {}
-                write_run(Path(directory) / "run.tsv", _keeping(rank(), kept), "run")
+                write_run(Path(directory) / "run.tsv", _keeping(rank(), kept), "run", "task1")
                 seconds[name].append(time.perf_counter() - began)
                 rankings[name] = kept
     rows = []
@@ -117,10 +120,10 @@ def measure(data: Path, index: Path, repeats: int) -> list[Row]:
 
 def _keeping(
     ranked: Iterable[tuple[str, Ranking]], kept: Rankings
-) -> Iterable[tuple[str, Ranking]]:
+) -> Iterable[tuple[str, list[Hit]]]:
     for topic, hits in ranked:
         kept[topic] = hits
-        yield topic, hits
+        yield topic, [Hit(doc_id, score) for doc_id, score in hits]
 
 
 def is_same(ours: Ranking, stock: Ranking, tied: float) -> bool:
@@ -141,19 +144,24 @@ def is_same(ours: Ranking, stock: Ranking, tied: float) -> bool:
     )
 
 
-def _ways(data: Path, index: Path) -> dict[tuple[str, str], Way]:
+def _ways(index: Index) -> dict[tuple[str, str], Way]:
     """Return all ways to rank the topics, by terms and name."""
-    layout, settings = Layout(data), load_task1()
-    topics = read_topics(layout.task1_topics("2022"))
+    settings, lucene = index.task.settings, index.directory / "lucene"
+    topics = read_topics(index.collection.layout.topics("task1", "2022"))
     some = topics[:COUNTED]
     analyzer, weights = Analyzer(settings.analysis), settings.weights("both")
-    task = Task1(index, settings, layout.posts(), layout.post_links())
-    searcher = Searcher(index / "lucene", settings.bm25.k1, settings.bm25.b)
-    stock = stock_searcher(index / "lucene", settings.bm25.k1, settings.bm25.b)
+    searcher = index.searcher()
+    stock = stock_searcher(lucene, settings.bm25.k1, settings.bm25.b)
 
     def rank() -> Iterable[tuple[str, Ranking]]:
-        for topic, hits in task.rank(topics, "both", MAX_DEPTH, THREADS):
-            yield topic.topic_id, hits
+        saturation = settings.query.saturation
+        queries = [topic_query(topic, analyzer, weights, saturation) for topic in topics]
+        return named(topics, queries)
+
+    def named(ranked: Sequence[Topic], queries: list[Query]) -> Iterable[tuple[str, Ranking]]:
+        found = searcher.search_many(queries, MAX_DEPTH, THREADS)
+        for topic, hits in zip(ranked, found, strict=True):
+            yield topic.topic_id, [(hit.doc_id, hit.score) for hit in hits]
 
     def stock_search(topic: Topic) -> tuple[str, Ranking]:
         query = topic_query(topic, analyzer, weights, settings.query.saturation)
@@ -178,8 +186,7 @@ def _ways(data: Path, index: Path) -> dict[tuple[str, str], Way]:
             }
             for count in counts
         ]
-        hits = searcher.search_many(queries, MAX_DEPTH, THREADS)
-        return zip([topic.topic_id for topic in some], hits, strict=True)
+        return named(some, queries)
 
     def batch_search() -> Iterable[tuple[str, Ranking]]:
         texts, names = [" ".join(_terms(t, analyzer)) for t in some], [t.topic_id for t in some]
@@ -199,12 +206,13 @@ def _ways(data: Path, index: Path) -> dict[tuple[str, str], Way]:
 def stock_searcher(index: Path, k1: float, b: float) -> Any:
     """Open an index with Pyserini's LuceneSearcher; the JVM runs already, with our options.
 
-    Its package imports pyserini.encode, and so torch, for query encoders that play no part here: an
-    empty module with every name stands in for it.
+    What its package imports plays no part here, and an empty module with every name stands in for
+    it: query encoders and torch; a catalogue of indexes, which it would download; progress bars.
     """
-    stand_in = types.ModuleType("pyserini.encode")
-    stand_in.__getattr__ = lambda name: type(name, (), {})  # type: ignore[method-assign]
-    sys.modules.setdefault("pyserini.encode", stand_in)
+    for name in ("pyserini.encode", "pyserini.prebuilt_index_info", "tqdm"):
+        stand_in = types.ModuleType(name)
+        stand_in.__getattr__ = lambda name: type(name, (), {})  # type: ignore[method-assign]
+        sys.modules.setdefault(name, stand_in)
     from pyserini.search.lucene import LuceneSearcher  # type: ignore[import-untyped]
 
     searcher = LuceneSearcher(str(index))
@@ -231,16 +239,15 @@ def _read(hits: Iterable[Any]) -> Ranking:
     return [(hit.docid, hit.score) for hit in hits]
 
 
-def make(work: Path, documents: int) -> tuple[Path, Path]:
-    """Return data and index of generated posts, made where they are missing."""
+def make(work: Path, documents: int) -> Collection:
+    """Return generated posts with their index, made where they are missing."""
     data = work / f"generated-{documents}"
     if not data.exists():
         write_collection(data, documents * BYTES, seed=1, slt=False, advance=lambda _: None)
-    index = work / "indexes" / data.name / "task1"
-    if not index.exists():
-        layout = Layout(data)
-        build_index(layout.posts(), layout.post_links(), index, load_task1(), THREADS)
-    return data, index
+    collection = Collection(data, work / "indexes")
+    if not (collection.directory / "task1").exists():
+        build(configured("task1"), collection, Processes(THREADS))
+    return collection
 
 
 def machine() -> str:
@@ -259,8 +266,7 @@ def main() -> int:
     options.add_argument("--repeats", type=int, default=3)
     options.add_argument("--work", type=Path, default=Path("search-speed"))
     given = options.parse_args()
-    data, index = make(given.work, given.documents)
-    rows = measure(data, index, given.repeats)
+    rows = measure(make(given.work, given.documents), given.repeats)
     table = Table(title=f"about {given.documents:,} answers; {machine()}")
     for column in ("terms", "way"):
         table.add_column(column)

@@ -8,43 +8,33 @@ are judged that prime scores are near their ceiling; variants are compared by nD
 whole subset, with unjudged answers as not relevant, on topics with an answer of grade 2 or more.
 The scores are NOT comparable to published ones. One configuration serves all years.
 
-Peers, measured on the same data by the same rules, are in README.md. Takes about two minutes.
+Peers, measured on the same data by the same rules, are in README.md. Takes about three minutes.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
+from subset import changed, grid, subset
 
-from arqmath_bm25.collection.layout import Layout, Year
-from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.config import Task1Settings, load_task1
-from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.retrieval.task1 import Task1, build_index
+from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks.answer_retrieval import AnswerRetrieval
 
 if TYPE_CHECKING:
-    from arqmath_bm25.evaluation.qrels import Qrels
+    from collections.abc import Iterator
 
-YEARS: tuple[Year, ...] = ("2020", "2021")
+    from arqmath_bm25.tasks.answer_retrieval import Task1Settings
 
-
-def changed(settings: Task1Settings, **changes: Any) -> Task1Settings:
-    """Return the settings with `changes`, a__b=x for the key a.b."""
-    raw = settings.model_dump()
-    for key, value in changes.items():
-        *path, last = key.split("__")
-        place = raw
-        for step in path:
-            place = place[step]
-        place[last] = value
-    return Task1Settings.model_validate(raw)
+FUSIONS: list[tuple[str, dict[str, float]]] = [
+    ("rrf", {"text": 1, "math": 1}),
+    ("weighted", {"text": 1, "math": 1}),
+    ("rrf", {"text": 1, "math": 1, "both": 1}),
+    ("weighted", {"text": 1, "math": 1, "both": 1}),
+    ("rrf", {"both": 1, "text": 0.3}),
+    ("weighted", {"both": 1, "text": 0.3}),
+    ("rrf", {"both": 1, "math": 0.3}),
+    ("weighted", {"both": 1, "math": 0.3}),
+]
 
 
 def reweighed(settings: Task1Settings, **weights: float) -> Task1Settings:
@@ -52,68 +42,47 @@ def reweighed(settings: Task1Settings, **weights: float) -> Task1Settings:
     return changed(settings, variants__both={**settings.weights("both"), **weights})
 
 
-def conditions(default: Task1Settings) -> list[tuple[str, Task1Settings]]:
-    """Name the settings to compare; of each the variant `both` is run."""
-    weights = {name: default.weights(name) for name in default.variants}
-    no_context = {"contents": 1, "answer_math": weights["both"]["answer_math"]}
-    return [
-        ("both (default)", default),
-        ("text", changed(default, variants__both=weights["text"])),
-        ("math", changed(default, variants__both=weights["math"])),
+def conditions(default: Task1Settings) -> Iterator[tuple[str, AnswerRetrieval, str]]:
+    """Name the settings to compare, with the variant or fusion that is run."""
+    weights = default.weights("both")
+    of_answers = ("contents", "answer_math", "answer_operators")
+    no_context = {field: weights[field] for field in of_answers}
+    doubled = {f: weight * (2 if f.endswith("_math") else 1) for f, weight in weights.items()}
+    linked = dict.fromkeys(("linked_text", "linked_math", "linked_operators"), 0)
+    operators = {f: 0 for f in weights if f.endswith("_operators")}
+    no_links = {"linked": 0, "links": 0}
+    second = default.stages["both"].model_dump()
+    alternatives = [
+        ("both, no MaxSim", changed(default, stages__both__formulas=0)),
+        ("both, no links", changed(default, stages__both={**second, **no_links})),
+        ("both, no thread maximum", changed(default, stages__both__thread=0)),
+        ("both, no second stage", changed(default, stages={})),
+        ("both, second stage on 200", changed(default, stages__both__depth=200)),
+        ("both, second stage on 1000", changed(default, stages__both__depth=1000)),
+        ("both, MaxSim x 0.5", changed(default, stages__both__formulas=0.03)),
+        ("both, MaxSim x 2", changed(default, stages__both__formulas=0.12)),
+        ("both, no operators", reweighed(default, **operators)),
         ("both, answer alone", changed(default, variants__both=no_context)),
-        ("both, no linked titles", reweighed(default, linked_text=0, linked_math=0)),
+        ("both, no linked titles", reweighed(default, **linked)),
         ("both, no tags", reweighed(default, tags=0)),
-        ("both, math x 2", changed(default, variants__both={
-            field: weight * (2 if field.endswith("_math") else 1)
-            for field, weight in weights["both"].items()
-        })),
+        ("both, math x 2", changed(default, variants__both=doubled)),
         ("k1 = 0.9, b = 0.4", changed(default, bm25={"k1": 0.9, "b": 0.4})),
         ("saturation 8", changed(default, query__saturation=8)),
         ("single tokens", changed(default, analysis__latex__ngrams=(1, 1))),
         ("1-2-grams", changed(default, analysis__latex__ngrams=(1, 2))),
         ("1-4-grams", changed(default, analysis__latex__ngrams=(1, 4))),
         ("no stemming", changed(default, analysis__text__stemmer="none")),
-    ]  # fmt: skip
-
-
-def full_scores(task: Task1, layout: Layout, year: Year, qrels: Qrels) -> dict[str, float]:
-    """Score the variant `both` on the topics with a grade of 2 or more."""
-    qrels = {topic: judged for topic, judged in qrels.items() if max(judged.values()) >= 2}
-    topics = [t for t in read_topics(layout.task1_topics(year)) if t.topic_id in qrels]
-    ranked = task.rank(topics, "both", depth=1000, threads=os.cpu_count() or 1)
-    rankings = {topic.topic_id: {hit.doc_id: hit.score for hit in hits} for topic, hits in ranked}
-    return score(rankings, qrels).averages()
-
-
-def main(data: Path) -> None:
-    """Print the table."""
-    layout, default = Layout(data), load_task1()
-    qrels = {year: read_qrels(data / "qrels_lite" / f"{year}_t1.tsv") for year in YEARS}
-    table = Table(
-        "", title=f"Task 1 on {layout.name}: full nDCG / MAP, in brackets nDCG' (judged@10)"
-    )
-    for year in YEARS:
-        table.add_column(year, justify="right")
-    with tempfile.TemporaryDirectory() as directory:
-        built: dict[str, Path] = {}
-        for name, settings in conditions(default):
-            index = built.setdefault(
-                settings.analysis.fingerprint, Path(directory) / settings.analysis.fingerprint
-            )
-            if not index.exists():
-                build_index(
-                    layout.posts(), layout.post_links(), index, settings, os.cpu_count() or 1
-                )
-            task = Task1(index, settings, layout.posts(), layout.post_links())
-            cells = []
-            for year in YEARS:
-                s = full_scores(task, layout, year, qrels[year])
-                prime = f"({s['ndcg_prime']:.3f}, {s['judged_at_10']:.2f})"
-                cells.append(f"{s['ndcg']:.3f} / {s['map']:.3f} {prime}")
-            table.add_row(name, *cells)
-    Console(width=110).print(table)
+    ]
+    for variant in ("both", "text", "math"):
+        yield f"{variant} (default)", AnswerRetrieval(default), variant
+    for name, settings in alternatives:
+        yield name, AnswerRetrieval(settings), "both"
+    for method, of in FUSIONS:
+        fusion = {"variants": tuple(of), "method": method, "weights": tuple(of.values())}
+        parts = [v if weight == 1 else f"{weight:g} x {v}" for v, weight in of.items()]
+        settings = changed(default, fusions={"fused": fusion})
+        yield f"{method}: {' + '.join(parts)}", AnswerRetrieval(settings), "fused"
 
 
 if __name__ == "__main__":
-    shared = Path(os.environ.get("ARQMATH_SHARED", "../shared"))
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else shared / "data" / "arqmath-lite")
+    grid("Task 1", conditions(configured("task1").settings), "t1", subset())

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
+from opensearch_nodes import Nodes, started
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# No test depends on how busy the machine is.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 ROOT = Path(__file__).parent.parent
+os.environ.pop("ARQMATH_DATA", None)  # the sample is meant where no test says another
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +34,10 @@ def shared() -> Path:
 def lite(shared: Path) -> Path:
     """Return the root of a real subset of the collection in the official layout."""
     return shared / "data" / "arqmath-lite"
+
+
+@pytest.fixture(scope="session")
+def opensearch() -> Iterator[Nodes]:
+    """Return a real OpenSearch node, alone."""
+    with started(1, port=19200) as nodes:
+        yield nodes

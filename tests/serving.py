@@ -5,16 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING
 
-from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.config import load_task1, load_task2
-from arqmath_bm25.retrieval import task1, task2
-from arqmath_bm25.web.app import Site
-from arqmath_bm25.web.engines import ENGINES, available
-from arqmath_bm25.web.pool import SearchPool
-from arqmath_bm25.web.server import listen, server
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.pages.web.app import Site
+from arqmath_bm25.pages.web.server import listen, server
+from arqmath_bm25.pages.web.threads import SearchThreads
+from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks.index import Index, build
+from arqmath_bm25.workers.local import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,18 +22,19 @@ if TYPE_CHECKING:
 
 def build_indexes(data: Path, indexes: Path) -> Path:
     """Index the answers of a collection, and its formulas if it has any."""
-    where = Layout(data)
-    task1.build_index(where.posts(), where.post_links(), indexes / "task1", load_task1(), 1)
-    if where.has_formulas():
-        task2.build_index(where.formulas(), indexes / "task2", load_task2(), 1)
+    collection = Collection(data, indexes)
+    for name in ("task1", "task2"):
+        if name == "task1" or collection.layout.has_formulas():
+            build(configured(name), collection, HERE)
     return indexes
 
 
 def open_site(data: Path, indexes: Path) -> Site:
     """Return the handlers of a search page."""
-    openers = {task: partial(ENGINES[task], Layout(data), indexes) for task in available(indexes)}
-    engines = {task: opener() for task, opener in openers.items()}
-    return Site(SearchPool(openers, 2), engines, on_site=True)
+    collection = Collection(data, indexes)
+    tasks = [name for name in ("task1", "task2") if (collection.directory / name).exists()]
+    opened = {name: Index.open(collection, name) for name in tasks}
+    return Site(collection, opened, SearchThreads(2))
 
 
 @contextmanager

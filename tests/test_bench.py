@@ -22,7 +22,7 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import read_body
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.config import load_task1
+from arqmath_bm25.tasks import configured
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
@@ -44,7 +44,7 @@ def test_beautifulsoup_and_the_package_write_the_same_documents(
 
 
 def test_beautifulsoup_and_the_package_read_the_same_terms_in_real_posts(lite: Path) -> None:
-    analyzer = Analyzer(load_task1().analysis)
+    analyzer = Analyzer(configured("task1").settings.analysis)
     posts = PostTable.scan(Layout(lite).posts())
     for thread in posts.part(0, 800).threads():
         for post in (*filter(None, [thread.question]), *thread.answers):

@@ -12,10 +12,10 @@ import pytest
 from hostile_collection import ATTACK, write_collection, write_runs
 from serving import build_indexes, open_site, running
 
+from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli.report import report
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.sample import SAMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report of the sample with two runs made of its judgments."""
     directory = tmp_path_factory.mktemp("report")
-    qrels = read_qrels(Layout(SAMPLE).task1_qrels("2021"))
+    qrels = read_qrels(Layout(SAMPLE).qrels("task1", "2021"))
     runs = []
     for name, sign in (("good", 1), ("bad", -1)):
         rows = [

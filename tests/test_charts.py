@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lxml import etree
 
-from arqmath_bm25.report.charts import Bar, curves, differences
+from arqmath_bm25.pages.report.charts import Bar, curves, differences
 
 SVG = "{http://www.w3.org/2000/svg}"
 BARS = [Bar("A.1", 0.0, "a1.html"), Bar("A.2", -0.5, "a2.html"), Bar("A.3", 0.25, "a3.html")]

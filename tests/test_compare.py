@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.compare import by_category, compare, holm, read_topic_info
+from arqmath_bm25.evaluation.compare import compare, holm
+from arqmath_bm25.evaluation.score import score
+from arqmath_bm25.evaluation.topic_sets import (
+    by_category,
+    official_topic_info,
+    read_topic_info,
+    topic_sets,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,3 +147,33 @@ def test_a_file_without_labels_is_refused(tmp_path: Path, text: str, message: st
     path.write_text(text)
     with pytest.raises(InputError, match=message):
         read_topic_info(path)
+
+
+def test_the_official_labels_make_the_published_sets(lite: Path) -> None:
+    info = read_topic_info(*official_topic_info(lite))
+    judged = [t for t in info["Difficulty"] if int(t.removeprefix("A.")) <= 300]
+    assert {(s.column, s.label): len(s.topics) for s in topic_sets(judged, info)} == {
+        ("Dependency", "Text"): 10, ("Dependency", "Formula"): 21, ("Dependency", "Both"): 40,
+        ("Difficulty", "Low"): 32, ("Difficulty", "Medium"): 20, ("Difficulty", "High"): 19,
+        ("Category", "Proof"): 27, ("Category", "Concept"): 19, ("Category", "Calculation"): 25,
+    }  # fmt: skip
+    of_2022 = {s.label: len(s.topics) for s in topic_sets(
+        [t for t in info["Difficulty"] if t not in judged], info, ["Dependency"]
+    )}  # fmt: skip
+    assert of_2022 == {"Text": 10, "Formula": 22, "Both": 46}
+
+
+def test_topics_of_task_2_have_the_labels_of_their_questions() -> None:
+    info = {"Difficulty": {"A.1": "Low", "A.2": "High"}}
+    (high, low) = topic_sets(["B.1", "B.2", "B.3"], info, ["Difficulty"])
+    assert (high.label, high.topics) == ("High", ("B.2",))
+    assert (low.label, low.topics) == ("Low", ("B.1",))
+    with pytest.raises(InputError, match="'Size': topics are grouped by Dependency, Difficulty"):
+        topic_sets(["A.1"], info, ["Size"])
+
+
+def test_a_set_has_the_averages_of_its_topics() -> None:
+    found = score({"A.1": {"x": 1.0}, "A.2": {"y": 1.0}}, {"A.1": {"x": 3}, "A.2": {"z": 3}})
+    assert found.averages(["A.1"])["ndcg_prime"] == 1.0
+    assert found.averages(["A.2"])["ndcg_prime"] == 0.0
+    assert found.averages()["ndcg_prime"] == 0.5

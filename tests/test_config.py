@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from arqmath_bm25.config import default_config, load_task1
 from arqmath_bm25.errors import InputError
+from arqmath_bm25.settings import default_config
+from arqmath_bm25.tasks import configured
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def test_the_default_has_the_three_variants_and_official_names() -> None:
-    settings = load_task1()
-    assert [str(settings.run_name(variant)) for variant in settings.variants] == [
+    task = configured("task1")
+    assert [task.run_name(variant) for variant in task.variants] == [
         "arqmathbm25-task1-bm25-auto-text-A",
         "arqmathbm25-task1-bm25-auto-math-A",
         "arqmathbm25-task1-bm25-auto-both-P",
     ]
-    assert settings.weights("both")["answer_math"] == 0.3
+    assert task.settings.weights("both")["answer_math"] == 0.15
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,16 @@ def test_the_default_has_the_three_variants_and_official_names() -> None:
         ({"variants": {"both": {"tags": 0}}}, "variants.both: at least one weight must be above 0"),
         ({"analysis": {"latex": {"ngrams": [3, 1]}}}, "ngrams: the first number must not exceed"),
         ({"analysis": {"latex": {"ngrams": [1, 9]}}}, "analysis.latex.ngrams.1"),
+        (
+            {"analysis": {"latex": {"operators": False}}},
+            "stages.both.formulas: needs analysis.latex.operators",
+        ),
+        (
+            {"analysis": {}, "stages": {}},
+            "variants.both.answer_operators: needs analysis.latex.operators",
+        ),
+        ({"stages": {"tags": {"links": 1}}}, "stages.tags"),
+        ({"stages": {"both": {"links": -1}}}, "stages.both.links"),
         ({"query": {"saturation": float("nan")}}, "query.saturation"),
         ({"fusions": {"rrf": {"variants": ["text"]}}}, "fusions.rrf.variants"),
         ({"fusions": {"rrf": {"variants": ["text", "all"]}}}, "fusions.rrf.variants.1"),
@@ -51,7 +62,7 @@ def test_faults_name_file_and_key(tmp_path: Path, change: dict[str, object], mes
     path = tmp_path / "task1.yaml"
     path.write_text(yaml.safe_dump(settings | change), encoding="utf-8")
     with pytest.raises(InputError) as error:
-        load_task1(path)
+        configured("task1", path)
     assert message in str(error.value)
     assert str(path) in str(error.value)
 
@@ -61,6 +72,6 @@ def test_what_is_no_configuration_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "c.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=r"c\.yaml"):
-        load_task1(path)
+        configured("task1", path)
     with pytest.raises(InputError, match="cannot read the configuration"):
-        load_task1(tmp_path / "absent.yaml")
+        configured("task1", tmp_path / "absent.yaml")

@@ -22,9 +22,9 @@ def write(path: Path, text: str | bytes) -> Path:
     return path
 
 
-def read(path: Path) -> list[dict[str, str] | None]:
+def read(path: Path) -> list[dict[str, str] | str]:
     dump.check(path, "posts")
-    return [attributes for _, attributes in dump.parsed_rows(path, "posts")]
+    return [attributes for _, attributes in dump.ParsedRows(path, "posts")]
 
 
 def test_rows_carry_offset_and_attributes(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_rows_do_not_depend_on_where_blocks_are_cut(
         parts = [dump.rows(path, "posts", at, at + 3 * block) for at in range(0, size, 3 * block)]
         assert [row for part in parts for row in part] == list(dump.rows(path, "posts"))
     expected = [b.replace("\ufffe", "").replace("\uffff", "") for b in bodies]
-    assert [row["Body"] for row in found if row] == expected
+    assert [row["Body"] for row in found if isinstance(row, dict)] == expected
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,7 @@ def test_rows_do_not_depend_on_where_blocks_are_cut(
         (b"a\x0bb", "ab"),
         (b"a\xffb", "a\ufffdb"),  # not UTF-8
         (b"&#x1D411; &#9;", "\U0001d411 \t"),
+        (b"a&#" + b"9" * 5000 + b";&#0000000098;", "ab"),  # more digits than Python converts
     ],
 )
 def test_forbidden_characters_are_dropped(tmp_path: Path, raw: bytes, body: str) -> None:
@@ -91,7 +92,45 @@ def test_forbidden_characters_are_dropped(tmp_path: Path, raw: bytes, body: str)
 def test_a_broken_row_is_told_from_its_neighbours(tmp_path: Path) -> None:
     text = HEAD + '<row Id="1" Body="ok"/><row Id="2" Body="a < b"/><row Id="3" Body="ok"/></posts>'
     rows = read(write(tmp_path / "x", text))
-    assert rows == [{"Id": "1", "Body": "ok"}, None, {"Id": "3", "Body": "ok"}]
+    assert rows == [{"Id": "1", "Body": "ok"}, "broken rows", {"Id": "3", "Body": "ok"}]
+
+
+@pytest.mark.parametrize(
+    ("between", "found"),
+    [
+        ('<rOw Id="2"/>', ["1", "broken rows", "3"]),
+        ('<rOw Id="2"/> <Row Id="2"/>', ["1", "broken rows", "broken rows", "3"]),
+        ('row Id="2" Body="x"/>', ["1", "broken rows", "3"]),
+        ("<rOw/>", ["1", "broken rows", "3"]),
+        ('<row\tId="2"/>', ["1", "2", "3"]),
+        ("<!-- a comment -->", ["1", "3"]),
+        ('<!-- <row Id="2"/> -->', ["1", "rows in comments", "3"]),
+        ('<!-- <row Id="2"/> <row Id="2"/> --> <row Id="4"/>', ["1", *["rows in comments"] * 2,
+                                                                "4", "3"]),
+        ('<row Id="2"/> text', ["1", "2", "broken rows", "3"]),
+        ("<?target?>", ["1", "broken rows", "3"]),
+    ],
+)  # fmt: skip
+def test_whatever_stands_between_rows_costs_no_neighbour(
+    tmp_path: Path, between: str, found: list[str]
+) -> None:
+    first, last = '<row Id="1" Body="ok"/>', '<row Id="3" Body="ok"/>'
+    for rows, expected in (
+        ((first, between, last), found),
+        ((between, last), found[1:]),
+        ((first, between), found[:-1]),
+    ):
+        parsed = read(write(tmp_path / "x", HEAD + "\n".join(rows) + "\n</posts>"))
+        assert [row if isinstance(row, str) else row["Id"] for row in parsed] == expected
+
+
+def test_a_place_is_that_of_the_row_alone(tmp_path: Path) -> None:
+    text = HEAD + '<row Id="1" Body="a"/> <rOw Id="2"/> <row\nId="3"/>\n<!-- --></posts>'
+    path = write(tmp_path / "x", text)
+    rows = [row for row, found in dump.ParsedRows(path, "posts") if isinstance(found, dict)]
+    expected = [b'<row Id="1" Body="a"/>', b'<row\nId="3"/>']
+    assert [row.xml for row in rows] == expected
+    assert [text.encode()[row.offset :][: len(row.xml)] for row in rows] == expected
 
 
 @pytest.mark.parametrize(
@@ -106,6 +145,7 @@ def test_a_broken_row_is_told_from_its_neighbours(tmp_path: Path) -> None:
         (HEAD.encode() + b'<row Id="1" Body="x"/>\n<row Id="2" Bo', "cut off in row 2 (byte 68)"),
         (HEAD.encode() + b'<row Id="1" Body="x"/>\n', "cut off after row 1"),
         (HEAD.encode(), "cut off after its head"),
+        (HEAD.encode() + b'<rOw Id="1" Body="x"/>', "cut off after its head"),
         (HEAD.encode() + b" " * (1 << 17), "no <row .../> in its first"),
     ],
 )
@@ -131,7 +171,9 @@ def test_entities_are_not_expanded() -> None:
     [
         ([b'<row Id="1"><row_is_not_closed/>', b'<row Id="2"/></row>'], [None, None]),
         ([b'<row Id="1"/></rows>', b'<row Id="2"/>'], [None, "2"]),
-        ([b'<row Id="1"><other Id="9"/></row>', b'<row Id="2"/>'], ["1", "2"]),
+        ([b'<row Id="1"><other Id="9"/></row>', b'<row Id="2"/>'], [None, "2"]),
+        ([b'<row Id="1"/><rOw Id="9"/>', b'<row Id="2"/>'], [None, "2"]),
+        ([b'<row Id="1"/><!-- -->', b'<row Id="2"/>'], [None, "2"]),
         ([b'<row Id="1" Body="&"/>', b'<row Id="2"/>'], [None, "2"]),
         ([], []),
     ],

@@ -13,13 +13,16 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from arqmath_bm25.cli.evaluate import compare, evaluate
+from arqmath_bm25.bundled import NLPS_SAMPLE, SAMPLE
+from arqmath_bm25.cli.compare import compare
+from arqmath_bm25.cli.eval import evaluate
 from arqmath_bm25.collection.formulas import COLUMNS
-from arqmath_bm25.collection.layout import YEARS, Layout, Year
+from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.qrels import read_qrels, write_qrels
+from arqmath_bm25.labs import YEARS, Year
+from arqmath_bm25.records import Hit
 from arqmath_bm25.runs import write_run
-from arqmath_bm25.sample import NLPS_SAMPLE, SAMPLE
 
 app = typer.Typer()
 app.command("eval")(evaluate)
@@ -48,11 +51,11 @@ def call_json(*arguments: object) -> Any:
 def perfect_run(path: Path, year: Year, junk: int = 0) -> Path:
     """Write a run that ranks the sample's judged answers by grade, behind `junk` others."""
     rankings = []
-    for topic, grades in read_qrels(Layout(SAMPLE).task1_qrels(year)).items():
+    for topic, grades in read_qrels(Layout(SAMPLE).qrels("task1", year)).items():
         docs = [f"junk{number}" for number in range(junk)]
         docs += sorted(grades, key=lambda doc: -grades[doc])
-        rankings.append((topic, [(doc, -float(rank)) for rank, doc in enumerate(docs)]))
-    write_run(path, rankings, "perfect")
+        rankings.append((topic, [Hit(doc, -float(rank)) for rank, doc in enumerate(docs)]))
+    write_run(path, rankings, "perfect", "task1")
     return path
 
 
@@ -60,7 +63,7 @@ def test_a_run_is_scored_against_the_judgments_of_its_topics() -> None:
     for year in YEARS:
         (found,) = call_json("eval", perfect_run(Path(f"run{year}.tsv"), year))
         assert found["task"] == "task1"
-        assert found["qrels"] == str(Layout(SAMPLE).task1_qrels(year))
+        assert found["qrels"] == str(Layout(SAMPLE).qrels("task1", year))
         assert found["ndcg_prime"] == found["map_prime"] == pytest.approx(1.0)
 
 
@@ -88,7 +91,7 @@ def test_without_runs_those_of_the_collection_are_scored() -> None:
 
 def test_runs_without_judgments_are_named_and_left_out() -> None:
     data = Path("part")
-    for file in (Layout(SAMPLE).task1_qrels("2020"), Layout(SAMPLE).task1_topics("2020")):
+    for file in (Layout(SAMPLE).qrels("task1", "2020"), Layout(SAMPLE).topics("task1", "2020")):
         target = data / file.relative_to(SAMPLE)
         target.parent.mkdir(parents=True)
         shutil.copy(file, target)
@@ -100,9 +103,9 @@ def test_runs_without_judgments_are_named_and_left_out() -> None:
 
 
 def test_no_runs_at_all_is_an_error_that_says_how_to_make_them() -> None:
-    with pytest.raises(InputError, match=r"no runs of task2 in .*`make runs TASK=task2`"):
+    with pytest.raises(InputError, match=r"no runs of task2 in .*`arqmath-bm25 run task2`"):
         call("eval", "--task", "task2")
-    with pytest.raises(InputError, match=r"`make runs TASK=all DATA=.*"):
+    with pytest.raises(InputError, match=r"`arqmath-bm25 run all --data "):
         Path("other").mkdir()
         call("eval", "--data", "other")
 
@@ -117,8 +120,8 @@ def test_the_table_shows_scores_and_what_to_know_of_them() -> None:
     assert "ndcg_cut_5_prime" in output
     assert "6 of 6   1.0000" in output
     assert "5 of 6   0.8333" in output
-    assert "part: over the topics of the run only: nDCG′ 1.0000" in output
-    assert "run: over the topics" not in output
+    assert "averaged over the 5 topics that the run has, not all 6: nDCG′ 1.0000" in output
+    assert "run: averaged over" not in output
     assert "looks like a prime run" in output
 
 
@@ -126,7 +129,7 @@ def test_every_value_of_every_topic_is_written_as_csv() -> None:
     run = perfect_run(Path("run.tsv"), "2020", junk=1)
     call("eval", run, "--per-topic", "out/topics.csv", "--json", "out/scores.json")
     rows = list(csv.DictReader(io.StringIO(Path("out/topics.csv").read_text())))
-    assert [row["topic"] for row in rows] == list(read_qrels(Layout(SAMPLE).task1_qrels("2020")))
+    assert [row["topic"] for row in rows] == list(read_qrels(Layout(SAMPLE).qrels("task1", "2020")))
     assert {(row["run"], row["task"]) for row in rows} == {("run", "task1")}
     (found,) = json.loads(Path("out/scores.json").read_text())
     mean = sum(float(row["map"]) for row in rows) / len(rows)

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import hashlib
 import json
+import random
+import re
+import ssl
+import subprocess
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from socketserver import StreamRequestHandler, ThreadingTCPServer
+from typing import IO, TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25.collection import fetch_download
-from arqmath_bm25.collection.fetch import alone, fetch, read_source
-from arqmath_bm25.collection.fetch_catalogue import CATALOGUE, PublishedFile, needed
-from arqmath_bm25.collection.fetch_download import PAUSES, download
+from arqmath_bm25.collection.fetching import alone, fetch, read_source
+from arqmath_bm25.collection.fetching.catalogue import CATALOGUE, PARTS, PublishedFile, needed
+from arqmath_bm25.collection.fetching.content import check, check_form, has_hash
+from arqmath_bm25.collection.fetching.download import PATIENCE, PAUSES, _opener, download
+from arqmath_bm25.collection.layout import TASK1_QRELS
 from arqmath_bm25.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,6 +33,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CONTENT = bytes(range(256)) * 4096  # 1 MiB
+QRELS = TASK1_QRELS["2020"]
+LINKS = "Collection/PostLinks.V1.3.xml"
+JUDGMENTS = b"A.1\t0\t1234\t2\r\nA.1\t0\t1235\t0\r\n"
 
 
 @dataclass
@@ -37,6 +50,9 @@ class Server:
     length: int | None = None  # what Content-Length says; None: the truth
     chunked: bool = False
     redirect: str = ""
+    headers: dict[str, str] = field(default_factory=dict)  # besides, or instead of, the true ones
+    honest: bool = True  # compares If-Range, and says which file it goes on with
+    extra: bytes = b""  # sent after the end
     break_after: list[int] = field(default_factory=list)  # bytes sent; one for each request
     seen: list[tuple[str, str]] = field(default_factory=list)  # path, Range
 
@@ -60,24 +76,32 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
                 self.end_headers()
                 return
             if state.status != 200:
-                self.send_error(state.status)
+                self.send_response(state.status)
+                for name, value in state.headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
                 return
             start = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
-            if not state.ranges or self.headers.get("If-Range") != state.etag:
+            if not state.ranges or (state.honest and self.headers.get("If-Range") != state.etag):
                 start = 0
             if start >= len(state.content) > 0:
                 self.send_error(416)
                 return
             body = state.content[start:]
             self.send_response(206 if start else 200)
-            self.send_header("ETag", state.etag)
+            headers = {"ETag": state.etag} | state.headers
+            for name, value in headers.items():
+                self.send_header(name, value)
             if start:
                 last = len(state.content) - 1
                 self.send_header("Content-Range", f"bytes {start}-{last}/{last + 1}")
             if not state.chunked:
-                self.send_header("Content-Length", str(state.length or len(body)))
+                length = state.length or len(body) + len(state.extra if start else b"")
+                self.send_header("Content-Length", str(length))
             self.end_headers()
-            self.wfile.write(body[: state.break_after.pop(0) if state.break_after else None])
+            sent = state.break_after.pop(0) if state.break_after else None
+            with suppress(ConnectionError):
+                self.wfile.write(body[:sent] if sent is not None else body + state.extra)
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
         thread = threading.Thread(target=http.serve_forever, args=(0.01,))
@@ -171,6 +195,220 @@ def test_a_weak_etag_proves_nothing(server: Server, tmp_path: Path) -> None:
     assert (tmp_path / "file").read_bytes() == CONTENT
 
 
+@pytest.mark.parametrize("other", [{"etag": '"two"'}, {"content": CONTENT[::-1] + b"more"}])
+def test_the_rest_of_another_file_is_not_appended(
+    other: dict[str, str | bytes], server: Server, tmp_path: Path
+) -> None:
+    server.honest = False
+    server.break_after = [300_000]
+
+    def change(_: float) -> None:
+        server.content = CONTENT[::-1]
+        for name, value in other.items():
+            setattr(server, name, value)
+
+    download(f"{server.url}/file", tmp_path / "file", accept, change)
+    assert (tmp_path / "file").read_bytes() == server.content
+    assert [asked for _, asked in server.seen] == ["", "bytes=300000-", ""]
+
+
+def test_nothing_is_written_beyond_the_announced_length(server: Server, tmp_path: Path) -> None:
+    server.break_after = [300_000]
+    server.extra = b"x" * 10_000_000
+    download(f"{server.url}/file", tmp_path / "file", accept, lambda _: None)
+    assert (tmp_path / "file").read_bytes() == CONTENT
+    assert [asked for _, asked in server.seen] == ["", "bytes=300000-"]
+
+
+def test_remains_that_are_longer_than_the_file_are_not_continued(
+    server: Server, tmp_path: Path
+) -> None:
+    (tmp_path / "file.part").write_bytes(CONTENT + b"more")
+    note = {"url": f"{server.url}/file", "validator": server.etag, "length": len(CONTENT)}
+    (tmp_path / "file.part.json").write_text(json.dumps(note))
+    download(f"{server.url}/file", tmp_path / "file", accept)
+    assert (tmp_path / "file").read_bytes() == CONTENT
+    assert server.seen == [("/file", "")]
+
+
+def test_a_server_that_sends_little_each_time_is_given_up(server: Server, tmp_path: Path) -> None:
+    server.break_after = [1000] * 99
+    with pytest.raises(InputError, match="given up after 6 attempts"):
+        download(f"{server.url}/file", tmp_path / "file", accept, lambda _: None)
+
+
+def test_a_broken_note_does_not_matter(server: Server, tmp_path: Path) -> None:
+    for note in (
+        b"",
+        b"{}",
+        b"[" * 100_000,
+        b'{"url": 1, "validator": [], "length": "x"}',
+        b"\xff",
+    ):
+        (tmp_path / "file.part").write_bytes(b"other")
+        (tmp_path / "file.part.json").write_bytes(note)
+        download(f"{server.url}/file", tmp_path / "file", accept)
+        assert (tmp_path / "file").read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize(
+    ("headers", "message"),
+    [
+        ({"Content-Encoding": "gzip"}, "encoded as gzip"),
+        ({"Content-Length": "9" * 5000}, "does not say how long"),
+        ({"Content-Length": "-1"}, "does not say how long"),
+    ],
+)
+def test_answers_that_cannot_be_read_are_refused(
+    headers: dict[str, str], message: str, server: Server, tmp_path: Path
+) -> None:
+    server.headers = headers
+    with pytest.raises(InputError, match=message):
+        download(f"{server.url}/file", tmp_path / "file", accept)
+    assert files_of(tmp_path) == set()
+
+
+@pytest.mark.parametrize("status", [201, 204, 206, 401, 403, 418])
+def test_other_answers_than_a_file_are_refused(status: int, server: Server, tmp_path: Path) -> None:
+    server.status = status
+    with pytest.raises(InputError, match=f"the server answers {status}"):
+        download(f"{server.url}/file", tmp_path / "file", accept)
+    assert len(server.seen) == 1
+
+
+def test_retry_after_is_kept(server: Server, tmp_path: Path) -> None:
+    later = datetime.now(UTC) + timedelta(seconds=100)
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        server.headers = {"Retry-After": format_datetime(later, usegmt=True)}
+        server.status = 503 if len(pauses) == 1 else 200
+
+    server.status, server.headers = 429, {"Retry-After": "30"}
+    download(f"{server.url}/file", tmp_path / "file", accept, pause)
+    assert pauses[0] == 30
+    assert 90 < pauses[1] <= 100
+
+
+def test_a_server_that_asks_for_too_much_patience_is_left(server: Server, tmp_path: Path) -> None:
+    server.status, server.headers = 503, {"Retry-After": str(int(PATIENCE) + 1)}
+    with pytest.raises(InputError, match="503 Service Unavailable; it asks to come back in 301 s"):
+        download(f"{server.url}/file", tmp_path / "file", accept)
+    for nonsense in ("soon", "-5", "9" * 400, "Mon, 99 Foo 2020 00:00:00 GMT"):
+        server.headers = {"Retry-After": nonsense}
+        with pytest.raises(InputError, match="given up after 6"):
+            download(f"{server.url}/file", tmp_path / "file", accept, lambda _: None)
+
+
+def test_answers_of_any_kind_end_in_the_file_or_one_message(tmp_path: Path) -> None:
+    """Answers are mutated as bytes, so that no part of the protocol is left out."""
+    content = b"".join(bytes([number]) for number in range(256))
+    whole = [
+        b'HTTP/1.1 200 OK\r\nETag: "a"\r\nContent-Length: 256\r\n\r\n' + content,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 256\r\n\r\n"
+        b"80\r\n" + content[:128] + b"\r\n80\r\n" + content[128:] + b"\r\n0\r\n\r\n",
+        b'HTTP/1.1 206 Partial Content\r\nETag: "a"\r\nContent-Range: bytes 100-255/256\r\n'
+        b"Content-Length: 156\r\n\r\n" + content[100:],
+        b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/a\r\n\r\n",
+        b"HTTP/1.1 503 Busy\r\nRetry-After: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n",
+    ]
+    answer = b""
+
+    class Handler(StreamRequestHandler):
+        def handle(self) -> None:
+            with suppress(ConnectionError):
+                while self.rfile.readline().strip():
+                    pass
+                self.wfile.write(answer)
+
+    def check(part: Path) -> None:
+        if part.read_bytes() != content:
+            raise InputError(f"{part}: not the file")
+
+    draw = random.Random(13)
+    outcomes = set()
+    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_address[1]}/file"
+        try:
+            for number in range(120):
+                data = bytearray(whole[number % len(whole)])
+                for _ in range(draw.randint(0, 3)):
+                    at = draw.randrange(max(1, data.find(b"\r\n\r\n") + 8))
+                    new = draw.choice([b"", b"\r\n", b"9", b"-", b":", b"\xe4[", draw.randbytes(2)])
+                    data[at : at + draw.choice([0, 1, 4])] = new
+                answer = bytes(data)
+                (tmp_path / "file.part").write_bytes(content[:100])
+                note = {"url": url, "validator": '"a"', "length": 256}
+                (tmp_path / "file.part.json").write_text(json.dumps(note))
+                try:
+                    download(url, tmp_path / "file", check, lambda _: None)
+                except InputError as error:
+                    outcomes.add(str(error).partition("; ")[0])
+                else:
+                    outcomes.add("whole")
+                    assert (tmp_path / "file").read_bytes() == content
+                    (tmp_path / "file").unlink()
+        finally:
+            server.shutdown()
+            thread.join()
+    assert "whole" in outcomes
+    assert len(outcomes) > 10
+
+
+def test_https_stays_https(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    make = (
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
+        f"-subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 -keyout {key} -out {certificate}"
+    )
+    try:
+        subprocess.run(make.split(), check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("needs openssl")
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            scheme, _, path = self.path[1:].partition("/")
+            if path:
+                self.send_response(302)
+                here = f"https://127.0.0.1:{secure.server_port}"
+                self.send_header("Location", f"{here if scheme == 'https' else server.url}/{path}")
+            else:
+                self.send_response(200)
+                self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"" if path else b"ok")
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as secure:
+        secure.socket = context.wrap_socket(secure.socket, server_side=True)
+        thread = threading.Thread(target=secure.serve_forever, args=(0.01,))
+        thread.start()
+        url = f"https://127.0.0.1:{secure.server_port}"
+        try:
+            with pytest.raises(InputError, match="certificate verify failed"):
+                download(f"{url}/https/file", tmp_path / "file", accept)
+            monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+            download(f"{url}/https/file", tmp_path / "file", accept)
+            with pytest.raises(InputError, match=r"redirects to http://.*only https is followed"):
+                download(f"{url}/http/file", tmp_path / "other", accept)
+        finally:
+            secure.shutdown()
+            thread.join()
+    assert asked == ["/https/file", "/file", "/http/file"]
+    assert server.seen == []
+    assert (tmp_path / "file").read_bytes() == b"ok"
+
+
 def test_the_remains_of_another_address_are_not_continued(server: Server, tmp_path: Path) -> None:
     (tmp_path / "file.part").write_bytes(b"other")
     note = {"url": "http://mirror/file", "validator": '"one"', "length": 1_048_576}
@@ -194,8 +432,8 @@ def test_a_server_that_promises_less_than_the_file_has_is_found_out(
 ) -> None:
     server.content = b"<Topics><Topic/>" + b" " * 5000 + b"</Topics>"
     server.length = 4000
-    file = PublishedFile("topics.xml", "topics", frozenset())
-    with pytest.raises(InputError, match=r"topics\.xml is cut off: its root element is not closed"):
+    file = PublishedFile("Topics/topics.xml", "topics", frozenset())
+    with pytest.raises(InputError, match=r"topics\.xml is cut off: it ends with .*</Topics>"):
         fetch(file, server.url, tmp_path)
     assert files_of(tmp_path) == set()
 
@@ -241,15 +479,19 @@ def test_two_calls_do_not_mix(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_fills_up_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fill(_: Path, target: Path) -> None:
-        target.write_bytes(b"half")
+    def fill(_: object, target: IO[bytes]) -> None:
+        target.write(b"half")
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    (tmp_path / "from").mkdir()
-    (tmp_path / "from" / "qrels").write_bytes(CONTENT)
-    monkeypatch.setattr("shutil.copyfile", fill)
-    with pytest.raises(InputError, match="to/qrels: the disk is full; make room"):
-        fetch(PublishedFile("qrels", "qrels", frozenset()), tmp_path / "from", tmp_path / "to")
+    (tmp_path / "from/Evaluation").mkdir(parents=True)
+    (tmp_path / "from/Evaluation/qrels").write_bytes(JUDGMENTS)
+    monkeypatch.setattr("shutil.copyfileobj", fill)
+    with pytest.raises(InputError, match="to/Evaluation/qrels: the disk is full; make room"):
+        fetch(
+            PublishedFile("Evaluation/qrels", "qrels", frozenset()),
+            tmp_path / "from",
+            tmp_path / "to",
+        )
     assert files_of(tmp_path / "to") == set()
 
 
@@ -259,11 +501,12 @@ def test_no_server(tmp_path: Path) -> None:
 
 
 def test_no_opener_reads_local_files() -> None:
-    handled = set(fetch_download._opener().handle_open)
+    handled = set(_opener().handle_open)
     assert handled <= {"http", "https"}
 
 
 def test_a_wrong_hash_leaves_nothing(server: Server, tmp_path: Path) -> None:
+    server.content = b"<Topics></Topics>"
     file = PublishedFile("Topics/x y&z.xml", "topics", frozenset(), sha256="0123456789abcdef")
     with pytest.raises(InputError, match=r"x y&z\.xml.*does not begin with 0123456789abcdef"):
         fetch(file, server.url, tmp_path)
@@ -277,20 +520,57 @@ def test_line_ends_do_not_make_another_file_of_it(
     published: bytes, served: bytes, tmp_path: Path
 ) -> None:
     digest = hashlib.sha256(published).hexdigest()[:16]
-    file = PublishedFile("qrels", "qrels", frozenset(), sha256=digest)
     (tmp_path / "qrels").write_bytes(served)
     mixed = published == b"a\r\nb\n"  # no rule leads back to it
-    assert file.has_hash(tmp_path / "qrels") is not mixed
+    assert has_hash(tmp_path / "qrels", digest) is not mixed
 
 
-def test_a_web_page_instead_of_a_file_is_refused(server: Server, tmp_path: Path) -> None:
-    server.content = b"\n<!DOCTYPE html><html>Log in first</html>"
-    with pytest.raises(InputError, match="a web page was sent instead of qrels"):
-        fetch(PublishedFile("qrels", "qrels", frozenset()), server.url, tmp_path)
+@pytest.mark.parametrize("path", [QRELS, LINKS, "Topics/x.xml", "Topics/x.tsv", "Posts.zip"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\n<!DOCTYPE html><html>Log in first</html>",
+        b"\xef\xbb\xbf<html><body>Log in first</body></html>",
+        b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"></html>',
+        b'{"error": "quota"}',
+        gzip.compress(JUDGMENTS),
+        "<Topics></Topics>".encode("utf-16"),
+        b"A.1 Q0 1234 1 0.5 run",
+    ],
+)
+def test_something_else_than_the_file_is_refused(
+    path: str, content: bytes, server: Server, tmp_path: Path
+) -> None:
+    server.content = content
+    with pytest.raises(InputError, match=r"not the published .*: it (begins with|is empty).*expec"):
+        fetch(PublishedFile(path, "qrels", frozenset()), server.url, tmp_path)
+    assert files_of(tmp_path) == set()
+
+
+def test_every_published_file_has_a_form(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    paths = {file.path for file in CATALOGUE}
+    for archive in filter(None, (file.archive for file in CATALOGUE)):
+        single = len(archive.members) == 1
+        paths |= {archive.target if single else f"{archive.target}/{archive.members[-1]}"}
+    for path in paths:
+        with pytest.raises(InputError, match="it is empty; expected"):
+            check_form(path, tmp_path / "empty")
+
+
+def test_judgments_that_end_within_a_row_are_refused(tmp_path: Path) -> None:
+    for whole in (JUDGMENTS, JUDGMENTS.rstrip(), b"B.1\t0\t7\t2.0\n"):
+        (tmp_path / "qrels").write_bytes(whole)
+        check_form(QRELS, tmp_path / "qrels")
+    (tmp_path / "qrels").write_bytes(JUDGMENTS[:-4])
+    with pytest.raises(InputError, match=r"qrels.* is cut off: it ends with"):
+        check_form(QRELS, tmp_path / "qrels")
 
 
 def test_a_size_far_from_the_published_one_is_refused(server: Server, tmp_path: Path) -> None:
-    file = PublishedFile("links.xml", "links", frozenset(), size=2_000_000)
+    server.content = b"<postlinks>" + b" " * 1_000_000 + b"</postlinks>"
+    file = PublishedFile(LINKS, "links", frozenset(), size=2_000_000)
     with pytest.raises(InputError, match=r"it has 1\.0 MB, expected about 2\.0 MB"):
         fetch(file, server.url, tmp_path)
 
@@ -307,23 +587,34 @@ def test_what_is_there_stays(server: Server, tmp_path: Path) -> None:
     assert server.seen == []
 
 
-def test_the_real_files_have_the_published_hashes(lite: Path) -> None:
+def test_the_real_files_are_what_is_published(lite: Path) -> None:
     here = [file for file in CATALOGUE if file.sha256 and (lite / file.path).is_file()]
-    assert len(here) == 5
-    assert all(file.has_hash(lite / file.path) for file in here)
+    assert len(here) == 17
+    for file in here:
+        check(file, lite / file.path)
+
+
+def test_the_real_subset_has_the_form_of_the_whole(lite: Path) -> None:
+    paths = [file.path for file in CATALOGUE if (lite / file.path).is_file()]
+    paths += ["Collection/Posts.V1.3.xml", "Formulas/slt_representation_v3/1.tsv"]
+    for path in paths:
+        check_form(path, lite / path)
+    assert len(paths) == 17 + 3 + 2 + 2  # without a known hash: two topics, qrels; links, comments
 
 
 def test_each_task_has_what_it_reads() -> None:
-    everything = {file.part for file in CATALOGUE}
-    assert everything == {"topics", "qrels", "posts", "links", "formulas", "slt", "opt"}
-    assert {f.part for f in needed(tuple(everything), "task3")} == {
-        "topics", "qrels", "posts", "links"
+    assert {file.part for file in CATALOGUE} == set(PARTS)
+    assert {f.part for f in needed(PARTS, "task3")} == {
+        "topics", "qrels", "posts", "links", "activity"
     }  # fmt: skip
     assert len(needed(["topics"], "task1")) == len(needed(["topics"], "task2")) == 3
     assert len(needed(["topics"], None)) == 6
 
 
-@pytest.mark.parametrize("source", ["ftp://site/data", "http:///data", "file:///tmp", "absent"])
+@pytest.mark.parametrize(
+    "source",
+    ["ftp://site/data", "http:///data", "http://[::1/", "https://a:x/", "file:///tmp", "absent"],
+)
 def test_sources_are_web_addresses_or_folders(source: str) -> None:
-    with pytest.raises(InputError, match=f"--from {source}"):
+    with pytest.raises(InputError, match=re.escape(f"--from {source}:")):
         read_source(source)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
+import threading
+from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -11,14 +15,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli.fetch import fetch
-from arqmath_bm25.collection import fetch_catalogue
-from arqmath_bm25.collection.fetch_catalogue import Archive, PublishedFile
+from arqmath_bm25.collection.fetching import catalogue as fetch_catalogue
+from arqmath_bm25.collection.fetching.catalogue import Archive, PublishedFile
 from arqmath_bm25.collection.formulas import read_formulas
-from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.collection.layout import TASK2_QRELS, Layout
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.sample import SAMPLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +59,9 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                       archive=Archive(POSTS, ("Posts.V1.3.xml",), 10**6)),
         PublishedFile(f"{FORMULAS}.zip", "formulas", frozenset({"task2"}),
                       archive=Archive(FORMULAS, ("1.tsv", "2.tsv"), 10**6)),
-        PublishedFile("Collection/PostLinks.V1.3.xml", "links", frozenset({"task1"})),
+        PublishedFile("Collection/PostLinks.V1.3.xml", "links", frozenset({"task1"}),
+                      known={"rows": 12, "linked": 11, "duplicates": 1}),
+        PublishedFile("Collection/Votes.V1.0.xml", "links", frozenset({"task1"}), optional=True),
     ]  # fmt: skip
     monkeypatch.setattr(fetch_catalogue, "CATALOGUE", small)
     return folder
@@ -65,10 +71,41 @@ def test_what_is_fetched_can_be_read(mirror: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
     said = run("--data", str(data), "--from", str(mirror))
     assert f"{data}: 3 fetched, 0 already there" in said
+    assert "Votes.V1.0.xml: not found (optional)" in said
+    assert re.search(r"PostLinks\.V1\.3\.xml +12 .*11 linked, 1 duplicates .*complete", said)
+    assert re.search(r"Posts\.V1\.3\.xml +311 .*not known", said)
+    assert "missing (optional): Collection/Votes.V1.0.xml" in said
     assert len(PostTable.scan(Layout(data).posts())) == len(PostTable.scan(Layout(SAMPLE).posts()))
     assert list(read_formulas(data / FORMULAS)) == list(read_formulas(SAMPLE / FORMULAS))
     assert not list(data.rglob("*.zip"))
     assert not list(data.rglob("*.part"))
+
+
+def test_a_real_server_gives_the_same_as_a_folder(
+    mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    fetch_catalogue.CATALOGUE.append(  # with blanks and an ampersand in its path
+        PublishedFile(TASK2_QRELS["2021"], "qrels", frozenset({"task2"}))
+    )
+    run("--data", str(tmp_path / "copied"), "--from", str(mirror))
+    handler = partial(SimpleHTTPRequestHandler, directory=str(mirror))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        said = run(
+            "--data", str(tmp_path / "data"), "--from", f"http://127.0.0.1:{server.server_port}/"
+        )
+        server.shutdown()
+        thread.join()
+    assert "4 fetched, 0 already there" in said
+    copied, loaded = (
+        {path.relative_to(tmp_path / name): path.read_bytes()
+         for path in (tmp_path / name).rglob("*") if path.is_file()}
+        for name in ("copied", "data")
+    )  # fmt: skip
+    assert copied == loaded
+    assert len(loaded) == 5
 
 
 def test_what_is_there_is_passed_over(mirror: Path, tmp_path: Path) -> None:
@@ -88,7 +125,7 @@ def test_what_the_source_lacks_does_not_keep_the_rest_away(mirror: Path, tmp_pat
     result = CliRunner().invoke(app, arguments)
     assert f"{POSTS}: not found" in result.stdout
     assert "2 fetched, 0 already there" in result.stdout
-    assert re.search(r"mirror does not have 1 of the 3 files", str(result.exception))
+    assert re.search(r"mirror does not have 1 of the 4 files", str(result.exception))
     assert isinstance(result.exception, InputError)
     assert not (tmp_path / "data" / POSTS).exists()
 
@@ -99,6 +136,16 @@ def test_a_damaged_archive_leaves_no_posts(mirror: Path, tmp_path: Path) -> None
     with pytest.raises(InputError, match=r"Posts\.V1\.3\.zip: damaged"):
         run("--data", str(tmp_path / "data"), "--from", str(mirror), "--only", "posts")
     assert not list((tmp_path / "data").rglob("Posts*"))
+
+
+def test_what_differs_from_what_is_known_is_said(
+    mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = {"rows": 312, "first": "2011-02-14", "last": "2018-12-31"}
+    files = [replace(fetch_catalogue.CATALOGUE[0], known=known)]
+    monkeypatch.setattr(fetch_catalogue, "CATALOGUE", files)
+    said = " ".join(run("--data", str(tmp_path / "data"), "--from", str(mirror)).split())
+    assert "differs: rows 311, known 312; last 2018-05-15, known 2018-12-31" in said
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from arqmath_bm25.analysis.settings import FormulaAnalysisSettings
+from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.formulas import COLUMNS
-from arqmath_bm25.config import Task2Settings, load_task2
-from arqmath_bm25.documents import formulas as documents
-from arqmath_bm25.documents.formulas import write_formula_documents
-from arqmath_bm25.documents.instances import InstanceTable
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.sample import SAMPLE
+from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks import formula_documents as documents
+from arqmath_bm25.tasks.formula_documents import write_formula_documents
+from arqmath_bm25.tasks.instances import InstanceTable
+from arqmath_bm25.workers.local import HERE, Processes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +34,8 @@ LEFT_OUT = (
 )
 
 
-raw = load_task2().model_dump()
-PAIRS = Task2Settings.model_validate({**raw, "analysis": {"layout": (2, 2)}})
+FIELDS = configured("task2").settings.fields
+PAIRS = (FormulaAnalysisSettings(layout=(2, 2)), FIELDS)
 
 
 def tsv(path: Path, version: str, rows: Sequence[Sequence[object]]) -> Path:
@@ -48,7 +50,9 @@ def tsv(path: Path, version: str, rows: Sequence[Sequence[object]]) -> Path:
 def write(formulas: Path, to: Path, processes: int = 1) -> tuple[dict[str, int], dict[str, str]]:
     """Return the counts, and of every document its layout pairs."""
     to.mkdir()
-    counts = write_formula_documents(formulas, PAIRS, to, to / "instances.npy", processes)
+    counts = write_formula_documents(
+        formulas, *PAIRS, to, to / "instances.npy", Processes(processes)
+    )
     parts = [part.read_text(encoding="utf-8") for part in sorted(to.glob("*.jsonl"))]
     found = [json.loads(line) for part in parts for line in part.split("\n")[:-1]]
     assert counts["documents"] == len(found)
@@ -115,7 +119,7 @@ def test_groups_without_visual_ids_are_numbered_in_the_order_of_the_rows(tmp_pat
     (tmp_path / "out").mkdir()
     source = tsv(tmp_path / "v1", "v1", rows)
     table = tmp_path / "out" / "instances.npy"
-    counts = write_formula_documents(source, PAIRS, tmp_path / "out", table, 1)
+    counts = write_formula_documents(source, *PAIRS, tmp_path / "out", table, HERE)
     numbers: dict[str, int] = {}
     groups = [-1 - numbers.setdefault(formula, len(numbers)) for formula in formulas]
     assert counts["documents"] == len(numbers)
@@ -177,12 +181,10 @@ def test_mathml_gives_the_same_documents(tmp_path: Path) -> None:
     markup = '<math alttext="x^{2}"><semantics><msup><mi>x</mi><mn>2</mn></msup></semantics></math>'
     latex = tsv(tmp_path / "latex", "v3", [(1, 1, 1, "answer", "", 7, 7, "", "x^2")])
     slt = tsv(tmp_path / "slt", "v3", [(1, 1, 1, "answer", "", 7, 7, "", markup)])
-    settings = load_task2()
-    raw = {**settings.model_dump(), "analysis": {"source": "slt"}}
-    from_slt = Task2Settings.model_validate(raw)
     parts = []
-    for source, chosen in ((latex, settings), (slt, from_slt)):
-        write_formula_documents(source, chosen, source, source / "instances.npy", 1)
+    for source, kind in ((latex, "latex"), (slt, "slt")):
+        chosen = FormulaAnalysisSettings(source=kind)
+        write_formula_documents(source, chosen, FIELDS, source, source / "instances.npy", HERE)
         parts.append((source / "part-00000.jsonl").read_text(encoding="utf-8"))
     assert parts[0] == parts[1]
 

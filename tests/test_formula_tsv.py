@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.formulas import (
     COLUMNS,
     FormulaRow,
@@ -21,7 +22,6 @@ from arqmath_bm25.collection.formulas import (
 )
 from arqmath_bm25.collection.tsv_blocks import BrokenRowError, read_blocks
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.sample import SAMPLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,7 +109,15 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "1.tsv"
     path.write_bytes(V2.encode() + b"\n1\t7\t5\tanswer\t3\t\xff\xfe\n")
     for read in (read_formulas, read_formula_ids):
-        with pytest.raises(InputError, match=r"1\.tsv: after line .*utf-8"):
+        with pytest.raises(InputError, match=r"1\.tsv: row 2: not UTF-8"):
+            list(read(path))
+
+
+@pytest.mark.parametrize("end", ["", '"\n', '"y\n', '""z"\n', "\n6\t8\t5\tanswer\t3\tx"])
+def test_a_quote_that_is_not_closed_swallows_no_rows(tmp_path: Path, end: str) -> None:
+    path = tsv(tmp_path, f'{V2}\n4\t7\t5\tanswer\t3\t"x\n5\t8\t5\tanswer\t3\tx{end}')
+    for read in (read_formulas, read_formula_ids):
+        with pytest.raises(InputError, match=r"1\.tsv: the row .* holds other rows: a quote"):
             list(read(path))
 
 
@@ -142,7 +150,6 @@ def test_ids_tell_comments_deleted_formulas_and_missing_visual_ids(tmp_path: Pat
 FIELDS = st.text(st.sampled_from('a1 \\{}"\t\n$<&é𝐀'), max_size=12)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 10**7), st.integers(1, 10**7), FIELDS), min_size=1))
 def test_what_the_csv_module_writes_is_read_without_loss(
     tmp_path_factory: pytest.TempPathFactory, formulas: list[tuple[int, int, str]]
@@ -209,7 +216,7 @@ def check_blocks(path: Path, text: str, size: int) -> int:
     return len(rows)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(written(FIELD, LINE_END), st.integers(1, 200))
 def test_blocks_hold_what_the_csv_module_reads(
     tmp_path_factory: pytest.TempPathFactory, text: str, size: int
@@ -219,7 +226,7 @@ def test_blocks_hold_what_the_csv_module_reads(
     check_blocks(path, text.removesuffix("\n"), size)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=500)
 @given(
     st.one_of(
         written(
@@ -263,6 +270,14 @@ def test_blocks_are_utf_8(tmp_path: Path, data: bytes) -> None:
             list(read_blocks(path, NAMES, size))
 
 
+def test_numbers_have_one_to_sixteen_digits(tmp_path: Path) -> None:
+    posts = ["0", "12345678", "123456789", "1234567890123456", "12345678901234567", "1x", ""]
+    rows = "".join(f"1\t{post}\t1\tanswer\tx\n" for post in posts)
+    text = "\t".join(COLUMNS["v1"]) + "\n" + rows
+    (block,) = read_blocks(tsv(tmp_path, text), COLUMNS["v1"])
+    assert block.numbers("post_id").tolist() == [*map(int, posts[:4]), -1, -1, -1]
+
+
 def test_columns_that_a_version_lacks_are_empty(tmp_path: Path) -> None:
     path = tsv(tmp_path, f"{V1}\n39\t7\t5\ttitle\tx\n")
     (block,) = read_blocks(path, COLUMNS["v1"])
@@ -277,8 +292,8 @@ def test_rows_and_ids_of_real_files_agree(collection: str, request: pytest.Fixtu
     data = SAMPLE if collection == "sample" else request.getfixturevalue("lite")
     folder = data / "Formulas" / "latex_representation_v3"
     rows = [
-        (int(row.formula_id), int(row.post_id), int(row.visual_id or -1), row.type == "comment",
-         "d" in row.issue)
+        (int(row.formula_id), int(row.post_id), int(row.visual_id or -1),
+         int(row.old_visual_id or -1), row.type == "comment", "d" in row.issue)
         for row in read_formulas(folder)
     ]  # fmt: skip
     columns = [

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from arqmath_bm25.cli.fuse import fuse
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.validate import validate
+from arqmath_bm25.guidelines.rules import validate
 from arqmath_bm25.runs import read_run
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def test_a_run_says_what_it_was_made_of(runs: tuple[Path, Path], tmp_path: Path)
     call(*runs, "-o", output, "--method", "weighted", "--weights", "1,0.3")
     manifest = json.loads(output.with_suffix(".manifest.json").read_text())
     assert (manifest["method"], manifest["weights"]) == ("weighted", [1.0, 0.3])
-    assert [run["path"] for run in manifest["runs"]] == [str(run) for run in runs]
+    assert [run["name"] for run in manifest["runs"]] == [run.name for run in runs]
 
 
 def test_weights_depth_and_format(runs: tuple[Path, Path], tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ import pytest
 from lxml import etree
 
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.collection.dump import parsed_rows, rows
-from arqmath_bm25.collection.formula_topics import read_formula_topics
+from arqmath_bm25.collection.dump import ParsedRows, rows
 from arqmath_bm25.collection.formulas import FormulaRow, read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.links import PostLinks
@@ -43,7 +42,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Layout:
 
 @pytest.fixture(scope="module")
 def posts(made: Layout) -> list[dict[str, str]]:
-    return [found or {} for _, found in parsed_rows(made.posts(), "posts")]
+    return [row for _, row in ParsedRows(made.posts(), "posts") if isinstance(row, dict)]
 
 
 @pytest.fixture(scope="module")
@@ -176,11 +175,11 @@ def test_the_known_defects_are_there(
 
 
 def test_topics_are_questions_of_their_own(made: Layout, posts: list[dict[str, str]]) -> None:
-    topics = read_topics(made.task1_topics("2022"))
+    topics = read_topics(made.topics("task1", "2022"))
     assert [topic.topic_id for topic in topics] == [f"A.{n}" for n in range(301, 401)]
     assert not {topic.title for topic in topics} & {post.get("Title") for post in posts}
     for topic, latex, formula_id in (
-        (t.topic, t.latex, t.formula_id) for t in read_formula_topics(made.task2_topics("2022"))
+        (t, t.latex, t.formula_id) for t in read_topics(made.topics("task2", "2022"))
     ):
         here = {f.formula_id: f.latex for f in read_body(topic.question).formulas}
         assert here[formula_id] == latex.strip()

@@ -95,6 +95,8 @@ def test_environments_outside_any_span_are_formulas() -> None:
 def test_entities_are_unescaped_once() -> None:
     assert latex(span("a &lt; b &amp;lt; c &amp; d")) == ["a < b &lt; c & d"]
     assert read_title("Tom &amp; Jerry: is $a&lt;b$?").prose == "Tom & Jerry: is ?"
+    spaced = 'Is <span class="math-container"  id="9">x+y</span> odd?'
+    assert read_title(spaced).pieces == ("Is ", Formula("x+y", "9"), " odd?")
 
 
 def test_bare_less_than_is_text() -> None:

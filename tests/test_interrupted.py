@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from arqmath_bm25.lucene.index import count_documents, read_manifest
+from arqmath_bm25.engines.lucene.indexing import count_documents
+from arqmath_bm25.manifest import Manifest
 
 # Small parts, so that several worker processes are at work.
 BUILD = (
-    "import arqmath_bm25.documents.answers as answers; answers._POSTS_PER_PART = 40;"
+    "import arqmath_bm25.tasks.answer_documents as answers; answers._POSTS_PER_PART = 40;"
     "from arqmath_bm25.cli import main; main()"
 )
 
@@ -62,7 +63,7 @@ def test_a_build_may_be_killed_at_any_moment(tmp_path: Path) -> None:
     assert completed(start(tmp_path))
     duration = time.monotonic() - began
     index = tmp_path / "indexes" / "arqmath-sample" / "task1"
-    first = read_manifest(index)
+    first = Manifest.read(index)
     assert first is not None
     config = tmp_path / "other.yaml"
     default = (Path(__file__).parent.parent / "configs" / "task1.yaml").read_text()
@@ -81,20 +82,20 @@ def test_a_build_may_be_killed_at_any_moment(tmp_path: Path) -> None:
         else:  # it was killed itself; what Python's own resource tracker says then is not ours
             assert build.returncode in (0, -signal.SIGKILL)
         assert none_left(build.pid), f"attempt {attempt}: processes left"
-        found = read_manifest(index)
+        found = Manifest.read(index)
         assert found is not None
         # The index is the old one or the new one, whole; a kill may come after the swap as well.
-        swapped = found.fingerprint != first.fingerprint
+        swapped = found.recipe != first.recipe
         assert swapped or (found == first and build.returncode != 0)
         assert count_documents(index / "lucene") == 221
         if swapped:  # start from the first index again
             assert completed(start(tmp_path, "--overwrite"))
-            first = read_manifest(index)
+            first = Manifest.read(index)
             assert first is not None
     assert completed(start(tmp_path, "--overwrite", "--config", str(config)))
-    found = read_manifest(index)
+    found = Manifest.read(index)
     assert found is not None
-    assert found.fingerprint != first.fingerprint
+    assert found.recipe != first.recipe
     assert sorted(path.name for path in index.parent.iterdir()) == ["task1"]
 
 

@@ -3,31 +3,50 @@
 from __future__ import annotations
 
 import csv
+import math
+import warnings
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
 
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.judge import judge
+from arqmath_bm25.judging.adjudication import read_adjudication, write_disagreements
+from arqmath_bm25.judging.agreement import agreements, kappa
+from arqmath_bm25.judging.judge import (
+    HitKey,
+    Judged,
+    grades_by_assessor,
+    read_annotations,
+)
+from arqmath_bm25.judging.judge import judge as judge_annotations
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def judge(*paths: Path, **settings) -> Judged:
+    return judge_annotations(read_annotations(paths), **settings)
 
 
 @pytest.fixture
 def results(tmp_path: Path):
     """Write a results CSV as Turkle does: every cell quoted, CRLF, columns of its own."""
 
-    def write(*rows: tuple[str, str, dict[str, str]]) -> Path:
+    def write(*rows: tuple[str, str, dict[str, str]], by: str = "", comment: str = "") -> Path:
         names = ["HITId", "WorkerId", "Input.topic_id", "Input.doc_id"]
         names += [f"Input.post_{n}" for n in range(1, 6)] + ["Input.hit_1"]
         names += [f"Answer.grade_{n}" for n in range(1, 3)] + ["Turkle.Username"]
-        path = tmp_path / "results.csv"
+        names += ["Answer.comment_1"]
+        path = tmp_path / f"results{by}.csv"
         with path.open("w", newline="", encoding="utf-8") as file:
             table = csv.DictWriter(file, names, quoting=csv.QUOTE_ALL, restval="")
             table.writeheader()
             for topic, doc, labels in rows:
                 row = {"Input.topic_id": topic, "Input.doc_id": doc, "Input.hit_1": "two\nlines"}
+                row |= {"Turkle.Username": by, "Answer.comment_1": comment}
                 for number, (post, label) in enumerate(labels.items(), 1):
                     row |= {f"Input.post_{number}": post, f"Answer.grade_{number}": label}
                 table.writerow(row)
@@ -55,9 +74,10 @@ def test_a_formula_has_the_highest_grade_of_its_instances(results) -> None:
         results(
             ("B.1", "900", {"101": "Low", "102": "Medium"}),
             ("B.1", "901", {"103": "Do not know", "104": "Not relevant"}),
+            ("B.1", "902", {"105": "High", "106": "Low"}),
         )
     )
-    assert judged.qrels == {"B.1": {"900": 2, "901": 0}}
+    assert judged.qrels == {"B.1": {"900": 2, "901": 0, "902": 3}}
 
 
 def test_no_judgment_is_left_out_and_counted(results) -> None:
@@ -109,3 +129,99 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes, message: str) -
     path.write_bytes(content)
     with pytest.raises(InputError, match=message):
         judge(path)
+
+
+# Two assessors
+
+
+@pytest.fixture
+def both(results) -> tuple[Path, Path]:
+    return (
+        results(
+            ("A.1", "7", {"7": "High"}), ("A.1", "8", {"8": "Low"}), ("A.1", "9", {"9": "Low"}),
+            ("B.1", "900", {"101": "Low", "102": "Do not know"}), by="ann", comment="=1+1",
+        ),
+        results(
+            ("A.1", "8", {"8": "Medium"}), ("A.1", "7", {"7": "High"}),
+            ("B.1", "900", {"101": "Not relevant", "102": "Medium"}), by="bob",
+        ),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "qrels"),
+    [
+        ("first", {"A.1": {"7": 3, "8": 1, "9": 1}, "B.1": {"900": 1}}),
+        ("highest", {"A.1": {"7": 3, "8": 2, "9": 1}, "B.1": {"900": 2}}),
+        ("majority", {"A.1": {"7": 3, "8": 2, "9": 1}, "B.1": {"900": 2}}),  # one to one: the best
+    ],
+)
+def test_a_named_rule_settles_what_assessors_disagree_on(both, rule, qrels) -> None:
+    judged = judge(*both, rule=rule)
+    assert judged.qrels == qrels
+    assert judged.settled == 3
+    unsettled = r"bob\.csv: row 2: post 8 .* in row 3 of .*ann\.csv 'Low'; .* name a rule: highest"
+    with pytest.raises(InputError, match=unsettled):
+        judge(*both)
+
+
+def test_most_assessors_outvote_the_best_grade(both, results) -> None:
+    third = results(("A.1", "8", {"8": "Low"}), by="eve")
+    assert judge(*both, third, rule="majority").qrels["A.1"]["8"] == 1
+    assert judge(*both, third, rule="highest").qrels["A.1"]["8"] == 2
+
+
+def test_an_adjudicated_file_goes_before_the_rule(both, tmp_path: Path) -> None:
+    path = tmp_path / "disputed.csv"
+    assert write_disagreements(path, read_annotations(both)) == 3
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["doc_id"], row["post_id"]) for row in rows] == [
+        ("8", "8"), ("900", "101"), ("900", "102"),
+    ]  # fmt: skip
+    assert (rows[0]["label of ann"], rows[0]["label of bob"]) == ("Low", "Medium")
+    assert rows[0]["comment of ann"] == "'=1+1"  # nothing that a spreadsheet computes
+    with path.open("w", newline="") as file:
+        table = csv.DictWriter(file, rows[0])
+        table.writeheader()
+        for row, label in zip(rows, ("High", "System failure", ""), strict=True):
+            table.writerow(row | {"label": label})
+    settled = read_adjudication(path)
+    assert settled == {
+        HitKey("A.1", "8", "8"): "High", HitKey("B.1", "900", "101"): "System failure",
+    }  # fmt: skip
+    judged = judge(*both, rule="first", adjudicated=settled)
+    assert judged.qrels == {"A.1": {"7": 3, "8": 3, "9": 1}}
+    assert judged.without_grade == 1
+    path.write_text("topic_id,doc_id,post_id,label\nA.1,8,8,good\n")
+    with pytest.raises(InputError, match="row 2: label is 'good'; expected one of High"):
+        read_adjudication(path)
+
+
+def test_agreement_is_that_of_hits_to_which_both_gave_a_grade(both) -> None:
+    found = agreements(grades_by_assessor(read_annotations(both)))
+    assert list(found) == ["", "A.1", "B.1"]
+    (overall,) = found[""]
+    assert (overall.assessors, overall.hits) == (("ann", "bob"), 3)
+    # ann 3 1 1, bob 3 2 0: one of three is equal; by chance 1/9 (grade 3).
+    # So (3/9 - 1/9) / (1 - 1/9).
+    assert overall.equal == pytest.approx(1 / 3)
+    assert overall.kappa == pytest.approx(1 / 4)
+    # Distances 0 1 1 observed; by chance 0 1 3, 2 1 1, 2 1 1 over 3: 2 beside 4.
+    assert overall.linear == pytest.approx(1 - 2 / 4)
+    assert overall.quadratic == pytest.approx(1 - 2 / ((0 + 1 + 9 + 2 * (4 + 1 + 1)) / 3))
+    # Relevant: ann yes no no, bob yes yes no: 2/3 beside 4/9 by chance.
+    assert overall.binary == pytest.approx((2 / 3 - 4 / 9) / (1 - 4 / 9))
+    assert math.isnan(found["B.1"][0].binary)
+    assert found["B.1"][0].to_json()["binary"] is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=60))
+@settings(deadline=None)
+def test_kappa_is_that_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
+    first, second = map(list, zip(*pairs, strict=True))
+    for ours, theirs in (("none", None), ("linear", "linear"), ("quadratic", "quadratic")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a division by zero: NaN
+            expected = cohen_kappa_score(first, second, weights=theirs, labels=range(4))
+        assert kappa(first, second, ours) == pytest.approx(expected, nan_ok=True, abs=1e-12)

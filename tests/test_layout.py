@@ -6,32 +6,43 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25.collection.layout import YEARS, Layout
+from arqmath_bm25.bundled import SAMPLE
+from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.sample import SAMPLE
+from arqmath_bm25.labs import YEARS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def test_the_sample_and_the_real_subset_have_every_task1_file(lite: Path) -> None:
-    assert Layout(SAMPLE).judged_years() == Layout(SAMPLE).task1_years() == YEARS
-    assert Layout(lite).task1_years() == YEARS
-    assert Layout(lite).judged_years() == ("2020", "2021")
+    assert Layout(SAMPLE).judged_years("task1") == Layout(SAMPLE).years("task1") == YEARS
+    assert Layout(lite).years("task1") == YEARS
+    assert Layout(lite).judged_years("task1") == ("2020", "2021")
     assert Layout(lite).posts().name == "Posts.V1.3.xml"
 
 
 def test_a_raw_dump_is_found_too(tmp_path: Path) -> None:
     (tmp_path / "Posts.xml").touch()
     assert Layout(tmp_path).posts() == tmp_path / "Posts.xml"
-    assert Layout(tmp_path).task1_years() == ()
+    assert Layout(tmp_path).votes() is None
+    for name in ("Comments", "Votes", "Users", "Tags", "PostLinks"):
+        (tmp_path / f"{name}.xml").touch()
+    (tmp_path / "Collection").mkdir()
+    (tmp_path / "Collection" / "Votes.V1.2.xml").touch()
+    dump = Layout(tmp_path)
+    found = [dump.comments(), dump.votes(), dump.users(), dump.tags(), dump.post_links()]
+    assert [path.name for path in found if path] == [
+        "Comments.xml", "Votes.V1.2.xml", "Users.xml", "Tags.xml", "PostLinks.xml"
+    ]  # fmt: skip
+    assert Layout(tmp_path).years("task1") == ()
 
 
 def test_what_is_missing_is_named_with_its_source(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"missing file .Collection/Posts.V1.3.xml.*published at"):
         Layout(tmp_path).posts()
     with pytest.raises(InputError, match=r"Topics_V2\.0\.xml"):
-        Layout(tmp_path).task1_topics("2020")
+        Layout(tmp_path).topics("task1", "2020")
     with pytest.raises(InputError, match="there is no such directory"):
         Layout(tmp_path / "absent")
     (tmp_path / "file").touch()

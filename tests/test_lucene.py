@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from arqmath_bm25.errors import InputError, InterruptedWorkError
-from arqmath_bm25.lucene import index as lucene_index
-from arqmath_bm25.lucene import jvm
-from arqmath_bm25.lucene.index import InputFile, Manifest, building, index_documents, read_manifest
-from arqmath_bm25.lucene.search import Searcher
+from arqmath_bm25.engines.lucene import ids, jvm
+from arqmath_bm25.engines.lucene.indexing import index_documents
+from arqmath_bm25.engines.lucene.search import Searcher
+from arqmath_bm25.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-MANIFEST = Manifest("task1", {}, "f", [InputFile("p", 1, 2)], {"documents": 3}, 0.1)
+ROOT = Path(__file__).parent.parent
+LIBJVM = "lib/server/libjvm.so"
 
 
 @pytest.fixture
@@ -62,8 +63,47 @@ def test_a_choice_that_does_not_serve_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ARQMATH_JAVA_HOME", str(fake_java(tmp_path / "17", "17.0.15")))
-    with pytest.raises(InputError, match="no Java 21 or newer there"):
+    with pytest.raises(InputError, match="no Java 21 to 25 there"):
         jvm.java_home()
+    monkeypatch.setenv("ARQMATH_JAVA_HOME", str(fake_java(tmp_path / "26", "26.0.1")))
+    with pytest.raises(InputError, match="no Java 21 to 25 there"):
+        jvm.java_home()
+
+
+def python(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, **environment}, capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def test_java_that_does_not_serve_is_refused_before_any_work(tmp_path: Path) -> None:
+    home = fake_java(tmp_path / "17", "17.0.15")
+    script = f"""
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks.index import build
+from arqmath_bm25.workers.local import Processes
+build(configured("task1"), Collection(indexes={str(tmp_path / "indexes")!r}), Processes(1))
+"""
+    done = python(script, ARQMATH_JAVA_HOME=str(home))
+    assert "InputError: ARQMATH_JAVA_HOME=" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["17"]
+
+
+def test_java_that_runs_already_serves_if_it_has_the_jar_and_is_explained_if_not() -> None:
+    start = "from arqmath_bm25.engines.lucene import jvm; {}; import jnius; "
+    use = "print(jvm.java_class('org.apache.lucene.util.Version').LATEST.toString())"
+    assert python(start.format("jvm.prepare()") + use).stdout.count(".") == 2  # such as 10.4.0
+    home = str(jvm.java_home())
+    bare = python(start.format("pass") + use, JAVA_HOME=home, JVM_PATH=f"{home}/{LIBJVM}")
+    assert "import arqmath_bm25.pyterrier before anything uses Java" in bare.stderr
+
+
+def test_the_jar_that_is_named_is_the_one_that_is_locked() -> None:
+    lock = (ROOT / "requirements-lucene.lock").read_text().split()[0]
+    assert jvm.INSTALL_JAR.split()[-1] == lock
+    assert f"echo {lock} |" in (ROOT / "Makefile").read_text()
 
 
 def build(path: Path, documents: list[dict[str, str]], threads: int = 1) -> Path:
@@ -175,13 +215,23 @@ def test_a_tie_at_the_cut_is_cut_by_id_however_long_it_is(
 
 
 def test_ids_are_any_text_and_scores_32_bit_floats(tmp_path: Path) -> None:
-    ids = ["10", "9", "é", "𝐑", '"', "a/b c", "ﬁ", "10:1"]
+    names = ["10", "9", "é", "𝐑", '"', "a/b c", "ﬁ", "10:1"]
     searcher = Searcher(
-        build(tmp_path, [{"id": doc_id, "contents": "a"} for doc_id in ids]), 1.2, 0.75
+        build(tmp_path, [{"id": doc_id, "contents": "a"} for doc_id in names]), 1.2, 0.75
     )
     hits = searcher.search({"contents": {"a": 0.7}}, 10)
-    assert [hit.doc_id for hit in hits] == sorted(ids, reverse=True)
+    assert [hit.doc_id for hit in hits] == sorted(names, reverse=True)
     assert {hit.score for hit in hits} == {float(np.float32(hits[0].score))}
+
+
+def test_no_id_is_lost_between_the_blocks_that_they_come_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ids, "_TOGETHER", 3)
+    for count in (1, 3, 7, 24):  # in four files: blocks are full, or not
+        documents = [{"id": f"{n:02}", "contents": "a"} for n in range(count)]
+        index = build(tmp_path / str(count), documents)
+        assert sorted(ids.read_ids(index).tolist()) == [b"%02d" % n for n in range(count)]
 
 
 def test_an_index_of_nothing_has_no_hits(tmp_path: Path) -> None:
@@ -217,95 +267,3 @@ def test_a_document_that_lucene_drops_is_noticed(tmp_path: Path) -> None:
     documents = [{"id": "1", "contents": "a"}, {"id": "2", "contents": " "}]
     with pytest.raises(InputError, match="indexed 1 of 2 documents"):
         build(tmp_path, documents)
-
-
-def present(directory: Path) -> list[str]:
-    return sorted(path.name for path in directory.iterdir())
-
-
-def test_a_build_is_complete_or_absent(tmp_path: Path) -> None:
-    target = tmp_path / "deep" / "task1"
-    with pytest.raises(KeyboardInterrupt), building(target) as place:
-        (place / "half").touch()
-        raise KeyboardInterrupt
-    assert present(target.parent) == []
-    for content in ("first", "second"):
-        with building(target) as place:
-            (place / "data").write_text(content)
-            MANIFEST.write(place)
-        assert (target / "data").read_text() == content
-    with pytest.raises(OSError, match="disk"), building(target):
-        raise OSError("disk")
-    assert (target / "data").read_text() == "second"
-    assert read_manifest(target) == MANIFEST
-    assert present(target.parent) == ["task1"]
-
-
-def test_documents_of_an_interrupted_build_are_kept_for_the_same_build(tmp_path: Path) -> None:
-    target = tmp_path / "task1"
-    for error in (KeyboardInterrupt, InterruptedWorkError):
-        with pytest.raises(error), building(target, "these", "settings") as place:
-            (place / "documents" / "part").touch()
-            (place / "table").touch()
-            raise error
-        assert ".task1.building" in present(tmp_path)
-        with building(target, "these", "settings") as place:
-            assert present(place) == ["builder.pid", "documents", "made_of"]
-            assert present(place / "documents") == ["part"]
-        assert present(target) == ["documents"]
-    with pytest.raises(KeyboardInterrupt), building(target, "these", "settings") as place:
-        (place / "documents" / "part").touch()
-        raise KeyboardInterrupt
-    with building(target, "other", "settings") as place:
-        assert present(place / "documents") == []
-
-
-def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
-    left = tmp_path / ".task1.building"
-    left.mkdir()
-    (left / "half").touch()
-    with building(tmp_path / "task1") as place:
-        assert present(place) == ["builder.pid"]
-    assert present(tmp_path) == ["task1"]
-    assert present(tmp_path / "task1") == []
-
-
-@pytest.mark.parametrize("both", [False, True])
-def test_a_swap_that_was_cut_off_is_finished(tmp_path: Path, both: bool) -> None:
-    previous = lucene_index._previous(tmp_path / "task1")
-    previous.mkdir()
-    MANIFEST.write(previous)
-    if both:
-        (tmp_path / "task1").mkdir()
-        MANIFEST.write(tmp_path / "task1")
-    assert read_manifest(tmp_path / "task1") == MANIFEST
-    with building(tmp_path / "task1"):
-        assert present(tmp_path) == [".task1.building", "task1"]
-
-
-def test_two_builds_of_one_index_do_not_meet(tmp_path: Path) -> None:
-    script = (
-        "import sys; from pathlib import Path; from arqmath_bm25.lucene.index import building\n"
-        "with building(Path(sys.argv[1])): print('in', flush=True); sys.stdin.read()"
-    )
-    command = [sys.executable, "-c", script, str(tmp_path / "task1")]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "in\n"
-        with (
-            pytest.raises(InputError, match=f"process {other.pid} is writing this"),
-            building(tmp_path / "task1"),
-        ):
-            pass
-        other.kill()
-    with building(tmp_path / "task1"):
-        pass  # the lock went with the process
-
-
-def test_no_manifest_and_a_foreign_one(tmp_path: Path) -> None:
-    assert read_manifest(tmp_path / "absent") is None
-    (tmp_path / "manifest.json").write_text("{}")
-    with pytest.raises(InputError, match="not a manifest of this program"):
-        read_manifest(tmp_path)

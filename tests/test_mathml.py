@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mutation import check_terms, mutated, real_formulas
 
@@ -125,7 +125,6 @@ def test_any_string_is_read(markup: str) -> None:
 
 
 @given(data=st.data())
-@settings(deadline=None)
 def test_real_formulas_may_break_anywhere(data: st.DataObject, lite: Path) -> None:
     source = data.draw(mutated(_real(lite), MARKUP))
     check_terms(lambda text: paths(read_layout(mathml.read(text)[0]), 2, 3), source, 10)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from arqmath_bm25.analysis.html import Formula, read_title
+from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.report.mathml import render
-from arqmath_bm25.report.posts import PostWriter, excerpt
-from arqmath_bm25.sample import SAMPLE
+from arqmath_bm25.pages.drawing import render
+from arqmath_bm25.pages.posts import PostWriter, excerpt
 
 
 def tree(latex: str, display: bool = False) -> etree._Element:
@@ -104,9 +104,9 @@ def test_latex_cannot_become_html(latex: str) -> None:
     ],
 )
 def test_hostile_latex_takes_no_time(latex: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     assert "<code" in render(latex)
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
 
 
 @given(st.text(st.sampled_from("\\{}^_&<>\"'$ abfrctex12()[]\n\x00é"), max_size=60))

@@ -146,6 +146,12 @@ def test_an_independent_implementation_agrees(
         assert of_run[key] == pytest.approx(total / len(own) if own else 0.0)
 
 
+def test_equal_scores_stand_by_descending_id_as_text_also_at_the_cut() -> None:
+    ranking = {"2": 1.0, "9": 1.0, "10": 1.0, "1": 1.0 + 1e-9, "3": 2.0}
+    assert best(ranking, 9) == ["3", "9", "2", "10", "1"]  # 32-bit floats: 1.0 + 1e-9 is 1.0
+    assert best(ranking, 3) == ["3", "9", "2"]
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.just("A.1"), st.integers(0, 400).map(str), SCORES), min_size=150,
                 max_size=400), st.integers(1, 9))  # fmt: skip

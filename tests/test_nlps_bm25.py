@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25.collection.premises import Statement
-from arqmath_bm25.config import NlpsSettings
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.lucene.index import read_manifest
-from arqmath_bm25.retrieval.nlps import Nlps, build_index, why_stale
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.errors import InputError, NoIndexError
+from arqmath_bm25.manifest import Manifest
+from arqmath_bm25.records import Topic
+from arqmath_bm25.tasks.index import Index, build, directory, why_stale
+from arqmath_bm25.tasks.premise_rankers.settings import NlpsSettings
+from arqmath_bm25.tasks.premise_selection import PremiseSelection
+from arqmath_bm25.workers.local import HERE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,27 +41,34 @@ SETTINGS = NlpsSettings.model_validate(
 )
 
 
+TASK = PremiseSelection(SETTINGS)
+
+
+def collection(path: Path, train: dict[str, object] = TRAIN) -> Collection:
+    """Write a knowledge base and a training set."""
+    path.mkdir(exist_ok=True)
+    (path / "knowledge_base.json").write_text(json.dumps(PREMISES))
+    (path / "train_set.json").write_text(json.dumps(train))
+    return Collection(path, path / "indexes")
+
+
+def built(found: Collection) -> Index:
+    return Index(TASK, found, directory(TASK, found), build(TASK, found, HERE))
+
+
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
-    """An index, its knowledge base and its training set."""
-    path = tmp_path_factory.mktemp("nlps")
-    knowledge_base, train, index = path / "kb.json", path / "train.json", path / "index"
-    knowledge_base.write_text(json.dumps(PREMISES))
-    train.write_text(json.dumps(TRAIN))
-    build_index(knowledge_base, train, index, SETTINGS, 1)
-    return index, knowledge_base, train
+def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    return built(collection(tmp_path_factory.mktemp("nlps")))
 
 
 def ranked(
-    files: tuple[Path, Path, Path], variant: str, text: str, statement_id: str = "5", depth: int = 9
+    index: Index, variant: str, text: str, statement_id: str = "5", depth: int = 9
 ) -> list[tuple[str, float]]:
-    index, knowledge_base, train = files
-    ranker = Nlps(index, SETTINGS, knowledge_base, train).ranker(variant)
-    (ranking,) = ranker.rank([Statement(statement_id, text, ())], depth, 1)
-    return [(premise, pytest.approx(score)) for premise, score in ranking]
+    (hits,) = index.rank([Topic(statement_id, text)], variant, depth, 1)
+    return [(hit.doc_id, pytest.approx(hit.score)) for hit in hits]
 
 
-def test_scores_are_bm25(files: tuple[Path, Path, Path]) -> None:
+def test_scores_are_bm25(index: Index) -> None:
     # Words: A lagrang order subgroup, B lagrang interpol, C homolog, D cohomolog; 7 in 4 texts.
     idf = math.log(1 + (4 - 2 + 0.5) / (2 + 0.5))
 
@@ -66,63 +76,55 @@ def test_scores_are_bm25(files: tuple[Path, Path, Path]) -> None:
         return idf / (1 + 1.2 * (1 - 0.75 + 0.75 * length / (7 / 4)))
 
     expected = [(B, score(2)), (A, score(3)), (D, 0), (C, 0)]  # ties by descending id
-    assert ranked(files, "text", "On Lagrange") == expected
+    assert ranked(index, "text", "On Lagrange") == expected
 
 
-def test_formulas_count_where_the_variant_weighs_them(files: tuple[Path, Path, Path]) -> None:
-    assert ranked(files, "math", "Lagrange $x^2$")[0][0] == B
-    assert ranked(files, "math", "Lagrange")[0] == (D, 0)
-    (best, math_score), *_ = ranked(files, "math", "$y + 1$")
+def test_formulas_count_where_the_variant_weighs_them(index: Index) -> None:
+    assert ranked(index, "math", "Lagrange $x^2$")[0][0] == B
+    assert ranked(index, "math", "Lagrange")[0] == (D, 0)
+    (best, math_score), *_ = ranked(index, "math", "$y + 1$")
     assert best == C
-    assert ranked(files, "both", "$y + 1$")[0] == (C, 2 * math_score.expected)
+    assert ranked(index, "both", "$y + 1$")[0] == (C, 2 * math_score.expected)
 
 
-def test_a_statement_is_no_premise_of_its_own(files: tuple[Path, Path, Path]) -> None:
-    ids = [premise for premise, _ in ranked(files, "text", "On Lagrange", statement_id=B)]
+def test_a_statement_is_no_premise_of_its_own(index: Index) -> None:
+    ids = [premise for premise, _ in ranked(index, "text", "On Lagrange", statement_id=B)]
     assert ids == [A, D, C, B]  # last, but there: the shared task counts premises
 
 
-def test_the_list_is_cut_at_the_depth(files: tuple[Path, Path, Path]) -> None:
-    assert [p for p, _ in ranked(files, "text", "Lagrange", depth=2)] == [B, A]
-    assert [p for p, _ in ranked(files, "text", "Lagrange", depth=1, statement_id=B)] == [A]
+def test_the_list_is_cut_at_the_depth(index: Index) -> None:
+    assert [p for p, _ in ranked(index, "text", "Lagrange", depth=2)] == [B, A]
+    assert [p for p, _ in ranked(index, "text", "Lagrange", depth=1, statement_id=B)] == [A]
 
 
-def test_the_training_set_has_no_part_in_it(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    _, knowledge_base, _ = files
-    train = tmp_path / "train.json"
-    train.write_text(json.dumps({"78": {"text": "Lagrange, Lagrange", "premises": [C, "404"]}}))
-    build_index(knowledge_base, train, tmp_path / "index", SETTINGS, 1)
-    other = (tmp_path / "index", knowledge_base, train)
-    assert ranked(other, "text", "On Lagrange") == ranked(files, "text", "On Lagrange")
+def test_the_training_set_has_no_part_in_it(index: Index, tmp_path: Path) -> None:
+    train = {"78": {"text": "Lagrange, Lagrange", "premises": [C, "404"]}}
+    other = built(collection(tmp_path, train))
+    assert ranked(other, "text", "On Lagrange") == ranked(index, "text", "On Lagrange")
 
 
-def test_the_manifest_tells_what_was_indexed(files: tuple[Path, Path, Path]) -> None:
-    index, knowledge_base, train = files
-    manifest = read_manifest(index)
+def test_the_manifest_tells_what_was_indexed(index: Index) -> None:
+    manifest = Manifest.read(index.directory)
     assert manifest is not None
-    assert manifest.counts == {"premises": 4, "statements": 1, "profiles": 2}
-    assert why_stale(manifest, knowledge_base, train, SETTINGS) is None
+    assert manifest.counts == {"premises": 4, "statements": 1, "cited": 2}
+    assert why_stale(TASK, index.collection, manifest) is None
     other = SETTINGS.model_copy(update={"analysis": {"latex": {"ngrams": [1, 1]}}})
     other = NlpsSettings.model_validate(other.model_dump(warnings=False))
-    assert "other analysis" in str(why_stale(manifest, knowledge_base, train, other))
-    assert "other data" in str(why_stale(manifest, train, knowledge_base, SETTINGS))
+    reason = why_stale(PremiseSelection(other), index.collection, manifest)
+    assert reason == "this index was built with other analysis settings"
 
 
-def test_an_index_of_other_files_is_not_used(
-    files: tuple[Path, Path, Path], tmp_path: Path
-) -> None:
-    index, knowledge_base, train = files
-    with pytest.raises(InputError, match="there is no index; `make index TASK=nlps`"):
-        Nlps(tmp_path / "absent", SETTINGS, knowledge_base, train)
-    with pytest.raises(InputError, match="built from other data"):
-        Nlps(index, SETTINGS, train, knowledge_base)
+def test_an_index_of_other_files_is_not_used(index: Index, tmp_path: Path) -> None:
+    with pytest.raises(NoIndexError, match="there is no index"):
+        Index.open(Collection(index.collection.layout.data, tmp_path), "nlps")
+    other = collection(tmp_path / index.collection.name, {"9": {"text": "x", "premises": [A]}})
+    other.indexes = index.collection.indexes
+    with pytest.raises(NoIndexError, match=r"train_set\.json has other content"):
+        Index.open(other, "nlps")
 
 
-def test_a_training_set_without_premises_is_no_training_set(
-    files: tuple[Path, Path, Path], tmp_path: Path
-) -> None:
-    masked = tmp_path / "test_set.json"
-    masked.write_text(json.dumps({"77": {"text": "Sylow subgroups", "premises": []}}))
+def test_a_training_set_without_premises_is_no_training_set(tmp_path: Path) -> None:
+    masked = {"77": {"text": "Sylow subgroups", "premises": []}}
     with pytest.raises(InputError, match="no statement names premises; is this a test set"):
-        build_index(files[1], masked, tmp_path / "index", SETTINGS, 1)
-    assert not (tmp_path / "index").exists()
+        built(collection(tmp_path, masked))
+    assert not list((tmp_path / "indexes").rglob("manifest.json"))

@@ -5,41 +5,42 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from arqmath_bm25.cli import nlps
-from arqmath_bm25.cli.options import IndexRequest, RunRequest, SearchRequest
-from arqmath_bm25.config import load_nlps
+from arqmath_bm25.bundled import NLPS_SAMPLE
+from arqmath_bm25.cli import tasks
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.nlps import read_gold, read_predictions, score_premises
-from arqmath_bm25.sample import NLPS_SAMPLE
+from arqmath_bm25.tasks import configured, task_class
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-VARIANTS = ["tfidf", "bm25_text", "bm25", "supervised"]
+VARIANTS = ["tfidf", "bm25_text", "bm25", "ridge", "learned"]
 
 
-def indexing(work: Path, data: Path | None) -> IndexRequest:
-    return IndexRequest(data, work / "indexes", None, threads=1, overwrite=False)
+def index(work: Path, data: Path | None, **options: Any) -> None:
+    tasks.index("nlps", data=data, indexes=work / "indexes", threads=1, **options)
 
 
-def running(work: Path, data: Path | None, **changes: Any) -> RunRequest:
-    request = RunRequest(
-        data, None, work / "indexes", work / "runs", None, None, depth=1000, form="lab", threads=2
-    )
-    return replace(request, **changes)
+def run(work: Path, data: Path | None, **options: Any) -> None:
+    given = {"indexes": work / "indexes", "runs": work / "runs", "threads": 2, **options}
+    tasks.run("nlps", data=data, **given)
+
+
+def has_data(data: Path | None) -> bool:
+    return task_class("nlps").has_data(Collection(data))
 
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the index and the runs of the bundled sample."""
     work = tmp_path_factory.mktemp("sample")
-    nlps.index(indexing(work, None))
-    nlps.run(running(work, None))
+    index(work, None)
+    run(work, None)
     return work
 
 
@@ -59,19 +60,19 @@ def official(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         "test_set": asked,
     }.items():
         (data / f"{name}.json").write_text(json.dumps(value))
-    nlps.index(indexing(work, work / "ps"))
-    nlps.run(running(work, work / "ps", variants=["tfidf", "supervised"]))
+    index(work, work / "ps")
+    run(work, work / "ps", variant=["tfidf", "learned"])
     return work, work / "ps"
 
 
 def test_the_bundled_sample_is_there() -> None:
-    assert nlps.has_data(None)
+    assert has_data(None)
 
 
 def test_only_data_with_a_knowledge_base_is_data(tmp_path: Path) -> None:
-    assert not nlps.has_data(tmp_path)
+    assert not has_data(tmp_path)
     (tmp_path / "knowledge_base.json").write_text("{}")
-    assert nlps.has_data(tmp_path)
+    assert has_data(tmp_path)
 
 
 def test_every_variant_ranks_every_premise_of_a_small_knowledge_base(
@@ -89,8 +90,8 @@ def test_every_variant_ranks_every_premise_of_a_small_knowledge_base(
         assert not path.with_suffix(".zip").exists()
         manifest = json.loads(path.with_suffix(".manifest.json").read_text())
         assert manifest["variant"] == variant
-        assert manifest["topics"]["path"] == str(NLPS_SAMPLE / "dev_set.json")
-    nlps.run(running(sample, None, variants=["tfidf"], topics=["test"]))
+        assert manifest["topics"]["name"] == "dev_set.json"
+    run(sample, None, variant=["tfidf"], topics=["test"])
     told = capsys.readouterr().out
     assert "note: these runs have fewer than 500 premises for a statement" in told
     assert not (sample / "runs" / "nlps-sample" / "test" / "tfidf.zip").exists()
@@ -103,11 +104,12 @@ def test_runs_of_the_sample_find_premises(sample: Path) -> None:
         path = sample / "runs" / "nlps-sample" / "dev" / f"{variant}.txt"
         found[variant] = score_premises(read_predictions(path), gold).to_json()["map_500"]
     assert found["tfidf"] < found["bm25_text"] < found["bm25"]
-    assert found["supervised"] > 0.5
+    assert found["ridge"] > 0.5
+    assert found["learned"] > 0.5
 
 
 def test_runs_do_not_depend_on_time_or_threads(sample: Path, tmp_path: Path) -> None:
-    nlps.run(running(sample, None, runs=tmp_path, threads=1))
+    run(sample, None, runs=tmp_path, threads=1)
     for path in sorted((sample / "runs").rglob("*.txt")):
         assert (tmp_path / path.relative_to(sample / "runs")).read_bytes() == path.read_bytes()
 
@@ -115,7 +117,7 @@ def test_runs_do_not_depend_on_time_or_threads(sample: Path, tmp_path: Path) -> 
 def test_a_test_set_gets_a_zip_file_for_codalab(official: tuple[Path, Path]) -> None:
     work, data = official
     runs = work / "runs" / "ps" / "test"
-    for variant in ("tfidf", "supervised"):
+    for variant in ("tfidf", "learned"):
         text = (runs / f"{variant}.txt").read_text()
         lines = text.splitlines()
         assert len(lines) == 3 * 500
@@ -125,10 +127,10 @@ def test_a_test_set_gets_a_zip_file_for_codalab(official: tuple[Path, Path]) -> 
             assert file.namelist() == ["predict.txt"]
             assert file.read("predict.txt").decode() == text
         before = hashlib.sha256(archive.read_bytes()).digest()
-        nlps.run(running(work, data, variants=[variant]))
+        run(work, data, variant=[variant])
         assert hashlib.sha256(archive.read_bytes()).digest() == before
     assert sorted(path.name for path in runs.iterdir()) == [
-        "supervised.manifest.json", "supervised.txt", "supervised.zip",
+        "learned.manifest.json", "learned.txt", "learned.zip",
         "tfidf.manifest.json", "tfidf.txt", "tfidf.zip",
     ]  # fmt: skip
 
@@ -137,7 +139,7 @@ def test_fewer_premises_than_the_shared_task_demands_get_no_zip_file(
     official: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     work, data = official
-    nlps.run(running(work, data, runs=tmp_path, variants=["tfidf"], depth=499))
+    run(work, data, runs=tmp_path, variant=["tfidf"], depth=499)
     assert "fewer than 500 premises" in capsys.readouterr().out
     assert len((tmp_path / "ps" / "test" / "tfidf.txt").read_text().splitlines()) == 3 * 499
     assert not (tmp_path / "ps" / "test" / "tfidf.zip").exists()
@@ -147,7 +149,7 @@ def test_a_file_of_statements_can_be_ranked(official: tuple[Path, Path], tmp_pat
     work, data = official
     statements = tmp_path / "mine.json"
     statements.write_text('{"5": {"text": "Lemma 8", "premises": []}}')
-    nlps.run(running(work, data, topics=[str(statements)], variants=["bm25_text"]))
+    run(work, data, topics=[str(statements)], variant=["bm25_text"])
     first, *_ = (work / "runs" / "ps" / "mine" / "bm25_text.txt").read_text().splitlines()
     assert first == f"5\t{10**37 + 8}"
 
@@ -155,16 +157,21 @@ def test_a_file_of_statements_can_be_ranked(official: tuple[Path, Path], tmp_pat
 def test_an_index_is_built_once_and_not_replaced_unasked(
     sample: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    nlps.index(indexing(sample, None))
+    index(sample, None)
     assert capsys.readouterr().out.endswith("nlps-sample/nlps: up to date\n")
     config = tmp_path / "nlps.yaml"
-    settings = load_nlps().model_dump(mode="json")
+    settings = configured("nlps").settings.model_dump(mode="json")
     settings["analysis"]["latex"]["ngrams"] = [1, 1]
     config.write_text(json.dumps(settings))
     with pytest.raises(InputError, match="other analysis settings; --overwrite replaces it"):
-        nlps.index(replace(indexing(sample, None), config=config))
+        index(sample, None, config=config)
     with pytest.raises(InputError, match="other analysis settings"):
-        nlps.run(running(sample, None, config=config))
+        run(sample, None, config=config)
+    settings = configured("nlps").settings.model_dump(mode="json")
+    settings["ridge"]["penalty"] = 1
+    config.write_text(json.dumps(settings))
+    with pytest.raises(InputError, match="other analysis settings"):
+        run(sample, None, config=config)
 
 
 def test_search_shows_the_texts_of_premises(
@@ -173,19 +180,19 @@ def test_search_shows_the_texts_of_premises(
     indexes = sample / "indexes"
     query = "Every subgroup of $Z(G)$ is a normal subgroup of $G$"
     for variant in VARIANTS:
-        nlps.search(SearchRequest(query, None, indexes, None, variant, 3))
+        tasks.search("nlps", query, indexes=indexes, variant=variant, depth=3)
         told = capsys.readouterr().out
         assert "  1  " in told
         assert "  4  " not in told
         assert "normal if $g N g^{-1} = N$" in told
-    nlps.search(SearchRequest("zyzzyva", None, indexes, None, "bm25", 3))
+    tasks.search("nlps", "zyzzyva", indexes=indexes, variant="bm25", depth=3)
     assert capsys.readouterr().out == "No premise holds a term of this statement.\n"
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"variants": ["both"]}, "--variant both: the configuration has tfidf, bm25_text, bm25"),
+        ({"variant": ["both"]}, "--variant both: the configuration has tfidf, bm25_text, bm25"),
         (
             {"topics": ["2021"]},
             "--topics 2021: no such file; expected dev, test or a file of",
@@ -195,14 +202,14 @@ def test_search_shows_the_texts_of_premises(
 )
 def test_a_wrong_wish_is_refused(sample: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        nlps.run(running(sample, None, **changes))
+        run(sample, None, **changes)
 
 
 def test_a_broken_set_leaves_the_runs_as_they_were(sample: Path, tmp_path: Path) -> None:
     broken = tmp_path / "dev_set.json"
     broken.write_text('{"5": {"text": "one", "premises": []}, "6": {"premises": []}}')
     with pytest.raises(InputError, match='statement 6: expected its "text", found nothing'):
-        nlps.run(running(sample, None, topics=[str(broken)]))
+        run(sample, None, topics=[str(broken)])
     assert not (sample / "runs" / "nlps-sample" / "dev_set").exists()
 
 
@@ -210,7 +217,12 @@ def test_a_broken_set_leaves_the_runs_as_they_were(sample: Path, tmp_path: Path)
     ("key", "value", "message"),
     [
         ("primary", "best", "primary: 'best' is not among the variants"),
-        ("variants", {"a": {"method": "neural"}}, "variants.a: .*'tfidf', 'bm25', 'supervised'"),
+        (
+            "variants",
+            {"a": {"method": "neural"}},
+            "variants.a: .*'tfidf', 'bm25', 'ridge', 'learned'",
+        ),
+        ("ridge", {"kernel": {"words": 0}}, "ridge.kernel: at least one weight must be above 0"),
         (
             "variants",
             {"a": {"method": "bm25", "fields": {"contents": 0}}},
@@ -226,4 +238,19 @@ def test_faults_of_a_configuration_are_named(
         json.dumps({"primary": "a", "variants": {"a": {"method": "tfidf"}}} | {key: value})
     )
     with pytest.raises(InputError, match=message):
-        load_nlps(config)
+        configured("nlps", config)
+
+
+def test_many_training_statements_are_told_to_be_stood_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "nlps.yaml"
+    changed = configured("nlps").settings.model_dump() | {"ridge": {"landmarks": 5}}
+    config.write_text(json.dumps(changed))
+    index(tmp_path, None, config=config)
+    told = " ".join(capsys.readouterr().out.split())
+    assert "ridge.landmarks: 5 of the statements stand for all" in told
+    run(tmp_path, None, config=config, variant=["ridge"], topics=["dev"])
+    path = tmp_path / "runs" / "nlps-sample" / "dev" / "ridge.txt"
+    gold = read_gold(NLPS_SAMPLE / "dev_set.json")
+    assert score_premises(read_predictions(path), gold).to_json()["map_500"] > 0.1

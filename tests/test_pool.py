@@ -11,23 +11,23 @@ import numpy as np
 import pytest
 from lxml import html
 
-from arqmath_bm25.collection.formula_topics import read_formula_topics
+from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.collection.topics import Topic
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.annotation import COLUMNS, GRADES, TEMPLATE, Question, write_batch
-from arqmath_bm25.evaluation.eligible import EligibleAnswers, EligibleFormulas
-from arqmath_bm25.evaluation.pool import (
+from arqmath_bm25.evaluation.visual import VisualIds
+from arqmath_bm25.guidelines.eligible import EligibleAnswers, EligibleFormulas
+from arqmath_bm25.judging.annotation import COLUMNS, GRADES, TEMPLATE, write_batch
+from arqmath_bm25.judging.pool import (
     Depths,
-    Hit,
     Item,
+    PooledPost,
     choose_posts,
+    for_assessors,
     pool_answers,
     pool_formulas,
 )
-from arqmath_bm25.evaluation.visual import VisualIds
-from arqmath_bm25.sample import SAMPLE
+from arqmath_bm25.records import Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,7 @@ def test_the_pool_is_the_union_of_the_best_of_each_run(tmp_path, posts, answers)
     pool = pool_answers(runs, Depths(primary=3, other=1), answers, seed=0)
     assert {item.doc_id for item in pool.items if item.topic_id == "A.1"} == {a, b, c, e}
     assert [item.topic_id for item in pool.items] == ["A.1"] * 4 + ["A.9", "A.10"]
-    assert all(item.hits == (Hit(item.doc_id),) for item in pool.items)
+    assert all(item.hits == (PooledPost(item.doc_id),) for item in pool.items)
     assert pool == pool_answers(runs[::-1], Depths(primary=3, other=1), answers, seed=0)
 
 
@@ -79,6 +79,15 @@ def test_best_is_by_score_and_ties_by_id_as_trec_eval_has_them(tmp_path, posts, 
     run = write(tmp_path / OTHER, [("A.1", d, i, 1, "x") for i, d in enumerate((a, b, c), 1)])
     pool = pool_answers([run], Depths(1, 1), answers, seed=0)
     assert [item.doc_id for item in pool.items] == [c]
+
+
+def test_of_each_document_its_best_rank_in_a_run_is_kept(tmp_path, posts, answers) -> None:
+    a, b, c = answer_ids(posts, 3)
+    runs = [
+        write(tmp_path / name, [("A.1", doc, i, -i, "x") for i, doc in enumerate(docs, 1)])
+        for name, docs in ((PRIMARY, (a, b, c)), (OTHER, (b, a)))
+    ]
+    assert pool_answers(runs, Depths(3, 3), answers, seed=0).ranks == {"A.1": {a: 1, b: 1, c: 3}}
 
 
 def test_what_may_not_be_returned_takes_no_place_in_the_pool(tmp_path, posts, answers) -> None:
@@ -141,7 +150,8 @@ def test_the_choice_does_not_hang_on_the_order_of_the_runs() -> None:
 def formulas() -> EligibleFormulas:
     """Visual id 900 is formulas 1-4, 901 is 5, 902 is 6; post = 100 + formula; 4 in a comment."""
     visual = [900, 900, 900, 900, 901, 902]
-    table = [[1, 2, 3, 4, 5, 6], visual, [101, 102, 103, 104, 105, 106], [0, 0, 0, 1, 0, 0], visual]
+    posts, flags = [101, 102, 103, 104, 105, 106], [0, 0, 0, 1, 0, 0]
+    table = [[1, 2, 3, 4, 5, 6], visual, visual, posts, flags, visual]
     return EligibleFormulas(VisualIds(np.array(table, np.int32)))
 
 
@@ -149,24 +159,41 @@ def formula_run(path: Path, formulas: tuple[int, ...]) -> Path:
     return write(path, [("B.1", f, 100 + f, i, -i, "x") for i, f in enumerate(formulas, 1)])
 
 
-def test_depth_counts_distinct_formulas_and_instances_come_from_all_runs(
+def test_depth_counts_distinct_formulas_and_instances_come_from_the_pool(
     tmp_path, formulas
 ) -> None:
-    one = formula_run(tmp_path / "T-task2-a-auto-math-P.tsv", (1, 4, 2, 5, 6))
+    one = formula_run(tmp_path / "T-task2-a-auto-math-P.tsv", (1, 4, 2, 5, 3, 6))
     two = formula_run(tmp_path / "T-task2-b-auto-math-A.tsv", (6, 3))
     pool = pool_formulas([one, two], Depths(primary=2, other=1), formulas, str, seed=0)
     assert {item.doc_id: item.hits for item in pool.items} == {
-        "900": (Hit("101", "1"), Hit("102", "2"), Hit("103", "3")),  # 3 found by a run that
-        "901": (Hit("105", "5"),),  # did not pool 900 itself
-        "902": (Hit("106", "6"),),
+        "900": (
+            PooledPost("101", "1"),
+            PooledPost("102", "2"),
+        ),  # 3 stands below what either run adds
+        "901": (PooledPost("105", "5"),),
+        "902": (PooledPost("106", "6"),),
     }
     assert pool.left_out == {"comment formula": 1}
+    assert pool.ranks == {"B.1": {"900": 1, "901": 2, "902": 1}}
+
+
+def test_assessors_see_the_same_items_in_orders_of_their_own() -> None:
+    items = [
+        Item(f"A.{topic}", str(doc), (PooledPost(str(doc)),))
+        for topic in (1, 2)
+        for doc in range(9)
+    ]
+    first, second = for_assessors(items, 2, seed=0)
+    assert sorted(first) == sorted(second) == items
+    assert first != second
+    assert [item.topic_id for item in first] == ["A.1"] * 9 + ["A.2"] * 9
+    assert for_assessors(items, 2, seed=0) == [first, second]
 
 
 # The batch
 
 
-def batch(path: Path, posts: PostTable, items: list[Item], question: Question, **latex) -> list:
+def batch(path: Path, posts: PostTable, items: list[Item], question: Topic, **latex) -> list:
     write_batch(path, items, {"A.1": question}, posts, latex)
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
@@ -182,8 +209,8 @@ HOSTILE = Topic(
 
 def test_a_batch_has_one_row_per_item_with_five_places(tmp_path, posts) -> None:
     a, b = answer_ids(posts, 2)
-    items = [Item("A.1", a, (Hit(a),)), Item("A.1", b, (Hit(b),))]
-    rows = batch(tmp_path / "batch.csv", posts, items, Question(HOSTILE))
+    items = [Item("A.1", a, (PooledPost(a),)), Item("A.1", b, (PooledPost(b),))]
+    rows = batch(tmp_path / "batch.csv", posts, items, HOSTILE)
     assert [(row["topic_id"], row["doc_id"], row["post_1"]) for row in rows] == [
         ("A.1", a, a),
         ("A.1", b, b),
@@ -197,14 +224,16 @@ def test_a_batch_has_one_row_per_item_with_five_places(tmp_path, posts) -> None:
 
 def test_no_cell_is_a_formula_to_a_spreadsheet(tmp_path, posts) -> None:
     (a,) = answer_ids(posts, 1)
-    item = Item("A.1", a, (Hit(a, "f1"),))
-    (row,) = batch(tmp_path / "b.csv", posts, [item], Question(HOSTILE, "=1+1"), f1="=2+2")
+    item = Item("A.1", a, (PooledPost(a, "f1"),))
+    (row,) = batch(
+        tmp_path / "b.csv", posts, [item], HOSTILE._replace(formulas=("=1+1",)), f1="=2+2"
+    )
     assert not [cell for cell in row.values() if cell.startswith(("=", "+", "-", "@", "\t"))]
 
 
 def test_the_filled_template_holds_no_script_but_its_own(tmp_path, posts) -> None:
     (a,) = answer_ids(posts, 1)
-    (row,) = batch(tmp_path / "b.csv", posts, [Item("A.1", a, (Hit(a),))], Question(HOSTILE))
+    (row,) = batch(tmp_path / "b.csv", posts, [Item("A.1", a, (PooledPost(a),))], HOSTILE)
     template = filled = (tmp_path / "b.html").read_text("utf-8")
     for name, value in row.items():  # as Turkle does
         filled = filled.replace("${" + name + "}", value)
@@ -218,9 +247,10 @@ def test_the_filled_template_holds_no_script_but_its_own(tmp_path, posts) -> Non
 
 def test_no_cell_can_name_a_variable_of_the_template(tmp_path, posts) -> None:
     (a,) = answer_ids(posts, 1)
-    item = Item("A.1", a, (Hit(a, "f1"),))
+    item = Item("A.1", a, (PooledPost(a, "f1"),))
     span = '<span class="math-container" id="q_1">${hit_1}</span>'
-    question = Question(Topic("A.1", "${doc_id}", f"<p>{span} costs $5</p>", ()), "${title}", "q_1")
+    body = f"<p>{span} costs $5</p>"
+    question = Topic("A.1", "${doc_id}", body, formula_id="q_1", formulas=("${title}",))
     (row,) = batch(tmp_path / "b.csv", posts, [item], question, f1="${post_1}")
     assert not [cell for cell in row.values() if "$" in cell]
     asked = html.fromstring(row["question"])
@@ -236,24 +266,18 @@ def test_the_template_asks_for_the_grades_that_are_understood() -> None:
     assert "ui/safe" in template  # MathJax: no javascript: in \href
 
 
+def test_a_comment_is_asked_for_only_if_it_is_wanted(tmp_path, posts) -> None:
+    for comments in (True, False):
+        write_batch(tmp_path / "b.csv", [], {}, posts, {}, comments=comments)
+        boxes = html.fromstring((tmp_path / "b.html").read_text("utf-8")).xpath("//textarea")
+        assert len(boxes) == comments
+
+
 def test_topics_that_the_files_lack_are_named(tmp_path, posts) -> None:
     (a,) = answer_ids(posts, 1)
     with pytest.raises(InputError, match=r"A\.7"):
-        batch(tmp_path / "b.csv", posts, [Item("A.7", a, (Hit(a),))], Question(HOSTILE))
+        batch(tmp_path / "b.csv", posts, [Item("A.7", a, (PooledPost(a),))], HOSTILE)
     assert list(tmp_path.iterdir()) == []
 
 
 # Topics of Task 2
-
-
-def test_formula_topics_of_all_years_are_read(lite: Path) -> None:
-    directory = lite / "Topics" / "Task2 Topics"
-    counts = {
-        path.parent.parent.name: len(read_formula_topics(path)) for path in directory.rglob("*.xml")
-    }
-    assert counts == {"ARQMath-1": 85, "ARQMath-2": 100, "ARQMath-3": 100}
-
-
-def test_a_topic_without_formula_is_refused() -> None:
-    with pytest.raises(InputError, match=r"topic A\.1 has no <Formula_Id>"):
-        read_formula_topics(Layout(SAMPLE).task1_topics("2020"))

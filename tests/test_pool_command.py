@@ -9,16 +9,18 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from arqmath_bm25.cli.pool import judge, pool
+from arqmath_bm25.bundled import SAMPLE
+from arqmath_bm25.cli.judge import judge
+from arqmath_bm25.cli.pool import pool
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.annotation import GRADES
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.rankings import read_rankings
 from arqmath_bm25.evaluation.score import score
+from arqmath_bm25.judging.annotation import GRADES
+from arqmath_bm25.records import Hit
 from arqmath_bm25.runs import write_run
-from arqmath_bm25.sample import SAMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,14 +58,14 @@ def annotate(batch: Path, results: Path, label: Callable[[dict[str, str], int], 
 
 
 def test_task_1_from_runs_to_scores(tmp_path: Path) -> None:
-    official = read_qrels(Layout(SAMPLE).task1_qrels("2020"))
+    official = read_qrels(Layout(SAMPLE).qrels("task1", "2020"))
     runs = [tmp_path / f"T-task1-{name}-auto-both-A.tsv" for name in ("up", "down")]
     for run, backwards in zip(runs, (False, True), strict=True):
         rankings = [
-            (topic, [(doc, -float(i)) for i, doc in enumerate(sorted(docs, reverse=backwards))])
+            (topic, [Hit(doc, -float(i)) for i, doc in enumerate(sorted(docs, reverse=backwards))])
             for topic, docs in official.items()
         ]
-        write_run(run, rankings, "x")
+        write_run(run, rankings, "x", "task1")
     batch, results, qrels = (tmp_path / n for n in ("batch.csv", "results.csv", "qrels.tsv"))
 
     assert call("pool", *runs, "--depth", 3, "-o", batch).exit_code == 0
@@ -112,7 +114,9 @@ def test_task_2_shows_formulas_in_posts_and_takes_the_highest_grade(
     posts: dict[str, set[str]] = {}
     for row in instances[:900]:
         posts.setdefault(row.visual_id, set()).add(row.post_id)
-    expected = list(posts)[:60]  # in order of their first instances
+        if len(posts) == 60:  # what stands below is not in the pool
+            break
+    expected = list(posts)
 
     batch, results, qrels = (tmp_path / n for n in ("batch.csv", "results.csv", "qrels.tsv"))
     options = ("--topics", formula_topics, "--depth", 60, "-o", batch)
@@ -135,8 +139,8 @@ def test_pooling_again_gives_the_same_batch_and_another_seed_another(
     tmp_path: Path, formula_topics: Path
 ) -> None:
     run = tmp_path / "T-task1-x-auto-both-A.tsv"
-    docs = list(read_qrels(Layout(SAMPLE).task1_qrels("2020"))["A.1"])
-    write_run(run, [("A.1", [(doc, -float(i)) for i, doc in enumerate(docs)])], "x")
+    docs = list(read_qrels(Layout(SAMPLE).qrels("task1", "2020"))["A.1"])
+    write_run(run, [("A.1", [Hit(doc, -float(i)) for i, doc in enumerate(docs)])], "x", "task1")
     batches = []
     for seed in (0, 0, 1):
         call("pool", run, "--seed", seed, "-o", tmp_path / "batch.csv")

@@ -7,11 +7,12 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.documents.post_formulas import contents, find_formula, write_post_formulas
-from arqmath_bm25.sample import SAMPLE
+from arqmath_bm25.tasks.post_formulas import contents, find_formula, write_post_formulas
+from arqmath_bm25.workers.local import HERE, Processes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +29,7 @@ DUMP = """<posts>
 def test_formulas_of_the_archive_are_numbered_by_post_and_place(tmp_path: Path) -> None:
     posts = tmp_path / "Posts.xml"
     posts.write_text(DUMP)
-    write_post_formulas(posts, tmp_path / "1.tsv", 1)
+    write_post_formulas(posts, tmp_path / "1.tsv", HERE)
     found = list(read_formulas(tmp_path / "1.tsv"))
     assert [
         (int(f.formula_id) - 10**9, f.post_id, f.thread_id, f.type, f.latex) for f in found
@@ -52,14 +53,14 @@ def test_formulas_of_the_archive_are_numbered_by_post_and_place(tmp_path: Path) 
 
 def test_processes_and_parts_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     posts = Layout(SAMPLE).posts()
-    write_post_formulas(posts, tmp_path / "one", 1)
-    monkeypatch.setattr("arqmath_bm25.documents.post_formulas._POSTS_PER_PART", 37)
-    write_post_formulas(posts, tmp_path / "two", 2)
+    write_post_formulas(posts, tmp_path / "one", HERE)
+    monkeypatch.setattr("arqmath_bm25.tasks.post_formulas._POSTS_PER_PART", 37)
+    write_post_formulas(posts, tmp_path / "two", Processes(2))
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
 def test_formulas_of_the_labs_posts_keep_their_ids(tmp_path: Path) -> None:
-    write_post_formulas(Layout(SAMPLE).posts(), tmp_path / "1.tsv", 1)
+    write_post_formulas(Layout(SAMPLE).posts(), tmp_path / "1.tsv", HERE)
     kept = {f.formula_id: f.latex for f in read_formulas(tmp_path / "1.tsv")}
     official = {
         f.formula_id: f.latex
@@ -79,8 +80,13 @@ def test_a_raw_dump_can_be_searched_for_formulas(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "arqmath_bm25", *arguments, "--data", str(data)]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+        told.append(done.stderr)
         return done.stdout
 
+    told: list[str] = []
     assert "visually distinct" in arqmath("index", "task2")
+    notes = " ".join(told[0].split())
+    assert "get ids of our own" in notes
+    assert "there is no PostLinks file" in notes
     assert "up to date" in arqmath("index", "task2")
     assert "int" in arqmath("search", "task2", r"\int_0^1 x dx", "--depth", "3")

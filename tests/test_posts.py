@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.posts import PostTable, read_tags
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.sample import SAMPLE
+from arqmath_bm25.workers.local import Processes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,17 +37,44 @@ def test_every_row_is_accounted_for(tmp_path: Path) -> None:
         '<row Id="six" PostTypeId="2" Body="x"/>',
         '<row Id="7" PostTypeId="2" ParentId="1"/>',
         '<row Id="8" PostTypeId="2" ParentId="1" Body="a < b"/>',
+        '<rOw Id="9" PostTypeId="2" ParentId="1" Body="a"/>',
+        '<!-- <row Id="10" PostTypeId="2" ParentId="1" Body="a"/> -->',
     )
     assert PostTable.scan(path).counts == {
-        "rows": 9,
+        "rows": 11,
         "questions": 1,
         "answers": 2,
         "rows with an Id seen before": 1,
         "posts of other types": 1,
         "posts after 2018": 1,
-        "rows without Id, PostTypeId or Body": 2,
-        "broken rows": 1,
+        "rows without Id, PostTypeId or Body": 1,
+        "rows whose Id or ParentId is no positive number": 1,
+        "rows in comments": 1,
+        "broken rows": 2,
     }
+
+
+@pytest.mark.parametrize("number", ["04", "-4", "+4", "0", "", " 4", "4.0", "9" * 19, "٤"])
+def test_ids_are_written_in_one_way(tmp_path: Path, number: str) -> None:
+    path = dump(
+        tmp_path / "Posts.xml",
+        QUESTION.format(1),
+        ANSWER.format(number, 1),
+        ANSWER.format(2, number or "-"),
+        ANSWER.format(3, 1),
+        ANSWER.format(10**18 - 1, 1),
+    )
+    table = PostTable.scan(path)
+    assert table.counts["rows whose Id or ParentId is no positive number"] == 2
+    assert [table.read(str(post)) is not None for post in table.ids] == [True] * 3
+    assert table.read(number) is None
+
+
+def test_the_first_of_equal_ids_counts(tmp_path: Path) -> None:
+    rows = (QUESTION.format(1), ANSWER.format(2, 1), ANSWER.format(2, 1).replace("a2", "other"))
+    post = PostTable.scan(dump(tmp_path / "Posts.xml", *rows)).read("2")
+    assert post is not None
+    assert post.body == "a2"
 
 
 def test_answers_join_their_question_wherever_it_stands(tmp_path: Path) -> None:
@@ -77,15 +105,21 @@ def test_threads_of_ranges_are_the_threads(tmp_path: Path) -> None:
     assert [thread for part in parts for thread in part.threads()] == list(table.threads())
 
 
-@given(entries=st.lists(st.tuples(st.integers(1, 40), st.booleans(), st.integers(1, 40))))
+@given(
+    entries=st.lists(st.tuples(st.integers(1, 40), st.booleans(), st.integers(1, 40))),
+    comment=st.sampled_from(([], ["<!-- among them -->"])),
+)
 def test_the_table_does_not_depend_on_how_the_scan_is_cut(
-    entries: list[tuple[int, bool, int]], tmp_path_factory: pytest.TempPathFactory
+    entries: list[tuple[int, bool, int]],
+    comment: list[str],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     rows = [ANSWER.format(n, p) if answer else QUESTION.format(n) for n, answer, p in entries]
+    rows += comment and ["<!--", *rows, "-->"]
     path = dump(tmp_path_factory.mktemp("dump") / "Posts.xml", *rows, ANSWER.format(99, 1))
     whole = PostTable.scan(path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("arqmath_bm25.collection.posts._RANGE", 70)
+        patch.setattr("arqmath_bm25.collection.dump._RANGE", 70)
         cut = PostTable.scan(path)
     assert cut.counts == whole.counts
     assert list(cut.threads()) == list(whole.threads())
@@ -93,9 +127,9 @@ def test_the_table_does_not_depend_on_how_the_scan_is_cut(
 
 def test_two_processes_scan_what_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
     path = SAMPLE / "Collection" / "Posts.V1.3.xml"
-    monkeypatch.setattr("arqmath_bm25.collection.posts._RANGE", 1 << 16)
+    monkeypatch.setattr("arqmath_bm25.collection.dump._RANGE", 1 << 16)
     steps: list[int] = []
-    one, two = PostTable.scan(path), PostTable.scan(path, 2, steps.append)
+    one, two = PostTable.scan(path), PostTable.scan(path, Processes(2), steps.append)
     assert one.counts == two.counts
     assert list(one.threads()) == list(two.threads())
     assert sum(steps) == path.stat().st_size
@@ -131,9 +165,10 @@ def test_a_post_is_found_again_after_saving(tmp_path: Path) -> None:
     assert [table.read(absent) for absent in ("5", "", "x", "-4", "0", "99999999999999999999")] == [
         None
     ] * 6
-    dump(path, QUESTION.format(1), ANSWER.format(4, 1))
-    with pytest.raises(InputError, match="changed since it was indexed"):
-        PostTable.load(tmp_path / "posts.npy", path).read("30")
+    for other in (1, 31):  # of another length, and of the same
+        dump(path, QUESTION.format(other), ANSWER.format(4, other))
+        with pytest.raises(InputError, match="changed since it was indexed"):
+            PostTable.load(tmp_path / "posts.npy", path).read("30")
 
 
 def test_a_dump_without_answers_is_refused(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.settings import AnalysisSettings
+from arqmath_bm25.bundled import NLPS_SAMPLE
 from arqmath_bm25.collection.premises import (
     Premise,
     PremiseFiles,
@@ -18,16 +20,9 @@ from arqmath_bm25.collection.premises import (
     read_premises,
     read_statements,
 )
-from arqmath_bm25.config import AnalysisSettings
-from arqmath_bm25.documents.premises import (
-    premise_documents,
-    profile_documents,
-    statement_documents,
-    write_documents,
-)
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.sample import NLPS_SAMPLE
-from arqmath_bm25.sample.build_premises import build
+from arqmath_bm25.tasks.premise_documents import premise_documents
+from tools.sample.build_premises import build
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,9 +82,9 @@ def test_a_premise_named_twice_counts_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"abc": "text"}, "premise id 'abc' is not an integer"),
-        ({"1.5": "text"}, r"premise id '1\.5' is not an integer"),
-        ({"-5": "text"}, "premise id '-5' is not an integer"),
+        ({"abc": "text"}, "premise id 'abc' is neither an integer nor a UUID"),
+        ({"1.5": "text"}, r"premise id '1\.5' is neither an integer nor a UUID"),
+        ({"-5": "text"}, "premise id '-5' is neither an integer nor a UUID"),
         ({LONG: ""}, f'premise {LONG}: expected its text, found ""'),
         ({LONG: None}, "expected its text, found nothing"),
         ({LONG: {"text": "t"}}, "expected its text, found {"),
@@ -99,6 +94,7 @@ def test_a_premise_named_twice_counts_once(tmp_path: Path) -> None:
         ('{"1": "a",', "not JSON: .*line 1 column"),
         ("", "not JSON"),
         ("[" * 100_000, "not JSON"),
+        ('{"1": "half a \\ud835 character"}', r"premise 1: expected its text, found .*ud835"),
     ],
 )
 def test_a_bad_knowledge_base_gets_one_clear_message(
@@ -122,7 +118,10 @@ def test_a_bad_knowledge_base_gets_one_clear_message(
         (statements(-7), '"premises" holds "-7"'),
         (statements(2.9e38), r'"premises" holds "2\.9e\+38"; expected integers .* neither rounded'),
         (statements(None), '"premises" holds nothing'),
-        ({"S1": {"text": "t", "premises": []}}, "statement id 'S1' is not an integer"),
+        (
+            {"S1": {"text": "t", "premises": []}},
+            "statement id 'S1' is neither an integer nor a UUID",
+        ),
         ({}, "there are no statements"),
         (
             f'{{"{LONG}": {{"text": "a", "premises": []}}, "{LONG}": {{}}}}',
@@ -142,7 +141,7 @@ def test_a_bad_set_of_statements_gets_one_clear_message(
 def test_a_file_of_another_encoding_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "knowledge_base.json"
     path.write_bytes('{"1": "Möbius"}'.encode("latin-1"))
-    with pytest.raises(InputError, match="not JSON: 'utf-8' codec can't decode byte"):
+    with pytest.raises(InputError, match="row 1: not UTF-8 text"):
         read_premises(path)
 
 
@@ -150,7 +149,7 @@ def test_a_zip_archive_is_called_one(tmp_path: Path) -> None:
     archive = tmp_path / "nlps.zip"
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("knowledge_base.json", "{}")
-    with pytest.raises(InputError, match=r"nlps\.zip: a zip archive; unzip it"):
+    with pytest.raises(InputError, match=r"nlps\.zip: this is a zip archive; unpack it"):
         read_premises(archive)
     with pytest.raises(InputError, match=r"DATA=.*nlps\.zip: a zip archive: unzip it first"):
         PremiseFiles.at(archive)
@@ -205,23 +204,19 @@ def test_a_source_that_cites_what_is_not_there_is_refused(tmp_path: Path) -> Non
 
 def test_documents_hold_words_and_formulas_apart() -> None:
     analyzer = Analyzer(AnalysisSettings())
-    training = [
-        Statement("1", "Every group is a monoid", ("8", "9")),
-        Statement("2", "$x^2$", ("9",)),
-        Statement("3", "Nobody cites", ()),
-    ]
     (document,) = premise_documents([Premise("7", "A ring with $x^2$ in it")], analyzer)
     assert document["id"] == "7"
     assert document["contents"] == "ring"
     assert document["contents_math"].split() == ["x", "^", "2", "x~^", "^~2", "x~^~2"]
-    second = list(statement_documents(training, analyzer))[1]
+    _, second = premise_documents([Premise("7", "ring"), Premise("8", "$x$")], analyzer)
     assert second["contents"] == "∅"  # Anserini would skip a document without words
-    profiles = {d["id"]: d["contents"] for d in profile_documents(training, analyzer)}
-    assert profiles == {"8": "everi group monoid", "9": "everi group monoid"}
 
 
-def test_documents_are_counted_and_written_as_lines(tmp_path: Path) -> None:
-    documents = [{"id": LONG, "contents": "ein Maß"}, {"id": OTHER, "contents": "∅"}]
-    assert write_documents(documents, tmp_path / "d.jsonl") == 2
-    lines = (tmp_path / "d.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line) for line in lines] == documents
+def test_uuids_of_the_original_collection_are_ids(tmp_path: Path) -> None:
+    theorem, lemma = "9f1d3c52-0a6e-4b7e-8a3c-2f6b1e0d4c11", "00000000-0000-0000-0000-00000000000A"
+    path = tmp_path / "train_set.json"
+    path.write_text(json.dumps({theorem: {"text": "A theorem", "premises": [lemma]}}))
+    assert read_statements(path) == [Statement(theorem, "A theorem", (lemma,))]
+    path.write_text(json.dumps({theorem[:-1]: {"text": "A theorem", "premises": []}}))
+    with pytest.raises(InputError, match="is neither an integer nor a UUID"):
+        read_statements(path)

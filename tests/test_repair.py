@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,12 +13,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.eligible import EligibleFormulas
 from arqmath_bm25.evaluation.rankings import best, read_rankings
-from arqmath_bm25.evaluation.repair import repair, repaired_path
-from arqmath_bm25.evaluation.validate import is_topic, validate
 from arqmath_bm25.evaluation.visual import VisualIds
-from arqmath_bm25.runs import read_answers, read_run
+from arqmath_bm25.guidelines.eligible import EligibleFormulas
+from arqmath_bm25.guidelines.repair import repair, repaired_path
+from arqmath_bm25.guidelines.rules import is_topic, validate
+from arqmath_bm25.runs import AnswerRow, read_answers, read_run
 
 OFFICIAL = "Team-task1-bm25-auto-both-P.tsv"
 
@@ -78,7 +79,8 @@ def test_unknown_topics_are_left_out(tmp_path: Path) -> None:
 
 def test_formulas_get_their_posts_or_are_left_out(tmp_path: Path) -> None:
     # Formulas 11 and 14 in post 5, 12 in a comment on 5, 13 with issue d.
-    ids = [[11, 12, 13, 14], [1, 2, 3, 4], [5, 5, 5, 5], [0, 1, 2, 0], [1, 2, 3, 4]]
+    visual = [1, 2, 3, 4]
+    ids = [[11, 12, 13, 14], visual, visual, [5, 5, 5, 5], [0, 1, 2, 0], visual]
     eligible = EligibleFormulas(VisualIds(np.array(ids, np.int32)))
     pairs = ("5\t11", "14\t6", "12\t5", "13\t5", "15\t5", "11\t5")
     rows = "".join(f"B.1\t{pair}\t{n}\t{-n}\tx\n" for n, pair in enumerate(pairs, 1))
@@ -140,6 +142,18 @@ def test_answers_are_made_valid(tmp_path: Path) -> None:
     assert validate(target, "task3").findings.count("error") == 0
 
 
+def test_open_quotes_are_doubled_and_nothing_is_lost(tmp_path: Path) -> None:
+    rows = ('A.301\t1\t1\tx\ts\t"Open $x$.\nA.302\t1\t1\tx\ts\t"""Two\n""lines"\n'
+            'A.303\t1\t1\tx\ts\t"Last.')  # fmt: skip
+    source, target = tmp_path / "run.txt", tmp_path / OFFICIAL.replace("task1", "task3")
+    source.write_text(rows)
+    assert repair(source, target, "task3") == {"quotes doubled": 2}
+    with target.open(newline="") as file:  # as the official scripts read it
+        answers = {row[0]: row[5] for row in csv.reader(file, delimiter="\t")}
+    assert answers == {"A.301": '"Open $x$.', "A.302": '"Two "lines', "A.303": '"Last.'}
+    assert validate(target, "task3").findings.count("error") == 0
+
+
 fields = st.one_of(
     st.sampled_from(["A.1", "A.2", "7", "9", "10", "1", "2", "3", "5.0", "-1", "Q0", "x", "y", ""]),
     st.floats(allow_nan=True).map(repr),
@@ -179,6 +193,40 @@ def test_a_repaired_run_breaks_no_rule_and_keeps_its_order(rows, line_end, mark)
         for row in read_run(target):
             after.setdefault(row.topic_id, []).append(row.doc_id)
         assert after == before
+
+
+answer_rows = st.builds(
+    "A.{}\t1\t{}\tx\t{}\t{}".format,
+    st.integers(1, 4), st.integers(0, 9), st.text(st.sampled_from('s" '), max_size=4),
+    st.text(st.sampled_from('ab$ "\t\n\r\\'), max_size=20),
+)  # fmt: skip
+
+
+@given(st.lists(st.one_of(answer_rows, st.text(st.sampled_from('A.1\t"x\n'), max_size=12))))
+@settings(deadline=None)
+def test_repaired_answers_are_valid_and_read_by_the_labs_scripts(rows: list[str]) -> None:
+    with TemporaryDirectory() as directory:
+        target = Path(directory, OFFICIAL.replace("task1", "task3"))
+        source = Path(directory, "run")
+        source.write_bytes("\n".join(rows).encode())
+        try:
+            repair(source, target, "task3")
+        except InputError as error:
+            assert re.search("no row of this run is valid|is empty", str(error))  # noqa: PT017
+            return
+        assert validate(target, "task3").findings.count("error") == 0
+        with target.open(newline="", encoding="utf-8") as file:
+            official = [[row[0], row[5]] for row in csv.reader(file, delimiter="\t")]
+        assert official == [[row.topic_id, row.answer] for row in read_answers(target)]
+        topics = {row.topic_id for row in read_answers_or_none(source)}
+        assert topics <= {topic for topic, _ in official}
+
+
+def read_answers_or_none(path: Path) -> list[AnswerRow]:
+    try:
+        return [row for row in read_answers(path) if is_topic(row.topic_id, "task3")]
+    except InputError:
+        return []
 
 
 def _orders(source: Path, target: Path) -> dict[str, list[str]]:

@@ -11,20 +11,21 @@ import pytest
 from hostile_collection import RUN_ID, write_collection, write_runs
 from selectolax.lexbor import LexborHTMLParser
 
+from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli.report import report
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.report.rankings import Hit, judged_rates
-from arqmath_bm25.report.site import page_names
-from arqmath_bm25.sample import SAMPLE
+from arqmath_bm25.pages.report.hits import Returned, judged_rates
+from arqmath_bm25.pages.report.site import page_names
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-QRELS = read_qrels(Layout(SAMPLE).task1_qrels("2021"))
+QRELS = read_qrels(Layout(SAMPLE).qrels("task1", "2021"))
 
 
 def write(path: Path, lines: list[str]) -> Path:
@@ -62,7 +63,7 @@ def site(runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_scores_are_those_of_the_evaluation(site: Path, runs: list[Path]) -> None:
     rows = page(site / "index.html").css("#scores ~ .scroll tbody tr")
     for row, run in zip(rows, runs, strict=True):
-        expected = Evaluator(SAMPLE, site).score(run).score.averages()
+        expected = Evaluator(Collection(SAMPLE, site)).score(run).score.averages()
         keys = ("ndcg_prime", "map_prime", "p10_prime", "bpref", "judged_at_10")
         numbers = [cell.text(strip=True) for cell in row.css("td")]
         assert numbers == [f"{expected[key]:.4f}" for key in keys]
@@ -137,6 +138,32 @@ def test_without_judgments_a_report_has_no_scores(runs: list[Path], tmp_path: Pa
     assert missing.css_first(".document h3").text(strip=True) == "Post 9 is not in the collection"
 
 
+def test_runs_of_two_years_have_the_scores_of_their_years(tmp_path: Path) -> None:
+    runs, expected = [], []
+    for year in ("2020", "2021"):
+        qrels = read_qrels(Layout(SAMPLE).qrels("task1", year))
+        for name, sign in (("good", 1), ("bad", -1)):
+            (tmp_path / year).mkdir(exist_ok=True)
+            lines = [
+                f"{topic}\t{doc}\t1\t{sign * grade + number / 1000}\t{name}"
+                for topic, grades in qrels.items()
+                for number, (doc, grade) in enumerate(grades.items())
+            ]
+            runs.append(write(tmp_path / year / f"{name}.tsv", lines))
+            expected.append(
+                Evaluator(Collection(SAMPLE, tmp_path)).score(runs[-1]).score.averages()
+            )
+    report(runs, tmp_path / "report", indexes=tmp_path / "indexes", depth=3)
+    overview = page(tmp_path / "report" / "index.html")
+    rows = overview.css("#scores ~ .scroll tbody tr")
+    assert [row.css_first("td").text(strip=True) for row in rows] == [
+        f"{found['ndcg_prime']:.4f}" for found in expected
+    ]
+    assert len(overview.css("#differences ~ .scroll tbody tr")) == 2  # within each year
+    assert len(overview.css("figure.bars svg")) == 2
+    assert "No judgments" not in overview.css_first(".lead").text()
+
+
 def test_formulas_are_shown_once_for_each_way_they_look(tmp_path: Path) -> None:
     rows = [row for row in read_formulas(Layout(SAMPLE).formulas()) if row.type == "question"]
     first = rows[0]
@@ -189,7 +216,7 @@ def test_no_topic_can_lead_out_of_the_folder(topics: list[str], names: list[str]
 
 
 def test_judged_rates_are_shares_of_what_was_returned() -> None:
-    hits = [Hit(rank, 1.0, doc) for rank, doc in enumerate("abcd", 1)]
+    hits = [Returned(rank, 1.0, doc) for rank, doc in enumerate("abcd", 1)]
     qrels = {"1": {"a": 0, "c": 2}, "2": {"a": 1, "b": 1}, "3": {"z": 1}}
     # Topic 1: a judged, b not, c judged, d not; topic 2 has two documents; topic 3 is not in it.
     assert judged_rates({"1": hits, "2": hits[:2]}, qrels, (1, 2, 4)) == [1.0, 0.75, 0.75]
@@ -253,7 +280,7 @@ def test_a_report_that_fails_leaves_the_old_one(
         raise OSError(28, "No space left on device")
 
     before = (site / "index.html").read_text()
-    monkeypatch.setattr("arqmath_bm25.report.site._curves", fail)
+    monkeypatch.setattr("arqmath_bm25.pages.report.site._curves", fail)
     with pytest.raises(InputError, match="the disk is full"):
         report(runs, site, indexes=tmp_path)
     assert (site / "index.html").read_text() == before

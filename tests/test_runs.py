@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import csv
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.runs import (
-    AnswerRow,
-    RunName,
-    RunRow,
-    parse_run_name,
-    read_answers,
-    read_run,
-    separated,
-    write_run,
-)
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from arqmath_bm25.labs import RunName, parse_run_name
+from arqmath_bm25.records import Hit
+from arqmath_bm25.runs import AnswerRow, RunRow, read_answers, read_run, separated, write_run
 
 
 def run_file(path: Path, text: str | bytes) -> Path:
@@ -32,22 +24,22 @@ def run_file(path: Path, text: str | bytes) -> Path:
 
 def test_the_labs_form_is_written(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "run.tsv"
-    rows = write_run(path, [("A.1", [("30", 2.5), ("4", 2.5)]), ("A.2", [])], "id")
+    rows = write_run(path, [("A.1", [Hit("30", 2.5), Hit("4", 2.5)]), ("A.2", [])], "id", "task1")
     assert rows == 2
     assert path.read_bytes() == b"A.1\t30\t1\t2.5\tid\nA.1\t4\t2\t2.49999976\tid\n"
-    write_run(path, [("A.1", [("30", 2.5)])], "id", "trec")
+    write_run(path, [("A.1", [Hit("30", 2.5)])], "id", "task1", "trec")
     assert path.read_text() == "A.1\tQ0\t30\t1\t2.5\tid\n"
 
 
 def test_a_run_is_complete_or_absent(tmp_path: Path) -> None:
     def failing() -> object:
-        yield "A.1", [("1", 1.0)]
+        yield "A.1", [Hit("1", 1.0)]
         raise KeyboardInterrupt
 
     path = tmp_path / "run.tsv"
     path.write_text("old")
     with pytest.raises(KeyboardInterrupt):
-        write_run(path, failing(), "id")  # type: ignore[arg-type]
+        write_run(path, failing(), "id", "task1")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -90,6 +82,7 @@ def test_task2_and_task3_rows(tmp_path: Path) -> None:
         (b"A.1\t30\t1\t2.5\n", "row 1: expected 5 (or 6 in TREC form) columns for task1, found 4"),
         (b"A.1\t3\t1\t2\tr\nTopic\tPost\tRank\tScore\tRun\n", "row 2: rank is 'Rank'"),
         (b"A.1\t30\t1\tnan\tr\n", "row 1: score is 'nan'; expected a number"),
+        (b"A.1\t30\t1\t1e999\tr\n", "row 1: score is '1e999'; expected a number"),
         (b"\x00\x01\x02", "row 1: a binary file"),
         (b"A.1\t\xff\n", "row 1: not UTF-8"),
     ],
@@ -102,6 +95,73 @@ def test_what_is_no_run_is_refused_with_its_row(
         list(read_run(path))
     assert message in str(error.value)
     assert str(path) in str(error.value)
+
+
+def official_answers(path: Path) -> list[list[str]]:
+    """Read a Task 3 run as the lab's scripts do."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.reader(file, delimiter="\t"))
+
+
+@given(st.lists(st.text(st.sampled_from('ab$ "\t\n\\'), max_size=12), min_size=1, max_size=6))
+@settings(deadline=None)
+def test_answers_that_are_written_are_read_alike_by_us_and_the_labs_scripts(
+    answers: list[str],
+) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "run.tsv")
+        rows = [(f"A.{n}", [Hit("7", 1.5, text=text)]) for n, text in enumerate(answers, 1)]
+        assert write_run(path, rows, "x", "task3") == len(rows)
+        assert [(row[0], row[5]) for row in official_answers(path)] == [
+            (topic, hit.text) for topic, (hit,) in rows
+        ]
+        assert [(row.topic_id, row.answer) for row in read_answers(path)] == [
+            (topic, hit.text) for topic, (hit,) in rows
+        ]
+
+
+def test_an_answer_is_written_in_quotes_where_it_needs_them(tmp_path: Path) -> None:
+    rows = [("A.1", [Hit("7", 1.5, text='so "b"\nholds')]), ("A.2", [Hit("8", 2, text="$x$")])]
+    write_run(tmp_path / "t3", rows, "x", "task3")
+    assert (tmp_path / "t3").read_text() == (
+        'A.1\t1\t1.5\tx\tpost 7\t"so ""b""\nholds"\nA.2\t1\t2\tx\tpost 8\t$x$\n'
+    )
+
+
+def test_answers_in_quotes_are_unquoted_as_the_labs_scripts_do(tmp_path: Path) -> None:
+    path = run_file(
+        tmp_path / "t3",
+        'A.301\t1\t2\tr\t"post 30"\t"He says ""yes"".\nAnd\tmore."\r\n'
+        '\n"A.302"\t1\t1\tr\ts\tquotes "inside" stay\nA.303\t1\t1\tr\ts\t"so" do these',
+    )
+    read = [[row.topic_id, row.sources, row.answer] for row in read_answers(path)]
+    assert read == [[row[0], *row[4:]] for row in official_answers(path) if row]
+    assert read[0] == ["A.301", "post 30", 'He says "yes".\nAnd\tmore.']
+    assert [row.line for row in read_answers(path)] == [1, 4, 5]
+
+
+@pytest.mark.parametrize("rest", ["A.302\t1\t1\tr\ts\tfine\n", "not a row\n", ""])
+def test_a_quote_that_is_left_open_is_refused_with_its_row(tmp_path: Path, rest: str) -> None:
+    rows = f'A.300\t1\t1\tr\ts\tfine\nA.301\t1\t2\tr\ts\t"Let $x$ be\n{rest}'
+    path = run_file(tmp_path / "t3", rows)
+    with pytest.raises(InputError, match="row 2: a column begins with a quote that is not closed"):
+        list(read_answers(path))
+
+
+def separated_one_by_one(scores: list[float]) -> list[float]:
+    result, below = [], np.float32(np.inf)
+    with np.errstate(over="ignore"):
+        for score in scores:
+            below = min(np.float32(score), np.nextafter(below, np.float32(-np.inf)))
+            result.append(float(below))
+    return result
+
+
+@given(st.lists(st.one_of(st.floats(allow_nan=False), st.sampled_from([0.0, -0.0, 1e-45, 1.0]))))
+@settings(deadline=None)
+def test_scores_are_separated_as_one_by_one(scores: list[float]) -> None:
+    expected = separated_one_by_one(scores)
+    assert list(map(repr, separated(scores))) == list(map(repr, expected))
 
 
 @given(st.lists(st.floats(-(2.0**99), 2.0**99, width=32)))

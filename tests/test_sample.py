@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.collection.layout import YEARS, Layout
+from arqmath_bm25.bundled import SAMPLE
+from arqmath_bm25.collection.activity import COMMENTS, LINKS, TAGS, USERS, VOTES, read
+from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.collection.row_table import VoteTable
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.sample import SAMPLE
-from arqmath_bm25.sample.build import build
+from arqmath_bm25.labs import YEARS
+from tools.sample.build import build
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,13 +58,42 @@ def test_every_formula_of_a_post_is_in_the_formula_files() -> None:
     assert seen == sum(kind != "comment" for _, kind, _ in rows.values())
 
 
+def test_comments_votes_and_users_fit_the_posts() -> None:
+    layout = Layout(SAMPLE)
+    paths = [layout.comments(), layout.votes(), layout.users(), layout.tags(), layout.post_links()]
+    counts: Counter[str] = Counter()
+    comments, _, users, tags, links = (
+        list(read(path, kind, counts))
+        for path, kind in zip(paths, (COMMENTS, VOTES, USERS, TAGS, LINKS), strict=True)
+        if path
+    )
+    assert counts.keys() == {"rows"}
+    votes = VoteTable.scan(SAMPLE / "Collection" / "Votes.V1.3.xml")
+    threads = list(PostTable.scan(layout.posts()).threads())
+    posts = [post for thread in threads for post in (thread.question, *thread.answers) if post]
+    for post in posts:
+        tally = votes.of(post.post_id)
+        assert tally.up - tally.down == post.score
+    accepted = {post.accepted_answer_id for post in posts} - {None}
+    assert {post.post_id for post in posts if votes.of(post.post_id).accepted} == accepted
+    assert sum(votes.of(post.post_id).favourite for post in posts) > 5
+    names = {user.user_id: user.name for user in users}
+    assert {who.user_id for who in comments} | {post.owner_user_id for post in posts} <= {
+        *names, None
+    }  # fmt: skip
+    ids = {post.post_id for post in posts}
+    assert {comment.post_id for comment in comments} <= ids
+    assert {end for link in links for end in link[:2]} <= ids
+    assert {tag.name for tag in tags} == {tag for post in posts for tag in post.tags}
+
+
 def test_topics_are_judged_by_answers_that_exist() -> None:
     layout = Layout(SAMPLE)
     threads = PostTable.scan(layout.posts()).threads()
     answers = {answer.post_id for thread in threads for answer in thread.answers}
     for year in YEARS:
-        topics = {topic.topic_id for topic in read_topics(layout.task1_topics(year))}
-        qrels = read_qrels(layout.task1_qrels(year))
+        topics = {topic.topic_id for topic in read_topics(layout.topics("task1", year))}
+        qrels = read_qrels(layout.qrels("task1", year))
         assert len(qrels) == 6
         assert set(qrels) < topics  # two were not assessed
         for judged in qrels.values():

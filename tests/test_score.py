@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.answers import read_answer_map, read_top_answers, score_answers
-from arqmath_bm25.evaluation.evaluator import Evaluator, detect_task, year_of
+from arqmath_bm25.evaluation.evaluator import Evaluator, detect_task
 from arqmath_bm25.evaluation.qrels import write_qrels
 from arqmath_bm25.evaluation.rankings import read_rankings
 from arqmath_bm25.evaluation.score import RunScore, score
+from arqmath_bm25.labs import year_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +32,7 @@ ROWS = [
 
 @pytest.fixture(scope="module")
 def evaluator(lite: Path, tmp_path_factory: pytest.TempPathFactory) -> Evaluator:
-    return Evaluator(lite, tmp_path_factory.mktemp("ids"))
+    return Evaluator(Collection(lite, tmp_path_factory.mktemp("ids")))
 
 
 @pytest.mark.parametrize(
@@ -55,6 +57,20 @@ def test_official_runs_have_their_published_scores(
     assert {key: round(numbers[key], 4) for key in expected} == expected
     if topics == 77:
         assert numbers["run_topics_only"]["ndcg_prime"] == numbers["ndcg_prime"]
+
+
+def test_a_collection_that_lacks_most_judged_posts_is_told(
+    lite: Path, shared: Path, tmp_path: Path
+) -> None:
+    collection = Collection(lite, tmp_path)
+    assert collection.posts  # a table is there already: for this alone none is made
+    evaluator = Evaluator(collection)
+    scored = evaluator.score(shared / "data/arqmath1-runs/Linked_MSE.tsv")
+    assert isinstance(scored.score, RunScore)
+    assert scored.score.warnings[0].startswith(  # 419 + 78 + 56 + 69 judged answers are in it
+        "of 39,124 judged documents the collection has 622: "
+    )
+    assert (scored.year, scored.to_json()["year"]) == ("2020", "2020")
 
 
 def test_a_run_without_some_topics_has_two_averages(evaluator: Evaluator, shared: Path) -> None:
@@ -179,7 +195,7 @@ def test_a_prime_run_is_recognised() -> None:
 def test_rows_that_do_not_count_are_reported(tmp_path: Path) -> None:
     rows = [lab("A.1", str(number), 1, -number) for number in range(1003)]
     write_qrels(tmp_path / "q", QRELS)
-    scored = Evaluator(tmp_path, tmp_path, qrels=tmp_path / "q").score(
+    scored = Evaluator(Collection(tmp_path, tmp_path), qrels=tmp_path / "q").score(
         written(tmp_path, "".join([*rows, rows[0]]))
     )
     assert isinstance(scored.score, RunScore)
@@ -193,7 +209,7 @@ def test_rows_that_do_not_count_are_reported(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "the run file is empty"),
-        (b"PK\x03\x04\x00\x00", "row 1: a binary file"),
+        (b"PK\x03\x04\x00\x00", "a zip archive; unpack it first"),
         (b"A.1\t11\t1\t2.0\tr\nA.1\t12\tx\n", "row 2: expected 5 .* found 3"),
         (b"topic\tpost\trank\tscore\trun\n", "row 1: rank is 'rank'; .*no header"),
         (b"A.1\t11\t1\tnan\tr\n", "row 1: score is 'nan'"),
@@ -253,7 +269,7 @@ def test_the_top_answer_has_the_best_score_then_lowest_rank_then_largest_id(tmp_
 def test_a_task_1_run_can_be_scored_as_answers(tmp_path: Path) -> None:
     write_qrels(tmp_path / "q", QRELS)
     path = written(tmp_path, "".join(lab(*row) for row in ROWS))
-    scored = Evaluator(tmp_path, tmp_path, qrels=tmp_path / "q").score(path, "task3")
+    scored = Evaluator(Collection(tmp_path, tmp_path), qrels=tmp_path / "q").score(path, "task3")
     assert scored.task == "task3"
     assert scored.to_json()["ar"] == 2.0  # 22 for A.2; 99 for A.1 is not judged
 
@@ -263,11 +279,13 @@ def test_a_task_3_run_is_scored_through_the_answer_map(tmp_path: Path) -> None:
     run.write_text("A.1\t1\t1.0\tgpt\tmodel\tIt is $2$.\nA.2\t1\t1.0\tgpt\tmodel\tNo.\n")
     write_qrels(tmp_path / "q", {"A.1": {"d_1": 3, "d_2": 1}, "A.2": {"d_2": 2}})
     (tmp_path / "map").write_text("other\tA.1\td_1\ngpt\tA.1\td_2\ngpt\tA.2\td_2\n")
-    evaluator = Evaluator(tmp_path, tmp_path, qrels=tmp_path / "q", answer_map=tmp_path / "map")
+    evaluator = Evaluator(
+        Collection(tmp_path, tmp_path), qrels=tmp_path / "q", answer_map=tmp_path / "map"
+    )
     assert evaluator.score(run).to_json()["ar"] == 1.5
     assert [one.run for one in evaluator.score_answer_map()] == ["other", "gpt"]
     with pytest.raises(InputError, match="--answer-map FILE"):
-        Evaluator(tmp_path, tmp_path).score(run)
+        Evaluator(Collection(tmp_path, tmp_path)).score(run)
 
 
 # Which task, which year.

@@ -13,7 +13,7 @@ from mutation import check_terms, mutated, real_formulas
 
 from arqmath_bm25.analysis.latex import read
 from arqmath_bm25.analysis.symbol_layout import paths, read_layout
-from arqmath_bm25.sample import SAMPLE
+from arqmath_bm25.bundled import SAMPLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +50,7 @@ def test_tables_have_elements_and_a_shape() -> None:
         "~n~matrix", "matrix~e~1", "matrix~e~2", "matrix~e~3", "matrix~e~4", "1~n~", "2~n~",
         "3~n~", "4~n~", "matrix~s~2x2", "matrix~n~",
     }  # fmt: skip
+    assert "matrix~s~2x3" in pairs(r"\begin{matrix}a&b&c\\d&e\end{matrix}")
     assert "matrix~s~1x3" in pairs(r"\begin{bmatrix}a&b&c\\\end{bmatrix}^T")
     assert "matrix~a~T" in pairs(r"\begin{bmatrix}a&b&c\\\end{bmatrix}^T")
     assert "cases~s~2x2" in pairs(r"f=\begin{cases}1&x>0\\0&x\le0\end{cases}")

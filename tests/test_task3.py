@@ -5,63 +5,67 @@ from __future__ import annotations
 import pytest
 
 from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.posts import ANSWER, Post
-from arqmath_bm25.collection.topics import Topic
-from arqmath_bm25.config import AnalysisSettings, Task3Settings, default_config, load_task3
-from arqmath_bm25.lucene.search import Hit
-from arqmath_bm25.retrieval.task3 import Extract, Task3, best_passage
+from arqmath_bm25.records import Hit, Topic
+from arqmath_bm25.settings import default_config
+from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks.open_domain import Answerer
+from arqmath_bm25.tasks.passages import best_passage
 
 TOPIC = Topic("A.301", "Roots of $x^2$", "<p>What is a root?</p>", ("roots",))
 LONG = "A proof. " * 200
 
 
 class RankedPosts:
-    """Task 1 with a ranking that is given: bodies, best first."""
+    """Task 1 with a ranking that is given: bodies, best first; its own index and collection."""
+
+    settings = configured("task1").settings
 
     def __init__(self, *bodies: str | None) -> None:
         self._bodies = {str(n): body for n, body in enumerate(bodies, 1)}
+        self.collection = self.posts = self
+
+    def ranker(self, index: object) -> RankedPosts:
+        return self
 
     def rank(self, topics, variant, depth, threads):
-        hits = [Hit(post, 10 - float(post)) for post in self._bodies]
-        for topic in topics:
-            yield topic, hits[:depth]
-
-    def posts(self) -> RankedPosts:
-        return self
+        for _ in topics:
+            yield [Hit(post, 10 - float(post)) for post in self._bodies][:depth]
 
     def read(self, post_id: str) -> Post | None:
         body = self._bodies[post_id]
         return None if body is None else Post(post_id, ANSWER, body)
 
 
-def settings(passage: str = "start") -> Task3Settings:
-    return load_task3().model_copy(update={"passage": passage})
-
-
-def answer(*bodies: str | None, passage: str = "start", depth: int = 10) -> Extract | None:
+def answer(*bodies: str | None, passage: str = "start", depth: int = 10) -> Hit | None:
     ranked = RankedPosts(*bodies)
-    task3 = Task3(ranked, settings(passage))  # type: ignore[arg-type]
-    ((topic, extract),) = task3.answer([TOPIC], "both", depth, 1)
-    assert topic == TOPIC
-    return extract
+    settings = configured("task3").settings.model_copy(update={"passage": passage})
+    answerer = Answerer(ranked, ranked, settings)  # type: ignore[arg-type]
+    (hits,) = answerer.rank([TOPIC], "both", depth, 1)
+    return hits[0] if hits else None
+
+
+def extract(post: str, score: float, text: str) -> Hit:
+    return Hit(post, score, text=text)
 
 
 def test_the_best_post_answers() -> None:
-    assert answer("<p>So $x$.</p><p>QED</p>", "<p>No.</p>") == Extract("1", 9.0, "So $x$. QED")
+    assert answer("<p>So $x$.</p><p>QED</p>", "<p>No.</p>") == extract("1", 9.0, "So $x$. QED")
 
 
 @pytest.mark.parametrize("body", ["", '<p><img src="a.png" alt="a"></p>', "<hr>", None])
 def test_a_post_without_text_gives_way_to_the_next(body: str | None) -> None:
-    assert answer(body, body, "<p>Yes.</p>") == Extract("3", 7.0, "Yes.")
+    assert answer(body, body, "<p>Yes.</p>") == extract("3", 7.0, "Yes.")
     assert answer(body, body, "<p>Yes.</p>", depth=2) is None
     assert answer(body) is None
 
 
 def test_a_formula_that_is_too_long_gives_way_too() -> None:
     formula = f"<p>${'x' * 30_000}$</p>"
-    assert answer(formula, "<p>Yes.</p>") == Extract("2", 8.0, "Yes.")
+    assert answer(formula, "<p>Yes.</p>") == extract("2", 8.0, "Yes.")
     for passage in ("start", "best"):
-        assert answer(f"<p>See:</p>{formula}", passage=passage) == Extract("1", 9.0, "See:")
+        assert answer(f"<p>See:</p>{formula}", passage=passage) == extract("1", 9.0, "See:")
 
 
 def test_a_long_answer_is_its_beginning_or_the_passage_that_matches() -> None:
@@ -79,7 +83,7 @@ def test_a_long_answer_is_its_beginning_or_the_passage_that_matches() -> None:
 
 def test_a_short_answer_is_whole_whatever_matches() -> None:
     body = "<p>No.</p><p>A root.</p>"
-    assert answer(body, passage="best") == Extract("1", 9.0, "No. A root.")
+    assert answer(body, passage="best") == extract("1", 9.0, "No. A root.")
 
 
 def passage(text: str, limit: int, **query: dict[str, float]) -> str:
@@ -107,9 +111,9 @@ def test_nothing_fits() -> None:
 
 
 def test_the_configuration_names_the_one_of_task_1() -> None:
-    loaded = load_task3()
-    assert loaded.ranking.path == default_config("task1")
-    assert [str(loaded.run_name(v)) for v in loaded.ranking.settings.variants] == [
+    task = configured("task3")
+    assert task.settings.ranking.path == default_config("task1")
+    assert [task.run_name(variant) for variant in task.variants] == [
         "arqmathbm25-task3-bm25-auto-text-extract-A",
         "arqmathbm25-task3-bm25-auto-math-extract-A",
         "arqmathbm25-task3-bm25-auto-both-extract-P",

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from arqmath_bm25.analysis.answer_text import unpaired_dollars
-from arqmath_bm25.cli import task1, task3
-from arqmath_bm25.cli.options import IndexRequest, RunRequest, SearchRequest
+from arqmath_bm25.bundled import SAMPLE
+from arqmath_bm25.cli import tasks
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.config import default_config
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.validate import validate
+from arqmath_bm25.guidelines.rules import validate
 from arqmath_bm25.runs import read_answers, read_run
-from arqmath_bm25.sample import SAMPLE
+from arqmath_bm25.settings import default_config
+from arqmath_bm25.tasks import task_class
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,19 +27,12 @@ if TYPE_CHECKING:
 NAME = "arqmathbm25-task3-bm25-auto-both-extract-P.tsv"
 
 
-def index(place: Path, data: Path | None = None, config: Path | None = None) -> None:
-    task3.index(IndexRequest(data, place / "indexes", config, 2, overwrite=False))
+def index(place: Path, **options: Any) -> None:
+    tasks.index("task3", indexes=place / "indexes", threads=2, **options)
 
 
-def run(
-    place: Path,
-    data: Path | None = None,
-    topics: list[str] | None = None,
-    config: Path | None = None,
-    variants: list[str] | None = None,
-) -> None:
-    indexes, runs = place / "indexes", place / "runs"
-    task3.run(RunRequest(data, topics, indexes, runs, config, variants, 1000, "lab", 2))
+def run(place: Path, task: str = "task3", **options: Any) -> None:
+    tasks.run(task, indexes=place / "indexes", runs=place / "runs", threads=2, **options)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +58,7 @@ def assert_valid(path: Path, topics: list[str]) -> None:
 def test_the_runs_of_2022_are_valid_and_say_where_answers_come_from(workplace: Path) -> None:
     runs = workplace / "runs" / "arqmath-sample"
     assert [path.name for path in runs.iterdir()] == ["2022"]
-    topics = [topic.topic_id for topic in read_topics(Layout(SAMPLE).task1_topics("2022"))]
+    topics = [topic.topic_id for topic in read_topics(Layout(SAMPLE).topics("task1", "2022"))]
     for name in (NAME, NAME.replace("both-extract-P", "math-extract-A")):
         assert_valid(runs / "2022" / name, topics)
     manifest = json.loads((runs / "2022" / NAME).with_suffix(".manifest.json").read_text())
@@ -73,11 +67,7 @@ def test_the_runs_of_2022_are_valid_and_say_where_answers_come_from(workplace: P
 
 
 def test_answers_are_those_that_task_1_ranks_first(workplace: Path) -> None:
-    task1.run(
-        RunRequest(
-            None, ["2022"], workplace / "indexes", workplace / "runs", None, ["both"], 1, "lab", 2
-        )
-    )
+    run(workplace, "task1", topics=["2022"], variant=["both"], depth=1)
     runs = workplace / "runs" / "arqmath-sample" / "2022"
     ranked = read_run(runs / "arqmathbm25-task1-bm25-auto-both-P.tsv")
     first = {row.topic_id: (f"post {row.doc_id}", row.score) for row in ranked}
@@ -89,34 +79,32 @@ def test_answers_are_those_that_task_1_ranks_first(workplace: Path) -> None:
 def test_the_same_input_gives_the_same_bytes(workplace: Path, tmp_path: Path) -> None:
     before = (workplace / "runs/arqmath-sample/2022" / NAME).read_bytes()
     index(tmp_path)
-    run(tmp_path, variants=["both"])
+    run(tmp_path, variant=["both"])
     assert (tmp_path / "runs/arqmath-sample/2022" / NAME).read_bytes() == before
 
 
 def test_topics_of_other_years_can_be_answered(workplace: Path) -> None:
-    run(workplace, topics=["2020"], variants=["text"])
+    run(workplace, topics=["2020"], variant=["text"])
     path = workplace / "runs/arqmath-sample/2020" / NAME.replace("both-extract-P", "text-extract-A")
     assert len(list(read_answers(path))) == 8
     shutil.rmtree(path.parent)
 
 
 def test_search_shows_the_answer(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    request = SearchRequest(
-        r"sum of $\sum \frac{1}{n^2}$", None, workplace / "indexes", None, "both", 5
-    )
-    task3.search(request)
+    indexes = workplace / "indexes"
+    tasks.search("task3", r"sum of $\sum \frac{1}{n^2}$", indexes=indexes)
     first, *text = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"\d+\.\d\d  post \d+  \d+ characters", first)
     assert "$" in " ".join(text)
-    task3.search(SearchRequest("qqqqqq", None, workplace / "indexes", None, "both", 5))
+    tasks.search("task3", "qqqqqq", indexes=indexes)
     assert capsys.readouterr().out == "No answer holds a term of this query.\n"
 
 
 def test_topics_that_data_lacks_are_named(workplace: Path, tmp_path: Path) -> None:
     data = tmp_path / "arqmath-sample"
     shutil.copytree(SAMPLE / "Collection", data / "Collection")
-    assert task3.has_data(None)
-    assert not task3.has_data(data)
+    assert task_class("task3").has_data(Collection())
+    assert not task_class("task3").has_data(Collection(data))
     with pytest.raises(InputError, match=r'missing file "Topics/.*Topics_Task1_2022_V0\.1\.xml"'):
         run(workplace, data=data)
     with pytest.raises(InputError, match="there is no index"):
@@ -162,7 +150,7 @@ def test_the_real_topics_of_2022_get_a_valid_answer_each(lite: Path, tmp_path: P
         text = default_config("task3").read_text(encoding="utf-8")
         config.write_text(text.replace("passage: start", f"passage: {passage}"))
         shutil.copy(default_config("task1"), tmp_path)
-        run(tmp_path, data=lite, config=config)
+        run(tmp_path, data=lite, config=config, overwrite=True)
         for name in ("both-extract-P", "text-extract-A", "math-extract-A"):
             path = tmp_path / "runs/arqmath-lite/2022" / NAME.replace("both-extract-P", name)
             assert_valid(path, topics)

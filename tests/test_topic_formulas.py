@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25.collection.formula_topics import FormulaTopic
-from arqmath_bm25.collection.layout import YEARS, Layout
+from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.topic_formulas import (
     TopicFormula,
     read_topic_formulas,
     searched_formulas,
 )
-from arqmath_bm25.collection.topics import Topic
 from arqmath_bm25.errors import InputError
+from arqmath_bm25.labs import YEARS
+from arqmath_bm25.records import Topic
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,8 +28,8 @@ def tsv(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def topic(number: str, formula_id: str) -> FormulaTopic:
-    return FormulaTopic(Topic(number, "title", "question", ()), formula_id, "x")
+def topic(number: str, formula_id: str) -> Topic:
+    return Topic(number, "title", formula_id=formula_id, formulas=("x",))
 
 
 @pytest.mark.parametrize("name", ["formula", "opt", "slt"])  # opt and slt in 2020

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.eligible import EligibleAnswers, EligibleFormulas
-from arqmath_bm25.evaluation.findings import EXAMPLES, Finding
-from arqmath_bm25.evaluation.run_form import task_of
-from arqmath_bm25.evaluation.validate import Report, check_teams, validate
 from arqmath_bm25.evaluation.visual import VisualIds
-from arqmath_bm25.runs import write_run
-from arqmath_bm25.sample import SAMPLE
+from arqmath_bm25.guidelines.eligible import EligibleAnswers, EligibleFormulas
+from arqmath_bm25.guidelines.findings import EXAMPLES, Finding
+from arqmath_bm25.guidelines.rules import Report, check_teams, validate
+from arqmath_bm25.records import Hit
+from arqmath_bm25.runs import task_of, write_run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from arqmath_bm25.evaluation.run_form import LabTask
+    from arqmath_bm25.labs import LabTask
 
 NAME = {
     "task1": "Team-task1-bm25-auto-both-P.tsv",
@@ -48,7 +48,8 @@ def every(report: Report) -> list[Finding]:
 
 def test_a_run_that_this_package_writes_breaks_no_rule(tmp_path: Path) -> None:
     path = tmp_path / NAME["task1"]
-    write_run(path, [("A.1", [("12", 2.0), ("7", 2.0)]), ("A.2", [("3", -1.0)])], "bm25")
+    hits = {"A.1": [Hit("12", 2.0), Hit("7", 2.0)], "A.2": [Hit("3", -1.0)]}
+    write_run(path, hits.items(), "bm25", "task1")
     report = validate(path, "task1", labs=[("A.1", "A.2")])
     assert every(report) == []
     assert (report.rows, report.topics) == (3, 2)
@@ -164,7 +165,8 @@ def formulas() -> EligibleFormulas:
     """Formula 11 is in post 5, 12 in a comment on it, 13 has issue d."""
     comment, deleted = 1, 2
     formula, visual, post = [11, 12, 13], [900, 901, 902], [5, 5, 6]
-    table = np.array([formula, visual, post, [0, comment, deleted], visual], np.int32)
+    flags = [0, comment, deleted]
+    table = np.array([formula, visual, visual, post, flags, visual], np.int32)
     return EligibleFormulas(VisualIds(table))
 
 
@@ -298,3 +300,19 @@ def test_real_runs_are_read_and_their_defects_reported(
     assert count(rule="line end") == count(rule="TREC form") == rows
     assert count(rule="ties") == tied_topics
     assert count(rule="file name") == 1
+
+
+def test_an_answer_in_quotes_has_the_length_that_it_has_without_them(check) -> None:
+    answer = '"' + "x" * 599 + '""' + "y" * 600 + '"'  # 1,200 characters, one of them a quote
+    assert check(f"A.301\t1\t1.0\tx\tpost 7\t{answer}\n", "task3") == []
+    (finding,) = check(f'A.301\t1\t1.0\tx\tpost 7\t{answer[:-1]}z"\n', "task3")
+    assert finding[:3] == ("error", 1, "answer length")
+
+
+def test_a_quote_that_is_left_open_swallows_no_topic_here(check) -> None:
+    rows = ("A.301\t1\t1.0\tx\tpost 7\t\"Open.\nA.302\t1\t1.0\tx\tpost 7\tFine.\n"
+            "A.303\t1\t1.0\tx\t\"post 7\tOpen.\n")  # fmt: skip
+    labs = [("A.301", "A.302", "A.303")]
+    assert [finding[:3] for finding in check(rows, "task3", labs=labs)] == [
+        ("error", 1, "open quote"), ("error", 3, "open quote"),
+    ]  # fmt: skip

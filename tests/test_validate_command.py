@@ -9,9 +9,9 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli.validate import validate
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.sample import SAMPLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +20,8 @@ OFFICIAL = "Team-task1-bm25-auto-both-P.tsv"
 
 app = typer.Typer()
 app.command()(validate)
+
+NOT = "ids were not looked up: --data does"
 
 
 def call(*arguments: object) -> Result:
@@ -42,7 +44,10 @@ def faulty(tmp_path: Path) -> Path:
 
 def test_a_valid_run_prints_one_line(valid: Path) -> None:
     result = call(valid)
-    assert (result.exit_code, result.output) == (0, f"{valid}: valid (task1, 1 topics, 2 rows)\n")
+    assert (result.exit_code, result.output) == (
+        0,
+        f"{valid}: valid (task1, 1 topics, 2 rows; {NOT})\n",
+    )
 
 
 def test_errors_give_status_1_and_name_rows(faulty: Path) -> None:
@@ -82,7 +87,7 @@ def test_a_fixed_copy_is_valid_and_the_run_stays(faulty: Path, tmp_path: Path) -
     assert "left out: question id: 1 row\n" in result.output
     assert faulty.read_text() == before
     assert copy.read_text() == "A.1\t10068\t1\t1.0\tx\n"
-    assert call(copy).output == f"{copy}: valid (task1, 1 topics, 1 rows)\n"
+    assert call(copy).output == f"{copy}: valid (task1, 1 topics, 1 rows; {NOT})\n"
 
 
 @pytest.mark.parametrize(

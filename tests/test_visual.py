@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import COLUMNS
 from arqmath_bm25.errors import InputError
+from arqmath_bm25.evaluation.coverage import coverage_note
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import read_qrels, write_qrels
 from arqmath_bm25.evaluation.rankings import best
-from arqmath_bm25.evaluation.visual import VisualIds, by_visual_id, read_formula_rankings
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from arqmath_bm25.evaluation.score import score
+from arqmath_bm25.evaluation.visual import VisualIds, read_formula_rankings
+from arqmath_bm25.evaluation.visual_qrels import by_visual_id, kind_of_name
 
 # formula, post, type, visual id, issue
 FORMULAS = [
@@ -126,12 +128,12 @@ def test_swapped_columns_and_trec_form_are_understood(
 
 def test_judgments_by_visual_id_are_taken_as_they_are(ids: VisualIds) -> None:
     qrels = {"B.1": {"7": 2, "8": 0, "77": 1}}
-    assert by_visual_id(qrels, ids) == (qrels, ())
+    assert by_visual_id(qrels, ids, Path("qrels")) == (qrels, "visual", ())
 
 
 def test_judgments_by_formula_id_are_re_keyed_with_the_highest_grade(ids: VisualIds) -> None:
     qrels = {"B.1": {"101": 1, "103": 3, "102": 0, "999": 2, "109": 3}, "B.2": {"999": 3}}
-    found = by_visual_id(qrels, ids)
+    found = by_visual_id(qrels, ids, Path("qrels"))
     assert found.qrels == {"B.1": {"7": 3, "8": 0}}
     assert found.notes == (
         "qrels by formula id, re-keyed to visual ids with the maximum grade: 3 of 5 ids are in the "
@@ -151,7 +153,9 @@ def test_a_task_2_run_is_scored_by_visual_id(tmp_path: Path, formulas: Path) -> 
         ("formula", {"B.1": {"101": 1, "103": 3, "102": 0}, "B.2": {"108": 2}}),
     ):
         write_qrels(tmp_path / name, qrels)
-        evaluator = Evaluator(tmp_path, tmp_path, qrels=tmp_path / name, formulas=formulas)
+        evaluator = Evaluator(
+            Collection(tmp_path, tmp_path), qrels=tmp_path / name, formulas=formulas
+        )
         numbers = evaluator.score(path).to_json()
         assert (numbers["task"], numbers["rows"], numbers["rows_judged"]) == ("task2", 3, 2)
         assert numbers["ndcg_prime"] == pytest.approx(1 / 2)
@@ -196,11 +200,152 @@ def test_official_judgments_of_a_subset_are_known_by_their_ids(lite: Path, tmp_p
     ids = VisualIds.cached(lite / "Formulas" / "latex_representation_v3", tmp_path)
     task2 = lite / "Evaluation" / " Scripts & Qrels"
     by_formula = task2 / "ARQMath-1" / "Task2" / "qrel_with_formula_ids" / "qrel_task2.tsv"
-    (note,) = by_visual_id(read_qrels(by_formula), ids).notes
+    (note,) = by_visual_id(read_qrels(by_formula), ids, tmp_path / "renamed").notes
     assert note.startswith("qrels by formula id")
     of_2020 = read_qrels(by_formula.parent.parent / "qrel_task2_2020_visual_id.tsv")
-    (note,) = by_visual_id(of_2020, ids).notes
+    (note,) = by_visual_id(of_2020, ids, tmp_path / "renamed").notes
     assert "belong to no formula index" in note
     files = task2 / "ARQMath-2" / "Task2" / "Qrel Files"
     by_visual = read_qrels(files / "qrel_task2_2021_test_official_evaluation.tsv")
-    assert by_visual_id(by_visual, ids) == (by_visual, ())
+    assert by_visual_id(by_visual, ids, tmp_path / "renamed") == (by_visual, "visual", ())
+    official = files / "qrel_task2_2021_test_official_evaluation.tsv"
+    assert by_visual_id(by_visual, ids, official).kind == "visual_v2"
+
+
+# The whole collection in small: formula ids are consecutive, so every visual id is one as well.
+
+TASK2_QRELS = "Evaluation/ Scripts & Qrels/ARQMath-2/Task2/Qrel Files/"
+OF_2021 = TASK2_QRELS + "qrel_task2_2021_test_official_evaluation.tsv"
+
+
+def whole_table(judged: set[int], formulas: int = 9_400_000) -> VisualIds:
+    """Make up a table of the formulas 1 … N; the last ones have the visual ids `judged`."""
+    formula = np.arange(1, formulas + 1, dtype=np.int32)
+    visual = np.ones(formulas, np.int32)
+    visual[-len(judged) :] = sorted(judged)
+    post = np.zeros(formulas, np.int32)
+    return VisualIds(np.array([formula, visual, visual, post, post, np.sort(visual)]))
+
+
+def plain_ndcg(run: dict[str, list[int]], qrels: dict[str, dict[str, int]]) -> float:
+    """Average nDCG of the judged part of rankings of visual ids."""
+    total = 0.0
+    for topic, grades in qrels.items():
+        judged = [grades[str(doc)] for doc in run[topic] if str(doc) in grades]
+        ideal = sorted(grades.values(), reverse=True)
+        gains = [sum(g / math.log2(r + 2) for r, g in enumerate(x)) for x in (judged, ideal)]
+        total += gains[0] / gains[1]
+    return total / len(qrels)
+
+
+def test_one_judged_id_that_is_missing_does_not_turn_the_judgments_over(
+    lite: Path, tmp_path: Path
+) -> None:
+    official = read_qrels(lite / OF_2021)
+    judged = {int(doc) for grades in official.values() for doc in grades}
+    complete, missing = whole_table(judged), whole_table(judged - {max(judged)})
+    for ids in (complete, missing):
+        for name in ("qrel_task2_2021_official.tsv", "renamed.tsv"):
+            assert by_visual_id(official, ids, Path(name)).qrels == official
+    # By formula id, 39 % of the judged ids are visual ids as well.
+    by_formula = {"B.1": dict.fromkeys([*map(str, sorted(judged)[:39])], 1)}
+    by_formula["B.1"] |= {str(number): 1 for number in range(9_399_000, 9_399_061)}
+    assert by_visual_id(by_formula, complete, Path("renamed.tsv")).kind == "formula"
+    run = tmp_path / "T-task2-x-auto-math-A.tsv"
+    rankings = {}
+    with run.open("w") as file:
+        for topic, grades in official.items():
+            rankings[topic] = sorted(map(int, grades), key=lambda doc: doc % 997)[:100]
+            at = missing.formula[np.searchsorted(missing.visual[-len(judged) + 1 :],
+                                                 rankings[topic]) - len(judged) + 1]  # fmt: skip
+            for rank, (doc, formula) in enumerate(zip(rankings[topic], at, strict=True), 1):
+                if doc != max(judged):
+                    file.write(f"{topic}\t{formula}\t0\t{rank}\t{-rank}\tx\n")
+    found = read_formula_rankings(run, missing)
+    value = score(found.topics, official).averages()["ndcg_prime"]
+    assert value == pytest.approx(plain_ndcg(rankings, official), abs=0.002)
+    assert value > 0.2
+
+
+def test_judgments_of_newer_ids_are_kept_over_an_older_index(shared: Path, lite: Path) -> None:
+    newer = read_qrels(lite / "extras" / "qrels.arqmath-2021-task2-official.v3.txt")
+    judged = {int(doc) for grades in newer.values() for doc in grades}
+    older = whole_table({doc for doc in judged if doc <= 9_345_000})
+    assert len(judged) > len({doc for doc in judged if doc <= 9_345_000})
+    found = by_visual_id(newer, older, Path("renamed.tsv"))
+    assert (found.kind, found.qrels) == ("visual", newer)
+    run = {t: {d: g for d, g in docs.items() if int(d) <= 9_345_000} for t, docs in newer.items()}
+    assert score(run, found.qrels).averages()["ndcg_prime"] > 0.99  # of 1 with all ids
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("qrel_with_formula_ids/qrel_task2.tsv", "formula"),
+        ("Qrel Files/qrel_task2_2021_formula_id_all.tsv", "formula"),
+        ("Task2/qrel_task2_official_2020_visual_id.tsv", "visual"),
+        ("Qrel Files/qrel_task2_2021_test_official_evaluation.tsv", "visual_v2"),
+        ("Qrel Files/qrel_task2_2022_official.tsv", "visual"),
+        ("extras/qrels.arqmath-2021-task2-official.v3.txt", "visual"),
+        ("mine/qrels.tsv", None),
+    ],
+)
+def test_the_names_of_official_files_tell_their_ids(name: str, kind: str | None) -> None:
+    assert kind_of_name(Path("/data", name)) == kind
+
+
+def test_ids_that_can_be_either_have_to_be_said() -> None:
+    numbers = list(range(1, 31))
+    ids = VisualIds(np.array([numbers, [*range(1, 21), *[1] * 10], numbers, numbers, numbers,
+                              [1] * 10 + list(range(1, 21))], np.int32))  # fmt: skip
+    qrels = {"B.1": {str(number): 1 for number in numbers}}  # 30 formula ids, 20 visual ids
+    with pytest.raises(InputError, match=r"30 of its 30 ids are formula ids .* 20 are visual ids"):
+        by_visual_id(qrels, ids, Path("qrels.tsv"))
+    assert by_visual_id(qrels, ids, Path("qrels.tsv"), "visual").qrels == qrels
+    assert by_visual_id(qrels, ids, Path("qrels.tsv"), "formula").kind == "formula"
+
+
+def test_judgments_of_2021_are_held_against_the_visual_ids_of_their_time(tmp_path: Path) -> None:
+    header = "\t".join(COLUMNS["v3"])
+    # 1 and 2 looked alike in v2 (70), in v3 they do not (70, 71); 3 was corrected to 70.
+    rows = [(1, 70, 70, ""), (2, 70, 71, "v"), (3, 72, 70, "v"), (4, 74, 74, "")]
+    formulas = tmp_path / "formulas.tsv"
+    formulas.write_text("\n".join([header, *(
+        f"{f}\t10\t10\tanswer\t\t{old}\t{new}\t{issue}\tx" for f, old, new, issue in rows
+    )]) + "\n")  # fmt: skip
+    run = tmp_path / "T-task2-x-auto-math-A.tsv"
+    run.write_text(
+        "".join(f"B.201\t{f}\t10\t{n}\t{-n}\tx\n" for n, f in enumerate((2, 4, 3, 1), 1))
+    )
+    of_2021 = tmp_path / "qrel_task2_2021_official.tsv"
+    write_qrels(of_2021, {"B.201": {"70": 3, "72": 2, "74": 0}})
+    # As the official script over v2: 70 (by 2), 74, 72; grades 3, 0, 2.
+    expected = (3 + 2 / 2) / (3 + 2 / math.log2(3))
+    evaluator = Evaluator(Collection(tmp_path, tmp_path), qrels=of_2021, formulas=formulas)
+    scored = evaluator.score(run)
+    assert (scored.ids, scored.year) == ("visual_v2", "2021")
+    assert scored.to_json()["ndcg_prime"] == pytest.approx(expected)
+    # As v3: 71 unjudged, 74, 70 (by 3); 72 is no visual id any more.
+    newer = Evaluator(
+        Collection(tmp_path, tmp_path), qrels=of_2021, formulas=formulas, ids="visual"
+    )
+    assert newer.score(run).to_json()["ndcg_prime"] == pytest.approx(
+        (3 / math.log2(3)) / (3 + 2 / math.log2(3))
+    )
+
+
+def test_all_instances_count_where_the_cut_is_off(tmp_path: Path, ids: VisualIds) -> None:
+    rows = [("B.1", 1000 + number, 10, 5.0) for number in range(1000)] + [("B.1", 101, 10, 4.0)]
+    path = run_of(tmp_path, rows)
+    assert read_formula_rankings(path, ids).topics == {"B.1": {}}
+    whole = read_formula_rankings(path, ids, None)
+    assert (whole.topics, whole.cut) == ({"B.1": {"7": 4.0}}, 0)
+
+
+def test_a_collection_that_lacks_most_judged_formulas_is_told(tmp_path: Path) -> None:
+    ids = [7, 8]
+    few = coverage_note({"B.1": {"7": 1, "70": 0, "71": 0}, "B.2": {"7": 2, "72": 0}},
+                        lambda found: int(np.isin(found, ids).sum()))  # fmt: skip
+    assert few is not None
+    assert few.startswith("of 5 judged documents the collection has 2: ")
+    assert coverage_note({"B.1": {"7": 1, "70": 0}}, lambda found: 1) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,13 +17,16 @@ from hostile_collection import TITLE, write_collection
 from selectolax.lexbor import LexborHTMLParser
 from serving import build_indexes, open_site, running
 
+from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli.serve import serve
-from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.config import load_task1
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.retrieval.task1 import Task1
-from arqmath_bm25.sample import SAMPLE
-from arqmath_bm25.web.api import MAX_QUERY
+from arqmath_bm25.pages.web.api import MAX_QUERY
+from arqmath_bm25.pages.web.app import Site
+from arqmath_bm25.pages.web.threads import SearchThreads
+from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks.index import Index, build
+from arqmath_bm25.workers.local import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -73,9 +77,8 @@ def client(indexes: Path) -> Iterator[Client]:
 
 @pytest.fixture(scope="module")
 def expected(indexes: Path) -> list[tuple[str, float]]:
-    where = Layout(SAMPLE)
-    ranker = Task1(indexes / "task1", load_task1(), where.posts(), where.post_links())
-    return [(hit.doc_id, hit.score) for hit in ranker.search(QUERY, "both", 5)]
+    index = Index.open(Collection(SAMPLE, indexes), "task1")
+    return [(hit.doc_id, hit.score) for hit in index.search(QUERY, "both", 5)]
 
 
 def test_answers_are_those_of_the_ranker(client: Client, expected: list[tuple[str, float]]) -> None:
@@ -135,6 +138,7 @@ def test_the_preview_draws_what_is_typed(client: Client) -> None:
         ("/posts/1", 404, "There is no post 1"),
         ("/posts/123456789012345678901234567890", 404, "There is no post"),
         ("/posts/x", 404, "Not Found"),
+        (f"/posts/{'9' * 5000}", 404, "There is no post 999"),
         ("/static/nothing.js", 404, "There is no such file"),
     ],
 )
@@ -214,16 +218,77 @@ def test_posts_cannot_put_elements_into_the_page(tmp_path: Path) -> None:
             assert not tree.css("img, iframe, style, .bait[href], [onclick], [onerror], [onload]")
 
 
-def test_a_port_in_use_is_told(indexes: Path, tmp_path: Path) -> None:
-    (tmp_path / SAMPLE.name).symlink_to(indexes)
+def test_a_port_in_use_is_told(indexes: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(InputError, match=f"port {port} of 127.0.0.1 is in use"):
-            serve(indexes=tmp_path, port=port)
+            serve(indexes=indexes, port=port)
     with pytest.raises(InputError, match=r"--host nowhere\.invalid"):
-        serve(indexes=tmp_path, host="nowhere.invalid", port=0)
+        serve(indexes=indexes, host="nowhere.invalid", port=0)
 
 
 def test_without_an_index_there_is_nothing_to_serve(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no index to search"):
         serve(indexes=tmp_path, port=0)
+
+
+def ask(address: str, host: str) -> bytes:
+    """Send a request by hand, and return the answer."""
+    port = int(address.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        request = f"GET /openapi.json HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        connection.sendall(request.encode())
+        return connection.makefile("rb").read()
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:80", "[::1]:8000", "LOCALHOST"])
+def test_the_server_answers_to_its_own_names(client: Client, host: str) -> None:
+    assert ask(client.address, host).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "[evil"])
+def test_no_other_name_leads_to_it(client: Client, host: str) -> None:
+    answer = ask(client.address, host)
+    assert answer.startswith(b"HTTP/1.1 421")
+    assert b"content-security-policy" in answer
+
+
+def test_slow_connections_keep_nobody_out(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arqmath_bm25.pages.web.server._PATIENCE", 1)
+    port = int(client.address.rpartition(":")[2])
+    slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(200)]
+    try:
+        for connection in slow[::2]:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: loc")  # and no more
+        assert client.get("/api/search", q="prime").status == 200
+        for connection in slow:
+            connection.settimeout(20)
+            assert connection.recv(1) == b""  # the server hung up
+    finally:
+        for connection in slow:
+            connection.close()
+
+
+def test_premises_are_searched_too(tmp_path: Path) -> None:
+    collection = Collection(indexes=tmp_path)
+    build(configured("nlps"), collection, HERE)
+    site = Site(collection, {"nlps": Index.open(collection, "nlps")}, SearchThreads(1))
+    with running(site) as address:
+        found = Client(address).get("/api/search", q="normal subgroup", task="nlps").json()
+        assert found["results"][0]["post_id"] is None
+        assert "group" in found["results"][0]["text"]
+        assert Client(address).get("/", q="normal subgroup", task="nlps").status == 200
+
+
+def test_posts_that_were_replaced_are_told(tmp_path: Path) -> None:
+    data = tmp_path / SAMPLE.name
+    shutil.copytree(SAMPLE, data)
+    site = open_site(data, build_indexes(data, tmp_path / "indexes"))
+    with running(site) as address:
+        assert Client(address).get("/", q="prime").status == 200
+        posts = data / "Collection" / "Posts.V1.3.xml"
+        posts.write_bytes(b"\n" * 99 + posts.read_bytes())
+        for _ in range(4):  # whichever thread is asked
+            answer = Client(address).get("/", q="prime")
+            assert answer.status == 503
+            assert "has changed since it was indexed" in answer.text

@@ -15,8 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 from arqmath_bm25.analysis.html import Formula, read_body
-
-MAX_ANSWER: Final = 1200  # Unicode characters
+from arqmath_bm25.labs import MAX_ANSWER
 
 _PIECE: Final = re.compile(
     r"\$\$(?:\\.|\$[^$\\]*\$|[^$\\])+?\$\$"  # `$$…$$`, in which `\text{$…$}` may stand
@@ -38,7 +37,7 @@ _LIST_TAG: Final = re.compile(
 
 _STOPS: Final = (".", "!", "?")
 # A line that goes on with a small letter or a displayed formula is no new paragraph.
-_STOP: Final = re.compile(r"\n+(?![a-z])|[.!?]+[\"')\]”’]*(?=[^\S\n]+[^\sa-z])")
+_STOP: Final = re.compile(r"\n+(?![a-z])|(?<![.!?])[.!?]++[\"')\]”’]*+(?=[^\S\n]++[^\sa-z])")
 _ABBREVIATION: Final = re.compile(
     r"(?:\b(?:[a-z]\.)*[a-z]|\b(?:cf|eq|eqn|fig|prop|resp|thm|vs)|\A\d+)\Z", re.IGNORECASE
 )

@@ -24,8 +24,11 @@ is the site's editor's, and taking the tags out says what the parser would, seve
 from __future__ import annotations
 
 import re
+import sys
+from bisect import bisect_left
+from collections import defaultdict
 from html import unescape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -55,11 +58,22 @@ class Content(NamedTuple):
         """The formulas in reading order."""
         return tuple(p for p in self.pieces if isinstance(p, Formula))
 
+    @property
+    def text(self) -> str:
+        """Everything on one line, with dollars around the formulas."""
+        pieces = (p if isinstance(p, str) else f"${p.latex}$" for p in self.pieces)
+        return " ".join("".join(pieces).split())
+
 
 # Formulas, dollars in code and block ends pass the HTML parser as private-use characters, which are
-# removed from the input first.
+# removed from the input first; so are halves of characters, which no parser takes.
 _MARK, _CODE_DOLLAR, _BLOCK_END = "\ue000", "\ue001", "\ue002"
-_CLEAN = str.maketrans(dict.fromkeys((_MARK, _CODE_DOLLAR, _BLOCK_END, "\0", "\r", "\n"), " "))
+_CLEAN = str.maketrans(
+    {
+        **dict.fromkeys((_MARK, _CODE_DOLLAR, _BLOCK_END, "\0", "\r", "\n"), " "),
+        **dict.fromkeys(map(chr, range(0xD800, 0xE000)), "\ufffd"),
+    }
+)
 
 _SPAN = re.compile(r'<span\s+class="math-container"(?:\s+id="([^"<>]*)")?\s*>')
 _LEADING_DOLLARS = re.compile(r"^\${1,2}")
@@ -71,31 +85,39 @@ _BLOCK = (
 )
 _INLINE = "a|abbr|b|cite|code|del|em|i|img|ins|kbd|q|s|small|span|strike|strong|sub|sup|tt|u|var"
 _SILENT = "script|style"  # their text is not prose
-_ATTRIBUTE = r"""\s+[\w:-]+=(?:"[^"]*"|'[^']*')"""
-_BARE_LESS = re.compile(
-    rf"<(?!/[a-z]|!--|(?:{_BLOCK}|{_INLINE}|{_SILENT})(?:{_ATTRIBUTE})*\s*/?>)", re.IGNORECASE
+# A tag has fewer attributes than are allowed here; without an end, time would not be linear.
+_ATTRIBUTES = r"""(?:\s++[\w:-]++=(?:"[^"]*+"|'[^']*+')){0,32}+"""
+_TAG_OR_LESS = re.compile(
+    rf"<(?:(?P<name>{_BLOCK}|{_INLINE}|{_SILENT}){_ATTRIBUTES}\s*+/?>"
+    r"|/(?P<end>[a-z][^\s<>/]*+)[^>]*+(?:>|\Z)|!--)?",
+    re.IGNORECASE,
 )
 _BLOCK_TAG = re.compile(rf"<(?=/?(?:{_BLOCK})\b)", re.IGNORECASE)
-_CODE = re.compile(r"<(code|pre)\b.*?</\1>", re.DOTALL | re.IGNORECASE)
+_CODE_EDGE = re.compile(r"(<(?:code|pre)\b|</(?:code|pre)>)", re.IGNORECASE)
 _HAS_SILENT = re.compile(rf"<(?:{_SILENT})\b", re.IGNORECASE)
+# Elements that have no end, or end where the next one of their kind begins.
+_NOT_NESTED = frozenset("br hr img p li dt dd tr td th thead tbody".split())
+_MAX_DEPTH: Final = 100  # parsers take quadratic time for elements in elements
 
 # What a plain body is made of; in tables, a parser moves text about.
 _PLAIN_SPAN = re.compile(r'<span class="math-container"(?: id="([^"<>]*)")?>([^<]*)</span>')
 _PLAIN_BLOCK = re.compile(
-    rf"</?(?:p|br|hr|li|ul|ol|dl|dt|dd|blockquote|pre|h[1-6]|div)(?:{_ATTRIBUTE})*\s*/?>"
+    rf"</?(?:p|br|hr|li|ul|ol|dl|dt|dd|blockquote|pre|h[1-6]|div){_ATTRIBUTES}\s*+/?>"
 )
-_PLAIN_INLINE = re.compile(rf"</?(?:{_INLINE})(?:{_ATTRIBUTE})*\s*/?>")
+_PLAIN_INLINE = re.compile(rf"</?(?:{_INLINE}){_ATTRIBUTES}\s*+/?>")
 _LESS = "\ue003"  # stands for a `<` that is text, while there is markup
-_RESERVED = re.compile(f"[{_MARK}-{_LESS}]")
+_RESERVED = re.compile(f"[\ud800-\udfff{_MARK}-{_LESS}]")
 _OTHER_ENTITY = re.compile("&(?!(?:lt|gt|amp|quot|nbsp);)")
 
-_TEXT = rf"(?:[^$\\\n{_MARK}]|\\[^\n{_MARK}])+"
+_TEXT = rf"(?:[^$\\\n{_MARK}]++|\\[^\n{_MARK}])++"
 _MATH = re.compile(
-    rf"{_MARK}(?P<mark>\d+){_MARK}"
+    rf"{_MARK}(?P<mark>[0-9]{{1,9}}){_MARK}"
     rf"|(?<!\\)\$\$(?P<display>{_TEXT})\$\$"
     rf"|(?<!\\)\$(?P<inline>{_TEXT})\$"
-    r"|(?P<environment>\\begin\{(?P<name>[A-Za-z]+\*?)\}.{0,20000}?\\end\{(?P=name)\})"
+    r"|\\begin\{(?P<name>[A-Za-z]+\*?)\}"
 )
+_END = re.compile(r"\\end\{([A-Za-z]+\*?)\}|\n")
+_LONGEST_ENVIRONMENT: Final = 20_000  # characters between begin and end
 
 
 def read_body(html: str) -> Content:
@@ -151,12 +173,27 @@ def _read_any(html: str) -> Content:
     """Read a body as a browser does."""
     text, formulas = cut_spans(html)
     if "$" in text and "<" in text:
-        text = _CODE.sub(lambda code: code[0].replace("$", _CODE_DOLLAR), text)
+        text = _hide_code_dollars(text)
     text = escape_bare_less(text)
     tree = LexborHTMLParser(_BLOCK_TAG.sub(_BLOCK_END + "<", text))
     if _HAS_SILENT.search(text):
         tree.strip_tags(_SILENT.split("|"))
     return _split(tree.body.text() if tree.body else "", formulas)
+
+
+def _hide_code_dollars(html: str) -> str:
+    """Put _CODE_DOLLAR for the dollars in `<code>…</code>` and `<pre>…</pre>` (rule 3)."""
+    parts = _CODE_EDGE.split(html)  # text and edges by turns
+    last = {edge.lower(): at for at, edge in enumerate(parts) if at % 2}
+    closing = ""
+    for at, part in enumerate(parts):
+        if closing:
+            parts[at] = part.replace("$", _CODE_DOLLAR)
+            closing = "" if part.lower() == closing else closing
+        elif at % 2:
+            edge = f"</{part[1:].lower()}>"
+            closing = edge if last.get(edge, 0) > at else ""
+    return "".join(parts)
 
 
 def read_title(title: str) -> Content:
@@ -177,8 +214,9 @@ def cut_spans(html: str) -> tuple[str, list[Formula]]:
     formulas: list[Formula] = []
     parts: list[str] = []
     done = 0
+    closing = _closing(text)
     while span := _SPAN.search(text, done):
-        end, after = _closing(text, span.end())
+        end, after = closing.get(span.end(), (span.end(), span.end()))
         inner = text[span.end() : end]
         latex, bare = _without_dollars(unescape(_EDGE.sub("", inner)).strip())
         parts.append(text[done : span.start()])
@@ -194,21 +232,47 @@ def cut_spans(html: str) -> tuple[str, list[Formula]]:
 
 
 def escape_bare_less(html: str) -> str:
-    """Write every `<` that begins no HTML tag as an entity (rule 4)."""
-    return _BARE_LESS.sub("&lt;", html)
+    """Write every `<` that begins no HTML tag as an entity (rule 4).
+
+    Elements within _MAX_DEPTH others lose their tags, so that any parser takes linear time.
+    """
+    stack: list[str] = []
+
+    def written(found: re.Match[str]) -> str:
+        name, end = found["name"], found["end"]
+        if name and name.lower() not in _NOT_NESTED:
+            if len(stack) == _MAX_DEPTH:
+                return " "
+            stack.append(name.lower())
+        elif end:
+            if stack and stack[-1] == end.lower():
+                stack.pop()
+            return f"</{end}>"  # what else stands in it means nothing
+        return "&lt;" if found[0] == "<" else found[0]
+
+    return _TAG_OR_LESS.sub(written, html)
 
 
-def _closing(text: str, start: int) -> tuple[int, int]:
-    """Find the closing tag of the span whose content starts at `start`: its begin and end."""
-    depth = 1
-    first: tuple[int, int] | None = None
-    for edge in _EDGE.finditer(text, start):
-        depth += 1 if edge[1] else -1
+def _closing(text: str) -> dict[int, tuple[int, int]]:
+    """Find the closing tag of every span: its begin and end, by where the content starts.
+
+    Of a span without one it is the nearest that follows, if any.
+    """
+    closing: dict[int, tuple[int, int]] = {}
+    opened: list[int] = []
+    edges = list(_EDGE.finditer(text))
+    for edge in edges:
+        if edge[1]:
+            opened.append(edge.end())
+        elif opened:
+            closing[opened.pop()] = edge.span()
+    unclosed, nearest = set(opened), None
+    for edge in reversed(edges):
         if not edge[1]:
-            first = first or edge.span()
-        if depth == 0:
-            return edge.span()
-    return first or (start, start)  # unbalanced: the nearest end, else the tag alone goes
+            nearest = edge.span()
+        elif nearest and edge.end() in unclosed:
+            closing[edge.end()] = nearest
+    return closing
 
 
 def _without_dollars(latex: str) -> tuple[str, bool]:
@@ -229,8 +293,15 @@ def _split(text: str, formulas: list[Formula]) -> Content:
 
 def split_math(text: str, formulas: list[Formula]) -> Iterator[str | Formula]:
     """Yield prose and formulas of parsed text: marks of `cut_spans`, and raw math (rule 3)."""
-    done = 0
-    for math in _MATH.finditer(text):
+    done = at = 0
+    ends: _Ends | None = None
+    while math := _MATH.search(text, at):
+        at = math.end()
+        if math["name"]:
+            ends = ends or _Ends(text)
+            if not (end := ends.of(math["name"], at)):
+                continue  # a begin without an end is prose
+            at = end
         if math.start() > done:
             yield _prose(text[done : math.start()])
         if math["mark"] is not None:
@@ -238,13 +309,32 @@ def split_math(text: str, formulas: list[Formula]) -> Iterator[str | Formula]:
             number = int(math["mark"])
             if number < len(formulas):
                 yield formulas[number]
-        elif math["environment"] is not None:
-            yield Formula(math["environment"], None)
+        elif math["name"]:
+            yield Formula(text[math.start() : at], None)
         else:
             yield Formula((math["display"] or math["inline"]).strip(), None)
-        done = math.end()
+        done = at
     if done < len(text):
         yield _prose(text[done:])
+
+
+class _Ends:
+    r"""Where the `\end{e}` and the line ends of a text are."""
+
+    def __init__(self, text: str) -> None:
+        self._spans: dict[str | None, list[tuple[int, int]]] = defaultdict(list)
+        for end in _END.finditer(text):
+            self._spans[end[1]].append(end.span())
+
+    def of(self, name: str, begin: int) -> int:
+        """Return where an environment ends whose content begins there; 0 if it does not."""
+        (end, after), (line_end, _) = (self._next(kind, begin) for kind in (name, None))
+        return after if end <= min(line_end, begin + _LONGEST_ENVIRONMENT) else 0
+
+    def _next(self, kind: str | None, begin: int) -> tuple[int, int]:
+        spans = self._spans.get(kind, [])
+        at = bisect_left(spans, (begin, 0))
+        return spans[at] if at < len(spans) else (sys.maxsize, 0)
 
 
 def _prose(text: str) -> str:

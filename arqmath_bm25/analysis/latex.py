@@ -17,12 +17,12 @@ one letter keep their backslash. n-grams of tokens are joined by `~`, which LaTe
 from __future__ import annotations
 
 import re
-import unicodedata
 from itertools import chain
 from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from arqmath_bm25.analysis import latex_table as table
+from arqmath_bm25.analysis.text import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +94,7 @@ def tokenize(latex: str) -> Tokens:
 def read(latex: str) -> tuple[list[str], str]:
     """Return the symbols and marks of one formula in the order of its source, and its words."""
     if not latex.isascii():
-        latex = unicodedata.normalize("NFKC", latex.translate(table.UNICODE))
+        latex = normalize("NFKC", latex.translate(table.UNICODE))
     if "<" in latex:
         latex = _HTML.sub(" ", latex)
     if "amp;" in latex or "@" in latex or "%" in latex:
@@ -233,9 +233,10 @@ def _skip(latex: str, at: int, definition: bool = False) -> int:
 def arrange(items: list[str]) -> list[str]:
     """Drop braces, order scripts, turn infix forms round."""
     tokens: list[str] = []
+    turned: list[str] = []  # what infix forms put before the tokens of their group, last first
     raised: list[str] = []  # a superscript, which waits for a subscript to pass it
     script = ""  # the mark whose argument comes next
-    around: list[tuple[list[str], list[str], str]] = []  # of the groups that are open
+    around: list[tuple[list[str], list[str], list[str], str]] = []  # of the groups that are open
     ignored = 0  # open braces below _MAX_DEPTH
     for item in items:
         if item not in _NOT_ADDED:
@@ -246,8 +247,8 @@ def arrange(items: list[str]) -> list[str]:
         else:
             if item == OPEN:
                 if len(around) < _MAX_DEPTH:
-                    around.append((tokens, raised, script))
-                    tokens, raised, script = [], [], ""
+                    around.append((tokens, turned, raised, script))
+                    tokens, turned, raised, script = [], [], [], ""
                 else:
                     ignored += 1
                 continue
@@ -257,15 +258,15 @@ def arrange(items: list[str]) -> list[str]:
             if item in table.INFIX:
                 tokens += _settled(raised)
                 raised = []
-                tokens.insert(0, table.INFIX[item])
+                turned.append(table.INFIX[item])
                 continue
             if item != CLOSE:
                 continue
             if ignored or not around:
                 ignored = max(0, ignored - 1)
                 continue
-            inner = tokens + _settled(raised)
-            tokens, raised, script = around.pop()
+            inner = turned[::-1] + tokens + _settled(raised)
+            tokens, turned, raised, script = around.pop()
         if script == SUPER:
             raised += inner
         elif script == SUB:
@@ -279,7 +280,7 @@ def arrange(items: list[str]) -> list[str]:
         script = ""
     if around:  # braces left open
         return arrange([*items, *[CLOSE] * (len(around) + ignored)])
-    tokens += _settled(raised)
+    tokens = turned[::-1] + tokens + _settled(raised)
     while tokens and tokens[-1] in _TRAILING:
         tokens.pop()
     return tokens

@@ -23,6 +23,7 @@ from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis import latex_table as table
 from arqmath_bm25.analysis.latex import CELL, CLOSE, OPEN, ROW, SUB, SUPER, TABLE, TABLE_END
 from arqmath_bm25.analysis.mathml_table import ACCENTS, SYMBOLS
+from arqmath_bm25.analysis.text import normalize
 
 _ALTTEXT = ' alttext="'
 _ALTTEXT_END = re.compile(r'"(?=\s+[a-z:]+="|\s*/?>)')
@@ -199,7 +200,7 @@ def _joined(mark: str, parts: list[list[str]]) -> list[str]:
 @lru_cache(maxsize=1 << 14)
 def read_leaf(name: str, text: str) -> tuple[str, ...]:
     """Return the symbols that the text of an element `mi`, `mo` or `mn` is read as."""
-    text = unicodedata.normalize("NFC", unescape(text).translate(_INVISIBLE).strip())
+    text = normalize("NFC", unescape(text).translate(_INVISIBLE).strip())
     if text in SYMBOLS:
         return (SYMBOLS[text],)
     if text in ACCENTS:
@@ -215,7 +216,7 @@ def read_leaf(name: str, text: str) -> tuple[str, ...]:
             if text in SYMBOLS:
                 return (SYMBOLS[text],)
     elif name != "mn":
-        word = unicodedata.normalize("NFKC", text).replace(" ", "")
+        word = normalize("NFKC", text).replace(" ", "")
         if word.isalpha():
             return (cut(table.SYNONYMS.get(word, word)),)
     return tuple(latex.read(text)[0])

@@ -43,7 +43,9 @@ _SANITISER: Final = nh3.Cleaner(
 _TAG: Final = re.compile(r'(<[^<>"]*(?:"[^"]*"[^<>"]*)*>)')
 _CODE: Final = re.compile(r"<(/?)(?:code|pre)\b")
 _BLOCK: Final = re.compile(r"</?(?:p|div|br|li|dd|td|blockquote)\b")
-_UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ue000-\uf8ff\ufffe\uffff]")
+_UNPRINTABLE: Final = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ue000-\uf8ff\ufffe\uffff]"
+)
 
 
 def plain(text: str) -> str:

@@ -1,27 +1,78 @@
-"""The command line program. Its commands are thin: each composes the rooms of the package.
+"""The command line program: one module a command, imported when it is called.
 
 Exit status: 0 done; 1 the input is at fault, with one message that says where; 2 wrong usage.
 """
 
 from __future__ import annotations
 
+import io
 import sys
+from importlib import import_module
+from typing import Any, Final
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from typer.core import TyperCommand, TyperGroup
 
 from arqmath_bm25 import __version__
-from arqmath_bm25.cli import build, evaluate, fetch, fuse, pool, report, serve, validate
 from arqmath_bm25.errors import InputError
 
+# Command → its module, its function there, and what `--help` says of it.
+COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
+    "fetch": ("fetch", "fetch", "Fetch the official distribution, or parts of it."),
+    "inspect": (
+        "inspect",
+        "inspect",
+        "Show what every file of DATA holds, and if that is all.",
+    ),
+    "index": ("tasks", "index", "Build the index of a task; nothing is done if it is up to date."),
+    "run": ("tasks", "run", "Rank the documents of a task for its topics and write the run files."),
+    "check": ("check", "check", "Compare every file of an index with what was written."),
+    "search": ("tasks", "search", "Show the best hits for a query."),
+    "eval": ("eval", "evaluate", "Score runs as the labs do."),
+    "compare": ("compare", "compare", "Compare runs topic by topic with the first one."),
+    "convert": ("convert", "convert", "Write a run in the lab's form or TREC's, packed or not."),
+    "fuse": ("fuse", "fuse", "Fuse the rankings of several runs of a task into one run."),
+    "validate": ("validate", "validate", "Hold runs against the rules of the labs."),
+    "pool": ("pool", "pool", "Pool runs for judging, into a CSV batch for the annotation tool."),
+    "judge": ("judge", "judge", "Turn the annotations of a batch into qrels."),
+    "report": ("report", "report", "Write a report of runs as pages that open from disk."),
+    "threads": ("threads", "threads", "Write threads with all that belongs to them as pages."),
+    "serve": ("serve", "serve", "Serve a search page over the indexes, and a JSON interface."),
+}
+_SETTINGS: Final = {"help_option_names": ["-h", "--help"]}
+
+
+class _Commands(TyperGroup):
+    """Lists all commands, and loads the one that is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        return TyperCommand(cmd_name, help=COMMANDS[cmd_name][2])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, _load(name) if name in COMMANDS else command, rest
+
+
+def _load(name: str) -> Any:
+    module, function, _ = COMMANDS[name]
+    one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    found = getattr(import_module(f"arqmath_bm25.cli.{module}"), function)
+    one.command(name, context_settings=_SETTINGS)(found)
+    return typer.main.get_command(one)
+
+
 app = typer.Typer(
+    cls=_Commands,
     name="arqmath-bm25",
     help="Sparse retrieval for mathematics: BM25 baselines for the ARQMath labs.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_SETTINGS,
 )
 
 
@@ -36,33 +87,34 @@ def _options(
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Show the version and exit."
     ),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Print results and errors only."),
 ) -> None:
-    pass
+    from arqmath_bm25.cli.shared.options import out
+    from arqmath_bm25.progress import console
 
-
-app.command("fetch")(fetch.fetch)
-app.command("index")(build.index)
-app.command("run")(build.run)
-app.command("search")(build.search)
-app.command("eval")(evaluate.evaluate)
-app.command("compare")(evaluate.compare)
-app.command("fuse")(fuse.fuse)
-app.command("validate")(validate.validate)
-app.command("pool")(pool.pool)
-app.command("judge")(pool.judge)
-app.command("report")(report.report)
-app.command("serve")(serve.serve)
+    out.quiet = console.quiet = quiet
 
 
 def main() -> None:
     """Run the program; the entry point of the console script."""
-    errors = Console(stderr=True, highlight=False)
+    for stream in (sys.stdout, sys.stderr):  # names of files may be in no encoding
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
-        app()
+        app(prog_name="arqmath-bm25")  # completion goes by this name
+    except KeyboardInterrupt:
+        sys.exit(130)
     except InputError as error:
-        errors.print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
-        sys.exit(1)
+        _fail(str(error))
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        errors.print(f"[bold red]error:[/] {escape(f'{where}{error.strerror}')}", soft_wrap=True)
-        sys.exit(1)
+        _fail(f"{where}{error.strerror or error}")
+
+
+def _fail(message: str) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    errors = Console(stderr=True, highlight=False)
+    errors.print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
+    sys.exit(1)

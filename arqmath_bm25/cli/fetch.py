@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from arqmath_bm25.cli.options import out
-from arqmath_bm25.collection import fetch as fetching
-from arqmath_bm25.collection.fetch_catalogue import PARTS, LabTask, Part, PublishedFile, needed
+from arqmath_bm25.cli.inspect import look, print_reports
+from arqmath_bm25.cli.shared.options import THREADS, out
+from arqmath_bm25.collection import fetching
+from arqmath_bm25.collection.fetching.catalogue import (
+    DEFAULT_PARTS,
+    PARTS,
+    Part,
+    PublishedFile,
+    needed,
+)
 from arqmath_bm25.collection.layout import PUBLISHED
 from arqmath_bm25.errors import InputError
+from arqmath_bm25.labs import LabTask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,11 +35,16 @@ _MB = 1_000_000
 
 def fetch(
     data: Annotated[
-        Path, typer.Option("--data", help="Root of the distribution; made if it is not there.")
+        Path,
+        typer.Option(
+            "--data",
+            envvar="ARQMATH_DATA",
+            help="Root of the distribution; made if it is not there.",
+        ),
     ] = Path("ARQMath"),
     only: Annotated[
         str, typer.Option("--only", metavar="PART,…", help=f"Some of {', '.join(PARTS)}.")
-    ] = ",".join(PARTS[:-1]),
+    ] = ",".join(DEFAULT_PARTS),
     task: Annotated[
         LabTask | None, typer.Option("--task", help="What this task reads. Default: every task.")
     ] = None,
@@ -43,8 +56,9 @@ def fetch(
     """Download the official collection, topics and judgments (about 2.2 GB, 16 GB unpacked).
 
     Files that are there already are passed over; an interrupted download goes on where it broke
-    off. The data may be used for research with attribution, not commercially; the texts are
-    CC BY-SA.
+    off; optional files may be missing. In the end the files are compared with what is known of the
+    collection, as `inspect` does. The data may be used for research with attribution, not
+    commercially; the texts are CC BY-SA.
 
     Example: arqmath-bm25 fetch --data /data/ARQMath --task task1
 
@@ -61,14 +75,18 @@ def fetch(
     with fetching.alone(data):
         for file in files:
             outcomes.append(fetching.fetch(file, place, data))
-            out.print(f"{file.target}: {_SAID[outcomes[-1]]}", markup=False)
-    fetched, absent = outcomes.count("fetched"), outcomes.count("absent")
-    there = len(files) - fetched - absent
+            note = " (optional)" if file.optional and outcomes[-1] == "absent" else ""
+            out.print(f"{file.target}: {_SAID[outcomes[-1]]}{note}", markup=False)
+    absent = [file for file, outcome in zip(files, outcomes, strict=True) if outcome == "absent"]
+    fetched = outcomes.count("fetched")
+    there = len(files) - fetched - len(absent)
     out.print(f"{data}: {fetched} fetched, {there} already there", markup=False)
-    if absent:
+    if fetched:
+        print_reports(look(data, files, THREADS))
+    if required := [file for file in absent if not file.optional]:
         raise InputError(
-            f"{source} does not have {absent} of the {len(files)} files (named above); expected "
-            f"the paths of {PUBLISHED}"
+            f"{source} does not have {len(required)} of the {len(files)} files (named above); "
+            f"expected the paths of {PUBLISHED}"
         )
 
 

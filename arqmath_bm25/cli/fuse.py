@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field
-from pathlib import Path  # noqa: TC003  # typer reads the annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from arqmath_bm25.cli.making import write_manifest
-from arqmath_bm25.cli.options import Depth, Format, out
+from arqmath_bm25 import __version__
+from arqmath_bm25.cli.shared.options import Depth, Format, out
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.rankings import best
-from arqmath_bm25.evaluation.run_form import task_of
-from arqmath_bm25.lucene.index import InputFile
-from arqmath_bm25.retrieval.fusion import RRF_K, Method, fuse_rankings
-from arqmath_bm25.runs import MAX_DEPTH, read_run, write_formula_run, write_run
+from arqmath_bm25.files import sources
+from arqmath_bm25.labs import MAX_DEPTH
+from arqmath_bm25.records import Hit
+from arqmath_bm25.runs import read_run, task_of, write_run
+from arqmath_bm25.tasks.fusion import RRF_K, Method, fuse_rankings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,27 +65,21 @@ def fuse(
     read = [_Run.read(run, task) for run in runs]
     _check_topics(read)
     topics = list(dict.fromkeys(topic for run in read for topic in run.rankings))
-    fused: list[tuple[str, list[tuple[str, float]]]] = []
+    posts = _posts(read) if task == "task2" and form == "lab" else {}
+    fused = []
     for topic in topics:
         rankings = [run.rankings.get(topic, []) for run in read]
-        fused.append((topic, fuse_rankings(rankings, factors, method, k)[:depth]))
-    if task == "task2" and form == "lab":
-        posts = _posts(read)
-        rows = write_formula_run(
-            output,
-            [(topic, [(doc, posts[doc], score) for doc, score in hits]) for topic, hits in fused],
-            output.stem,
-        )
-    else:
-        rows = write_run(output, fused, output.stem, form)
-    write_manifest(
-        output,
-        method=method,
-        k=k if method == "rrf" else None,
-        weights=factors,
-        depth=depth,
-        runs=[asdict(InputFile.of(run)) for run in runs],
-    )
+        ranked = fuse_rankings(rankings, factors, method, k)[:depth]
+        fused.append((topic, [Hit(doc, score, posts.get(doc, "")) for doc, score in ranked]))
+    manifest = {
+        "version": __version__,
+        "method": method,
+        "k": k if method == "rrf" else None,
+        "weights": factors,
+        "depth": depth,
+        "runs": [asdict(source) for source in sources(runs)],
+    }
+    rows = write_run(output, fused, output.stem, task, form, manifest)
     lacking = [topic for topic in topics if any(topic not in run.rankings for run in read)]
     some = ", ".join(lacking[:5]) + (", ..." if len(lacking) > 5 else "")
     note = f"; {len(lacking):,} not in every run: {some}" if lacking else ""

@@ -1,34 +1,38 @@
-"""The commands `pool` and `judge`: from runs to a batch for annotation, and back to judgments."""
+"""The command `pool`: from runs to a batch for annotation."""
 
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path  # noqa: TC003  # typer reads the annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import Console
 
-from arqmath_bm25.cli.lab_topics import topic_files
-from arqmath_bm25.collection.formula_topics import read_formula_topics
+from arqmath_bm25.cli.shared import options
+from arqmath_bm25.cli.shared.options import out
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
-from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.annotation import Question, require, write_batch
-from arqmath_bm25.evaluation.eligible import EligibleAnswers, EligibleFormulas
-from arqmath_bm25.evaluation.judge import judge as read_judgments
-from arqmath_bm25.evaluation.pool import Depths, Pool, pool_answers, pool_formulas
-from arqmath_bm25.evaluation.qrels import write_qrels
-from arqmath_bm25.evaluation.run_form import task_of
+from arqmath_bm25.evaluation.sampled_qrels import write_sampled_qrels
 from arqmath_bm25.evaluation.visual import VisualIds
-from arqmath_bm25.sample import SAMPLE
+from arqmath_bm25.guidelines.eligible import EligibleAnswers, EligibleFormulas
+from arqmath_bm25.judging.annotation import require, write_batch
+from arqmath_bm25.judging.pool import (
+    Depths,
+    Pool,
+    for_assessors,
+    pool_answers,
+    pool_formulas,
+)
+from arqmath_bm25.judging.strata import draw, parse_strata
+from arqmath_bm25.labs import YEARS
+from arqmath_bm25.runs import task_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-out = Console(highlight=False, soft_wrap=True)
+    from arqmath_bm25.collection.posts import PostTable
 
 
 def pool(
@@ -49,10 +53,8 @@ def pool(
     task: Annotated[
         Literal["task1", "task2"] | None, typer.Option(help="Default: what the runs say.")
     ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Root of an ARQMath distribution. Default: the bundled sample."),
-    ] = None,
+    data: options.Data = None,
+    indexes: options.Indexes = options.INDEXES,
     topics: Annotated[
         str | None,
         typer.Option(help="2020, 2021 or 2022 (in DATA) or a topic file. Default: all in DATA."),
@@ -62,6 +64,17 @@ def pool(
         typer.Option(help="LaTeX formula TSVs. Default: those of DATA."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the choice and the order of what is shown.")] = 0,
+    assessors: Annotated[
+        int, typer.Option(min=1, help="Batches of the same items, each in an order of its own.")
+    ] = 1,
+    comments: Annotated[bool, typer.Option("--comments", help="A box for a comment.")] = False,
+    strata: Annotated[
+        str | None,
+        typer.Option(help="Sample the pool, as 10:1,50:0.2: all of the first 10, a fifth to 50."),
+    ] = None,
+    sampled: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --strata: the pool, for xinfAP.")
+    ] = None,
 ) -> None:
     """Pool runs for judging, as the labs do, into a CSV batch for the annotation tool Turkle.
 
@@ -70,22 +83,23 @@ def pool(
 
     Example: arqmath-bm25 pool runs/*-task1-*.tsv --depth 20 --primary-depth 45 -o batch.csv
     """
-    layout = Layout(data or SAMPLE)
+    collection = Collection(data, indexes)
     task = task or _task(runs)
+    if (strata is None) != (sampled is None):
+        raise InputError("--strata and --sampled go together: what is drawn, and where it is kept")
+    parts = parse_strata(strata) if strata else ()
+    depth = parts[-1].depth if parts else depth
     depths = Depths(primary=primary_depth or depth, other=depth)
-    files = topic_files(topics, task, layout) or [layout.task2_topics("2020")]
-    posts = PostTable.scan(layout.posts())
+    files = options.topic_files(topics, task, collection) or [
+        collection.layout.topics(task, YEARS[0])  # says what is missing
+    ]
+    known = {topic.topic_id: topic for file in files for topic in read_topics(file)}
+    posts = collection.posts
     latex: dict[str, str] = {}
     if task == "task1":
-        questions = {t.topic_id: Question(t) for file in files for t in read_topics(file)}
         pooled = pool_answers(runs, depths, EligibleAnswers(posts), seed)
     else:
-        questions = {
-            topic.topic_id: Question(topic, searched, formula_id)
-            for file in files
-            for topic, formula_id, searched in read_formula_topics(file)
-        }
-        formulas = formulas or layout.formulas()
+        formulas = formulas or collection.layout.formulas()
         eligible = EligibleFormulas(VisualIds.read(formulas))
         pooled = pool_formulas(runs, depths, eligible, partial(_thread_of, posts), seed)
         shown = {hit.formula_id for item in pooled.items for hit in item.hits}
@@ -94,9 +108,17 @@ def pool(
         raise InputError(
             f"{runs[0]}: no hit of the runs may be judged; `arqmath-bm25 validate --data` says why"
         )
-    rows = write_batch(output, pooled.items, questions, posts, latex)
-    posts.close()
-    _report(pooled, rows, output)
+    items = pooled.items
+    if sampled is not None:
+        sample = draw(items, pooled.ranks, parts, seed)
+        write_sampled_qrels(sampled, sample.pool)
+        items = sample.items
+    for number, own in enumerate(for_assessors(items, assessors, seed), 1):
+        each = output if assessors == 1 else output.with_stem(f"{output.stem}-{number}")
+        rows = write_batch(
+            each, items if assessors == 1 else own, known, posts, latex, comments=comments
+        )
+        _report(pooled._replace(items=items), rows, each)
 
 
 def _thread_of(posts: PostTable, post_id: str) -> str:
@@ -122,30 +144,3 @@ def _report(pooled: Pool, rows: int, output: Path) -> None:
     out.print(f"{output.with_suffix('.html')}: the template")
     for rule, count in sorted(pooled.left_out.items()):
         out.print(f"  left out: {count:,} hits, {rule}", style="yellow")
-
-
-def judge(
-    results: Annotated[
-        Path, typer.Argument(metavar="BATCH_RESULTS.csv", help="Results CSV of the batch.")
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="QRELS.tsv", help="The judgments.")
-    ],
-) -> None:
-    """Turn the annotations of a batch into qrels.
-
-    A formula gets the highest grade of its instances. "System failure" and "Do not know" are left
-    out and counted. Two different labels of one hit are refused.
-
-    Example: arqmath-bm25 judge batch-Batch_1_results.csv -o qrels.tsv
-    """
-    judged = read_judgments(results)
-    if not judged.qrels:
-        raise InputError(f"{results}: no hit was given a grade; there is nothing to write")
-    write_qrels(output, judged.qrels)
-    documents = sum(map(len, judged.qrels.values()))
-    out.print(f"{output}: {len(judged.qrels):,} topics, {documents:,} judgments")
-    for label, count in judged.labels.items():
-        out.print(f"  {count:,} hits: {label}")
-    if judged.without_grade:
-        out.print(f"  left out: {judged.without_grade:,} documents without any grade")

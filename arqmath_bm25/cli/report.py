@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003  # typer reads the annotations
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from arqmath_bm25.cli import options
+from arqmath_bm25.cli.shared import options
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.labs import MAX_DEPTH, LabTask
 from arqmath_bm25.progress import console, progress
 
 
@@ -24,14 +26,13 @@ def report(
     ] = None,
     data: options.Data = None,
     indexes: options.Indexes = options.INDEXES,
-    task: Annotated[
-        Literal["task1", "task2", "task3"] | None, typer.Option(help="Default: what the runs say.")
-    ] = None,
+    task: Annotated[LabTask | None, typer.Option(help="Default: what the runs say.")] = None,
     topics: Annotated[
         Path | None, typer.Option(help="Topic file. Default: those of all years in DATA.")
     ] = None,
     depth: Annotated[
-        int, typer.Option("--depth", min=1, max=1000, help="Results of a topic that are shown.")
+        int,
+        typer.Option("--depth", min=1, max=MAX_DEPTH, help="Results of a topic that are shown."),
     ] = 20,
 ) -> None:
     """Write a report of runs as pages that open from disk: scores, charts, and every topic.
@@ -43,17 +44,14 @@ def report(
     Example: arqmath-bm25 report runs/arqmath-sample/2021/*.tsv -o report
     """
     # Templates and charts take half a second to load, which other commands need not wait for.
-    from arqmath_bm25.report.gather import gather
-    from arqmath_bm25.report.site import write_report
+    from arqmath_bm25.pages.report.gather import gather
+    from arqmath_bm25.pages.report.site import write_report
 
-    where = options.layout(data)
     with console.status("Reading runs") as status:
         gathered = gather(
-            runs, where, indexes / where.name, task=task, qrels=qrels, topics=topics, depth=depth,
+            runs, Collection(data, indexes), task=task, qrels=qrels, topics=topics, depth=depth,
             status=status.update,
         )  # fmt: skip
     with progress("Writing pages", len(gathered.questions), "topics") as advance:
-        # The sample's posts are not on the site.
-        write_report(gathered, output, on_site=data is not None, progress=advance)
-    gathered.posts.close()
+        write_report(gathered, output, progress=advance)
     options.out.print(f"{output / 'index.html'}: {len(gathered.questions)} topics")

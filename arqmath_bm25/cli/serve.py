@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
-from arqmath_bm25.cli import options
+from arqmath_bm25.cli.shared import options
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.errors import InputError
+from arqmath_bm25.manifest import Manifest
+from arqmath_bm25.tasks import TASKS, task_class
+from arqmath_bm25.tasks.index import Index
 
 
 def serve(
@@ -17,6 +20,8 @@ def serve(
     indexes: options.Indexes = options.INDEXES,
     host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free port.")] = 8000,
+    engine: options.EngineOption = "auto",
+    hosts: options.Hosts = None,
 ) -> None:
     """Serve a search page for every task that has an index, and a JSON interface (/openapi.json).
 
@@ -26,20 +31,25 @@ def serve(
     """
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise InputError("serve needs starlette and uvicorn: pip install 'arqmath-bm25[web]'")
-    from arqmath_bm25.web.app import Site
-    from arqmath_bm25.web.engines import ENGINES, available
-    from arqmath_bm25.web.pool import SearchPool
-    from arqmath_bm25.web.server import listen, server
+    from arqmath_bm25.pages.web.app import Site
+    from arqmath_bm25.pages.web.server import listen, own_names, server
+    from arqmath_bm25.pages.web.threads import SearchThreads
 
-    where = options.layout(data)
-    directory = indexes / where.name
-    openers = {task: partial(ENGINES[task], where, directory) for task in available(directory)}
-    with listen(host, port) as listening:
-        # Opened here once, so that an index that does not serve is told before the first search.
-        engines = {task: opener() for task, opener in openers.items()}
-        # The sample's posts are not on the site.
-        site = Site(SearchPool(openers, options.THREADS), engines, on_site=data is not None)
+    collection, chosen = Collection(data, indexes), options.engine(engine, hosts)
+    places = {name: task_class(name).place(collection) for name in TASKS}
+    tasks = [name for name in TASKS if Manifest.read(collection.indexes / places[name] / name)]
+    if not tasks:
+        build_it = options.command("index", "all", data=data, indexes=indexes)
+        raise InputError(
+            f"{collection.directory}: there is no index to search; `{build_it}` builds it"
+        )
+    with listen(host, port) as listening, options.naming_the_build(data, indexes):
+        opened = {name: Index.open(collection, name, engine=chosen) for name in tasks}
+        for index in opened.values():  # what does not serve is told before the first search
+            index.search("", index.task.primary, 1)
+        site = Site(collection, opened, SearchThreads(options.THREADS))
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}/"
-        options.out.print(f"{address}: {', '.join(engines)} of {where.name}; Ctrl-C ends it")
-        server(site.app()).run(sockets=[listening])
+        names = f"{', '.join(opened)} of {collection.name}"
+        options.out.print(f"{address}: {names}; Ctrl-C ends it")
+        server(site.app(own_names(host, listening))).run(sockets=[listening])

@@ -11,20 +11,20 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from arqmath_bm25.cli.lab_topics import topic_files
-from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.cli.shared import options
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.eligible import EligibleAnswers, EligibleFormulas
-from arqmath_bm25.evaluation.repair import repair, repaired_path
-from arqmath_bm25.evaluation.run_form import LabTask, task_of
-from arqmath_bm25.evaluation.validate import Report, check_teams
-from arqmath_bm25.evaluation.validate import validate as check
 from arqmath_bm25.evaluation.visual import VisualIds
+from arqmath_bm25.guidelines.eligible import EligibleAnswers, EligibleFormulas
+from arqmath_bm25.guidelines.repair import repair, repaired_path
+from arqmath_bm25.guidelines.rules import Report, check_teams
+from arqmath_bm25.guidelines.rules import validate as check
+from arqmath_bm25.labs import LabTask
+from arqmath_bm25.runs import task_of
 
 if TYPE_CHECKING:
-    from arqmath_bm25.evaluation.eligible import Eligible
+    from arqmath_bm25.guidelines.eligible import Eligible
 
 _SHOWN = 3  # rows of a rule that are printed; --json has a few more
 
@@ -48,6 +48,7 @@ def validate(
             "which the run has topics."
         ),
     ] = None,
+    indexes: options.Indexes = options.INDEXES,
     fix: Annotated[bool, typer.Option("--fix", help="Write a valid copy of each run.")] = False,
     output: Annotated[
         Path | None,
@@ -73,25 +74,19 @@ def validate(
     """
     if output is not None and (not fix or len(runs) > 1):
         raise InputError("--output names the copy that --fix writes of one run")
-    looked_up = _LookUp(data, topics)
+    looked_up = _LookUp(data, topics, indexes)
     tasks = [task or task_of(run) for run in runs]
     reports = [
         check(run, each, looked_up.labs(each), looked_up.eligible(each))
         for run, each in zip(runs, tasks, strict=True)
     ]
     check_teams(reports)
-    quiet = json_file == Path("-")
-    out = Console(highlight=False, soft_wrap=True, quiet=quiet)
+    out = Console(highlight=False, soft_wrap=True, quiet=json_file == Path("-"))
     for report in reports:
         _print(report, out)
     if json_file is not None:
-        text = json.dumps([_as_json(report) for report in reports], indent=2, ensure_ascii=False)
-        if quiet:
-            typer.echo(text)
-        else:
-            partial = json_file.with_name(f".{json_file.name}.partial")
-            partial.write_text(text + "\n", encoding="utf-8")
-            partial.replace(json_file)
+        found = [_as_json(report) for report in reports]
+        options.write(json_file, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     if fix:
         for run, each in zip(runs, tasks, strict=True):
             _fix(run, output or repaired_path(run), each, looked_up, runs, out)
@@ -102,25 +97,26 @@ def validate(
 class _LookUp:
     """Topics and documents of the collection, read when a task first asks for them."""
 
-    def __init__(self, data: Path | None, topics: str | None) -> None:
-        self._layout = None if data is None else Layout(data)
+    def __init__(self, data: Path | None, topics: str | None, indexes: Path) -> None:
+        self._collection = None if data is None else Collection(data, indexes)
         self._topics = topics
         self._eligible: dict[LabTask, Eligible | None] = {"task3": None}
 
     def labs(self, task: LabTask) -> list[tuple[str, ...]]:
         """Return the topics of each lab that is to be checked against."""
-        files = topic_files(self._topics, task, self._layout)
+        files = options.topic_files(self._topics, task, self._collection)
         return [tuple(topic.topic_id for topic in read_topics(file)) for file in files]
 
     def eligible(self, task: LabTask) -> Eligible | None:
         """Return what a run of the task may return; None if that is not known."""
-        if self._layout is None:
+        if self._collection is None:
             return None
         if task not in self._eligible:
             if task == "task1":
-                self._eligible[task] = EligibleAnswers(PostTable.scan(self._layout.posts()))
+                self._eligible[task] = EligibleAnswers(self._collection.posts)
             else:
-                self._eligible[task] = EligibleFormulas(VisualIds.read(self._layout.formulas()))
+                ids = VisualIds.read(self._collection.layout.formulas())
+                self._eligible[task] = EligibleFormulas(ids)
         return self._eligible[task]
 
 
@@ -130,6 +126,8 @@ def _print(report: Report, out: Console) -> None:
     for level, rules in levels.items():
         verdict += f", {level}s of {rules} {'rule' if rules == 1 else 'rules'}"
     what = f"{report.task}, {report.topics:,} topics, {report.rows:,} rows"
+    if not report.looked_up:
+        what += "; ids were not looked up: --data does"
     out.print(Text(f"{report.path}: {verdict} ({what})"))
     for examples, count in report.findings.by_rule():
         style = "red" if examples[0].level == "error" else "yellow"

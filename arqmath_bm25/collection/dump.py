@@ -4,31 +4,53 @@ The files are read in blocks and cut at `<row `, which cannot occur inside an at
 is illegal there), so that memory is flat, every row knows its byte offset, and one broken row among
 millions is repaired or counted instead of ending the build. Line ends are no guide: attribute
 values may hold raw newlines. Each row is parsed by lxml without entities, DTD or network.
+
+A piece of the file from one cut to the next should be one row and white space. Where it is more,
+it is taken apart: rows in comments are left out, and what else stands between rows (`<rOw …/>`) is
+a broken row for each attribute `Id` in it, at least one. Both are counted.
 """
 
 from __future__ import annotations
 
 import re
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from functools import partial
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from lxml import etree
 
 from arqmath_bm25.errors import InputError
+from arqmath_bm25.files import ARCHIVES, GZIP
+from arqmath_bm25.workers.local import HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
+    from arqmath_bm25.workers import Workers
+
+F = TypeVar("F")
 
 # The stubs of lxml do not know "internal".
 _OPTIONS: Final[Any] = {"resolve_entities": "internal", "no_network": True, "huge_tree": True}
 ROWS_TOGETHER: Final = 100  # that are parsed at a time, which takes half as long as one by one
 _BLOCK = 1 << 20  # bytes read at a time
+_RANGE: Final = 1 << 24  # bytes that one worker scans at a time
 _ROW = b"<row "
 _MAX_HEAD = 1 << 16  # a dump shows its root element and first row within this many bytes
 _ROOT = re.compile(rb"<([A-Za-z][\w.-]*)")
 _PROLOGUE = re.compile(rb"^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>)?(?:\s|<!--.*?-->)*", re.DOTALL)
-_ARCHIVES = {b"PK\x03\x04": "zip", b"7z\xbc\xaf\x27\x1c": "7z", b"\x1f\x8b": "gzip"}
+# Ids of the archive's records, in the one way to write them. NumPy's integers hold them all.
+ID: Final = re.compile("[1-9][0-9]{0,17}")
+BROKEN: Final = "broken rows"
+_HIDDEN: Final = "rows in comments"
+_PART = re.compile(
+    rb"""\s*+(?:(?P<comment><!--)
+    |(?P<row><row\s(?:[^<>"'/]++|/(?!>)|"[^<"]*+"|'[^<']*+')*(?:/>|>\s*+</row\s*+>))
+    |(?P<broken>.(?:[^<]++|<(?!row\s|!--))*))?""",
+    re.DOTALL | re.VERBOSE,
+)
+_HAS_ID = re.compile(rb"""\sId\s*+=\s*+["']""")
 
 # Characters that XML 1.0 forbids, raw and as references: `&#x1F;` occurs in the archive's dumps.
 _FORBIDDEN_RAW = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -36,7 +58,7 @@ _REFERENCE = re.compile(r"&#(?:x([0-9A-Fa-f]+)|([0-9]+));")
 
 
 class Row(NamedTuple):
-    """One `<row .../>` as it stands in the file, not yet parsed."""
+    """One `<row .../>` as it stands in the file, not yet parsed; or what stands there in place."""
 
     offset: int  # of the row's first byte in the file
     xml: bytes  # from `<row ` to the end of the element
@@ -56,7 +78,8 @@ def check(path: Path, root: str) -> None:
         file.seek(max(0, size - _MAX_HEAD))
         tail = file.read().rstrip()
     closing = f"</{root}>"
-    if tail.endswith(closing.encode()) or (not has_rows and tail.endswith(b"/>")):
+    empty = tail.endswith(b"/>") and tail[tail.rfind(b"<") :].startswith(f"<{root}".encode())
+    if tail.endswith(closing.encode()) or empty:
         return
     cut = "after its head"
     if has_rows:
@@ -69,15 +92,22 @@ def check(path: Path, root: str) -> None:
 
 
 def rows(path: Path, root: str, begin: int = 0, end: int | None = None) -> Iterator[Row]:
-    """Yield every row of a dump that begins at its bytes `begin` … `end` - 1 (default: all)."""
+    """Yield every row of a dump that begins at its bytes `begin` … `end` - 1 (default: all).
+
+    What follows a row, up to the next one, is part of it. What stands before the first row of the
+    file comes as a row if it is more than white space.
+    """
     closing = f"</{root}>".encode()
     with path.open("rb") as file:
         offset = file.seek(begin)  # of text[0] in the file
         text = file.read(_BLOCK)
         start = text.find(_ROW)
+        if not begin and (head := _before_rows(text, start, closing)).xml:
+            yield head
         while end is None or offset + max(start, 0) < end:
             following = text.find(_ROW, start + len(_ROW)) if start >= 0 else -1
-            if following < 0 and (block := file.read(_BLOCK)):
+            # As much again as a long row has by now: the time is linear in its length.
+            if following < 0 and (block := file.read(max(_BLOCK, len(text) - start))):
                 # What is left: the row that is being read, or what may begin a first one.
                 left = start if start >= 0 else max(0, len(text) - len(_ROW))
                 offset += left
@@ -93,9 +123,17 @@ def rows(path: Path, root: str, begin: int = 0, end: int | None = None) -> Itera
             start = following
 
 
+def _before_rows(text: bytes, start: int, closing: bytes) -> Row:
+    """Return what stands between the start tag of the root and the first row of a file."""
+    prologue = _PROLOGUE.match(text)
+    begin = text.find(b">", prologue.end() if prologue else 0) + 1
+    head = text[begin : start if start >= 0 else len(text)]
+    return Row(begin, head.rstrip().removesuffix(closing).strip())
+
+
 def _first_row(path: Path, text: bytes, root: str) -> int:
     """Check the head of the file and return where its first row starts, -1 if it has none."""
-    for magic, kind in _ARCHIVES.items():
+    for magic, kind in (*ARCHIVES.items(), (GZIP, "gzip")):  # rows are found by their places
         if text.startswith(magic):
             raise InputError(f"{path}: this is a {kind} archive; unpack it first")
     if not text.strip():
@@ -116,13 +154,76 @@ def _first_row(path: Path, text: bytes, root: str) -> int:
     return start
 
 
-def parsed_rows(
-    path: Path, root: str, begin: int = 0, end: int | None = None
-) -> Iterator[tuple[Row, dict[str, str] | None]]:
-    """Yield what `rows` yields, each with its `attributes`."""
-    every = rows(path, root, begin, end)
-    while batch := list(islice(every, ROWS_TOGETHER)):
-        yield from zip(batch, attributes([row.xml for row in batch]), strict=True)
+class ParsedRows:
+    """What `rows` yields, each with its attributes, or why it is left out."""
+
+    def __init__(self, path: Path, root: str, begin: int = 0, end: int | None = None) -> None:
+        self._rows = rows(path, root, begin, end)
+        self.in_comment = False  # whether a comment is open after what was read
+
+    def __iter__(self) -> Iterator[tuple[Row, dict[str, str] | str]]:
+        while batch := list(islice(self._rows, ROWS_TOGETHER)):
+            found = None if self.in_comment else _together([row.xml for row in batch])
+            if found:
+                yield from zip(batch, found, strict=True)
+            else:
+                for row in batch:
+                    yield from self._apart(row)
+
+    def _apart(self, piece: Row) -> Iterator[tuple[Row, dict[str, str] | str]]:
+        """Yield the rows in what lies between two cuts."""
+        offset, xml = piece
+        end = 0
+        while (at := end) < len(xml):
+            if self.in_comment:
+                end = xml.find(b"-->", at) + 3
+                self.in_comment = end < 3
+                end = len(xml) if self.in_comment else end
+                lost, reason = len(_HAS_ID.findall(xml, at, end)), _HIDDEN
+            else:
+                part = cast("re.Match[bytes]", _PART.match(xml, at))  # which matches anything
+                end = part.end()
+                self.in_comment = bool(part["comment"])
+                found = _attributes(part["row"]) if part["row"] else None
+                if found is not None:
+                    yield Row(offset + part.start("row"), part["row"]), found
+                    continue
+                rest = part["row"] or part["broken"]
+                lost, reason = max(1, len(_HAS_ID.findall(rest))) if rest else 0, BROKEN
+            yield from [(Row(offset + at, xml[at:end]), reason)] * lost
+
+
+def scan(
+    path: Path,
+    root: str,
+    work: Callable[[ParsedRows], F],
+    workers: Workers = HERE,
+    progress: Callable[[int], None] = lambda _: None,
+) -> list[F]:
+    """Check a dump and return `work` of the rows of its ranges of bytes, in their order.
+
+    `progress` is told the bytes of each. Raises InputError as `check` does.
+    """
+    check(path, root)
+    ends = [*range(0, path.stat().st_size, _RANGE), path.stat().st_size]
+    task = partial(_in_range, path, root, work)
+    parts = []
+    for (begin, end), part in zip(
+        pairwise(ends), workers.map(task, list(pairwise(ends))), strict=True
+    ):
+        parts.append(part)
+        progress(end - begin)
+    if any(in_comment for _, in_comment in parts):  # the next range could not know
+        parts = [task((0, ends[-1]))]
+    return [found for found, _ in parts]
+
+
+def _in_range(
+    path: Path, root: str, work: Callable[[ParsedRows], F], ends: tuple[int, int]
+) -> tuple[F, bool]:
+    """Return `work` of the rows that begin in a range, and whether it ends in a comment."""
+    rows = ParsedRows(path, root, *ends)
+    return work(rows), rows.in_comment
 
 
 def attributes(rows: Sequence[bytes]) -> list[dict[str, str] | None]:
@@ -130,22 +231,21 @@ def attributes(rows: Sequence[bytes]) -> list[dict[str, str] | None]:
 
     Repairs: bytes that are not UTF-8 become U+FFFD; characters that XML forbids are dropped.
     """
+    return [*(_together(rows) or map(_attributes, rows))]
+
+
+def _together(rows: Sequence[bytes]) -> list[dict[str, str]] | None:
+    """Parse rows at once; None if they are not just rows, one for each."""
     try:
-        found, nested = _parse(b"".join(rows))
-        if not nested:
-            return [*found]
+        found = _parse(b"".join(rows))
     except etree.XMLSyntaxError:
-        pass
-    return [_attributes(row) for row in rows]
+        return None
+    return found if found is not None and len(found) == len(rows) else None
 
 
 def _attributes(row: bytes) -> dict[str, str] | None:
-    for text in (row, _repaired(row)):
-        try:
-            return _parse(text)[0][0]
-        except etree.XMLSyntaxError:
-            continue
-    return None
+    found = _together([row]) or _together([_repaired(row)])
+    return found[0] if found else None
 
 
 def _repaired(row: bytes) -> bytes:
@@ -154,36 +254,46 @@ def _repaired(row: bytes) -> bytes:
 
 
 class _Rows:
-    """What lxml's parser tells: the attributes of the elements, and whether one is in another."""
+    """What lxml's parser tells: the attributes of the rows, and whether there is nothing else."""
 
     def __init__(self) -> None:
         self._found: list[dict[str, str]] = []
         self._depth = 0
-        self._nested = False
+        self._plain = True
 
-    def start(self, _: str, attributes: dict[str, str]) -> None:
+    def start(self, name: str, attributes: dict[str, str]) -> None:
         self._found.append(attributes)
+        self._plain &= self._depth == (1 if name == "row" else 0)
         self._depth += 1
-        self._nested |= self._depth > 2
 
     def end(self, _: str) -> None:
         self._depth -= 1
 
-    def close(self) -> tuple[list[dict[str, str]], bool]:
+    def data(self, text: str) -> None:
+        self._plain &= text.isspace()
+
+    def comment(self, _: str) -> None:
+        self._plain = False
+
+    def pi(self, *_: str) -> None:
+        self._plain = False
+
+    def close(self) -> list[dict[str, str]] | None:
         found, self._found = self._found, []  # the parser and this refer to each other
-        return found[1:], self._nested
+        return found[1:] if self._plain else None
 
 
-def _parse(xml: bytes) -> tuple[list[dict[str, str]], bool]:
+def _parse(xml: bytes) -> list[dict[str, str]] | None:
     # `&amp;` stays `&#38;` unless entities are resolved; inside an element none can be declared, so
     # that there are no others to resolve. A parser that met an error is not reused.
     parser = etree.XMLParser(target=cast("Any", _Rows()), **_OPTIONS)
     parser.feed(b"<rows>" + xml + b"</rows>")
     found: Any = parser.close()
-    return cast("tuple[list[dict[str, str]], bool]", found)
+    return cast("list[dict[str, str]] | None", found)
 
 
 def _legal_reference(match: re.Match[str]) -> str:
-    code = int(match[1], 16) if match[1] else int(match[2])
+    digits = (match[1] or match[2]).lstrip("0")
+    code = int(digits or "0", 16 if match[1] else 10) if len(digits) < 9 else 0
     legal = code in (9, 10, 13) or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD
     return match[0] if legal or 0x10000 <= code <= 0x10FFFF else ""

@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from arqmath_bm25.collection.tsv_blocks import BrokenRowError, read_blocks
+from arqmath_bm25.collection.tsv_blocks import SWALLOWED, BrokenRowError, read_blocks
 from arqmath_bm25.errors import InputError
+from arqmath_bm25.files import decoded, open_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,13 +61,18 @@ class FormulaRow(NamedTuple):
 
 
 def formula_files(path: Path) -> tuple[Path, ...]:
-    """Return `path` if it is a file, else the files N.tsv in it, in the order of their numbers.
+    """Return `path` if it is a file, else the files N.tsv (or N.tsv.gz) in it, in their order.
 
     Raises InputError if there is none, or if a number is left out: a part that was not unpacked.
     """
     if path.is_file():
         return (path,)
-    numbered = {int(file.stem): file for file in path.glob("*.tsv") if file.stem.isdecimal()}
+    files = {
+        file.name.partition(".")[0]: file
+        for end in (".gz", "")
+        for file in path.glob(f"*.tsv{end}")
+    }
+    numbered = {int(stem): file for stem, file in files.items() if stem.isdecimal()}
     if not numbered:
         raise InputError(f"{path}: no formula files here; expected 1.tsv, 2.tsv, … or one TSV file")
     numbers = sorted(numbered)
@@ -81,15 +87,20 @@ def formula_files(path: Path) -> tuple[Path, ...]:
 
 def read_header(path: Path) -> tuple[str, ...]:
     """Return the column names of a formula TSV; InputError if they are of no known version."""
-    with path.open("rb") as file:
-        line = file.readline(1000)
-    names = tuple(line.decode("utf-8-sig", "replace").strip("\r\n").split("\t"))
+    names = header(path, "formula TSV")
     if names not in COLUMNS.values():
         raise InputError(
             f"{path}: row 1: not the header of a formula TSV: found {' '.join(names)[:80]!r}, "
             f"expected {', '.join(COLUMNS['v3'])} (or those of v2, v1) between TABs"
         )
     return names
+
+
+def header(path: Path, kind: str) -> tuple[str, ...]:
+    """Return the column names in the first row of a TSV, of which `kind` was expected."""
+    with open_bytes(path, kind) as file:
+        line = file.readline(1000)
+    return tuple(line.decode("utf-8-sig", "replace").strip("\r\n").split("\t"))
 
 
 def read_formulas(path: Path) -> Iterator[FormulaRow]:
@@ -110,10 +121,11 @@ def _read_file(path: Path) -> Iterator[FormulaRow]:
 def read_rows(path: Path, columns: int) -> Iterator[list[str]]:
     """Yield the rows below the header of a TSV.
 
-    Raises InputError for bytes that are not UTF-8 and for a row without that many columns.
+    Raises InputError for bytes that are not UTF-8, for a row without that many columns, and for one
+    that holds others, because a quote is opened in it and not closed.
     """
     csv.field_size_limit(sys.maxsize)
-    with path.open("rb") as raw, io.TextIOWrapper(raw, "utf-8-sig", newline="") as file:
+    with open_bytes(path) as raw, io.TextIOWrapper(raw, "utf-8-sig", newline="") as file:
         rows = csv.reader(file, delimiter="\t")
         try:
             next(rows)
@@ -127,8 +139,18 @@ def read_rows(path: Path, columns: int) -> Iterator[list[str]]:
                         f"{where}: expected {columns} columns, found {len(row)}"
                         f"{': the file is cut off' if ends else ''}"
                     )
+                if any(map(SWALLOWED.search, row)):
+                    raise InputError(
+                        f"{path}: the row that ends at line {rows.line_num} holds other rows: a "
+                        'quote (") is opened in it that is not closed'
+                    )
                 yield row
-        except (UnicodeDecodeError, csv.Error) as error:
+        except UnicodeDecodeError as error:
+            with open_bytes(path) as raw:
+                for number, line in enumerate(raw, 1):
+                    decoded(line, str(path), number)
+            raise AssertionError(path) from error
+        except csv.Error as error:
             raise InputError(f"{path}: after line {rows.line_num}: {error}") from None
 
 
@@ -151,6 +173,7 @@ class FormulaIds(NamedTuple):
     formula: NDArray[np.int64]
     post: NDArray[np.int64]
     visual: NDArray[np.int64]  # -1: none; some hundred rows have no visual id
+    old_visual: NDArray[np.int64]  # the visual id of v2, in v2 itself as in v3
     comment: NDArray[np.bool_]  # stands in a comment
     deleted: NDArray[np.bool_]  # issue d or dv: not found in the posts
 
@@ -173,7 +196,8 @@ def read_formula_ids(path: Path) -> Iterator[FormulaIds]:
     an id is no whole number.
     """
     for file in formula_files(path):
-        if "visual_id" not in read_header(file):
+        names = read_header(file)
+        if "visual_id" not in names:
             raise InputError(
                 f"{file}: these are the formulas of 2020 (v1), which have no visual ids; "
                 "use latex_representation_v3"
@@ -183,8 +207,9 @@ def read_formula_ids(path: Path) -> Iterator[FormulaIds]:
             formula, post, visual = columns = [block.numbers(name) for name in _IDS]
             _check_ids(file, before, block, columns)
             before += len(block)
+            old = block.numbers("old_visual_id") if "old_visual_id" in names else visual
             comment, deleted = block.codes("type", ["comment"]), block.codes("issue", DELETED)
-            yield FormulaIds(formula, post, visual, comment >= 0, deleted >= 0)
+            yield FormulaIds(formula, post, visual, old, comment >= 0, deleted >= 0)
 
 
 def _check_ids(file: Path, before: int, block: Block, columns: list[NDArray[np.int64]]) -> None:

@@ -6,26 +6,32 @@ A missing file is named together with the place where it is published.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
 
 from arqmath_bm25.errors import InputError
+from arqmath_bm25.labs import YEARS
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
+
+    from arqmath_bm25.labs import LabTask, Year
 
 PUBLISHED: Final = "https://www.cs.rit.edu/~dprl/ARQMath-backup/"
 
-Year = Literal["2020", "2021", "2022"]
-YEARS: Final[tuple[Year, ...]] = get_args(Year)
 
-# Newest first. A raw archive dump (Posts.xml in DATA itself) serves as well.
-POSTS: Final = (
-    "Collection/Posts.V1.3.xml",
-    "Collection/Posts.V1.2.xml",
-    "Posts.xml",
-    "Collection/Posts.xml",
-)
-LINKS: Final = ("Collection/PostLinks.V1.3.xml", "Collection/PostLinks.V1.2.xml", "PostLinks.xml")
+def _versions(name: str) -> tuple[str, ...]:
+    """Where a kind of dump lies, newest first; raw archive dumps lie in DATA itself."""
+    lab = (f"Collection/{name}.V1.3.xml", f"Collection/{name}.V1.2.xml")
+    return (*lab, f"{name}.xml", f"Collection/{name}.xml")
+
+
+POSTS: Final = _versions("Posts")
+LINKS: Final = _versions("PostLinks")
+COMMENTS: Final = _versions("Comments")
+VOTES: Final = _versions("Votes")
+USERS: Final = _versions("Users")
+TAGS: Final = _versions("Tags")
 TASK1_TOPICS: Final[dict[Year, str]] = {
     "2020": "Topics/Task1&3 Topics/ARQMath-1/Topics/Topics_V2.0.xml",
     "2021": "Topics/Task1&3 Topics/ARQMath-2/Topics/Topics_Task1_2021_V1.1.xml",
@@ -42,6 +48,12 @@ TASK2_TOPICS: Final[dict[Year, str]] = {
     "2021": "Topics/Task2 Topics/ARQMath-2/Topics/Topics_Task2_2021_V1.1.xml",
     "2022": "Topics/Task2 Topics/ARQMath-3/Topics/Topics_Task2_2022_V0.1.xml",
 }
+# Task 3 has the topics of Task 1; its answers are judged under ids of their own.
+TOPICS: Final[dict[LabTask, Mapping[Year, str]]] = {
+    "task1": TASK1_TOPICS,
+    "task2": TASK2_TOPICS,
+    "task3": TASK1_TOPICS,
+}
 # All formulas of the topics, by representation.
 Representation = Literal["latex", "slt", "opt"]
 _TOPIC_FORMULAS: Final[dict[Year, str]] = {
@@ -57,6 +69,11 @@ TASK2_QRELS: Final[dict[Year, str]] = {
     "2021": _QRELS + "ARQMath-2/Task2/Qrel Files/qrel_task2_2021_test_official_evaluation.tsv",
     "2022": _QRELS + "ARQMath-3/Task2/Qrel Files/qrel_task2_2022_official.tsv",
 }
+QRELS: Final[dict[LabTask, Mapping[Year, str]]] = {
+    "task1": TASK1_QRELS,
+    "task2": TASK2_QRELS,
+    "task3": {},
+}
 # Newest first. Formulas of v1 have no visual ids: they can be searched, but not evaluated.
 _FORMULAS: Final = ("v3", "v2", "v1")
 
@@ -70,7 +87,8 @@ def topic_formulas(year: Year, representation: Representation) -> str:
 class Layout:
     """The files of one distribution. Raises InputError where one that is asked for is absent."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: str | Path) -> None:
+        data = Path(data)
         if not data.is_dir():
             found = "it is a file" if data.exists() else "there is no such directory"
             raise InputError(
@@ -86,49 +104,70 @@ class Layout:
 
     def posts(self) -> Path:
         """Posts of the newest version that is there, or of a raw dump."""
-        for path in POSTS:
-            if (self.data / path).is_file():
-                return self.data / path
-        return self._missing("Collection/Posts.V1.3.xml (unzipped from Posts.V1.3.zip)")
+        missing = "Collection/Posts.V1.3.xml (unzipped from Posts.V1.3.zip)"
+        return self._newest(POSTS) or self._missing(missing)
 
     def post_links(self) -> Path | None:
         """Links between posts; None where there are none, as they are not essential."""
-        for path in LINKS:
-            if (self.data / path).is_file():
-                return self.data / path
-        return None
+        return self._newest(LINKS)
+
+    def comments(self) -> Path | None:
+        """Comments on posts; None where there are none."""
+        return self._newest(COMMENTS)
+
+    def votes(self) -> Path | None:
+        """Votes on posts; None where there are none."""
+        return self._newest(VOTES)
+
+    def users(self) -> Path | None:
+        """Users of the site; None where there are none."""
+        return self._newest(USERS)
+
+    def tags(self) -> Path | None:
+        """Tags of the site; None where there are none."""
+        return self._newest(TAGS)
 
     def has_posts(self) -> bool:
         """Tell whether there are posts."""
-        return any((self.data / path).is_file() for path in POSTS)
+        return self._newest(POSTS) is not None
 
-    def task1_topics(self, year: Year) -> Path:
-        """Topics of Task 1 and Task 3."""
-        return self._file(TASK1_TOPICS[year])
+    def topics(self, task: LabTask, year: Year) -> Path:
+        """Topics of a year."""
+        return self._file(TOPICS[task][year])
 
-    def task1_qrels(self, year: Year) -> Path:
-        """Official judgments of Task 1."""
-        return self._file(TASK1_QRELS[year])
+    def years(self, task: LabTask) -> tuple[Year, ...]:
+        """Years whose topics are there."""
+        return self._years(TOPICS[task])
 
-    def task1_years(self) -> tuple[Year, ...]:
-        """Years whose Task 1 topics are there."""
-        return tuple(year for year in YEARS if (self.data / TASK1_TOPICS[year]).is_file())
+    def qrels(self, task: LabTask, year: Year) -> Path:
+        """Official judgments: of Task 2 by formula id in 2020, by visual id since."""
+        return self._file(QRELS[task][year])
 
-    def judged_years(self) -> tuple[Year, ...]:
-        """Years whose Task 1 judgments are there."""
-        return tuple(year for year in YEARS if (self.data / TASK1_QRELS[year]).is_file())
+    def judged_years(self, task: LabTask) -> tuple[Year, ...]:
+        """Years whose judgments are there."""
+        return self._years(QRELS[task])
 
-    def task2_topics(self, year: Year) -> Path:
-        """Topics of Task 2."""
-        return self._file(TASK2_TOPICS[year])
+    def _years(self, files: Mapping[Year, str]) -> tuple[Year, ...]:
+        return tuple(y for y in YEARS if y in files and (self.data / files[y]).is_file())
 
-    def task2_qrels(self, year: Year) -> Path:
-        """Official judgments of Task 2: by formula id in 2020, by visual id since."""
-        return self._file(TASK2_QRELS[year])
+    def topic_files(
+        self, task: LabTask, chosen: Sequence[str] | None = None
+    ) -> list[tuple[str, Path]]:
+        """Return the topic files of years, or files, that are named, each with its name.
 
-    def task2_years(self) -> tuple[Year, ...]:
-        """Years whose Task 2 topics are there."""
-        return tuple(year for year in YEARS if (self.data / TASK2_TOPICS[year]).is_file())
+        Without `chosen`, those of all years that are there. Raises InputError for a year that is
+        not, or was none of the labs'.
+        """
+        files = []
+        for name in chosen or self.years(task) or YEARS[:1]:  # the last says what is missing
+            year = next((year for year in YEARS if year == name), None)
+            if year:
+                files.append((name, self.topics(task, year)))
+            elif name.isdecimal():
+                raise InputError(f"--topics {name}: the labs were held in {', '.join(YEARS)}")
+            else:
+                files.append((Path(name).stem, Path(name)))
+        return files
 
     def topic_formulas(self, year: Year, representation: Representation) -> Path:
         """All formulas of the topics of a year."""
@@ -137,10 +176,6 @@ class Layout:
     def has_topic_formulas(self, year: Year, representation: Representation) -> bool:
         """Tell whether the formulas of the topics of a year are there."""
         return (self.data / topic_formulas(year, representation)).is_file()
-
-    def judged_task2_years(self) -> tuple[Year, ...]:
-        """Years whose Task 2 judgments are there."""
-        return tuple(year for year in YEARS if (self.data / TASK2_QRELS[year]).is_file())
 
     def formulas(self, representation: Representation = "latex") -> Path:
         """Directory of the formula TSVs of the newest version that is there."""
@@ -160,6 +195,9 @@ class Layout:
     def has_formulas(self) -> bool:
         """Tell whether there are formula TSVs."""
         return any((self.data / f"Formulas/latex_representation_{v}").is_dir() for v in _FORMULAS)
+
+    def _newest(self, versions: tuple[str, ...]) -> Path | None:
+        return next((self.data / path for path in versions if (self.data / path).is_file()), None)
 
     def _file(self, path: str) -> Path:
         if not (self.data / path).is_file():

@@ -12,23 +12,29 @@ from __future__ import annotations
 import os
 import re
 from array import array
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import groupby
 from operator import itemgetter
+from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import numpy as np
 
-from arqmath_bm25.collection.dump import ROWS_TOGETHER, attributes, check, parsed_rows
+from arqmath_bm25.collection.dump import ID, ROWS_TOGETHER, attributes, scan
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.workers import in_processes
+from arqmath_bm25.files import load_array
+from arqmath_bm25.workers.local import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from arqmath_bm25.collection.dump import ParsedRows
+    from arqmath_bm25.workers import Workers
 
     IntVector = NDArray[np.int64]
     IntMatrix = NDArray[np.int64]
@@ -86,7 +92,7 @@ def _number(value: str | None) -> int | None:
 
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 _ROOT: Final = "posts"
-_RANGE: Final = 1 << 24  # bytes that one process scans at a time
+_TYPES: Final = (str(QUESTION), str(ANSWER))
 _COLUMNS: Final = ("thread", "post", "type", "offset", "length")
 
 
@@ -109,8 +115,9 @@ class PostTable:
         self.path = path
         self._places = places  # one row per post: the numbers named in _COLUMNS
         self._file = -1
+        self._opening = Lock()  # for threads that share the table
 
-    def __reduce__(self) -> tuple[type[PostTable], tuple[Path, IntMatrix]]:
+    def __reduce__(self) -> tuple[type[PostTable], tuple[object, ...]]:
         return PostTable, (self.path, np.asarray(self._places))
 
     @cached_property
@@ -119,26 +126,18 @@ class PostTable:
 
     @classmethod
     def scan(
-        cls, path: Path, processes: int = 1, progress: Callable[[int], None] = lambda _: None
+        cls, path: Path, workers: Workers = HERE, progress: Callable[[int], None] = lambda _: None
     ) -> Self:
         """Note the place of every question and answer of the dump at `path`.
 
         `progress` is told how many bytes each step read. Left out and counted: posts of other
-        types (wikis and so on), posts after LAST_YEAR, rows that are broken or lack a required
-        attribute, and every further row with the Id of an earlier one.
+        types (wikis and so on), posts after LAST_YEAR, rows that are broken, commented out, lack a
+        required attribute or have an id in another form than `ID`, and every further row with the
+        Id of an earlier one.
         """
-        check(path, _ROOT)
-        cuts = [*range(0, path.stat().st_size, _RANGE), path.stat().st_size]
-        ranges = [_Range(path, begin, end) for begin, end in pairwise(cuts)]
-        counts: Counter[str] = Counter(rows=0)
-        found = [np.empty((0, len(_COLUMNS)), np.int64)]
-        for part, (places, counted) in zip(
-            ranges, in_processes(_scan_range, ranges, processes), strict=True
-        ):
-            found.append(places)
-            counts.update(counted)
-            progress(part.end - part.begin)
-        places = np.concatenate(found)
+        parts = scan(path, _ROOT, _scan_rows, workers, progress)
+        counts = sum((counted for _, counted in parts), Counter(rows=0))
+        places = np.concatenate([found for found, _ in parts])
         first = np.unique(places[:, 1], return_index=True)[1]
         if len(first) < len(places):
             counts["rows with an Id seen before"] = len(places) - len(first)
@@ -163,7 +162,7 @@ class PostTable:
     @classmethod
     def load(cls, path: Path, posts: Path) -> Self:
         """Read a table that `save` wrote; `posts` is the dump that it describes."""
-        return cls(posts, np.load(path, mmap_mode="r", allow_pickle=False))
+        return cls(posts, load_array(path))
 
     def __len__(self) -> int:
         return len(self._places)
@@ -172,6 +171,11 @@ class PostTable:
     def ids(self) -> IntVector:
         """Ids of the posts, in the order of the table."""
         return self._places[:, 1]
+
+    @property
+    def answer_count(self) -> int:
+        """Number of answers."""
+        return int((self._places[:, 2] == ANSWER).sum())
 
     def thread_starts(self) -> IntVector:
         """Row numbers of the table at which a thread begins."""
@@ -184,15 +188,19 @@ class PostTable:
 
     def subset(self, post_ids: Iterable[int]) -> PostTable:
         """Return a table of those of some posts that the collection has, in its order."""
-        rows = self._find(np.fromiter(post_ids, np.int64))
+        rows = self.find(np.fromiter(post_ids, np.int64))
         return PostTable(self.path, self._places[np.unique(rows[rows >= 0])])
 
     def threads(self) -> Iterator[Thread]:
         """Read all threads in the order of the table."""
         for _, group in groupby(self._posts(), itemgetter(0)):
-            posts = [post for _, post in group]
-            question = posts.pop(0) if posts[0].post_type == QUESTION else None
-            yield Thread(question, tuple(posts))
+            yield _thread([post for _, post in group])
+
+    def thread(self, number: int) -> Thread | None:
+        """Read the thread with the number that `threads_of` tells; None if there is none."""
+        begin = bisect_left(self._places[:, 0], number)
+        end = bisect_right(self._places[:, 0], number, begin)
+        return _thread(self._read(self._places[begin:end])) if begin < end else None
 
     def _posts(self) -> Iterator[tuple[int, Post]]:
         """Read every post of the table, with the number of its thread."""
@@ -202,7 +210,7 @@ class PostTable:
 
     def read(self, post_id: str) -> Post | None:
         """Read one post; None if the collection has none with this id."""
-        if not post_id.isdecimal():
+        if not ID.fullmatch(post_id):
             return None
         ids = self._places[:, 1]
         at = int(np.searchsorted(ids, int(post_id), sorter=self._by_id))
@@ -213,10 +221,10 @@ class PostTable:
     def threads_of(self, post_ids: Sequence[str]) -> IntVector:
         """Return the thread of every post, as a number; -1 of posts that the collection lacks."""
         wanted = np.fromiter(map(int, post_ids), np.int64, len(post_ids))
-        rows = self._find(wanted)
+        rows = self.find(wanted)
         return np.where(rows >= 0, self._places[rows, 0], -1)
 
-    def _find(self, post_ids: IntVector) -> IntVector:
+    def find(self, post_ids: IntVector) -> IntVector:
         """Return the rows of posts, -1 of those that the table lacks."""
         ids = self._places[:, 1]
         at = np.minimum(np.searchsorted(ids, post_ids, sorter=self._by_id), len(ids) - 1)
@@ -224,8 +232,9 @@ class PostTable:
         return np.where(ids[rows] == post_ids, rows, -1)
 
     def _read(self, places: IntMatrix) -> list[Post]:
-        if self._file < 0:
-            self._file = os.open(self.path, os.O_RDONLY)
+        with self._opening:
+            if self._file < 0:
+                self._file = os.open(self.path, os.O_RDONLY)
         columns = places[:, [1, 3, 4]].tolist()
         rows = [os.pread(self._file, length, offset) for _, offset, length in columns]
         posts = []
@@ -245,42 +254,37 @@ class PostTable:
             self._file = -1
 
 
-class _Range(NamedTuple):
-    """Some bytes of a dump; the rows that begin there belong to it."""
-
-    path: Path
-    begin: int
-    end: int
+def _thread(posts: list[Post]) -> Thread:
+    question = posts.pop(0) if posts[0].post_type == QUESTION else None
+    return Thread(question, tuple(posts))
 
 
-def _scan_range(part: _Range) -> tuple[IntMatrix, Counter[str]]:
+def _scan_rows(rows: ParsedRows) -> tuple[IntMatrix, Counter[str]]:
     """Return the places of the posts in a part of a dump, and count its rows."""
     counts: Counter[str] = Counter()
     found = array("q")
-    for row, parsed in parsed_rows(part.path, _ROOT, part.begin, part.end):
+    for row, parsed in rows:
         counts["rows"] += 1
-        place = _place(parsed)
+        place = parsed if isinstance(parsed, str) else _place(parsed)
         if isinstance(place, str):
             counts[place] += 1
         else:
             found.extend((*place, row.offset, len(row.xml)))
-    return np.frombuffer(found, dtype=np.int64).reshape(-1, len(_COLUMNS)), counts
+    places = np.frombuffer(found, dtype=np.int64).reshape(-1, len(_COLUMNS))
+    return places, counts
 
 
-def _place(row: dict[str, str] | None) -> tuple[int, int, int] | str:
+def _place(row: dict[str, str]) -> tuple[int, int, int] | str:
     """Return (thread, post, type) of a row, or why it is left out."""
-    if row is None:
-        return "broken rows"
-    if "Body" not in row or not all(
-        _INTEGER.fullmatch(row.get(k, "")) for k in ("Id", "PostTypeId")
-    ):
+    if not row.keys() >= {"Id", "PostTypeId", "Body"}:
         return "rows without Id, PostTypeId or Body"
-    post, post_type = int(row["Id"]), int(row["PostTypeId"])
-    if post_type not in (QUESTION, ANSWER):
+    if row["PostTypeId"] not in _TYPES:
         return "posts of other types"
+    post_type = int(row["PostTypeId"])
+    parent = row.get("ParentId", "") if post_type == ANSWER else ""
+    if not (ID.fullmatch(row["Id"]) and (not parent or ID.fullmatch(parent))):
+        return "rows whose Id or ParentId is no positive number"
     if row.get("CreationDate", "")[:4] > str(LAST_YEAR):
         return f"posts after {LAST_YEAR}"
-    parent = row.get("ParentId", "")
     # An answer without a question is a thread of its own: ids are unique over both types.
-    thread = int(parent) if post_type == ANSWER and _INTEGER.fullmatch(parent) else post
-    return thread, post, post_type
+    return int(parent or row["Id"]), int(row["Id"]), post_type

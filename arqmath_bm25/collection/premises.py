@@ -3,8 +3,8 @@
 The shared task distributes JSON objects: `knowledge_base.json` (premise id → text) and
 `train_set.json`, `dev_set.json`, `test_set.json` (statement id → text and ids of its premises; in
 the test set these are masked). Ids are integers of up to 39 digits, bare in the lists of premises
-and in quotes as keys. They are text here: a 64-bit number cannot hold them, and a float changes
-them.
+and in quotes as keys; those of the original PS-ProofWiki are UUIDs. They are text here: a 64-bit
+number cannot hold them, and a float changes them.
 """
 
 from __future__ import annotations
@@ -13,20 +13,21 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 
 from arqmath_bm25.errors import InputError
+from arqmath_bm25.files import read_text
+from arqmath_bm25.labs import SPLITS
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from arqmath_bm25.labs import Split
 
 PUBLISHED: Final = "https://github.com/ai-systems/tg2022task_premise_retrieval"
 
-Split = Literal["dev", "test"]
-SPLITS: Final[tuple[Split, ...]] = get_args(Split)
-
 _KNOWLEDGE_BASE: Final = "knowledge_base.json"
-_ID: Final = re.compile(r"[0-9]+")
+_ID: Final = re.compile(r"[0-9]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class Premise(NamedTuple):
@@ -67,8 +68,8 @@ class PremiseFiles:
                 f"train_set.json, dev_set.json and test_set.json, published at {PUBLISHED}"
             )
         below = data / "nlps"
-        inside = not (data / _KNOWLEDGE_BASE).is_file() and below.is_dir()
-        return cls(data.resolve().name, below if inside else data)
+        here = cls(data.resolve().name, data)
+        return here if here.has_premises() or not below.is_dir() else cls(here.name, below)
 
     @property
     def knowledge_base(self) -> Path:
@@ -86,32 +87,38 @@ class PremiseFiles:
 
     def splits(self) -> tuple[Split, ...]:
         """The sets of statements to find premises for that are there."""
-        return tuple(s for s in SPLITS if (self.directory / f"{s}_set.json").is_file())
+        return tuple(s for s in SPLITS if self._find(f"{s}_set.json"))
 
     def has_premises(self) -> bool:
         """Tell whether there is a knowledge base."""
-        return (self.directory / _KNOWLEDGE_BASE).is_file()
+        return self._find(_KNOWLEDGE_BASE) is not None
+
+    def _find(self, name: str) -> Path | None:
+        """Find a file, plain or packed by gzip."""
+        paths = (self.directory / name, self.directory / f"{name}.gz")
+        return next(filter(Path.is_file, paths), None)
 
     def _file(self, name: str) -> Path:
-        path = self.directory / name
-        if not path.is_file():
+        found = self._find(name)
+        if found is None:
+            path = self.directory / name
             zipped = [
                 p for p in (path.with_suffix(".zip"), path.with_suffix(".json.zip")) if p.exists()
             ]
             hint = f"unzip {zipped[0].name} first" if zipped else f"it is published at {PUBLISHED}"
             raise InputError(f'DATA={self.directory}: missing file "{name}"; {hint}')
-        return path
+        return found
 
 
 def read_premises(path: Path) -> list[Premise]:
     """Read a knowledge base.
 
-    Raises InputError for a file that is not such JSON, an id that is no integer, an id that comes
-    twice, a missing text and an empty knowledge base.
+    Raises InputError for a file that is not such JSON, an id that is neither an integer nor a UUID
+    or that comes twice, a missing text and an empty knowledge base.
     """
     premises = []
     for premise_id, text in _read_object(path, "premise").items():
-        if not isinstance(text, str) or not text.strip():
+        if not _is_text(text):
             raise InputError(
                 f"{path}: premise {premise_id}: expected its text, found {_shown(text)}"
             )
@@ -124,8 +131,8 @@ def read_premises(path: Path) -> list[Premise]:
 def read_statements(path: Path) -> list[Statement]:
     """Read a train, dev or test set, in the order of the file.
 
-    Raises InputError for a file that is not such JSON, an id that is no integer, a statement that
-    comes twice, a missing text or list of premises, and a set without statements.
+    Raises InputError for a file that is not such JSON, an id that is neither an integer nor a UUID,
+    a statement that comes twice, a missing text or list of premises, and a set without statements.
     """
     statements = []
     for statement_id, found in _read_object(path, "statement").items():
@@ -135,7 +142,7 @@ def read_statements(path: Path) -> list[Statement]:
                 f'{where}: expected {{"text": …, "premises": […]}}, found {_shown(found)}'
             )
         text = found.get("text")
-        if not isinstance(text, str) or not text.strip():
+        if not _is_text(text):
             raise InputError(f'{where}: expected its "text", found {_shown(text)}')
         premises = found.get("premises")
         if not isinstance(premises, list):
@@ -147,7 +154,7 @@ def read_statements(path: Path) -> list[Statement]:
             if not isinstance(premise, str) or not _ID.fullmatch(premise):
                 raise InputError(
                     f'{where}: "premises" holds {_shown(premise)}; expected integers of up to '
-                    "39 digits, neither rounded nor signed"
+                    "39 digits, neither rounded nor signed, or UUIDs"
                 )
         statements.append(Statement(statement_id, text, tuple(dict.fromkeys(premises))))
     if not statements:
@@ -157,10 +164,6 @@ def read_statements(path: Path) -> list[Statement]:
 
 def _read_object(path: Path, kind: str) -> dict[str, Any]:
     """Read a JSON object whose keys are ids; all its numbers become text, digit for digit."""
-    if not path.is_file():
-        raise InputError(f"{path}: no such {kind} file")
-    if _is_zip(path):
-        raise InputError(f"{path}: a zip archive; unzip it and give the .json file in it")
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -172,8 +175,7 @@ def _read_object(path: Path, kind: str) -> dict[str, Any]:
         return found
 
     try:
-        # utf-8-sig: editors on Windows put a mark before the text.
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path, f"{kind} file")
         found = json.loads(text, parse_int=str, parse_float=str, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON: {error}") from None
@@ -183,7 +185,7 @@ def _read_object(path: Path, kind: str) -> dict[str, Any]:
         )
     for key in found:
         if not _ID.fullmatch(key):
-            raise InputError(f"{path}: {kind} id {key!r} is not an integer")
+            raise InputError(f"{path}: {kind} id {key!r} is neither an integer nor a UUID")
     return found
 
 
@@ -194,9 +196,14 @@ def _is_zip(path: Path) -> bool:
         return file.read(4) == b"PK\x03\x04"
 
 
+def _is_text(value: object) -> TypeGuard[str]:
+    r"""Tell whether it is a text, with words and without halves of characters (`"\ud835"`)."""
+    return isinstance(value, str) and bool(value.strip()) and not _SURROGATE.search(value)
+
+
 def _shown(value: object) -> str:
     """Show what was found, shortly."""
     if value is None:
         return "nothing"
-    shown = json.dumps(value, ensure_ascii=False)
+    shown = json.dumps(value, ensure_ascii=False).encode(errors="backslashreplace").decode()
     return shown if len(shown) <= 60 else shown[:57] + "…"

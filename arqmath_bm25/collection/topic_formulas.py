@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from arqmath_bm25.collection.formulas import read_rows
+from arqmath_bm25.collection.formulas import header, read_rows
 from arqmath_bm25.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from arqmath_bm25.collection.formula_topics import FormulaTopic
+    from arqmath_bm25.records import Topic
 
 _IDS: Final = ("id", "topic_id", "thread_id", "type")
 _FORMULA: Final = frozenset(("formula", "latex", "slt", "opt"))
@@ -39,11 +39,7 @@ def read_topic_formulas(path: Path) -> Iterator[TopicFormula]:
     Raises InputError for a missing file, an unknown header, bytes that are not UTF-8, and a row
     with another number of columns than the header.
     """
-    if not path.is_file():
-        raise InputError(f"{path}: no such file of topic formulas")
-    with path.open("rb") as file:
-        line = file.readline(1000)
-    names = line.decode("utf-8-sig", "replace").strip("\r\n").split("\t")
+    names = header(path, "file of topic formulas")
     formula = next((name for name in names if name in _FORMULA), "")
     if not formula or not set(names).issuperset(_IDS):
         raise InputError(
@@ -55,13 +51,13 @@ def read_topic_formulas(path: Path) -> Iterator[TopicFormula]:
         yield TopicFormula(*(row[place].strip() for place in places))
 
 
-def searched_formulas(topics: Sequence[FormulaTopic], path: Path) -> dict[str, str]:
+def searched_formulas(topics: Sequence[Topic], path: Path) -> dict[str, str]:
     """Return the formulas that Task 2 searches for, as a file has them, by their ids.
 
     Those that are empty are left out. Raises InputError as `read_topic_formulas` does, and for a
     formula that stands in another topic: a file of another year.
     """
-    searched = {topic.formula_id: topic.topic.topic_id for topic in topics}
+    searched = {topic.formula_id: topic.topic_id for topic in topics}
     found = {}
     for row in read_topic_formulas(path):
         topic_id = searched.get(row.formula_id)

@@ -1,62 +1,82 @@
-"""Topics of Task 1 and Task 3 in all three years: `<Topics><Topic number="A.1">…`.
+"""Topics of all tasks and years: `<Topics><Topic number="A.1">…`; Task 2 names a formula in each.
 
 Titles and questions are kept as the HTML that the file holds; `analysis.html` reads their spans,
-which keep their dollars here, lack ids now and then, and hold bare `<` in 2021 and 2022.
+which keep their dollars here, lack ids now and then, and hold bare `<` in 2021 and 2022. Elements
+in them are HTML that was not escaped, and are kept as they stand. Comments are passed over, CDATA
+is text; a file that declares a DTD, and with it perhaps entities, is refused.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lxml import etree
 
 from arqmath_bm25.collection.posts import read_tags
 from arqmath_bm25.errors import InputError
+from arqmath_bm25.files import read_bytes
+from arqmath_bm25.records import Topic
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """One question to be answered."""
-
-    topic_id: str  # A.1 … A.400
-    title: str  # plain text with math spans
-    question: str  # HTML
-    tags: tuple[str, ...]
+_REQUIRED: Final = ("Title", "Question")
+_PARTS: Final = (*_REQUIRED, "Tags", "Formula_Id", "Latex")
 
 
 def read_topics(path: Path) -> tuple[Topic, ...]:
     """Read every topic of a file, in file order.
 
-    Raises InputError for a missing file, broken XML (with the line), a file without topics, a
-    topic without number, title or question, and a number that occurs twice.
+    Raises InputError for a missing file, broken XML (with the line), a DTD, a file without topics
+    or with other elements, a topic without number, title or question or with two of them, and a
+    number that occurs twice.
     """
-    if not path.is_file():
-        raise InputError(f"{path}: no such topic file")
-    parser = etree.XMLParser(resolve_entities=False, no_network=True)
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True
+    )
     try:
-        root = etree.parse(path, parser).getroot()
-    except etree.XMLSyntaxError as error:
-        raise InputError(f"{path}: not a topic file: {error.msg}") from error
+        root = etree.fromstring(read_bytes(path, "topic file"), parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise InputError(f"{path}: not a topic file: {' '.join(str(error).split())}") from error
+    if root.getroottree().docinfo.internalDTD is not None:
+        raise InputError(f"{path}: the file declares a DTD; topic files have none")
     if root.tag != "Topics":
         raise InputError(f"{path}: not a topic file: expected <Topics>, found <{root.tag}>")
     topics: dict[str, Topic] = {}
-    for element in root.iterfind("Topic"):
+    for element in root:
         where = f"{path}: line {element.sourceline}"
         number = element.get("number", "").strip()
-        title, question = element.findtext("Title"), element.findtext("Question")
+        if element.tag != "Topic":
+            raise InputError(f"{where}: expected <Topic>, found <{element.tag}>")
         if not number:
             raise InputError(f'{where}: <Topic> without a number; expected number="A.1"')
-        if title is None or question is None:
-            lacking = "Title" if title is None else "Question"
-            raise InputError(f"{where}: topic {number} has no <{lacking}>")
         if number in topics:
             raise InputError(f"{where}: topic {number} stands in this file twice")
-        tags = read_tags(element.findtext("Tags") or "")
-        topics[number] = Topic(number, title, question, tags)
+        for name in _PARTS:
+            count = len(element.findall(name))
+            if count > 1 or (count < 1 and name in _REQUIRED):
+                found = f"{count} elements" if count else "no"
+                raise InputError(f"{where}: topic {number} has {found} <{name}>")
+        title, question = (_markup(element, name) for name in _REQUIRED)
+        tags, formula_id, latex = (_text(element, n) for n in ("Tags", "Formula_Id", "Latex"))
+        formulas = (latex,) if formula_id and latex else ()
+        topics[number] = Topic(number, title, question, read_tags(tags), formula_id, formulas)
     if not topics:
         raise InputError(f"{path}: the file has no topics; expected <Topic number=...> elements")
     return tuple(topics.values())
+
+
+def _text(topic: etree._Element, name: str) -> str:
+    """Return all text of the child of that name, if there is one, without blanks at its ends."""
+    child = topic.find(name)
+    return "" if child is None else "".join(map(str, child.itertext())).strip()
+
+
+def _markup(topic: etree._Element, name: str) -> str:
+    """Return the HTML in the child of that name: its text, which is escaped, and its elements."""
+    child = topic.find(name)
+    assert child is not None  # noqa: S101  # it was counted
+    parts = [child.text or ""]
+    for element in child:
+        parts += (etree.tostring(element, encoding="unicode", with_tail=False), element.tail or "")
+    return "".join(parts)

@@ -16,10 +16,13 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+
+from arqmath_bm25.files import open_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,10 +39,14 @@ _TAB, _LF, _CR, _QUOTE = b'\t\n\r"'
 _WORD: Final = 8  # bytes read as one integer
 _PAD: Final = b"\n" * _WORD  # around a block: what stands there ends a line, as the outside does
 _DIGITS: Final = 2 * _WORD  # of the longest number
+# A row of ids within a field: its quote is not closed, and what was read is not what was written.
+_SWALLOWED: Final = r"\n(?:q_)?[0-9]+\t(?:[AB]\.)?[0-9]+\t[0-9]*\t"
+SWALLOWED: Final = re.compile(_SWALLOWED)
+_SWALLOWED_BYTES: Final = re.compile(_SWALLOWED.encode())
 
 
 class BrokenRowError(Exception):
-    """Some row has another number of columns than the header, or is not in UTF-8."""
+    """Some row has another number of columns than the header, holds others, or is not UTF-8."""
 
 
 def read_blocks(path: Path, names: Sequence[str], size: int = _SIZE) -> Iterator[Block]:
@@ -50,7 +57,7 @@ def read_blocks(path: Path, names: Sequence[str], size: int = _SIZE) -> Iterator
     """
     finder = _Finder(len(names))
     rest = b""
-    with path.open("rb") as file:
+    with open_bytes(path) as file:
         file.readline()
         last = False
         while not last:
@@ -99,6 +106,9 @@ class _Finder:
             return None
         quoted, behind = np.searchsorted(at, opens), np.searchsorted(at, closes)
         if len(inside := _ranges(quoted, behind)):
+            for field in np.flatnonzero(behind > quoted).tolist():
+                if _SWALLOWED_BYTES.search(data, opens[field] + _WORD, closes[field] + _WORD):
+                    raise BrokenRowError
             line_feeds -= np.count_nonzero(text[at[inside]] == _LF)
             at = np.delete(at, inside)
             quoted = np.searchsorted(at, opens)
@@ -155,7 +165,7 @@ class _Finder:
             begins.pop()
             rows.pop()
         rows = [row for row in rows if row]  # an empty line has no field
-        if any(len(row) != self._columns for row in rows):
+        if any(len(row) != self._columns or any(map(SWALLOWED.search, row)) for row in rows):
             raise BrokenRowError
         written = io.StringIO(newline="")
         csv.writer(written, delimiter="\t", quoting=csv.QUOTE_ALL).writerows(rows)

@@ -15,10 +15,11 @@ from arqmath_bm25.evaluation.measures import RELEVANT
 from arqmath_bm25.runs import read_columns, read_run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from arqmath_bm25.evaluation.qrels import Qrels
+    from arqmath_bm25.runs import RunRow
 
 Answers = dict[str, str]  # topic -> id of its answer
 
@@ -82,9 +83,14 @@ def read_answer_map(path: Path) -> dict[str, Answers]:
 
 
 def read_top_answers(path: Path) -> Answers:
-    """Take the first answer per topic of a Task 1 run: best score, lowest rank, largest id."""
+    """Read the first answer per topic of a Task 1 run."""
+    return take_top_answers(read_run(path))
+
+
+def take_top_answers(run: Iterable[RunRow]) -> Answers:
+    """Take the first answer per topic: best score, lowest rank, largest id."""
     top: dict[str, tuple[float, int, str]] = {}
-    for row in read_run(path):
+    for row in run:
         candidate = (row.score, -row.rank, row.doc_id)
         top[row.topic_id] = max(candidate, top.get(row.topic_id, candidate))
     return {topic: answer for topic, (_, _, answer) in top.items()}

@@ -1,4 +1,4 @@
-"""Is one run better than another? Paired tests over topics, intervals, and means by category.
+"""Is one run better than another? Paired tests over topics, and intervals.
 
 Every run is compared with the first. Both tests look at the differences per topic: Student's
 paired t-test, and the randomization test, which flips their signs at random (exactly, where the
@@ -8,19 +8,16 @@ the percentile bootstrap of the mean difference. All by scipy, seeded.
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
-from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped]
+from scipy import stats
 
 from arqmath_bm25.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -28,9 +25,6 @@ RESAMPLES: Final = 9_999
 CONFIDENCE: Final = 0.95
 _SEED: Final = 2020
 _TIE: Final = 1e-9  # differences below it are rounding
-CATEGORIES: Final = ("Dependency", "Difficulty", "Category")
-
-TopicInfo = dict[str, dict[str, str]]  # column -> topic -> label
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,59 +117,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
         least = max(least, min(1.0, (len(p_values) - rank) * p_values[at]))
         corrected[at] = least
     return corrected
-
-
-def read_topic_info(path: Path) -> TopicInfo:
-    """Read the lab's topic labels: a CSV with columns Topic and Dependency, Difficulty, Category.
-
-    Raises InputError for a missing or binary file, one without the column Topic or without any of
-    the three, and a row that is too short.
-    """
-    if not path.is_file():
-        raise InputError(f"{path}: no such topic information file")
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [[field.strip() for field in row] for row in csv.reader(file) if any(row)]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: not a CSV file: {error}") from None
-    header = [name.lower() for name in rows[0]] if rows else []
-    columns = {name: header.index(name.lower()) for name in CATEGORIES if name.lower() in header}
-    if "topic" not in header or not columns:
-        raise InputError(
-            f"{path}: row 1: expected the columns Topic and {', '.join(CATEGORIES)}, "
-            f"found {', '.join(rows[0] if rows else [])[:80] or 'nothing'}"
-        )
-    topic = header.index("topic")
-    for number, row in enumerate(rows[1:], 2):
-        if len(row) < len(header):
-            raise InputError(
-                f"{path}: row {number}: expected {len(header)} columns, found {len(row)}"
-            )
-    return {name: {row[topic]: row[at] for row in rows[1:]} for name, at in columns.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class CategoryMeans:
-    """Means of every run over the topics with one label."""
-
-    column: str  # Dependency, Difficulty, Category
-    label: str
-    topics: int
-    means: dict[str, float]  # run -> mean
-
-
-def by_category(values: Mapping[str, Mapping[str, float]], info: TopicInfo) -> list[CategoryMeans]:
-    """Average over the topics of each label; topics that the labels lack are left out.
-
-    Raises InputError if no topic has a label.
-    """
-    topics = next(iter(values.values()))
-    result: list[CategoryMeans] = []
-    for column, labels in info.items():
-        for label in sorted({labels[topic] for topic in topics if topic in labels}):
-            chosen = [topic for topic in topics if labels.get(topic) == label]
-            means = {run: fmean(found[t] for t in chosen) for run, found in values.items()}
-            result.append(CategoryMeans(column, label, len(chosen), means))
-    if not result:
-        raise InputError("the topic information is about none of the judged topics")
-    return result

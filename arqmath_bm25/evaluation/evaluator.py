@@ -10,9 +10,8 @@ import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.answers import (
     AnswerScore,
@@ -20,27 +19,30 @@ from arqmath_bm25.evaluation.answers import (
     read_top_answers,
     score_answers,
 )
+from arqmath_bm25.evaluation.coverage import coverage_note
 from arqmath_bm25.evaluation.measures import MEASURES, Measure
 from arqmath_bm25.evaluation.nlps import PremiseScore, read_gold, read_predictions, score_premises
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.rankings import read_rankings
-from arqmath_bm25.evaluation.run_form import official_stem, task_of
+from arqmath_bm25.evaluation.sampled_qrels import is_sampled, judged_part, read_sampled_qrels
 from arqmath_bm25.evaluation.score import RunScore, score
-from arqmath_bm25.evaluation.visual import VisualIds, by_visual_id, read_formula_rankings
-from arqmath_bm25.runs import parse_run_name, read_answers, read_columns
+from arqmath_bm25.evaluation.visual import VisualIds, read_formula_rankings
+from arqmath_bm25.evaluation.visual_qrels import by_visual_id
+from arqmath_bm25.evaluation.xinfap import XINFAP, xinfap_by_topic
+from arqmath_bm25.labs import MAX_DEPTH, official_stem, parse_run_name, year_of
+from arqmath_bm25.runs import read_answers, read_columns, task_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from arqmath_bm25.collection.layout import Year
-    from arqmath_bm25.collection.premises import PremiseFiles
+    from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.evaluation.answers import Answers
-    from arqmath_bm25.evaluation.visual import VisualQrels
-    from arqmath_bm25.runs import Task
+    from arqmath_bm25.evaluation.qrels import Qrels
+    from arqmath_bm25.evaluation.rankings import Ranking
+    from arqmath_bm25.evaluation.visual_qrels import IdKind, VisualQrels
+    from arqmath_bm25.labs import LabTask, Task, Year
 
-_TOPIC: Final = re.compile(r"[AB]\.([1-9][0-9]{0,2})")
-_HUNDREDS: Final[dict[int, Year]] = {0: "2020", 2: "2021", 3: "2022"}
 _NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 
 
@@ -53,6 +55,15 @@ class Scored:
     task: Task
     qrels: Path
     score: RunScore | AnswerScore | PremiseScore
+    ids: IdKind | None = None  # of the judgments of Task 2, and so of the ranking
+
+    @property
+    def year(self) -> Year | None:
+        """The lab's year, by the judged topics; None if they are of none or of several."""
+        try:
+            return year_of(self.score.values)
+        except InputError:
+            return None
 
     def to_json(self) -> dict[str, Any]:
         """Return the object of `eval --json`."""
@@ -60,9 +71,31 @@ class Scored:
             "run": self.run,
             "file": str(self.file),
             "task": self.task,
+            "year": self.year,
             "qrels": str(self.qrels),
+            **({"ids": self.ids} if self.ids else {}),
             **self.score.to_json(),
         }
+
+
+class Judgments(NamedTuple):
+    """The judgments of a file, of Task 2 by visual id."""
+
+    file: Path
+    qrels: Qrels
+    ids: IdKind | None  # of the file, if it is of Task 2
+    notes: tuple[str, ...]
+
+
+class JudgedRun(NamedTuple):
+    """A run of Task 1 or Task 2 with its judgments."""
+
+    task: Task
+    rankings: dict[str, Ranking]  # of answers, or of visual ids
+    file: Path  # of the judgments
+    qrels: Qrels
+    ids: IdKind | None  # of the judgments of Task 2
+    notes: tuple[str, ...]
 
 
 class Evaluator:
@@ -70,31 +103,35 @@ class Evaluator:
 
     def __init__(
         self,
-        data: Path,
-        id_cache: Path,
+        collection: Collection,
         *,
         qrels: Path | None = None,
         formulas: Path | None = None,
+        ids: IdKind | None = None,
+        cut: bool = True,
         answer_map: Path | None = None,
-        premise_files: PremiseFiles | None = None,
         measures: Iterable[Measure] = (),
         progress: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """`data` holds official judgments and formulas; `qrels` and `formulas` take their place.
+        """The collection has judgments and formulas; `qrels` and `formulas` take their place.
 
-        `id_cache` is the directory that keeps the visual ids, `answer_map` names the answers of
-        Task 3, `premise_files` hold the statements of NLPS, `measures` come on top of the usual.
+        Judgments of a part of a pool (`sampled_qrels`) may stand in for these: they add xinfAP.
+        `ids` are those of the judgments of Task 2, if their file does not say it; without `cut` all
+        instances of a Task 2 run count, not the best 1,000 of a topic. `answer_map` names the
+        answers of Task 3, `measures` come on top of the usual.
         """
-        self._layout = Layout(data)
-        self._id_cache = id_cache
+        self._collection = collection
+        self._layout = collection.layout
         self._qrels_file = qrels
         self._formulas = formulas
+        self._kind = ids
+        self._task2_depth = MAX_DEPTH if cut else None
         self._answer_map = answer_map
-        self._premise_files = premise_files
         self._measures = (*MEASURES, *measures)
         self._progress = progress
-        self._qrels = cache(read_qrels)
+        self._qrels = cache(_read_judgments)
         self._visual_qrels = cache(self._read_visual_qrels)
+        self._answer_notes = cache(self._find_answer_notes)
 
     def score(self, path: Path, task: Task | None = None, year: Year | None = None) -> Scored:
         """Score one run; a Task 1 run scored as `task3` is taken as the answers at its top.
@@ -103,10 +140,8 @@ class Evaluator:
         """
         found = detect_task(path) if task in (None, "task3") else task
         match task or found:
-            case "task1":
-                return self._task1(path, year)
-            case "task2":
-                return self._task2(path, year)
+            case "task1" | "task2" as ranking:
+                return self._score_run(path, ranking, year)
             case "task3":
                 return self._answers(path) if found == "task3" else self._top_answers(path, year)
             case _:
@@ -123,42 +158,52 @@ class Evaluator:
             scored.append(Scored(run, answer_map, "task3", qrels, result))
         return scored
 
-    def _task1(self, path: Path, year: Year | None) -> Scored:
-        rankings = read_rankings(path)
-        qrels = self._judgments(path, rankings.topics, year, self._layout.task1_qrels)
-        judgments = self._qrels(qrels)
-        with _about(path):
-            result = score(rankings.topics, judgments, self._measures, rankings.notes())
-        return Scored(_name(path), path, "task1", qrels, result)
+    def read(self, path: Path, task: Task, year: Year | None = None) -> JudgedRun:
+        """Read a run of Task 1 or Task 2 with its judgments; raises InputError as `score` does."""
+        if task == "task1":
+            run = read_rankings(path)
+            judged = self.judgments(task, self._judgments(path, run.topics, year, "task1"))
+            notes = (*judged.notes, *run.notes())
+            return JudgedRun(task, run.topics, judged.file, judged.qrels, None, notes)
+        formulas = read_formula_rankings(path, self._ids, self._task2_depth)
+        judged = self.judgments("task2", self._judgments(path, formulas.topics, year, "task2"))
+        if judged.ids == "visual_v2":
+            formulas = read_formula_rankings(path, self._ids.of_v2(), self._task2_depth)
+        notes = (*judged.notes, *formulas.notes())
+        return JudgedRun(task, formulas.topics, judged.file, judged.qrels, judged.ids, notes)
 
-    def _task2(self, path: Path, year: Year | None) -> Scored:
-        rankings = read_formula_rankings(path, self._ids)
-        qrels = self._judgments(path, rankings.topics, year, self._layout.task2_qrels)
-        judgments = self._visual_qrels(qrels)
-        notes = (*judgments.notes, *rankings.notes())
+    def judgments(self, task: LabTask, file: Path) -> Judgments:
+        """Read judgments of Task 1 (or 3) or Task 2."""
+        if task == "task2":
+            judged = self._visual_qrels(file)
+            return Judgments(file, judged.qrels, judged.kind, judged.notes)
+        return Judgments(file, self._qrels(file), None, self._answer_notes(file))
+
+    def _score_run(self, path: Path, task: Task, year: Year | None) -> Scored:
+        run = self.read(path, task, year)
         with _about(path):
-            result = score(rankings.topics, judgments.qrels, self._measures, notes)
-        return Scored(_name(path), path, "task2", qrels, result)
+            result = score(run.rankings, run.qrels, self._measures, run.notes)
+        if is_sampled(run.file):
+            values = xinfap_by_topic(run.rankings, read_sampled_qrels(run.file))
+            result = result.adding(XINFAP, values)
+        return Scored(_name(path), path, task, run.file, result, run.ids)
 
     def _judgments(
-        self,
-        path: Path,
-        topics: Iterable[str],
-        year: Year | None,
-        official: Callable[[Year], Path],
+        self, path: Path, topics: Iterable[str], year: Year | None, task: LabTask
     ) -> Path:
         if self._qrels_file is not None:
             return self._qrels_file
         with _about(path):
-            return official(year or year_of(topics))
+            return self._layout.qrels(task, year or year_of(topics))
 
     def _top_answers(self, path: Path, year: Year | None) -> Scored:
         answers = read_top_answers(path)
-        qrels = self._judgments(path, answers, year, self._layout.task1_qrels)
+        qrels = self._judgments(path, answers, year, "task1")
         return self._score_answers(path, answers, qrels)
 
     def _answers(self, path: Path) -> Scored:
-        answer_map, qrels = self._answer_files()
+        with _about(path):
+            answer_map, qrels = self._answer_files()
         runs = read_answer_map(answer_map)
         names = (_name(path), official_stem(path), next(read_answers(path)).run_id)
         answers = next((runs[name] for name in names if name in runs), None)
@@ -193,19 +238,37 @@ class Evaluator:
 
     def _gold_of(self, path: Path) -> Path:
         """Return the statements of a run that lies in the folder of their split, as in dev/."""
-        files = self._premise_files
-        for split in files.splits() if files else ():
-            if files and path.resolve().parent.name == split:
+        files = self._collection.premises
+        for split in files.splits():
+            if path.resolve().parent.name == split:
                 return files.statements(split)
         raise InputError(f"{path}: give the relevant premises with --qrels FILE, as dev_set.json")
 
     @cached_property
     def _ids(self) -> VisualIds:
         formulas = self._formulas or self._layout.formulas()
-        return VisualIds.cached(formulas, self._id_cache, self._progress)
+        return VisualIds.cached(formulas, self._collection.directory, self._progress)
 
     def _read_visual_qrels(self, path: Path) -> VisualQrels:
-        return by_visual_id(self._qrels(path), self._ids)
+        qrels, ids = self._qrels(path), self._ids
+        judgments = by_visual_id(qrels, ids, path, self._kind)
+        lacking = coverage_note(
+            qrels,
+            lambda docs: int(
+                (ids.find(docs) >= 0 if judgments.kind == "formula" else ids.is_visual(docs)).sum()
+            ),
+        )
+        return judgments._replace(notes=(*judgments.notes, *filter(None, [lacking])))
+
+    def _find_answer_notes(self, path: Path) -> tuple[str, ...]:
+        """Say of Task 1 judgments if the collection lacks most of the posts."""
+        posts = self._collection.posts_if_known
+        lacking = posts and coverage_note(self._qrels(path), lambda ids: len(posts.subset(ids)))
+        return (lacking,) if lacking else ()
+
+
+def _read_judgments(path: Path) -> Qrels:
+    return judged_part(read_sampled_qrels(path)) if is_sampled(path) else read_qrels(path)
 
 
 @contextmanager
@@ -233,23 +296,5 @@ def detect_task(path: Path) -> Task:
     return task_of(path)
 
 
-def year_of(topics: Iterable[str]) -> Year:
-    """Tell the lab's year from topic ids; InputError unless all are of one year."""
-    years: dict[Year, str] = {}
-    for topic in topics:
-        match = _TOPIC.fullmatch(topic)
-        year = _HUNDREDS.get((int(match[1]) - 1) // 100) if match else None
-        if year is None:
-            raise InputError(
-                f"topic {topic!r} is of none of the labs (A.1-100, A.201-300, A.301-400, or B): "
-                "say with --qrels FILE which judgments to use"
-            )
-        years.setdefault(year, topic)
-    if len(years) > 1:
-        found = " and ".join(f"{topic} ({year})" for year, topic in sorted(years.items()))
-        raise InputError(f"topics of more than one year, {found}: choose one with --topics YEAR")
-    return next(iter(years))
-
-
 def _name(path: Path) -> str:
-    return path.name.rsplit(".", 1)[0]
+    return path.name.removesuffix(".gz").rsplit(".", 1)[0]

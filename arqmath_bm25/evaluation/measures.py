@@ -15,7 +15,8 @@ unprimed (`p10`), from ARQMath-2 on it is primed (`p10_prime`).
 | ndcg, map, p10 | nDCG, AP(rel=2), P(rel=2)@10 |
 | judged_at_10 | Judged@10 (with trec_eval's order of equal scores) |
 
-Any other measure NAME of trec_eval can be asked for: NAME of the run, NAME_prime of the prime run.
+Any other measure NAME of trec_eval can be asked for: NAME of the run, NAME_prime of the prime run;
+and those of ir_measures by their own names (`measure_names`).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.evaluation.qrels import Qrels
 
 RELEVANT: Final = 2  # the least grade that counts as relevant
-JUDGED_DEPTH: Final = 10
+JUDGED: Final = "judged_"  # in the place of trec_eval's name: the share of the first N
 
 
 class Measure(NamedTuple):
@@ -44,6 +45,7 @@ class Measure(NamedTuple):
     key: str  # in JSON and CSV
     trec_eval: str  # trec_eval's name
     primed: bool  # of the prime run
+    rel: int = RELEVANT  # the least grade that is relevant
 
 
 MEASURES: Final = (
@@ -55,9 +57,10 @@ MEASURES: Final = (
     Measure("ndcg", "ndcg", primed=False),
     Measure("map", "map", primed=False),
     Measure("p10", "P_10", primed=False),
+    Measure("judged_at_10", f"{JUDGED}10", primed=False),
 )
 
-KEYS: Final = (*(one.key for one in MEASURES), "judged_at_10")
+KEYS: Final = tuple(one.key for one in MEASURES)
 
 # pytrec_eval 0.5.11 crashes on empty rankings now and then. One document that nobody judged has
 # the values of an empty ranking in every measure (but num_ret, which is not offered).
@@ -117,22 +120,28 @@ def measure(
     """
     whole = {topic: rankings.get(topic, {}) for topic in qrels}
     values: TopicValues = {topic: {} for topic in qrels}
-    evaluator = pytrec_eval.RelevanceEvaluator(
-        qrels, {one.trec_eval for one in measures}, relevance_level=RELEVANT
-    )
-    for primed, run in ((True, prime_run), (False, whole)):
-        wanted = [one for one in measures if one.primed == primed]
-        filled = {topic: ranking or _NOTHING for topic, ranking in run.items()}
+    groups: dict[tuple[bool, int], list[Measure]] = {}
+    for one in measures:
+        if not one.trec_eval.startswith(JUDGED):
+            groups.setdefault((one.primed, one.rel), []).append(one)
+            continue
+        depth = int(one.trec_eval.removeprefix(JUDGED))
+        for topic, grades in qrels.items():
+            values[topic][one.key] = judged_at(depth, whole[topic], grades)
+    for (primed, rel), wanted in groups.items():
+        run = prime_run if primed else whole
+        filled = {topic: run.get(topic) or _NOTHING for topic in qrels}
+        evaluator = pytrec_eval.RelevanceEvaluator(
+            qrels, {one.trec_eval for one in wanted}, relevance_level=rel
+        )
         for topic, found in evaluator.evaluate(filled).items():
             values[topic].update({one.key: found[one.trec_eval] for one in wanted})
-    for topic, grades in qrels.items():
-        values[topic]["judged_at_10"] = judged_at_10(whole[topic], grades)
-    return values
+    return {topic: {one.key: found[one.key] for one in measures} for topic, found in values.items()}
 
 
-def judged_at_10(ranking: Ranking, judged: Iterable[str]) -> float:
-    """Return the share of the first ten documents (or of fewer) that are judged; 0 of none."""
-    top = best(ranking, JUDGED_DEPTH)
+def judged_at(depth: int, ranking: Ranking, judged: Iterable[str]) -> float:
+    """Return the share of the first documents that are judged; 0 of none."""
+    top = best(ranking, depth)
     return len(set(top).intersection(judged)) / len(top) if top else 0.0
 
 

@@ -16,7 +16,7 @@ from arqmath_bm25.errors import InputError
 from arqmath_bm25.runs import read_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 DEPTH: Final = 500
@@ -63,13 +63,24 @@ def read_predictions(path: Path) -> Premises:
 
     Raises InputError for a missing or binary file and for another number of columns.
     """
-    predicted: dict[str, dict[str, None]] = {}
+    return take_premises(read_pairs(path))
+
+
+def read_pairs(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield statement and premise of every row. Raises InputError as `read_predictions` does."""
     for row, columns in read_columns(path, "prediction"):
         if len(columns) != 2:
             raise InputError(
                 f"{path}: row {row}: expected 2 columns (statement, premise), found {len(columns)}"
             )
         statement, premise = columns
+        yield statement, premise
+
+
+def take_premises(run: Iterable[tuple[str, str]]) -> Premises:
+    """Take the first 500 distinct premises of every statement from rows in rank order."""
+    predicted: dict[str, dict[str, None]] = {}
+    for statement, premise in run:
         ranking = predicted.setdefault(statement, {})
         if len(ranking) < DEPTH:
             ranking[premise] = None

@@ -7,9 +7,11 @@ know) as well.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+import re
+from typing import TYPE_CHECKING, Final
 
 from arqmath_bm25.errors import InputError
+from arqmath_bm25.files import complete
 from arqmath_bm25.runs import read_columns
 
 if TYPE_CHECKING:
@@ -17,12 +19,17 @@ if TYPE_CHECKING:
 
 Qrels = dict[str, dict[str, int]]  # topic -> document -> grade
 
+# trec_eval takes the time of the square of the largest grade, and crashes in the end.
+_GRADE: Final = re.compile(r"([0-9])(?:\.0*)?")
+_ITERATION: Final = re.compile("Q?[0-9]")  # TREC's second column, which means nothing
+
 
 def read_qrels(path: Path) -> Qrels:
     """Read every judgment of a file.
 
     Raises InputError naming file and row for a missing, empty or binary file, a wrong number of
-    columns, a grade that is no whole number, and a document with two different grades.
+    columns, columns in another order, a grade that is none of 0 … 9, and a document with two
+    different grades.
     """
     qrels: Qrels = {}
     for row, columns in read_columns(path, "qrels"):
@@ -33,11 +40,13 @@ def read_qrels(path: Path) -> Qrels:
                 f"{where}: expected the 4 columns of qrels (topic, 0, document, grade), "
                 f"found {len(columns)}{hint}"
             )
-        topic, _, doc, text = columns
-        try:
-            grade = int(text)
-        except ValueError:
-            grade = _whole(where, text)
+        topic, iteration, doc, text = columns
+        if not _ITERATION.fullmatch(iteration):
+            raise InputError(
+                f"{where}: column 2 is {iteration!r}; expected 0: the columns of qrels are topic, "
+                "0, document, grade"
+            )
+        grade = read_grade(where, doc, text)
         if qrels.setdefault(topic, {}).setdefault(doc, grade) != grade:
             raise InputError(
                 f"{where}: {doc} has grade {grade} for topic {topic} here and "
@@ -46,27 +55,18 @@ def read_qrels(path: Path) -> Qrels:
     return qrels
 
 
-def _whole(where: str, text: str) -> int:
-    """Read a grade such as `2.0`."""
-    try:
-        grade = float(text)
-    except ValueError:
-        _no_grade(where, text)
-    return int(grade) if grade.is_integer() else _no_grade(where, text)
-
-
-def _no_grade(where: str, text: str) -> NoReturn:
-    raise InputError(f"{where}: grade is {text!r}; expected a whole number")
+def read_grade(where: str, doc: str, text: str) -> int:
+    """Read the grade of a document, as 2 or 2.0; `where` begins the message if it is none."""
+    match = _GRADE.fullmatch(text)
+    if match is None:
+        exchanged = _GRADE.fullmatch(doc) and text.isdecimal()
+        hint = "; columns 3 and 4 seem to have changed places" if exchanged else ""
+        raise InputError(f"{where}: grade is {text!r}; expected 0, 1, 2 or 3{hint}")
+    return int(match[1])
 
 
 def write_qrels(path: Path, qrels: Qrels) -> None:
     """Write judgments in the order given; `path` appears only when it is complete."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
-            for topic, grades in qrels.items():
-                file.writelines(f"{topic}\t0\t{doc}\t{grade}\n" for doc, grade in grades.items())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with complete(path) as file:
+        for topic, grades in qrels.items():
+            file.writelines(f"{topic}\t0\t{doc}\t{grade}\n" for doc, grade in grades.items())

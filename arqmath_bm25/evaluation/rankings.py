@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from arqmath_bm25.runs import MAX_DEPTH, read_run
+from arqmath_bm25.labs import MAX_DEPTH
+from arqmath_bm25.runs import read_run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from arqmath_bm25.runs import RunRow
 
 Ranking = dict[str, float]  # document -> score
 
@@ -60,10 +64,15 @@ def read_rankings(path: Path, depth: int = MAX_DEPTH) -> Rankings:
 
     Raises InputError as `runs.read_run` does.
     """
+    return take_rankings(read_run(path), depth)
+
+
+def take_rankings(run: Iterable[RunRow], depth: int = MAX_DEPTH) -> Rankings:
+    """Take the rankings of a Task 1 run from its rows, cut to `depth` documents a topic."""
     topics: dict[str, Ranking] = {}
     deep: dict[str, _DeepTopic] = {}
     rows = repeated = 0
-    for row in read_run(path):
+    for row in run:
         rows += 1
         topic = row.topic_id
         ranking = topics.get(topic)

@@ -8,7 +8,7 @@ measures, since the others have no row in the prime run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.errors import InputError
@@ -45,12 +45,10 @@ class RunScore:
         """Of these, the judged ones."""
         return sum(self.judged.values())
 
-    def averages(self) -> dict[str, float]:
-        """Averages over every judged topic, zeros for missing ones."""
-        return {
-            key: average(key, (values[key] for values in self.values.values()))
-            for key in self._keys()
-        }
+    def averages(self, topics: Iterable[str] | None = None) -> dict[str, float]:
+        """Averages over every judged topic, or over some of them; zeros for missing ones."""
+        chosen = [self.values[topic] for topic in topics or self.values]
+        return {key: average(key, (values[key] for values in chosen)) for key in self._keys()}
 
     def averages_of_run_topics(self) -> dict[str, float]:
         """Averages over the topics of the run, as trec_eval without `-c` prints them."""
@@ -67,6 +65,11 @@ class RunScore:
             for key in self._keys()
         }
 
+    def adding(self, one: Measure, of_topic: Mapping[str, float]) -> RunScore:
+        """Return this score with a further measure; topics that have none of it count 0."""
+        values = {t: {**found, one.key: of_topic.get(t, 0.0)} for t, found in self.values.items()}
+        return replace(self, values=values, measures=(*self.measures, one))
+
     def to_json(self) -> dict[str, Any]:
         """Return the numbers under the keys of `eval --json`."""
         return {
@@ -81,7 +84,7 @@ class RunScore:
         }
 
     def _keys(self) -> list[str]:
-        return [*(one.key for one in self.measures), "judged_at_10"]
+        return [one.key for one in self.measures]
 
 
 def score(

@@ -3,11 +3,12 @@
 Runs hold formula ids. The official scripts (`de_duplicate_2022.py`, `task2_get_results.py`) walk
 down the instances by score and keep the first of each visual id; from then on the visual id is
 the document. The ids of the full collection (28 million rows) are read once and kept in one file
-of 20 bytes a row, which is mapped into memory: a later call touches only the pages it needs.
+of 24 bytes a row, which is mapped into memory: a later call touches only the pages it needs.
 """
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from array import array
 from collections import Counter
@@ -17,7 +18,9 @@ import numpy as np
 
 from arqmath_bm25.collection.formulas import formula_files, read_formula_ids
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.runs import MAX_DEPTH, read_run
+from arqmath_bm25.files import complete, load_array
+from arqmath_bm25.labs import MAX_DEPTH
+from arqmath_bm25.runs import read_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,13 +28,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from arqmath_bm25.evaluation.qrels import Qrels
     from arqmath_bm25.evaluation.rankings import Ranking
+    from arqmath_bm25.runs import RunRow
 
     Ids = NDArray[np.int32]
 
-# The official 2020 file numbers the formulas that were submitted from 1 to 9,926.
-_LAST_OF_2020: Final = 9_926
 _LARGEST: Final = np.iinfo(np.int32).max
 COMMENT: Final = 1  # flags of instances that must not be returned
 DELETED: Final = 2
@@ -41,8 +42,10 @@ class VisualIds:
     """Formula id → visual id, post and flags, for every formula instance of a collection."""
 
     def __init__(self, table: Ids) -> None:
-        """`table` has five rows: formula (ascending), visual, post, flags; visual (ascending)."""
-        self.formula, self.visual, self.post, self.flags, self._all_visual = table
+        """`table` has six rows: formula (ascending), visual, visual of v2, post, flags, and visual
+        once more, ascending.
+        """
+        self.formula, self.visual, self._old_visual, self.post, self.flags, self._all_visual = table
         self._table = table
 
     @classmethod
@@ -55,10 +58,10 @@ class VisualIds:
         blocks: list[Ids] = []
         rows = 0
         for ids in read_formula_ids(formulas):
-            if any((column > _LARGEST).any() for column in ids[:3]):
+            if any((column > _LARGEST).any() for column in ids[:4]):
                 raise InputError(f"{formulas}: an id is larger than {_LARGEST}")
             flags = ids.comment * COMMENT + ids.deleted * DELETED
-            columns = (ids.formula, ids.visual, ids.post, flags, ids.visual)
+            columns = (ids.formula, ids.visual, ids.old_visual, ids.post, flags, ids.visual)
             blocks.append(np.array(columns, np.int32))
             rows += len(ids.formula)
             progress(rows)
@@ -69,7 +72,7 @@ class VisualIds:
         if (table[0, 1:] <= table[0, :-1]).any():
             table = table[:, np.argsort(table[0], kind="stable")]
             table = table[:, np.r_[table[0, 1:] != table[0, :-1], True]]
-        table[4].sort()
+        table[5].sort()
         return cls(table)
 
     @classmethod
@@ -81,20 +84,22 @@ class VisualIds:
         The file's name tells names, sizes and times of the TSVs: other TSVs, another table.
         """
         stats = [(file.name, file.stat()) for file in formula_files(formulas)]
-        key = "\n".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats)
+        key = "with old ids\n" + "\n".join(
+            f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats
+        )
         digest = hashlib.sha256(key.encode()).hexdigest()[:16]
         path = directory / f"visual-ids-{digest}.npy"
         if not path.is_file():
             table = cls.read(formulas, progress)._table
-            directory.mkdir(parents=True, exist_ok=True)
-            partial = path.with_name(f".{path.name}.partial")
-            try:
-                with partial.open("wb") as file:
-                    np.save(file, table)
-                partial.replace(path)
-            finally:
-                partial.unlink(missing_ok=True)
-        return cls(np.load(path, mmap_mode="r", allow_pickle=False))
+            with complete(path, encoding=None) as file:
+                np.save(file, table)
+        return cls(load_array(path))
+
+    def of_v2(self) -> Self:
+        """Return the same formulas with the visual ids of v2, those of the judgments of 2021."""
+        older = copy.copy(self)
+        older.visual = self._old_visual
+        return older
 
     def find(self, formulas: Ids) -> NDArray[np.int64]:
         """Return the places of formula ids in the columns, -1 of those without a visual id."""
@@ -111,16 +116,12 @@ def _places(ascending: Ids, ids: Ids) -> NDArray[np.int64]:
     return np.where((ascending[at] == ids) & (ids >= 0), at, -1)
 
 
-def _number(text: str) -> int:
+def id_number(text: str) -> int:
     """Return an id as it stands in the table, -1 if it cannot stand there."""
     if text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0"):
         number = int(text) if len(text) < 11 else _LARGEST + 1
         return number if number <= _LARGEST else -1
     return -1
-
-
-def _ids(texts: Iterable[str]) -> Ids:
-    return np.fromiter(map(_number, texts), np.int32)
 
 
 class FormulaRankings(NamedTuple):
@@ -148,19 +149,29 @@ class FormulaRankings(NamedTuple):
         return [*notes, *(["columns 2 and 3 (formula, post) are swapped"] if self.swapped else [])]
 
 
-def read_formula_rankings(path: Path, ids: VisualIds) -> FormulaRankings:
-    """Read a Task 2 run: of each visual id the first instance by score, at most 1,000 instances.
+def read_formula_rankings(
+    path: Path, ids: VisualIds, depth: int | None = MAX_DEPTH
+) -> FormulaRankings:
+    """Read the rankings of a Task 2 run. Raises InputError as `runs.read_run` does."""
+    return take_formula_rankings(read_run(path, "task2"), ids, depth)
 
-    Instances with equal scores keep the order of the file; of a repeated formula the last score
-    counts, at the first position. Raises InputError as `runs.read_run` does.
+
+def take_formula_rankings(
+    run: Iterable[RunRow], ids: VisualIds, depth: int | None = MAX_DEPTH
+) -> FormulaRankings:
+    """Take of each visual id the first instance by score, of `depth` instances.
+
+    The paper of 2021 says that 1,000 instances count; the official script cuts none, nor does
+    None here. Instances with equal scores keep the order of the rows; of a repeated formula the
+    last score counts, at the first position.
     """
     columns: dict[str, tuple[array[int], array[int], array[float]]] = {}
-    for row in read_run(path, "task2"):
+    for row in run:
         topic = columns.get(row.topic_id)
         if topic is None:
             topic = columns[row.topic_id] = array("i"), array("i"), array("d")
-        topic[0].append(_number(row.doc_id))
-        topic[1].append(_number(row.post_id))
+        topic[0].append(id_number(row.doc_id))
+        topic[1].append(id_number(row.post_id))
         topic[2].append(row.score)
     topics = {
         name: (np.array(second), np.array(third), np.array(scores))
@@ -170,7 +181,7 @@ def read_formula_rankings(path: Path, ids: VisualIds) -> FormulaRankings:
     rankings: dict[str, Ranking] = {}
     counts: Counter[str] = Counter()
     for name, (second, third, scores) in topics.items():
-        rankings[name], found = _collapse(second if form == "lab" else third, scores, ids)
+        rankings[name], found = _collapse(second if form == "lab" else third, scores, ids, depth)
         counts.update(found)
     return FormulaRankings(rankings, **counts, swapped=form == "swapped")
 
@@ -190,7 +201,7 @@ def _form(topics: list[tuple[Ids, Ids]], ids: VisualIds) -> Literal["lab", "swap
 
 
 def _collapse(
-    formulas: Ids, scores: NDArray[np.float64], ids: VisualIds
+    formulas: Ids, scores: NDArray[np.float64], ids: VisualIds, depth: int | None
 ) -> tuple[Ranking, dict[str, int]]:
     """Return one topic's ranking and the counts of `FormulaRankings`."""
     rows, numbers = len(formulas), formulas >= 0
@@ -198,7 +209,8 @@ def _collapse(
     distinct, first, which = np.unique(formulas, return_index=True, return_inverse=True)
     last = np.empty(len(distinct))
     last[which] = scores  # later rows overwrite earlier ones
-    order = np.lexsort((first, -last))[:MAX_DEPTH]
+    order = np.lexsort((first, -last))[:depth]
+    kept = len(order)
     at = ids.find(distinct[order])
     order, at = order[at >= 0], at[at >= 0]
     visual, flags = ids.visual[at], ids.flags[at]
@@ -206,7 +218,7 @@ def _collapse(
     ranking = dict(
         zip(map(str, visual[leading].tolist()), last[order[leading]].tolist(), strict=True)
     )
-    cut = max(0, len(distinct) - MAX_DEPTH)
+    cut = len(distinct) - kept
     return ranking, {
         "rows": rows,
         "repeated": len(formulas) - len(distinct),
@@ -215,41 +227,3 @@ def _collapse(
         "comments": int((flags & COMMENT > 0).sum()),
         "deleted": int((flags & DELETED > 0).sum()),
     }
-
-
-_NOTE_2020: Final = (
-    "the qrels seem to have the visual ids of 2020 (1 … 9926), which belong to no formula index: "
-    "use qrel_with_formula_ids/qrel_task2.tsv"
-)
-
-
-class VisualQrels(NamedTuple):
-    """Judgments by visual id, and what was done to have them."""
-
-    qrels: Qrels
-    notes: tuple[str, ...]
-
-
-def by_visual_id(qrels: Qrels, ids: VisualIds) -> VisualQrels:
-    """Return judgments by visual id; those by formula id are re-keyed with the maximum grade.
-
-    The ids themselves tell which they are: the kind of which more exist in the formula index.
-    """
-    judged = _ids({doc for grades in qrels.values() for doc in grades})
-    visual, formula = int(ids.is_visual(judged).sum()), int((ids.find(judged) >= 0).sum())
-    if formula <= visual:
-        of_2020 = len(judged) > _LAST_OF_2020 // 2 and judged.max() <= _LAST_OF_2020
-        return VisualQrels(qrels, (_NOTE_2020,) if of_2020 else ())
-    rekeyed: Qrels = {}
-    for topic, grades in qrels.items():
-        at = ids.find(_ids(grades))
-        for place, grade in zip(at.tolist(), grades.values(), strict=True):
-            if place >= 0:
-                best, key = rekeyed.setdefault(topic, {}), str(ids.visual[place])
-                best[key] = max(grade, best.get(key, grade))
-    note = (
-        f"qrels by formula id, re-keyed to visual ids with the maximum grade: {formula:,} of "
-        f"{len(judged):,} ids are in the formula index, {len(rekeyed)} of {len(qrels)} topics "
-        "have any"
-    )
-    return VisualQrels(rekeyed, (note,))

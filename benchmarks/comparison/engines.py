@@ -62,7 +62,7 @@ def read_documents(directory: Path) -> Iterator[tuple[str, str]]:
 
 def index_with_lucene(documents: Path, index: Path) -> None:
     """Index as `arqmath-bm25 index` does."""
-    from arqmath_bm25.lucene.index import index_documents
+    from arqmath_bm25.engines.lucene.indexing import index_documents
 
     expected = 0
     for path in documents.glob("*.jsonl"):
@@ -73,7 +73,7 @@ def index_with_lucene(documents: Path, index: Path) -> None:
 
 def open_lucene(index: Path) -> Search:
     """Search as `arqmath-bm25 run` does."""
-    from arqmath_bm25.lucene.search import Searcher
+    from arqmath_bm25.engines.lucene.search import Searcher
 
     searcher = Searcher(index, K1, B)
 

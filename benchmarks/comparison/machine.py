@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from arqmath_bm25.lucene.jvm import java_home
+from arqmath_bm25.engines.lucene.jvm import java_home
 
 _PACKAGES: Final = (
     "arqmath_bm25 pyserini lxml selectolax beautifulsoup4 PyStemmer numpy pyjnius"

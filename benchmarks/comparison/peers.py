@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Final
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.config import load_task1
-from arqmath_bm25.documents.answers import question_fields
-from arqmath_bm25.lucene.jvm import java_home
+from arqmath_bm25.engines.lucene.jvm import java_home
+from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks.answer_documents import question_fields
 from comparison.children import ChildError, run_module
 from comparison.engines import DEPTH, ENGINES, K1, NOT_INSTALLED, OURS, B
 from comparison.results import Part, Table
@@ -104,9 +104,9 @@ def _write_documents(layout: Layout, work: Path) -> int:
 
 def _write_queries(layout: Layout, path: Path) -> int:
     """Write the terms of the topics of the last year that is there; return how many there are."""
-    analyzer = Analyzer(load_task1().analysis)
+    analyzer = Analyzer(configured("task1").settings.analysis)
     queries = []
-    for topic in read_topics(layout.task1_topics(layout.task1_years()[-1])):
+    for topic in read_topics(layout.topics("task1", layout.years("task1")[-1])):
         title, question = read_title(topic.title), read_body(topic.question)
         fields = question_fields(title, question, topic.tags, analyzer)
         queries.append(list(dict.fromkeys(" ".join(fields.values()).split())))

@@ -17,8 +17,9 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.config import load_task1
-from arqmath_bm25.documents.answers import write_answer_documents
+from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks.answer_documents import write_answer_documents
+from arqmath_bm25.workers.local import Processes
 
 
 def main() -> None:
@@ -29,20 +30,21 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args()
+    workers = Processes(options.processes)
     documents = options.out / "documents"
     documents.mkdir(parents=True)
-    layout, settings = Layout(options.data), load_task1().analysis
+    layout, settings = Layout(options.data), configured("task1").settings.analysis
     if options.way == "soup":
         from comparison import soup  # not imported by workers of the package
 
     began, cpu = time.perf_counter(), time.process_time()
-    table = PostTable.scan(layout.posts(), options.processes)
+    table = PostTable.scan(layout.posts(), workers)
     links = PostLinks.read(layout.post_links())
     scanned = time.perf_counter()
     if options.way == "soup":
         soup.write_documents(table, links, Analyzer(settings), documents / "part-00000.jsonl")
     else:
-        write_answer_documents(table, links, settings, documents, options.processes)
+        write_answer_documents(table, links, settings, documents, workers)
     ended = time.perf_counter()
     seconds = {"clock": ended - began, "cpu": time.process_time() - cpu}
     print(json.dumps({**seconds, "analysis": ended - scanned}))

@@ -23,7 +23,7 @@ from arqmath_bm25.analysis.html import (
     read_title,
     split_math,
 )
-from arqmath_bm25.documents.answers import NOTHING, question_fields
+from arqmath_bm25.tasks.answer_documents import NOTHING, question_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,8 +74,13 @@ def _documents(table: PostTable, links: PostLinks, analyzer: Analyzer) -> Iterat
             context = _context(thread.question, table, links, analyzer)
         for answer in thread.answers:
             terms = analyzer(read_body(answer.body))
-            own = {"contents": terms.words or NOTHING, "answer_math": terms.math}
-            yield {"id": answer.post_id, **own, **context}
+            yield {
+                "id": answer.post_id,
+                "contents": terms.words or NOTHING,
+                "answer_math": terms.math,
+                "answer_operators": terms.operators,
+                **context,
+            }
 
 
 def _context(
@@ -90,4 +95,5 @@ def _context(
         **fields,
         "linked_text": " ".join(terms.words for terms in titles if terms.words),
         "linked_math": " ".join(terms.math for terms in titles if terms.math),
+        "linked_operators": " ".join(terms.operators for terms in titles if terms.operators),
     }

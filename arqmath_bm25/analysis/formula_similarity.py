@@ -1,0 +1,135 @@
+r"""How alike two formulas are by their operator trees, whatever their variables are called.
+
+The signature of a formula is the set of its variable-blind terms: paths through two and three nodes
+(`operator_tree`) and whole subtrees. Terms weigh their idf among formulas, and two formulas are as
+alike as the squared cosine of their weighted sets. MaxSim (Khattab and Zaharia 2020, there of
+words) holds the formulas of a question against those of a post: each counts by the one that is most
+like it.
+
+A term is a number of 32 bits, a CRC, so that signatures are small sorted arrays and of many posts
+one array; at ten million terms one in 400 shares its number with another, which costs little.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Self
+from zlib import crc32
+
+import numpy as np
+
+from arqmath_bm25.analysis.operator_paths import blind, operator_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from arqmath_bm25.analysis.operator_paths import OperatorTree
+
+    Signature = NDArray[np.uint32]  # sorted, without repeats
+
+
+def signature(tree: OperatorTree) -> Signature:
+    """Return the signature of an operator tree; of one without symbols it is empty."""
+    tree = blind(tree)
+    terms = map(crc32, map(str.encode, operator_paths(tree)))
+    return np.array(sorted({*terms, *_subtrees(tree)}), np.uint32)
+
+
+def _subtrees(tree: OperatorTree) -> list[int]:
+    """Return a number for each subtree of more than a node; edges, not places, order arguments."""
+    symbols, parents, edges = tree
+    arguments: list[list[int]] = [[] for _ in symbols]
+    for node in range(1, len(symbols)):
+        arguments[parents[node]].append(node)
+    order = [0]
+    for node in order:  # grows while it is read: operators before their arguments
+        order += arguments[node]
+    numbers = [0] * len(symbols)
+    for node in reversed(order[1:]):
+        below = [f"{edges[child]}{numbers[child]}" for child in arguments[node]]
+        numbers[node] = crc32(f"{symbols[node]}({','.join(sorted(below))}".encode())
+    return [numbers[node] for node in order[1:] if arguments[node]]
+
+
+class FormulaIdf(NamedTuple):
+    """How much each term tells among distinct formulas."""
+
+    terms: NDArray[np.uint32]  # sorted
+    values: NDArray[np.float32]
+    unseen: np.float32  # of a term that at most one formula has
+
+    @classmethod
+    def of(cls, terms: NDArray[np.uint32], formulas: int) -> Self:
+        """Make the table from the signatures of some distinct formulas, one after the other."""
+        found, counts = np.unique(terms, return_counts=True)
+        found, counts = found[counts > 1], counts[counts > 1]  # the others are as if unseen
+        values = np.log((formulas + 1) / counts).astype(np.float32)
+        return cls(found, values, np.float32(np.log(formulas + 1)))
+
+    def __call__(self, terms: NDArray[np.uint32]) -> NDArray[np.float32]:
+        """Return the idf of each term."""
+        if not len(self.terms):
+            return np.full(len(terms), self.unseen, np.float32)
+        at = np.minimum(np.searchsorted(self.terms, terms), len(self.terms) - 1)
+        values = self.values[at]
+        values[self.terms[at] != terms] = self.unseen
+        return values
+
+
+class Formulas(NamedTuple):
+    """Formulas by their signatures, those of a post side by side."""
+
+    terms: NDArray[np.uint32]  # the signatures, one after the other
+    starts: NDArray[np.int64]  # of each signature among the terms, and their end
+    norms: NDArray[np.float32]  # of each formula: the length of its weighted signature
+
+    @classmethod
+    def of(cls, signatures: Sequence[Signature], idf: FormulaIdf) -> Self:
+        """Put signatures together."""
+        terms = np.concatenate(signatures) if signatures else np.empty(0, np.uint32)
+        starts = np.cumsum([0, *map(len, signatures)])
+        return cls(terms, starts, norms(terms, starts, idf))
+
+
+def norms(
+    terms: NDArray[np.uint32], starts: NDArray[np.int64], idf: FormulaIdf
+) -> NDArray[np.float32]:
+    """Return the length of each weighted signature; see `Formulas`."""
+    sums = np.concatenate(([0.0], np.cumsum(np.square(idf(terms), dtype=np.float64))))
+    lengths: NDArray[np.float64] = np.sqrt(sums[starts[1:]] - sums[starts[:-1]])
+    return lengths.astype(np.float32)
+
+
+class FormulaQuery:
+    """The formulas of a question, each with its weight, to hold against those of posts."""
+
+    def __init__(self, formulas: Sequence[tuple[Signature, float]], idf: FormulaIdf) -> None:
+        signatures = [terms for terms, _ in formulas]
+        self._weights = np.array([weight for _, weight in formulas])
+        self._terms = np.unique(np.concatenate(signatures)) if formulas else np.empty(0, np.uint32)
+        # Squared idf of each term in each formula, as a part of the formula's length.
+        self._parts = np.zeros((len(self._terms), len(formulas)))
+        for column, terms in enumerate(signatures):
+            squares = np.square(idf(terms), dtype=np.float64)
+            length = np.sqrt(squares.sum()) or 1.0
+            self._parts[np.searchsorted(self._terms, terms), column] = squares / length
+
+    def maxsim(self, documents: Formulas, posts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the MaxSim of each post; `posts` says where its formulas start, and the end."""
+        best = np.zeros((len(posts) - 1, len(self._weights)))
+        if not len(self._terms) or not len(documents.terms):
+            return np.zeros(len(best))
+        at = np.minimum(np.searchsorted(self._terms, documents.terms), len(self._terms) - 1)
+        shared = np.flatnonzero(self._terms[at] == documents.terms)
+        formula = np.searchsorted(documents.starts, shared, side="right") - 1
+        cosine = np.zeros((len(documents.norms), len(self._weights)))
+        for column in range(len(self._weights)):
+            cosine[:, column] = np.bincount(
+                formula, self._parts[at[shared], column], len(documents.norms)
+            )
+        cosine /= np.maximum(documents.norms, 1e-9)[:, None]
+        filled = np.flatnonzero(np.diff(posts))
+        best[filled] = np.maximum.reduceat(np.square(cosine), posts[:-1][filled])
+        total: NDArray[np.float64] = best @ self._weights
+        return total

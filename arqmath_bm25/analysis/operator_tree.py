@@ -1,0 +1,424 @@
+r"""LaTeX → an operator tree: which operator is applied to what.
+
+The parser goes by precedence (Floyd 1963) over what `latex.read` or `mathml.read` found, in one
+pass and with stacks of its own: time is linear at any depth, and nothing raises. What is missing is
+missing in the tree, what closes nothing is ignored, what is left open ends with the formula.
+
+* Sums, products and chains of one relation have any number of arguments; `a>b` is `b<a`, `a-b` a
+  sum with an edge of its own, signs of products and parentheses that only group go.
+* `\sum`, `\int`, `\lim` hold the product that follows, functions (`\sin 2x`) its factors up to the
+  next function; a letter is applied to parentheses behind it if it is one that mostly is (`f`, `P`)
+  or if they hold no sum or product (`x(t)`). Scripts of such operators are their arguments.
+* A subscript hangs at what it stands at, so `x_i` is an `x`; a superscript is a power.
+* `\sqrt[n]{x}` is a power of 1/n, `\exp x` one of e, `\ln` is `\log`, a table of two rows and one
+  column `\binom`, `\left\{` with a table `cases`; the `dx` of integrals goes.
+* Formulas side by side between commas are trees side by side.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from arqmath_bm25.analysis.latex import CELL, CLOSE, OPEN, ROW, TABLE
+from arqmath_bm25.analysis.latex_table import VARIABLES
+from arqmath_bm25.analysis.operator_paths import OperatorTree
+from arqmath_bm25.analysis.operator_table import (
+    ANY,
+    APPLIED,
+    ARGUMENT,
+    ELEMENT,
+    FIRST,
+    FUNCTION,
+    FUNCTION_LETTERS,
+    GROUND,
+    INDEX,
+    LIST,
+    LOWER,
+    MINUS,
+    NO_FUNCTIONS,
+    PRODUCT,
+    RELATION,
+    ROLES,
+    SCOPE,
+    SECOND,
+    SUCH_THAT,
+    SUM,
+    Role,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_TRAILING: Final = frozenset(".,;:?")  # the sentence's, not the formula's
+_BARS: Final = frozenset(("|", "Vert"))
+_FENCES: Final = frozenset("([{")
+_ENDS: Final[list[list[str]]] = [[], [CLOSE]]
+_D_IN_BRACES: Final = [OPEN, "d", CLOSE]
+_GROUND: Final = (GROUND, "", 0, ANY)
+_INSIDE: Final = "inside"  # the product that is the argument of a function
+
+
+class _Reader:
+    """What has been read so far: the tree, the group that is open, and the groups around it."""
+
+    def __init__(self, items: list[str]) -> None:
+        self.items = items
+        self.symbols, self.parents, self.edges = [""], [0], [ANY]
+        self.around: list[tuple[object, ...]] = []
+        self.tables = 0  # open
+        # The present group: the mark or bracket that opened it, and the node that takes it.
+        self.kind, self.head = "", 0
+        self.braces = self.fences = 0  # open in the present table, in the present braces
+        self.cells: list[int] = []  # of the present table
+        self.columns = False  # whether it has more than one
+        # In it: operators that wait for arguments, with precedence, key, node and edge to the next
+        # argument, the loosest first; the operand read last, and the symbol that it begins with;
+        # operators that take single arguments, with the edges to those, and whether they are then
+        # operands.
+        self.operators: list[tuple[int, str, int, str]] = [_GROUND]
+        self.operand = self.base = 0
+        self.takers: list[tuple[int, tuple[str, ...], bool]] = []
+        self.pairs: dict[str, bool] = {}  # whether there is an even number of a kind of bars
+
+    def read(self) -> OperatorTree:
+        symbols, parents, edges = self.symbols, self.parents, self.edges
+        action_of = _ACTIONS.get
+        for at, item in enumerate(self.items):
+            action = action_of(item)
+            if action:
+                action[0](self, action[1], at)
+                continue
+            symbols.append(item)
+            parents.append(0)
+            edges.append(ANY)
+            node = len(symbols) - 1
+            if self.operand or self.takers:
+                self.take(node)
+            else:
+                self.operand = self.base = node
+        while self.around:
+            self.close()
+        self.collapse()
+        return OperatorTree(symbols, parents, edges)
+
+    def grow(self, symbol: str, parent: int = 0, edge: str = ANY) -> int:
+        self.symbols.append(symbol)
+        self.parents.append(parent)
+        self.edges.append(edge)
+        return len(self.symbols) - 1
+
+    def attach(self, node: int, parent: int, edge: str) -> None:
+        if node:
+            self.parents[node], self.edges[node] = parent, edge
+
+    # Operands and operators.
+
+    def take(self, node: int) -> None:
+        """Read an operand: the argument of what takes a single one, or a factor."""
+        takers = self.takers
+        while takers:
+            taker, edges, is_operand = takers.pop()
+            self.parents[node], self.edges[node] = taker, edges[0]
+            if len(edges) > 1:
+                takers.append((taker, edges[1:], is_operand))
+                return
+            if not is_operand:
+                return
+            node = taker
+        if self.operand:
+            if self.operators[-1][0] >= FUNCTION:
+                self.infix(ARGUMENT, _INSIDE, "times", ANY, ANY)
+            else:
+                self.multiply()
+        self.operand = self.base = node
+
+    def infix(self, precedence: int, key: str, symbol: str, first: str, rest: str) -> None:
+        """Read an operator between operands: give the one before to what holds it tightest."""
+        operators, parents, edges, operand = self.operators, self.parents, self.edges, self.operand
+        top = operators[-1]
+        while top[0] >= precedence and top[1] != key:
+            operators.pop()
+            if operand:
+                parents[operand], edges[operand] = top[2], top[3]
+            operand = top[2]
+            top = operators[-1]
+        if top[1] == key:
+            node, first = top[2], top[3]
+            if first != rest:
+                operators[-1] = (precedence, key, node, rest)
+        else:
+            node = self.grow(symbol)
+            operators.append((precedence, key, node, rest))
+        if operand:
+            parents[operand], edges[operand] = node, first
+        self.operand = self.base = 0
+
+    def multiply(self) -> None:
+        self.infix(PRODUCT, "times~", "times", ANY, ANY)
+
+    def collapse(self) -> int:
+        """End the group: give all operators their last arguments; return the node on top."""
+        while self.takers:
+            node, _, is_operand = self.takers.pop()
+            if is_operand:
+                self.take(node)
+        operators, operand = self.operators, self.operand
+        while len(operators) > 1:
+            _, _, node, edge = operators.pop()
+            if operand:
+                self.parents[operand], self.edges[operand] = node, edge
+            operand = node
+        self.operand = self.base = 0
+        return operand
+
+    # Symbols by their kind; `at` is the place of the item.
+
+    def nothing(self, role: Role, at: int) -> None:
+        pass
+
+    def read_infix(self, role: Role, at: int) -> None:
+        symbol = role.symbol
+        if self.takers:  # x^*
+            self.take(self.grow(symbol))
+        elif symbol == ":" and self.items[at + 1 : at + 2] == ["="]:
+            pass
+        elif symbol == "+" and not self.operand and self.items[at + 1 : at + 2] not in _ENDS:
+            pass  # +x is x, but {+} is a plus
+        elif role.precedence == LIST and not self.around:
+            self.collapse()
+        else:
+            # Each division is one of its own: a/b/c is (a/b)/c.
+            key = str(len(self.symbols)) if symbol == "frac" else symbol + role.first
+            self.infix(role.precedence, key, symbol, role.first, role.rest)
+
+    def read_minus(self, role: Role, at: int) -> None:
+        if self.takers:
+            self.take(self.grow(role.symbol))
+        elif self.operand or self.operators[-1][0] < SUM:
+            self.infix(SUM, "+~", "+", ANY, ANY)
+            self.operators[-1] = (*self.operators[-1][:3], MINUS)
+        else:  # a \cdot -b
+            self.operators.append((SCOPE, role.symbol, self.grow("+"), MINUS))
+
+    def read_prefix(self, role: Role, at: int) -> None:
+        if self.takers:
+            self.take(self.grow(role.symbol))
+            return
+        if self.operand:
+            self.multiply()
+        self.operators.append((role.precedence, "", self.grow(role.symbol), role.first))
+
+    def read_exponential(self, role: Role, at: int) -> None:
+        self.read_prefix(role._replace(first=SECOND), at)
+        self.grow("e", len(self.symbols) - 1, FIRST)
+
+    def read_script(self, role: Role, at: int) -> None:
+        top = self.operators[-1]
+        if self.takers:
+            return  # x^_2
+        if self.operand and role.rest == LOWER:
+            self.takers.append((self.base or self.operand, (LOWER,), False))
+        elif not self.operand and not top[1] and top[2]:
+            self.takers.append((top[2], (role.rest,), False))
+        else:
+            node = self.grow(role.symbol)
+            self.attach(self.operand, node, FIRST)
+            self.operand = node
+            self.takers.append((node, (SECOND,), False))
+
+    def read_postfix(self, role: Role, at: int) -> None:
+        node = self.grow(role.symbol)
+        if self.operand and not self.takers:
+            self.attach(self.operand, node, FIRST)
+            self.operand, self.base = node, 0
+        else:
+            self.take(node)
+
+    def read_taker(self, role: Role, at: int) -> None:
+        edges = (role.first, role.rest) if role.rest else (role.first,)
+        self.takers.append((self.grow(role.symbol), edges, True))
+
+    def read_root(self, role: Role, at: int) -> None:
+        node = self.grow("^")
+        exponent = self.grow("frac", node, SECOND)
+        self.grow("1", exponent, FIRST)
+        self.takers.append((node, (FIRST,), True))
+        if self.items[at + 1 : at + 2] == ["["]:
+            self.items[at + 1] = INDEX
+            self.takers.append((exponent, (SECOND,), False))
+        else:
+            self.grow("2", exponent, SECOND)
+
+    # Groups.
+
+    def open(self, kind: str, head: int = 0) -> None:
+        self.around.append((
+            self.kind, self.head, self.braces, self.fences, self.cells, self.columns,
+            self.operators, self.operand, self.base, self.takers,
+        ))  # fmt: skip
+        self.kind, self.head = kind, head
+        self.operators = [_GROUND]
+        self.operand = self.base = 0
+        self.takers = []
+
+    def close(self, closing: str = ")") -> None:
+        """End the present group; go on with the one around it, to which it is an operand."""
+        kind, head, cells, columns = self.kind, self.head, self.cells, self.columns
+        content = self.collapse()
+        (
+            self.kind, self.head, self.braces, self.fences, self.cells, self.columns,
+            self.operators, self.operand, self.base, self.takers,
+        ) = self.around.pop()  # type: ignore[assignment]  # fmt: skip
+        if kind == TABLE:
+            self.close_cells(head, [*cells, content] if content else cells, columns)
+        elif kind in _FENCES and kind != "{":
+            self.close_parentheses(content, head, kind + closing)
+        elif kind in (OPEN, INDEX):
+            if content or self.takers:
+                self.take(content or self.grow(""))
+        else:
+            self.close_fences(content, ROLES[kind].symbol)
+
+    def close_parentheses(self, content: int, head: int, symbol: str) -> None:
+        """Take what stands in parentheses or brackets: a factor, an argument or a tuple."""
+        if not content or self.symbols[content] == ",":
+            content = content or self.grow(symbol)
+            self.symbols[content] = symbol
+        letter, inner = self.symbols[head], self.symbols[content]
+        top = self.operators[-1]
+        if head and (letter in FUNCTION_LETTERS or letter not in VARIABLES or inner not in ROLES):
+            self.attach(content, head, APPLIED)
+            self.base = 0
+        elif top[0] == FUNCTION and not self.operand and not self.takers:
+            self.operators.pop()
+            self.attach(content, top[2], top[3])
+            self.take(top[2])
+        else:
+            self.take(content)
+
+    def close_fences(self, content: int, symbol: str) -> None:
+        inner = self.symbols[content]
+        if symbol == "set" and inner in (",", "cases"):
+            self.symbols[content] = "cases" if inner == "cases" else symbol
+            self.take(content)
+        elif symbol == inner == "abs":  # ||x||
+            self.symbols[content] = "norm"
+            self.take(content)
+        else:
+            node = self.grow(symbol)
+            self.attach(content, node, FIRST)
+            self.take(node)
+
+    def close_cells(self, table: int, cells: list[int], columns: bool) -> None:
+        self.tables -= 1
+        edges = [ELEMENT] * len(cells)
+        if self.kind == "{" and not self.operand:
+            self.symbols[table] = "cases"
+        elif len(cells) == 2 and not columns:
+            self.symbols[table], edges = "binom", [FIRST, SECOND]
+        for cell, edge in zip(cells, edges, strict=True):
+            self.attach(cell, table, edge)
+        self.take(table)
+
+    def open_braces(self, role: Role, at: int) -> None:
+        self.open(OPEN)
+        self.fences = 0
+        self.braces += 1
+
+    def close_braces(self, role: Role, at: int) -> None:
+        if self.braces:
+            while self.kind != OPEN:
+                self.close()
+            self.close()
+
+    def index(self, role: Role, at: int) -> None:
+        self.open(INDEX)
+        self.fences = 0
+
+    def open_fence(self, role: Role, at: int) -> None:
+        item, head = self.items[at], 0
+        if self.operand and not self.takers and not role.symbol:
+            name = self.symbols[self.base]
+            if name in VARIABLES:
+                head = self.base if item == "(" or name in FUNCTION_LETTERS else 0
+            elif name.isalpha() and name not in NO_FUNCTIONS and name not in ROLES:
+                head = self.base if item == "(" else 0
+            if not head and self.operators[-1][0] >= FUNCTION:
+                self.multiply()
+        self.open(item, head)
+        self.fences += 1
+
+    def close_fence(self, role: Role, at: int) -> None:
+        item = self.items[at]
+        if self.kind == INDEX and item == "]":
+            self.close()
+        elif self.fences:
+            while self.kind in _BARS:
+                self.close()
+            self.close(item)
+
+    def read_bar(self, role: Role, at: int) -> None:
+        bar = self.items[at]
+        if bar not in self.pairs:
+            self.pairs[bar] = self.items.count(bar) % 2 == 0
+        if self.kind == bar and self.operand:
+            self.close()
+        elif not self.operand or (self.kind not in _FENCES and self.pairs[bar]):
+            self.open(bar)
+        else:
+            loose = SUCH_THAT if self.kind in _FENCES else RELATION
+            self.infix(loose, bar, bar, FIRST, SECOND)
+
+    def table(self, role: Role, at: int) -> None:
+        node = self.grow(self.items[at])
+        if self.items[at + 1 : at + 2] != [TABLE]:
+            self.take(node)
+            return
+        self.open(TABLE, node)
+        self.tables += 1
+        self.braces = self.fences = 0
+        self.cells, self.columns = [], False
+
+    def end_cell(self, role: Role, at: int) -> None:
+        item = self.items[at]
+        if self.tables:
+            while self.kind != TABLE:
+                self.close()
+            if content := self.collapse():
+                self.cells.append(content)
+            self.columns |= item == CELL
+        elif item == ROW and not self.around:
+            self.collapse()
+
+    def close_table(self, role: Role, at: int) -> None:
+        if self.tables:
+            while self.kind != TABLE:
+                self.close()
+            self.close()
+
+
+_ACTIONS: Final[dict[str, tuple[Callable[[_Reader, Role, int], None], Role]]] = {
+    item: (getattr(_Reader, f"read_{role.kind}", None) or getattr(_Reader, role.kind), role)
+    for item, role in ROLES.items()
+}
+
+
+def read_operators(items: Sequence[str]) -> OperatorTree:
+    """Build the tree of a formula from its symbols and marks, as `latex.read` returns them."""
+    end = len(items)
+    while end and items[end - 1] in _TRAILING:
+        end -= 1
+    kept = list(items[:end])
+    return _Reader(_without_differentials(kept) if "int" in kept and "d" in kept else kept).read()
+
+
+def _without_differentials(items: list[str]) -> list[str]:
+    kept: list[str] = []
+    for item in items:
+        if item in VARIABLES and kept[-1:] == ["d"]:
+            kept.pop()
+        elif item in VARIABLES and kept[-3:] == _D_IN_BRACES:
+            del kept[-3:]
+        else:
+            kept.append(item)
+    return kept

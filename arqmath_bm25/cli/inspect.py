@@ -1,0 +1,89 @@
+"""The command `inspect`: what every file of a distribution holds, and whether that is all."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path  # typer looks at it
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from arqmath_bm25.bundled import SAMPLE
+from arqmath_bm25.cli.shared import options
+from arqmath_bm25.collection import inspection
+from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.progress import progress
+from arqmath_bm25.workers.local import Processes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from arqmath_bm25.collection.fetching.catalogue import PublishedFile
+    from arqmath_bm25.collection.inspection import FileReport
+
+_MB = 1_000_000
+
+
+def inspect(
+    data: Annotated[
+        Path, typer.Argument(help="Root of a distribution, or of a raw dump.", show_default=False)
+    ] = SAMPLE,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    threads: options.Threads = options.THREADS,
+) -> None:
+    """Show what every file of DATA holds, beside what is known of the official collection.
+
+    Rows, what they are, dates and defects. `complete`: the counts and the hash that are known are
+    those of the official file. Without DATA: of the bundled sample. Nothing is changed.
+
+    Example: arqmath-bm25 inspect /data/ARQMath
+    """
+    reports = look(Layout(data).data, None, threads)
+    if as_json:
+        typer.echo(json.dumps([vars(report) for report in reports], indent=1))
+    else:
+        print_reports(reports)
+
+
+def look(data: Path, files: Sequence[PublishedFile] | None, threads: int) -> list[FileReport]:
+    """Inspect `files` of `data` (default: all there are), with a progress bar."""
+    total = inspection.size(data, files) / _MB
+    with progress(f"reading {data}", total, "MB") as advance:
+        told = inspection.inspect(data, files, Processes(threads), lambda n: advance(n / _MB))
+        return list(told)
+
+
+def print_reports(reports: Sequence[FileReport]) -> None:
+    """Print a table of the files that are there, the names of the others, and a summary."""
+    console = Console(highlight=False)
+    if not console.is_terminal:  # a pipe has no width
+        console = Console(highlight=False, width=200)
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("file", overflow="fold")
+    table.add_column("rows", justify="right", no_wrap=True)
+    for name in ("of these", "dates", "defects", "official"):
+        table.add_column(name)
+    missing = [report for report in reports if report.status == "missing"]
+    for report in reports:
+        if report.status != "missing":
+            dates = f"{report.first} … {report.last}" if report.first else ""
+            says = ": ".join([report.status, "; ".join(report.problems)]).removesuffix(": ")
+            cells = (_listed(report.counts), dates, _listed(report.defects), says)
+            table.add_row(escape(report.path), f"{report.rows:,}", *map(escape, cells))
+    if len(missing) < len(reports):
+        console.print(table)
+    for report in missing:
+        optional = " (optional)" if report.optional else ""
+        console.print(f"missing{optional}: {report.path}", markup=False, soft_wrap=True)
+    statuses = Counter(report.status for report in reports)
+    console.print(", ".join(f"{count} {status}" for status, count in statuses.items()))
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    ordered = sorted(counts.items(), key=lambda item: -item[1])
+    return ", ".join(f"{count:,} {name}" for name, count in ordered)

@@ -1,0 +1,1 @@
+"""What several commands share; no command of its own."""

@@ -1,0 +1,265 @@
+"""What every file of a distribution holds, beside what is known of the official collection.
+
+Files are read once, as streams, dumps in ranges of their bytes and formulas file by file. A file
+that cannot be read is reported as such and keeps no other from being looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+import numpy as np
+
+from arqmath_bm25.collection.activity import (
+    BADGES,
+    COMMENTS,
+    LINKS,
+    POST_HISTORY,
+    TAGS,
+    USERS,
+    VOTE_TYPES,
+    VOTES,
+    Kind,
+    good_rows,
+)
+from arqmath_bm25.collection.dump import ParsedRows, scan
+from arqmath_bm25.collection.fetching.catalogue import CATALOGUE
+from arqmath_bm25.collection.fetching.content import has_hash
+from arqmath_bm25.collection.formulas import formula_files, read_formula_blocks
+from arqmath_bm25.collection.posts import Post
+from arqmath_bm25.collection.topic_formulas import read_topic_formulas
+from arqmath_bm25.collection.topics import read_topics
+from arqmath_bm25.errors import InputError, InterruptedWorkError
+from arqmath_bm25.workers.local import HERE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from arqmath_bm25.collection.fetching.catalogue import PublishedFile
+    from arqmath_bm25.workers import Workers
+
+Status = Literal["complete", "differs", "not known", "unreadable", "missing"]
+
+_POSTS: Final = Kind("posts", ("Id", "PostTypeId"), ("Body",), Post.from_attributes)
+_KINDS: Final[dict[str, Kind[Any]]] = {
+    kind.root: kind for kind in (_POSTS, COMMENTS, LINKS, VOTES, USERS, TAGS, BADGES, POST_HISTORY)
+}
+# The attribute that says what a row is, and what its values are called.
+_TYPES: Final[dict[str, tuple[str, Mapping[str, str]]]] = {
+    "posts": ("PostTypeId", {"1": "questions", "2": "answers", "4": "wikis", "5": "wikis"}),
+    "postlinks": ("LinkTypeId", {"1": "linked", "3": "duplicates"}),
+    "votes": ("VoteTypeId", {str(number): name for number, name in VOTE_TYPES.items()}),
+    "badges": ("Class", {"1": "gold", "2": "silver", "3": "bronze"}),
+}
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_JUDGMENT: Final = re.compile(rb"([AB]\.\d+)\s+0\s+(\d+)\s+([0-3])(?:\.0)?")
+_FORMULA_TYPES: Final = ("title", "question", "answer", "comment")
+_ISSUES: Final = ("v", "d", "dv")
+
+
+@dataclass
+class FileReport:
+    """What one file, or one directory of formula files, holds."""
+
+    path: str  # below DATA
+    rows: int = 0
+    counts: Counter[str] = field(default_factory=Counter)  # of the rows, by what they are
+    defects: Counter[str] = field(default_factory=Counter)
+    first: str = ""  # date, YYYY-MM-DD
+    last: str = ""
+    status: Status = "not known"
+    problems: list[str] = field(default_factory=list)  # what differs, or why it cannot be read
+    optional: bool = False
+
+    def judge(self, file: PublishedFile, copy: Path) -> None:
+        """Set the status of this report of `copy` by what is known of the published file."""
+        found = {"rows": self.rows, "first": self.first, "last": self.last}
+        found |= self.counts | self.defects
+        self.problems = [
+            f"{name} {_shown(found.get(name, 0))}, known {_shown(value)}"
+            for name, value in file.known.items()
+            if found.get(name, 0) != value
+        ]
+        if file.sha256 and not has_hash(copy, file.sha256):
+            self.problems.append(f"SHA-256 is not {file.sha256}…")
+        if self.problems:
+            self.status = "differs"
+        elif file.known or file.sha256:
+            self.status = "complete"
+
+
+def _shown(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value or "none")
+
+
+def inspect(
+    data: Path,
+    files: Iterable[PublishedFile] | None = None,
+    workers: Workers = HERE,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Iterator[FileReport]:
+    """Yield a report of every file below `data`: the published ones, and other dumps and formulas.
+
+    `files`: of these alone. `progress` is told how many bytes of the large files were read.
+    """
+    for path, file in _paths(data, files).items():
+        yield _report(data, path, file, workers, progress)
+
+
+def size(data: Path, files: Iterable[PublishedFile] | None = None) -> int:
+    """Return the bytes that `inspect` will tell its progress of."""
+    large = [data / path for path in _paths(data, files) if _root(path) in _KINDS]
+    large += [tsv for path in _paths(data, files) for tsv in (data / path).glob("*.tsv")]
+    return sum(path.stat().st_size for path in large if path.is_file())
+
+
+def _paths(data: Path, files: Iterable[PublishedFile] | None) -> dict[str, PublishedFile | None]:
+    """Return `files`; without any the whole catalogue, and what else lies where it is read."""
+    found: dict[str, PublishedFile | None] = {
+        file.target: file for file in (CATALOGUE if files is None else files)
+    }
+    if files is None:
+        dumps = [path for place in ("*.xml", "Collection/*.xml") for path in data.glob(place)]
+        others = [path for path in dumps if _root(path.name) in _KINDS]
+        others += data.glob("Formulas/*_representation_v*/")
+        for path in sorted(str(path.relative_to(data)) for path in others):
+            found.setdefault(path, None)
+    return found
+
+
+def _root(path: str) -> str:
+    return PurePosixPath(path).name.split(".")[0].lower()
+
+
+def _report(
+    data: Path,
+    path: str,
+    file: PublishedFile | None,
+    workers: Workers,
+    progress: Callable[[int], None],
+) -> FileReport:
+    report = FileReport(path, optional=file is not None and file.optional)
+    copy = data / path
+    if not copy.exists():
+        report.status = "missing"
+        return report
+    try:
+        if path.startswith("Formulas/"):
+            _add_formulas(report, copy, workers, progress)
+        elif path.startswith("Evaluation/"):
+            _add_judgments(report, copy)
+        elif path.startswith("Topics/") and path.endswith(".tsv"):
+            report.rows = sum(1 for _ in read_topic_formulas(copy))
+        elif path.startswith("Topics/"):
+            report.rows = len(read_topics(copy))
+        else:
+            _add_dump(report, copy, workers, progress)
+    except InterruptedWorkError:
+        raise
+    except (InputError, OSError) as error:
+        report.status = "unreadable"
+        report.problems = [str(error)]
+        return report
+    if file:
+        report.judge(file, copy)
+    return report
+
+
+class _Found(NamedTuple):
+    """What a range of a dump holds."""
+
+    dates: list[str]  # first and last, or none
+    counts: Counter[str]  # rows, and those left out
+    types: Counter[str]
+    ids: NDArray[np.int64]
+    parents: NDArray[np.int64]  # of the posts that have one
+
+
+def _add_dump(
+    report: FileReport, copy: Path, workers: Workers, progress: Callable[[int], None]
+) -> None:
+    root = _root(report.path)
+    found = scan(copy, root, partial(_look, root=root), workers, progress)
+    for part in found:
+        report.defects += part.counts
+        report.counts += part.types
+    report.rows = report.defects.pop("rows", 0)
+    dates = sorted(date for part in found for date in part.dates)
+    report.first, report.last = (dates[0], dates[-1]) if dates else ("", "")
+    ids = np.concatenate([part.ids for part in found])
+    distinct = np.unique(ids)
+    report.defects["rows with an Id seen before"] = len(ids) - len(distinct)
+    parents = np.concatenate([part.parents for part in found])
+    report.defects["answers without their question"] = int((~np.isin(parents, distinct)).sum())
+    report.defects = +report.defects
+
+
+def _look(rows: ParsedRows, root: str) -> _Found:
+    kind = _KINDS[root]
+    attribute, names = _TYPES.get(root, ("", {}))
+    counts: Counter[str] = Counter()
+    types: Counter[str] = Counter()
+    ids, parents = array("q"), array("q")
+    first, last = "9", ""
+    for _, row in good_rows(rows, kind, counts):
+        if "Id" in kind.ids:
+            ids.append(int(row["Id"]))
+        if attribute in row:
+            types[names.get(row[attribute], "others")] += 1
+        if root == "posts" and row["PostTypeId"] == "2":
+            parent = row.get("ParentId", "")
+            parents.append(int(parent) if parent.isdecimal() and len(parent) < 19 else -1)
+        if date := _DATE.match(row.get(kind.date, "")):
+            first, last = min(first, date[0]), max(last, date[0])
+    dates = [first, last] if last else []
+    vectors = (np.frombuffer(numbers, np.int64) for numbers in (ids, parents))
+    return _Found(dates, counts, types, *vectors)
+
+
+def _add_formulas(
+    report: FileReport, copy: Path, workers: Workers, progress: Callable[[int], None]
+) -> None:
+    sizes = {file: file.stat().st_size for file in formula_files(copy)}
+    for file, counts in zip(sizes, workers.map(_count_formulas, sizes), strict=True):
+        report.counts += counts
+        progress(sizes[file])
+    report.rows = report.counts.pop("rows", 0)
+    wrong = "formulas without id or post"
+    report.defects = +Counter({wrong: report.counts.pop(wrong, 0)})
+
+
+def _count_formulas(file: Path) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for block in read_formula_blocks(file):
+        counts["rows"] += len(block)
+        for column, words, prefix in (("type", _FORMULA_TYPES, ""), ("issue", _ISSUES, "issue ")):
+            codes = block.codes(column, words)
+            for code, word in enumerate(words):
+                counts[prefix + word] += int((codes == code).sum())
+        counts["without formula"] += int(block.blank("formula").sum())
+        wrong = (block.numbers("id") < 0) | (block.numbers("post_id") < 0)
+        counts["formulas without id or post"] += int(wrong.sum())
+    return +counts
+
+
+def _add_judgments(report: FileReport, copy: Path) -> None:
+    pairs: Counter[tuple[bytes, bytes]] = Counter()
+    for line in filter(bytes.strip, copy.read_bytes().splitlines()):
+        report.rows += 1
+        if row := _JUDGMENT.fullmatch(line.strip()):
+            pairs[row[1], row[2]] += 1
+            report.counts[f"grade {row[3].decode()}"] += 1
+        else:
+            report.defects["rows that are not topic, 0, id, grade 0-3"] += 1
+    report.counts["topics"] = len({topic for topic, _ in pairs})
+    report.defects["judgments given again"] = pairs.total() - len(pairs)
+    report.defects = +report.defects

@@ -1,1 +1,0 @@
-"""What each task indexes, in which fields: documents in Anserini's JsonCollection form."""

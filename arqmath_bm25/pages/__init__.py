@@ -1,0 +1,1 @@
+"""Pages for people: reports that open from disk, and a search page."""

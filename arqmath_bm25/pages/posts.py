@@ -1,0 +1,132 @@
+"""Posts and questions as they stand on pages: safe HTML, MathML, and what a query has in common.
+
+Words whose stem the query has are marked, and so are formulas that read like one of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from markupsafe import Markup
+
+from arqmath_bm25.analysis.html import Content, Formula, read_body
+from arqmath_bm25.analysis.latex import tokenize
+from arqmath_bm25.analysis.safe_html import plain, safe_body, safe_title
+from arqmath_bm25.analysis.text import WordAnalyzer
+from arqmath_bm25.pages.drawing import render
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arqmath_bm25.analysis.safe_html import FormulaWriter
+
+_WORD: Final = re.compile(r"&#?\w+;|[^\W\d_]{2,}")  # of text that is HTML already
+_IMG: Final = r'<img\b([^<>"]*(?:"[^"]*"[^<>"]*)*)>'
+_PICTURE: Final = re.compile(rf'<a\b[^<>"]*(?:"[^"]*"[^<>"]*)*>\s*{_IMG}\s*</a>|{_IMG}')
+_ATTRIBUTE: Final = re.compile(r'(src|alt)="([^"]*)"')
+_CACHED: Final = 1 << 15  # words and formulas
+_analyze: Final = WordAnalyzer()
+_stemming: Final = Lock()  # the analyzer is for one thread at a time
+_MARKUP: Final = 12  # bytes of a body are at most so many times its text, nearly always 2
+_LEAST_SYMBOLS: Final = 3  # a formula of fewer is in every post
+
+
+class PostWriter:
+    """Writes posts with the terms of one query marked."""
+
+    def __init__(self, query: Sequence[Content] = ()) -> None:
+        words = (word for content in query for word in _WORD.findall(plain(content.prose)))
+        self._terms = frozenset(map(_stem, words)) - {""}
+        formulas = (formula for content in query for formula in content.formulas)
+        symbols = (_symbols(formula.latex) for formula in formulas)
+        self._formulas = frozenset(one for one in symbols if len(one) >= _LEAST_SYMBOLS)
+
+    def body(self, html: str, found: str = "") -> Markup:
+        """Return a body; the formula with id `found` is marked.
+
+        Pictures become links to them, so that no page asks the network.
+        """
+        body = safe_body(html, self._marking(found), self.prose)
+        return _trusted(_PICTURE.sub(_link_to_picture, body))
+
+    def title(self, title: str, found: str = "") -> Markup:
+        """Return a title; the formula with id `found` is marked."""
+        return _trusted(safe_title(title, self._marking(found), self.prose))
+
+    def content(self, content: Content) -> Markup:
+        """Return prose and formulas that were read before."""
+        pieces = content.pieces
+        return _trusted(
+            "".join(self.formula(p) if isinstance(p, Formula) else self.prose(p) for p in pieces)
+        )
+
+    def prose(self, text: str) -> str:
+        """Return words, those of the query marked."""
+        return _WORD.sub(self._mark, plain(text)) if self._terms else plain(text)
+
+    def formula(self, formula: Formula, display: bool = False, found: str = "") -> Markup:
+        """Return a formula as MathML, marked if it has the id `found` or reads as one asked for."""
+        html = render(formula.latex, display)
+        if found and formula.formula_id == found:
+            html = f'<mark class="found">{html}</mark>'
+        elif self._formulas and _symbols(formula.latex) in self._formulas:
+            html = f"<mark>{html}</mark>"
+        return _trusted(html)
+
+    def _marking(self, found: str) -> FormulaWriter:
+        return lambda formula, display: self.formula(formula, display, found)
+
+    def _mark(self, word: re.Match[str]) -> str:
+        return f"<mark>{word[0]}</mark>" if _stem(word[0]) in self._terms else word[0]
+
+
+def _trusted(html: str) -> Markup:
+    """Say to the templates that this is HTML: `safe_html` and `mathml` have written it."""
+    return Markup(html)  # noqa: S704
+
+
+@lru_cache(maxsize=_CACHED)
+def _stem(word: str) -> str:
+    """Return the term of a word, nothing for stop words and entities."""
+    if word.startswith("&"):
+        return ""
+    with _stemming:
+        return " ".join(_analyze(word))
+
+
+@lru_cache(maxsize=_CACHED)
+def _symbols(latex: str) -> tuple[str, ...]:
+    return tokenize(latex).symbols
+
+
+def _link_to_picture(match: re.Match[str]) -> str:
+    attributes = dict(_ATTRIBUTE.findall(match[1] or match[2]))  # as nh3 wrote them: escaped
+    name = f"picture: {attributes['alt']}" if attributes.get("alt") else "picture"
+    if "src" not in attributes:
+        return f"[{name}]"
+    rel = "noopener noreferrer nofollow"
+    return f'<a class="picture" href="{attributes["src"]}" rel="{rel}">[{name}]</a>'
+
+
+def excerpt(content: Content, length: int) -> Content:
+    """Cut content after about `length` characters, between words or formulas."""
+    kept: list[str | Formula] = []
+    left = length
+    for piece in content.pieces:
+        size = len(piece.latex if isinstance(piece, Formula) else piece)
+        if size <= left or (isinstance(piece, Formula) and not kept):
+            kept.append(piece)
+        elif isinstance(piece, str):
+            kept.append(piece[:left].rpartition(" ")[0])
+        left -= size
+        if left <= 0:
+            return Content((*kept, " …"))
+    return content
+
+
+def beginning(html: str, length: int) -> Content:
+    """Return the first `length` characters or so of a body, of which not all needs to be read."""
+    return excerpt(read_body(html[: _MARKUP * length]), length)

@@ -1,0 +1,222 @@
+"""Everything that a report shows, gathered from runs, judgments, topics and collection.
+
+The runs of one report are of one task. Judgments are those given, else the official ones of the
+year of each run; without either, a report shows what the runs returned and no scores.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from arqmath_bm25.collection.formulas import read_formulas
+from arqmath_bm25.collection.topics import read_topics
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.evaluation.evaluator import Evaluator, detect_task
+from arqmath_bm25.evaluation.measures import trec_measures
+from arqmath_bm25.evaluation.provenance import run_manifest
+from arqmath_bm25.evaluation.score import RunScore
+from arqmath_bm25.evaluation.visual import VisualIds
+from arqmath_bm25.labs import year_of
+from arqmath_bm25.pages.report.hits import Topics, answer_hits, formula_hits, text_hits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.layout import Layout
+    from arqmath_bm25.evaluation.qrels import Qrels
+    from arqmath_bm25.labs import LabTask
+    from arqmath_bm25.records import Topic
+
+RECALL_LEVELS: Final = tuple(f"{n / 10:.2f}" for n in range(11))
+_PRECISIONS: Final = [trec_measures(f"iprec_at_recall_{level}")[1] for level in RECALL_LEVELS]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run with its score."""
+
+    name: str  # unlike that of any other run of the report
+    topics: Topics
+    score: RunScore | None
+    manifest: dict[str, Any] | None  # what lies beside the run file
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What a report shows."""
+
+    task: LabTask
+    collection: Collection
+    runs: list[Run]
+    questions: dict[str, Topic]  # of every topic of the runs, in the order of the topic files
+    depth: int  # hits of a topic that are shown
+    qrels_files: tuple[Path, ...]  # one for each year of the runs; none: there are no judgments
+    qrels: Qrels
+    latex: dict[str, str]  # of the formulas that are shown
+    indexes: dict[str, Any]  # name -> manifest
+
+
+def gather(
+    files: Sequence[Path],
+    collection: Collection,
+    *,
+    task: LabTask | None = None,
+    qrels: Path | None = None,
+    topics: Path | None = None,
+    depth: int = 20,
+    status: Callable[[str], None] = lambda _: None,
+) -> Gathered:
+    """Read all that a report of the run `files` shows; `topics` is their topic file.
+
+    Without `task`, the files tell it; without `topics`, all topic files of DATA are read.
+
+    `status` is told what is being done.
+
+    Raises InputError for whatever cannot be read or does not belong together: runs of several
+    tasks, topics that no topic file has, posts that DATA does not have.
+    """
+    task = task or _task(files)
+    if task == "task3" and qrels is not None:
+        raise InputError(
+            f"{qrels}: answers of Task 3 are judged under ids of their own, which pages do not "
+            "know; leave out --qrels, and score them with `arqmath-bm25 eval --answer-map`"
+        )
+    where = collection.layout
+    status("Reading runs")
+    ids = None
+    if task == "task2":
+        ids = VisualIds.cached(where.formulas(), collection.directory)
+    rankings = [_read(file, task, ids) for file in files]
+    questions = _questions(task, topics, where, files, rankings)
+    chosen = [qrels or _official(task, where, ranking) for ranking in rankings]
+    evaluators: dict[Path, Evaluator] = {}
+    judged: Qrels = {}
+    scores: list[RunScore | None] = []
+    for at, (file, judgments) in enumerate(zip(files, chosen, strict=True)):
+        if judgments is None:
+            scores.append(None)
+            continue
+        status("Scoring")
+        if judgments not in evaluators:
+            evaluators[judgments] = Evaluator(collection, qrels=judgments, measures=_PRECISIONS)
+        score = evaluators[judgments].score(file, task).score
+        scores.append(score if isinstance(score, RunScore) else None)
+        if task != "task3":
+            run = evaluators[judgments].read(file, task)
+            judged |= run.qrels
+            if ids is not None and run.ids == "visual_v2":
+                rankings[at] = _read(file, task, ids.of_v2())
+    status("Looking for posts")
+    manifests = map(run_manifest, files)
+    gathered = Gathered(
+        task=task,
+        collection=collection,
+        runs=list(map(Run, _names(files), rankings, scores, manifests)),
+        questions=questions,
+        depth=depth,
+        qrels_files=tuple(evaluators),
+        qrels=judged,
+        latex=_latex(where, rankings, depth) if task == "task2" else {},
+        indexes=_index_manifests(collection.directory),
+    )
+    _check_posts(gathered)
+    return gathered
+
+
+def _task(files: Sequence[Path]) -> LabTask:
+    tasks: list[LabTask] = []
+    for file in files:
+        task = detect_task(file)
+        if task == "nlps":
+            raise InputError(f"{file}: premises have no pages; a report shows Tasks 1, 2 and 3")
+        tasks.append(task)
+        if task != tasks[0]:
+            raise InputError(
+                f"{file}: a run of {task}, {files[0]} of {tasks[0]}; report one task at once"
+            )
+    return tasks[0]
+
+
+def _read(file: Path, task: LabTask, ids: VisualIds | None) -> Topics:
+    if ids is not None:
+        found = formula_hits(file, ids)
+        if not any(found.values()):
+            raise InputError(
+                f"{file}: none of its formulas is in the formula index of DATA; are run and DATA "
+                "of the same collection? `arqmath-bm25 validate` says more"
+            )
+        return found
+    return text_hits(file) if task == "task3" else answer_hits(file)
+
+
+def _questions(
+    task: LabTask, topics: Path | None, where: Layout, files: Sequence[Path],
+    rankings: Sequence[Topics],
+) -> dict[str, Topic]:  # fmt: skip
+    """Read the topics that the runs have; InputError for one that no topic file has."""
+    paths = [topics] if topics else [path for _, path in where.topic_files(task)]
+    known = {topic.topic_id: topic for path in paths for topic in read_topics(path)}
+    for file, ranking in zip(files, rankings, strict=True):
+        for topic in ranking:
+            if topic not in known:
+                raise InputError(
+                    f"{file}: topic {topic!r} is in none of the topic files "
+                    f"({', '.join(path.name for path in paths)}); give its own with --topics FILE"
+                )
+    return {topic: q for topic, q in known.items() if any(topic in r for r in rankings)}
+
+
+def _official(task: LabTask, where: Layout, topics: Iterable[str]) -> Path | None:
+    """Return the official judgments of the topics of a run; None where there are none."""
+    try:
+        year = year_of(topics)
+    except InputError:  # topics of one's own, or of several years
+        return None
+    return where.qrels(task, year) if year in where.judged_years(task) else None
+
+
+def _names(files: Sequence[Path]) -> list[str]:
+    """Name runs by their files, by the whole path where that does not tell them apart."""
+    stems = [file.name.rsplit(".", 1)[0] for file in files]
+    names = [
+        stem if stems.count(stem) == 1 else str(file)
+        for stem, file in zip(stems, files, strict=True)
+    ]
+    for name, file in zip(names, files, strict=True):
+        if names.count(name) > 1:
+            raise InputError(f"{file}: this run was given twice")
+    return ["".join(c if c.isprintable() else "�" for c in name) for name in names]
+
+
+def _latex(where: Layout, rankings: Sequence[Topics], depth: int) -> dict[str, str]:
+    shown = {hit.formula_id for r in rankings for hits in r.values() for hit in hits[:depth]}
+    rows = read_formulas(where.formulas())
+    return {row.formula_id: row.latex for row in rows if row.formula_id in shown}
+
+
+def _index_manifests(indexes: Path) -> dict[str, Any]:
+    return {
+        path.parent.name: json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(indexes.glob("*/manifest.json"))
+    }
+
+
+def _check_posts(gathered: Gathered) -> None:
+    """Raise InputError if no post that would be shown is in DATA."""
+    shown = [
+        hit.post_id
+        for run in gathered.runs
+        for hits in run.topics.values()
+        for hit in hits[: gathered.depth]
+        if hit.post_id
+    ]
+    posts = gathered.collection.posts
+    if shown and not any(map(posts.read, shown)):
+        raise InputError(
+            f"{posts.path}: none of the {len(set(shown)):,} posts that the runs return is "
+            "in it; are runs and DATA of the same collection?"
+        )

@@ -1,0 +1,251 @@
+"""A report as a static site: an overview and a page for each topic, readable from disk.
+
+No page asks the network or runs a script that is not one of the two files beside it; the pages'
+content security policy says so to the browser, whatever a post holds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+from arqmath_bm25 import __version__
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.files import building
+from arqmath_bm25.pages.report import charts
+from arqmath_bm25.pages.report.gather import RECALL_LEVELS
+from arqmath_bm25.pages.report.hits import judged_rates
+from arqmath_bm25.pages.report.topic import topic_page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from markupsafe import Markup
+
+    from arqmath_bm25.evaluation.compare import Comparison
+    from arqmath_bm25.evaluation.score import RunScore
+    from arqmath_bm25.pages.report.gather import Gathered, Run
+
+_STATIC: Final = ("style.css", "filter.js")
+_MARKER: Final = ".arqmath-bm25-"  # tells pages, which may be replaced, from other folders
+_SHOWN: Final = {
+    "ndcg_prime": "nDCG′", "map_prime": "MAP′", "p10_prime": "P′@10", "bpref": "bpref",
+    "judged_at_10": "judged@10",
+}  # fmt: skip
+_DEPTHS: Final = (1, 5, 10, 20, 50, 100, 200, 500, 1000)
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9.-]+")
+_TASKS: Final = {
+    "task1": "Task 1: answers",
+    "task2": "Task 2: formulas",
+    "task3": "Task 3: open-domain answers",
+}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A run against the first one, topic by topic."""
+
+    run: str
+    baseline: str
+    chart: Markup
+
+
+def write_report(
+    gathered: Gathered,
+    directory: Path,
+    progress: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Write the report to `directory`, which appears only when it is complete.
+
+    `progress` is told the topics that each step did. Raises InputError if `directory` holds
+    something else than a report.
+    """
+    with site(directory, "report", _STATIC) as place:
+        (place / "topics").mkdir()
+        _write_pages(gathered, place, progress)
+
+
+@contextmanager
+def site(directory: Path, kind: str, static: Sequence[str]) -> Iterator[Path]:
+    """Yield a folder for pages of a kind, which becomes `directory` when they are complete.
+
+    `static` files are put beside them. Raises InputError if `directory` holds something else.
+    """
+    if directory.exists() and not (directory / f"{_MARKER}{kind}").is_file():
+        raise InputError(f"{directory}: this is there already and no {kind}; choose another -o")
+    with building(directory) as place:
+        for name in static:
+            content = files("arqmath_bm25.pages.report").joinpath("static", name).read_bytes()
+            (place / name).write_bytes(content)
+        yield place
+        (place / f"{_MARKER}{kind}").write_text(f"{__version__}\n", encoding="utf-8")
+
+
+def templates(*packages: str) -> Environment:
+    """Return the templates of packages; everything that is put into them is escaped."""
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(package) for package in packages]), autoescape=True,
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.globals["version"] = __version__
+    environment.filters["signed"] = lambda value: f"{value:+.4f}".replace("-", "−")
+    environment.filters["p_value"] = lambda p: f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
+    return environment
+
+
+def _write_pages(gathered: Gathered, place: Path, progress: Callable[[int], None]) -> None:
+    environment = templates("arqmath_bm25.pages.report")
+    names = page_names(gathered.questions)
+    topics = list(gathered.questions)
+    shared = {
+        "runs": gathered.runs,
+        "measures": _SHOWN if gathered.qrels else {},
+        "task": _TASKS[gathered.task],
+        "collection": gathered.collection.name,
+        "depth": gathered.depth,
+        "pages": names,
+    }
+    page = environment.get_template("topic.html")
+    titles = {}
+    for at, (topic, question) in enumerate(gathered.questions.items()):
+        shown = topic_page(gathered, question)
+        titles[topic] = shown.title
+        text = page.render(
+            shared, topic=shown, values=_values(gathered, topic),
+            previous=topics[at - 1] if at else None,
+            following=topics[at + 1] if at + 1 < len(topics) else None,
+        )  # fmt: skip
+        (place / "topics" / names[topic]).write_text(text, encoding="utf-8")
+        progress(1)
+    overview = environment.get_template("overview.html").render(
+        shared, topics=_topic_rows(gathered, titles), averages=_averages(gathered),
+        qrels=gathered.qrels_files, notes=_notes(gathered), comparisons=_comparisons(gathered),
+        differences=_differences(gathered, names), curves=_curves(gathered),
+        manifests=_manifests(gathered),
+    )  # fmt: skip
+    (place / "index.html").write_text(overview, encoding="utf-8")
+
+
+def page_names(topics: Mapping[str, object]) -> dict[str, str]:
+    """Name a file for each topic: its id, without what could lead out of the folder."""
+    names: dict[str, str] = {}
+    for number, topic in enumerate(topics, 1):
+        name = f"{_UNSAFE.sub('_', topic).strip('.')[:60] or '_'}.html"
+        names[topic] = name if name not in names.values() else f"{number}-{name}"
+    return names
+
+
+def _values(gathered: Gathered, topic: str) -> dict[str, dict[str, float] | None]:
+    """Return run → measures of one topic; None where they are not known."""
+    return {
+        run.name: None if run.score is None else run.score.values.get(topic)
+        for run in gathered.runs
+    }
+
+
+def _topic_rows(gathered: Gathered, titles: Mapping[str, Markup]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": topic,
+            "title": titles[topic],
+            "tags": question.tags,
+            "values": _values(gathered, topic),
+        }
+        for topic, question in gathered.questions.items()
+    ]
+
+
+def _averages(gathered: Gathered) -> dict[str, dict[str, float]]:
+    return {run.name: score.averages() for run, score in _scored(gathered)}
+
+
+def _notes(gathered: Gathered) -> list[str]:
+    notes = [f"{run.name}: {w}" for run, score in _scored(gathered) for w in score.warnings]
+    missing = {
+        hit.post_id
+        for run in gathered.runs
+        for hits in run.topics.values()
+        for hit in hits[: gathered.depth]
+        if hit.post_id and gathered.collection.posts.read(hit.post_id) is None
+    }
+    if missing:
+        notes.append(f"{len(missing):,} of the posts that are shown are not in the collection")
+    return notes
+
+
+def _scored(gathered: Gathered) -> list[tuple[Run, RunScore]]:
+    return [(run, run.score) for run in gathered.runs if run.score is not None]
+
+
+def _by_topic(score: RunScore) -> dict[str, float]:
+    return {topic: values["ndcg_prime"] for topic, values in score.values.items()}
+
+
+def _comparable(gathered: Gathered) -> list[list[tuple[Run, RunScore]]]:
+    """Return the runs that can be compared with each other: those with the same judged topics."""
+    groups: dict[tuple[str, ...], list[tuple[Run, RunScore]]] = {}
+    for run, score in _scored(gathered):
+        groups.setdefault(tuple(score.values), []).append((run, score))
+    return [group for topics, group in groups.items() if len(group) > 1 and len(topics) > 1]
+
+
+def _comparisons(gathered: Gathered) -> list[Comparison]:
+    if not (groups := _comparable(gathered)):
+        return []
+    from arqmath_bm25.evaluation.compare import compare  # scipy takes a second to load
+
+    by_topic = [{run.name: _by_topic(score) for run, score in group} for group in groups]
+    return [one for group in by_topic for one in compare(group)]
+
+
+def _differences(gathered: Gathered, names: Mapping[str, str]) -> list[Difference]:
+    found = []
+    for (first, first_score), *others in _comparable(gathered):
+        baseline = _by_topic(first_score)
+        for run, score in others:
+            bars = [
+                charts.Bar(topic, value - baseline[topic], f"topics/{names[topic]}")
+                for topic, value in _by_topic(score).items()
+                if topic in names
+            ]
+            title = f"nDCG′ of {run.name} minus that of {first.name}, topic by topic"
+            found.append(Difference(run.name, first.name, charts.differences(bars, title)))
+    return found
+
+
+def _curves(gathered: Gathered) -> dict[str, Markup]:
+    if not (runs := _scored(gathered)):
+        return {}
+    precision, judged = {}, {}
+    for run, score in runs:
+        averages = score.averages()
+        precision[run.name] = [
+            (float(level), averages[f"iprec_at_recall_{level}_prime"]) for level in RECALL_LEVELS
+        ]
+        rates = judged_rates(run.topics, gathered.qrels, _DEPTHS)
+        judged[run.name] = list(enumerate(rates))
+    return {
+        "Precision and recall": charts.curves(
+            precision, "Interpolated precision at eleven levels of recall, judged documents only",
+            "recall", [(float(level), f"{float(level):g}") for level in RECALL_LEVELS[::2]],
+        ),
+        "How much is judged": charts.curves(
+            judged, "Share of the first documents that are judged",
+            "first documents of a ranking", [(at, f"{k}") for at, k in enumerate(_DEPTHS)],
+        ),
+    }  # fmt: skip
+
+
+def _manifests(gathered: Gathered) -> dict[str, str]:
+    found = {f"Run {run.name}": run.manifest for run in gathered.runs if run.manifest}
+    found |= {f"Index {name}": manifest for name, manifest in gathered.indexes.items()}
+    return {
+        name: json.dumps(manifest, indent=2, ensure_ascii=False) for name, manifest in found.items()
+    }

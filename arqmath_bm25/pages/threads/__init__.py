@@ -1,0 +1,1 @@
+"""Threads as assessors and readers see them: `gather.py` reads, `site.py` writes pages."""

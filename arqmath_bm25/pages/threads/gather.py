@@ -1,0 +1,125 @@
+"""A thread with all that users did to it: comments, votes, links, who wrote it and when.
+
+What a collection lacks (the lab's subsets have neither users nor votes) is left out of the pages;
+rows of these files that cannot be used are counted in `left_out`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from arqmath_bm25.collection.activity import COMMENTS, DUPLICATE, LINKS, USERS
+from arqmath_bm25.collection.row_table import RowTable, Tally, VoteTable
+from arqmath_bm25.workers.local import HERE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from arqmath_bm25.collection.activity import Comment, Kind
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.posts import Post
+    from arqmath_bm25.workers import Workers
+
+R = TypeVar("R")
+# What a post is to the other one: by whether the link is a duplicate's, and which end the post is.
+_SAYS: Final = {
+    (True, 0): "duplicate of", (True, 1): "has the duplicate",
+    (False, 0): "links to", (False, 1): "linked from",
+}  # fmt: skip
+
+
+class Entry(NamedTuple):
+    """A question or an answer."""
+
+    post: Post
+    author: str
+    accepted: bool
+    votes: Tally | None  # None: not known
+    comments: list[tuple[Comment, str]]  # with the names of their authors
+
+
+class Linked(NamedTuple):
+    """A post that a post of the thread is linked with."""
+
+    says: str
+    post_id: str
+    question: Post | None  # of its thread; None: the collection does not have it
+
+
+class ThreadPosts(NamedTuple):
+    """A question, which may be missing, and its answers: accepted ones first, then by score."""
+
+    thread_id: int
+    question: Entry | None
+    answers: list[Entry]
+    links: list[Linked]
+
+
+class ThreadReader:
+    """Reads threads of a collection; its files are scanned once, when it is made."""
+
+    def __init__(self, collection: Collection, workers: Workers = HERE) -> None:
+        """Raises InputError for a file that is no dump of its kind or cut off."""
+        self.collection = collection
+        layout = collection.layout
+
+        def table(path: Path | None, kind: Kind[R], key: str) -> RowTable[R] | None:
+            return RowTable.scan(path, kind, key, workers) if path else None
+
+        votes = layout.votes()
+        self._comments = table(layout.comments(), COMMENTS, "PostId")
+        self._users = table(layout.users(), USERS, "Id")
+        self._links = [table(layout.post_links(), LINKS, end) for end in LINKS.ids[:2]]
+        self._votes = VoteTable.scan(votes, workers) if votes else None
+        self._name = lru_cache(1 << 16)(self._read_name)
+
+    def left_out(self) -> Iterator[str]:
+        """Say of every file which of its rows cannot be used."""
+        for table in (self._comments, self._users, self._links[0]):
+            for reason, count in (table.counts if table else {}).items():
+                if reason not in ("rows", "rows kept"):
+                    yield f"{table.path.name}: {count:,} {reason}" if table else ""
+
+    def read(self, thread_id: int) -> ThreadPosts | None:
+        """Read the thread of a question's id; None if the collection has nothing of it."""
+        thread = self.collection.posts.thread(thread_id)
+        if thread is None:
+            return None
+        accepted = thread.question.accepted_answer_id if thread.question else None
+        answers = [self._entry(post, accepted) for post in thread.answers]
+        answers.sort(key=lambda one: (not one.accepted, -(one.post.score or 0)))
+        question = self._entry(thread.question, None) if thread.question else None
+        posts = [one.post for one in (question, *answers) if one]
+        return ThreadPosts(thread_id, question, answers, list(self._linked(posts)))
+
+    def _entry(self, post: Post, accepted: str | None) -> Entry:
+        votes = self._votes.of(post.post_id) if self._votes else None
+        comments = self._comments.of(post.post_id) if self._comments else []
+        return Entry(
+            post, self._name(post.owner_user_id),
+            post.post_id == accepted or bool(votes and votes.accepted), votes,
+            [(one, one.user_name or self._name(one.user_id)) for one in comments],
+        )  # fmt: skip
+
+    def _linked(self, posts: list[Post]) -> Iterator[Linked]:
+        seen: set[tuple[str, str]] = set()
+        inside = {post.post_id for post in posts}
+        for end, table in enumerate(self._links):
+            for link in [
+                link for post in posts for link in (table.of(post.post_id) if table else ())
+            ]:
+                other = link.post_id if end else link.related_post_id
+                says = _SAYS[link.link_type == DUPLICATE, end]
+                if other not in inside and (says, other) not in seen:
+                    seen.add((says, other))
+                    post = self.collection.posts.read(other)
+                    yield Linked(says, other, post and self.collection.question_of(post))
+
+    def _read_name(self, user_id: str | None) -> str:
+        """Return the name of a user; the number of one who is not known."""
+        if not user_id:
+            return ""
+        users = self._users.of(user_id) if self._users else []
+        return users[0].name if users else f"user {user_id}"

@@ -1,0 +1,145 @@
+"""Threads as pages: static ones that open from disk, and one at a time for the search page.
+
+Every post has the anchor `post-ID`, every comment `comment-ID`, every formula `formula-ID`; a
+formula without an id is numbered within its post. Links to posts that have a page lead there. All
+others are shown with their addresses and are no links: no page leads out of the collection.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from bs4 import BeautifulSoup
+from markupsafe import Markup
+
+from arqmath_bm25.analysis.html import read_title
+from arqmath_bm25.collection.dump import ID
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.pages.posts import PostWriter
+from arqmath_bm25.pages.report.site import site, templates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from arqmath_bm25.analysis.html import Formula
+    from arqmath_bm25.collection.posts import PostTable
+    from arqmath_bm25.pages.threads.gather import ThreadPosts, ThreadReader
+
+    Address = Callable[[str], str | None]  # of a post that has a page; None for others
+
+# The forms of Mathematics Stack Exchange: /q/1, /a/2, /questions/1/title/2, /questions/1/title#2.
+_POST: Final = re.compile(
+    r"(?:(?:https?:)?//(?:www\.)?math\.stackexchange\.com)?/(?:q|a|questions|posts)/(\d+)"
+    r"(?:/[^/?#]*(?:/(\d+))?)?/?(?:\?[^#]*)?(?:#(\d+)?.*)?"
+)
+_NAME: Final = re.compile(r"\w+")
+
+
+class ThreadWriter(PostWriter):
+    """Writes the posts of one page, formulas with anchors and links as `address` has them."""
+
+    def __init__(self, address: Address) -> None:
+        super().__init__()
+        self._address = address
+        self._anchors: set[str] = set()
+        self.place = "title"  # what is being written: anchors of formulas without ids begin so
+
+    def body(self, html: str, found: str = "") -> Markup:
+        """Return a body; its links lead to pages or nowhere."""
+        body = super().body(html, found)
+        if "<a" not in body:
+            return body
+        soup = BeautifulSoup(body, "html.parser")
+        for link in soup.find_all("a"):
+            target = str(link.get("href", ""))
+            post = _POST.fullmatch(target)
+            inside = self._address(post[3] or post[2] or post[1]) if post else None
+            link.attrs = {"href": inside} if inside else {"class": "outside"}
+            if not inside:
+                link.name = "span"
+                if target and target != link.get_text():
+                    link.append(f" [{target}]")
+        return Markup(str(soup))  # noqa: S704  # of what `safe_html` has written
+
+    def formula(self, formula: Formula, display: bool = False, found: str = "") -> Markup:
+        """Return a formula as MathML with an anchor that no other one of the page has."""
+        anchor = f"formula-{formula.formula_id}"
+        if not _NAME.fullmatch(formula.formula_id or "") or anchor in self._anchors:
+            anchor = f"{self.place}-formula-{len(self._anchors) + 1}"
+        self._anchors.add(anchor)
+        return Markup('<span id="{}">{}</span>').format(
+            anchor, super().formula(formula, display, found)
+        )
+
+
+def thread_values(thread: ThreadPosts, address: Address) -> dict[str, Any]:
+    """Return what the template `thread.html` shows."""
+    writer = ThreadWriter(address)
+    question = thread.question.post if thread.question else None
+    title = (question and question.title) or f"(no question {thread.thread_id})"
+
+    def body(kind: str, number: str, text: str) -> Markup:
+        writer.place = f"{kind}-{number}"
+        return writer.title(text) if kind == "comment" else writer.body(text)
+
+    return {
+        "thread": thread, "title": writer.title(title), "plain_title": read_title(title).text,
+        "body": body, "title_of": PostWriter().title, "address": address,
+    }  # fmt: skip
+
+
+def write_threads(
+    reader: ThreadReader,
+    post_ids: Iterable[str],
+    directory: Path,
+    progress: Callable[[int], None] = lambda _: None,
+) -> int:
+    """Write a page for the thread of each post, and an overview; return how many threads.
+
+    `directory` appears only when it is complete. Raises InputError for a post that the collection
+    lacks, or if `directory` holds something else than threads.
+    """
+    posts = reader.collection.posts
+    threads = list(dict.fromkeys(map(_thread_of(posts), post_ids)))
+    written = set(threads)
+
+    def address(post_id: str) -> str | None:
+        thread = thread_number(posts, post_id)
+        return f"{thread}.html#post-{post_id}" if thread in written else None
+
+    environment = templates("arqmath_bm25.pages.threads")
+    page = environment.get_template("thread.html")
+    titles = {}
+    with site(directory, "threads", ("style.css",)) as place:
+        for number in threads:
+            thread = reader.read(number)
+            assert thread is not None  # noqa: S101  # one of its posts is there
+            values = thread_values(thread, address)
+            titles[number] = values["plain_title"]
+            (place / f"{number}.html").write_text(page.render(values), encoding="utf-8")
+            progress(1)
+        overview = environment.get_template("overview.html")
+        (place / "index.html").write_text(
+            overview.render(titles=titles, collection=reader.collection.name), encoding="utf-8"
+        )
+    return len(threads)
+
+
+def thread_number(posts: PostTable, post_id: str) -> int | None:
+    """Return the number of the thread of a post, its question's id; None if there is none."""
+    thread = int(posts.threads_of([post_id])[0]) if ID.fullmatch(post_id) else -1
+    return thread if thread >= 0 else None
+
+
+def _thread_of(posts: PostTable) -> Callable[[str], int]:
+    def number(post_id: str) -> int:
+        thread = thread_number(posts, post_id)
+        if thread is None:
+            raise InputError(
+                f"{posts.path}: no question or answer {post_id}; expected ids of posts"
+            )
+        return thread
+
+    return number

@@ -1,0 +1,305 @@
+"""The ASGI application behind `serve`: a search page, the posts it finds, and a JSON interface.
+
+It answers GET only and keeps no state. Every response forbids scripts but the one file of the
+page, frames, and foreign requests, whatever a post holds.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from functools import cached_property
+from importlib.resources import files
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from arqmath_bm25.analysis.html import Content, Formula, read_title
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.pages.posts import PostWriter, beginning
+from arqmath_bm25.pages.report.site import templates
+from arqmath_bm25.pages.threads.gather import ThreadReader
+from arqmath_bm25.pages.threads.site import thread_number, thread_values
+from arqmath_bm25.pages.web import api
+from arqmath_bm25.pages.web.threads import BusyError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import Collection as Collection_
+
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.pages.web.threads import SearchThreads
+    from arqmath_bm25.records import Hit
+    from arqmath_bm25.tasks.index import Index
+    from arqmath_bm25.tasks.task import Shown
+
+_EXCERPT: Final = 220  # characters of a post on the page of results
+_HEADERS: Final = {
+    "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+}
+_STATIC: Final = {
+    "style.css": ("arqmath_bm25.pages.report", "text/css"),
+    "search.js": ("arqmath_bm25.pages.web", "text/javascript"),
+}
+
+
+class _Guard:
+    """Answers only to the server's own names, and adds the headers that every response has."""
+
+    def __init__(self, app: ASGIApp, hosts: Collection_[str]) -> None:
+        self._app = app
+        self._hosts = hosts
+        self._headers = [(k.encode(), v.encode()) for k, v in _HEADERS.items()]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *self._headers]
+            await send(message)
+
+        if scope["type"] == "http" and not self._knows(dict(scope["headers"]).get(b"host", b"")):
+            refusal = PlainTextResponse("This is not a name of this server.", 421)
+            await refusal(scope, receive, send_with_headers)
+            return
+        await self._app(scope, receive, send_with_headers)
+
+    def _knows(self, host: bytes) -> bool:
+        name = host.decode("latin-1").lower()
+        name = (
+            name.removeprefix("[").partition("]")[0] if name[:1] == "[" else name.partition(":")[0]
+        )
+        return name in self._hosts
+
+
+class Site:
+    """The handlers of all requests."""
+
+    def __init__(
+        self, collection: Collection, indexes: Mapping[str, Index], threads: SearchThreads
+    ) -> None:
+        """`indexes` are those of the tasks that can be searched; `threads` search."""
+        self._collection = collection
+        self._indexes = indexes
+        self._threads = threads
+        self._reading = Lock()
+        self._templates = templates("arqmath_bm25.pages.web", "arqmath_bm25.pages.threads")
+        self._openapi = api.openapi(list(indexes))
+        self._static = {
+            name: files(package).joinpath("static", name).read_text(encoding="utf-8")
+            for name, (package, _) in _STATIC.items()
+        }
+
+    def app(self, hosts: Collection_[str] = ("localhost", "127.0.0.1", "::1")) -> ASGIApp:
+        """Return the application, which answers to the names `hosts`."""
+
+        @asynccontextmanager
+        async def lifespan(_: Starlette) -> AsyncIterator[None]:
+            yield
+            self._threads.close()
+
+        routes = [
+            Route("/", self._search_page, name="search"),
+            Route("/posts/{post_id:str}", self._post_page),
+            Route("/threads/{post_id:str}", self._thread_page),
+            Route("/api/search", self._search),
+            Route("/api/preview", self._preview),
+            Route("/openapi.json", self._description),
+            Route("/static/{name}", self._file),
+        ]
+        handlers: Any = {
+            HTTPException: self._problem, BusyError: self._busy, InputError: self._unusable
+        }  # fmt: skip
+        site = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+        return _Guard(site, hosts)
+
+    async def _search_page(self, request: Request) -> Response:
+        if not request.query_params.get("q", "").strip():
+            return self._page("search.html", query=api.SearchQuery(q=" "), results=None, advice="")
+        query = self._query(request)
+
+        def work() -> str:
+            writer = self._writer(query.q, query.task)
+            hits, shown = self._found(query)
+            results = [self._shown(*one, writer) for one in zip(hits, shown, strict=True)]
+            advice = self._indexes[query.task].task.advice(query.q)
+            return self._render("search.html", query=query, results=results, advice=advice)
+
+        return HTMLResponse(await self._threads.run(work))
+
+    async def _post_page(self, request: Request) -> Response:
+        post_id = request.path_params["post_id"]
+        if not post_id.isdecimal():
+            raise HTTPException(404)
+
+        def work() -> str | None:
+            post = self._collection.posts.read(post_id)
+            if post is None:
+                return None
+            question = self._collection.question_of(post)
+            text = request.query_params.get("q", "")[: api.MAX_QUERY]
+            writer = self._writer(text, request.query_params.get("task", ""))
+            found = request.query_params.get("formula", "")
+            title = (question.title if question else None) or "(no question)"
+            return self._render(
+                "post.html", post=post, title=writer.title(title, found),
+                plain_title=read_title(title).text, body=writer.body(post.body, found),
+                question=writer.body(question.body) if question and question != post else None,
+                link=self._collection.link(post),
+            )  # fmt: skip
+
+        page = await self._threads.run(work)
+        if page is None:
+            raise HTTPException(404, f"There is no post {post_id[:40]} in the collection.")
+        return HTMLResponse(page)
+
+    async def _thread_page(self, request: Request) -> Response:
+        post_id = request.path_params["post_id"]
+
+        def address(post_id: str) -> str | None:
+            thread = thread_number(self._collection.posts, post_id)
+            return f"/threads/{thread}#post-{post_id}" if thread is not None else None
+
+        def work() -> str | None:
+            number = thread_number(self._collection.posts, post_id)
+            with self._reading:  # the first request reads comments, votes, users and links
+                reader = self._thread_reader
+            thread = reader.read(number) if number is not None else None
+            return self._render("thread.html", **thread_values(thread, address)) if thread else None
+
+        page = await self._threads.run(work)
+        if page is None:
+            raise HTTPException(404, f"There is no post {post_id[:40]} in the collection.")
+        return HTMLResponse(page)
+
+    @cached_property
+    def _thread_reader(self) -> ThreadReader:
+        return ThreadReader(self._collection)
+
+    async def _search(self, request: Request) -> Response:
+        query = self._query(request)
+        variant = self._variant(query)
+
+        def work() -> bytes:
+            results = api.results(*self._found(query))
+            answer = api.SearchAnswer(
+                query=query.q, task=query.task, variant=variant, results=results
+            )
+            return answer.model_dump_json().encode()
+
+        return Response(await self._threads.run(work), media_type="application/json")
+
+    async def _preview(self, request: Request) -> Response:
+        text = request.query_params.get("q", "")
+        _check_length(text)
+        html = PostWriter().content(read_title(text))
+        return JSONResponse(api.Preview(html=html).model_dump())
+
+    async def _description(self, _: Request) -> Response:
+        return JSONResponse(self._openapi)
+
+    async def _file(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in self._static:
+            raise HTTPException(404, "There is no such file.")
+        return PlainTextResponse(self._static[name], media_type=_STATIC[name][1])
+
+    async def _busy(self, request: Request, _: Exception) -> Response:
+        busy = HTTPException(503, "Too many searches at once; try again.", {"retry-after": "2"})
+        return await self._problem(request, busy)
+
+    async def _unusable(self, request: Request, error: Exception) -> Response:
+        """Say what is wrong with the data, as when they were replaced since the server began."""
+        return await self._problem(request, HTTPException(503, str(error)))
+
+    async def _problem(self, request: Request, problem: Exception) -> Response:
+        assert isinstance(problem, HTTPException)  # noqa: S101  # what it is registered for
+        if request.url.path.startswith("/api/"):
+            body = api.Problem(error=problem.detail).model_dump()
+            return JSONResponse(body, problem.status_code, problem.headers)
+        page = self._render("problem.html", message=problem.detail)
+        return HTMLResponse(page, problem.status_code, problem.headers)
+
+    def _query(self, request: Request) -> api.SearchQuery:
+        """Read the parameters of a search; raises 413 or 422 for what cannot be searched."""
+        given = {name: value for name, value in request.query_params.items() if value}
+        _check_length(given.get("q", ""))
+        try:
+            query = api.SearchQuery.model_validate(given)
+        except ValidationError as error:
+            faults = (f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+            raise HTTPException(422, "; ".join(faults)) from None
+        if query.task not in self._indexes:
+            known = ", ".join(self._indexes)
+            raise HTTPException(422, f"task: there is no index of {query.task}; there are: {known}")
+        self._variant(query)
+        return query
+
+    def _variant(self, query: api.SearchQuery) -> str:
+        known = self._variants(query.task)
+        if query.variant is not None and query.variant not in known:
+            raise HTTPException(422, f"variant: {query.task} has {', '.join(known)}")
+        return query.variant or known[0]
+
+    def _variants(self, task: str) -> list[str]:
+        """Return the variants of a task, the best one first."""
+        found = self._indexes[task].task
+        return sorted(found.variants, key=lambda variant: variant != found.primary)
+
+    def _found(self, query: api.SearchQuery) -> tuple[list[Hit], list[Shown]]:
+        index = self._indexes[query.task]
+        hits = index.search(query.q, self._variant(query), query.depth)
+        return hits, [index.task.shown(hit, self._collection) for hit in hits]
+
+    def _shown(self, hit: Hit, shown: Shown, writer: PostWriter) -> dict[str, Any]:
+        if shown.post is None:
+            title, text = shown.heading, writer.content(read_title(shown.text))
+            return {"post": None, "score": hit.score, "title": title, "text": text}
+        title = (shown.question.title if shown.question else None) or "(no question)"
+        return {
+            "post": shown.post,
+            "score": hit.score,
+            "title": writer.title(title),
+            "text": writer.content(beginning(shown.post.body, _EXCERPT)),
+            "formula": writer.formula(shown.formula, display=True) if shown.formula else "",
+            "formula_id": shown.formula.formula_id if shown.formula else "",
+            "link": self._collection.link(shown.post),
+        }
+
+    def _writer(self, query: str, task: str) -> PostWriter:
+        """Mark what a query asks for: its words, or its formulas where these are searched for."""
+        formulas = self._indexes[task].task.topic(query).formulas if task in self._indexes else ()
+        content = read_title(query)
+        if formulas and not content.formulas:
+            content = Content(tuple(Formula(latex, None) for latex in formulas))
+        return PostWriter([content])
+
+    def _page(self, template: str, **values: Any) -> Response:
+        return HTMLResponse(self._render(template, **values))
+
+    def _render(self, template: str, **values: Any) -> str:
+        return self._templates.get_template(template).render(
+            tasks={name: index.task for name, index in self._indexes.items()},
+            variants=self._variants,
+            max_query=api.MAX_QUERY,
+            max_depth=api.MAX_DEPTH,
+            **values,
+        )
+
+
+def _check_length(query: str) -> None:
+    if len(query) > api.MAX_QUERY:
+        raise HTTPException(
+            413,
+            f"The query has {len(query):,} characters; at most {api.MAX_QUERY:,} are searched.",
+        )

@@ -1,0 +1,32 @@
+"""The records that pass from room to room: a topic to rank for, a hit of a ranking."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Topic(NamedTuple):
+    """One question to be answered; in Task 2 with the formulas that are searched for."""
+
+    topic_id: str  # A.1 … A.400, B.1 … B.400, or the id of a statement (NLPS)
+    title: str  # plain text with math spans, or with `$…$`
+    question: str = ""  # HTML
+    tags: tuple[str, ...] = ()
+    formula_id: str = ""  # Task 2: q_N, unique within a year
+    formulas: tuple[str, ...] = ()  # Task 2: LaTeX without dollars; one but for free queries
+    mathml: str = ""  # Task 2: the formula as a topic-formula file has it
+
+    @property
+    def latex(self) -> str:
+        """The one formula that a topic of Task 2 asks for; nothing in other tasks."""
+        return self.formulas[0] if self.formulas else ""
+
+
+class Hit(NamedTuple):
+    """One document of a ranking."""
+
+    doc_id: str  # post (Tasks 1 and 3), formula (Task 2), premise (NLPS)
+    score: float  # of an engine, a 32-bit float
+    post_id: str = ""  # Task 2: the post that holds the formula
+    visual_id: str = ""  # Task 2: what the formula looks like
+    text: str = ""  # Task 3: the answer

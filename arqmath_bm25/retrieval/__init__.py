@@ -1,1 +1,0 @@
-"""Topics → weighted queries → rankings, a module for each task."""

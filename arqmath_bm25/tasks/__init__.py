@@ -1,0 +1,36 @@
+"""The tasks: one file each behind one protocol (task.py), and their register."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.settings import default_config, load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arqmath_bm25.tasks.task import Task
+
+# Name → module and class. A module is imported when its task is asked for.
+TASKS: Final[dict[str, str]] = {
+    "task1": "arqmath_bm25.tasks.answer_retrieval:AnswerRetrieval",
+    "task2": "arqmath_bm25.tasks.formula_retrieval:FormulaRetrieval",
+    "task3": "arqmath_bm25.tasks.open_domain:OpenDomain",
+    "nlps": "arqmath_bm25.tasks.premise_selection:PremiseSelection",
+}
+
+
+def task_class(name: str) -> type[Task[Any]]:
+    """Return a task of the register; InputError if it has none of this name."""
+    if name not in TASKS:
+        raise InputError(f"unknown task {name!r}; there are: {', '.join(TASKS)}, all")
+    module, _, cls = TASKS[name].partition(":")
+    return getattr(import_module(module), cls)  # type: ignore[no-any-return]
+
+
+def configured(name: str, config: Path | None = None) -> Task[Any]:
+    """Return a task with its settings, the default ones without `config`; see `settings.load`."""
+    cls = task_class(name)
+    return cls(load(cls.model, config or default_config(name)), default=config is None)

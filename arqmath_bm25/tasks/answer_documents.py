@@ -1,0 +1,181 @@
+"""Task 1 documents: one per answer, with its question as context.
+
+Every answer carries the terms of its question, because an answer seldom repeats what it was
+asked, and the titles of the questions that are linked with it. The fields stay apart, so that a
+query can weigh them. `contents` is the answer's own prose: Anserini requires a field of this name,
+and skips documents in which it is blank.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+
+from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.html import Content, read_body, read_title
+from arqmath_bm25.tasks.parts import write_parts
+from arqmath_bm25.tasks.signatures import PartSignatures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from arqmath_bm25.analysis.analyzer import Terms
+    from arqmath_bm25.analysis.settings import AnalysisSettings
+    from arqmath_bm25.collection.links import PostLinks
+    from arqmath_bm25.collection.posts import PostTable, Thread
+    from arqmath_bm25.workers import Workers
+
+Task1Field = Literal[
+    "contents",
+    "answer_math",
+    "answer_operators",
+    "question_text",
+    "question_math",
+    "question_operators",
+    "title_text",
+    "title_math",
+    "title_operators",
+    "tags",
+    "linked_text",
+    "linked_math",
+    "linked_operators",
+]
+FIELDS: Final[tuple[str, ...]] = get_args(Task1Field)
+NOTHING: Final = "∅"  # stands for an answer without words; no query holds it
+
+_POSTS_PER_PART: Final = 10_000
+
+
+def question_fields(
+    title: Content, body: Content, tags: tuple[str, ...], analyzer: Analyzer
+) -> dict[str, str]:
+    """Terms of a question by field; topics are analysed by this too."""
+    title_terms, body_terms = analyzer(title), analyzer(body)
+    tag_terms = analyzer(Content((" ".join(tags).replace("-", " "),)))
+    return {
+        "question_text": body_terms.words,
+        "question_math": body_terms.math,
+        "question_operators": body_terms.operators,
+        "title_text": title_terms.words,
+        "title_math": title_terms.math,
+        "title_operators": title_terms.operators,
+        "tags": tag_terms.words,
+    }
+
+
+def answer_documents(
+    threads: Iterable[Thread],
+    linked: Iterable[Thread],
+    links: PostLinks,
+    analyzer: Analyzer,
+    signatures: PartSignatures,
+) -> Iterator[dict[str, str]]:
+    """Yield a document, field → terms, for every answer; without its question if that is missing.
+
+    Of the questions of `links`, `linked` holds those that the collection has. `signatures` gets
+    those of every post.
+    """
+    titles = {
+        thread.question.post_id: analyzer(read_title(thread.question.title))
+        for thread in linked
+        if thread.question and thread.question.title
+    }
+    for thread in threads:
+        context: dict[str, str] = {}
+        if thread.question and not thread.answers:
+            signatures.add()
+        elif question := thread.question:
+            title, body = read_title(question.title or ""), read_body(question.body)
+            signatures.add(body, title)
+            linked_titles = [titles[post] for post in links.of(question.post_id) if post in titles]
+            context = {
+                **question_fields(title, body, question.tags, analyzer),
+                **_linked_fields(linked_titles),
+            }
+        for answer in thread.answers:
+            body = read_body(answer.body)
+            signatures.add(body)
+            terms = analyzer(body)
+            yield {
+                "id": answer.post_id,
+                "contents": terms.words or NOTHING,
+                "answer_math": terms.math,
+                "answer_operators": terms.operators,
+                **context,
+            }
+
+
+def _linked_fields(linked: Sequence[Terms]) -> dict[str, str]:
+    return {
+        "linked_text": " ".join(terms.words for terms in linked if terms.words),
+        "linked_math": " ".join(terms.math for terms in linked if terms.math),
+        "linked_operators": " ".join(terms.operators for terms in linked if terms.operators),
+    }
+
+
+class _Part(NamedTuple):
+    """Some threads of a dump, and what else their documents take from it."""
+
+    posts: PostTable
+    linked: PostTable
+    links: PostLinks
+    settings: AnalysisSettings
+    signatures: Path  # where those of its posts are written
+
+
+def write_answer_documents(
+    table: PostTable,
+    links: PostLinks,
+    settings: AnalysisSettings,
+    directory: Path,
+    workers: Workers,
+    progress: Callable[[int], None] = lambda _: None,
+) -> dict[str, int]:
+    """Write documents of all answers of a dump as JSON lines; return what was counted.
+
+    The files do not depend on the number of `workers`, nor their memory on the size of the dump:
+    each is sent the places of the posts that it reads. `progress` is told how many posts each step
+    did.
+    """
+    cuts = [0]
+    for start in table.thread_starts().tolist():
+        if start - cuts[-1] >= _POSTS_PER_PART:
+            cuts.append(start)
+    cuts.append(len(table))
+    parts = (
+        _part(table.part(begin, end), table, links, settings, directory / f"part-{begin:010}.npz")
+        for begin, end in pairwise(cuts)
+    )
+    counts: Counter[str] = Counter()
+    written = write_parts(_documents, parts, directory, workers)
+    for (begin, end), counted in zip(pairwise(cuts), written, strict=True):
+        counts.update(counted)
+        progress(end - begin)
+    return dict(counts)
+
+
+def _part(
+    posts: PostTable, table: PostTable, links: PostLinks, settings: AnalysisSettings, file: Path
+) -> _Part:
+    links = links.part(posts.ids)
+    return _Part(posts, table.subset(links.linked()), links, settings, file)
+
+
+@lru_cache(maxsize=1)  # a process does many parts, and the analyzer remembers what it met
+def _analyzer(settings: AnalysisSettings) -> Analyzer:
+    return Analyzer(settings)
+
+
+def _documents(part: _Part, counts: Counter[str]) -> Iterator[dict[str, str]]:
+    analyzer = _analyzer(part.settings)
+    counts.update({"answers without a question": 0, "answers without words": 0})
+    threads, linked = part.posts.threads(), part.linked.threads()
+    signatures = PartSignatures(analyzer)
+    for document in answer_documents(threads, linked, part.links, analyzer, signatures):
+        counts["answers without a question"] += "tags" not in document
+        counts["answers without words"] += document["contents"] == NOTHING
+        yield document
+    signatures.save(part.signatures)

@@ -1,0 +1,208 @@
+"""Task 1, answer retrieval: answers (posts) to a question."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.html import read_body, read_title
+from arqmath_bm25.analysis.settings import AnalysisSettings
+from arqmath_bm25.collection.links import PostLinks
+from arqmath_bm25.collection.posts import POST_TABLE, PostTable
+from arqmath_bm25.files import DOCUMENTS
+from arqmath_bm25.labs import MAX_DEPTH, RunName, Variant
+from arqmath_bm25.progress import progress, tell
+from arqmath_bm25.records import Hit
+from arqmath_bm25.settings import NamePart, Settings, Weight
+from arqmath_bm25.tasks.answer_documents import FIELDS, Task1Field, write_answer_documents
+from arqmath_bm25.tasks.fusion import fuse_rankings
+from arqmath_bm25.tasks.queries import kind, topic_query
+from arqmath_bm25.tasks.settings import Bm25Settings, QuerySettings, RunSettings, check_variants
+from arqmath_bm25.tasks.signatures import SIGNATURES, write_signatures
+from arqmath_bm25.tasks.stages import LINKS, SecondStage, StageSettings
+from arqmath_bm25.tasks.task import Shown, Store, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.records import Topic
+    from arqmath_bm25.tasks.index import Index
+    from arqmath_bm25.workers import Workers
+
+
+class FusionSettings(Settings):
+    """A run fused from the rankings of several variants; see fusion.py."""
+
+    variants: Annotated[tuple[Variant, ...], Field(min_length=2)]
+    method: Literal["rrf", "weighted"] = "rrf"
+    weights: tuple[Weight, ...] | None = None  # of the variants; None: all the same
+
+    @model_validator(mode="after")
+    def _a_weight_each(self) -> FusionSettings:
+        if self.weights is not None and len(self.weights) != len(self.variants):
+            raise ValueError(f"{len(self.weights)} weights for {len(self.variants)} variants")
+        return self
+
+
+class Task1Settings(Settings):
+    """configs/task1.yaml."""
+
+    run: RunSettings
+    analysis: AnalysisSettings = AnalysisSettings()
+    bm25: Bm25Settings = Bm25Settings()
+    query: QuerySettings = QuerySettings()
+    variants: Annotated[dict[Variant, dict[Task1Field, Weight]], Field(min_length=1)]
+    stages: dict[Variant, StageSettings] = Field(default_factory=dict)
+    fusions: dict[NamePart, FusionSettings] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _usable_variants(self) -> Task1Settings:
+        check_variants("run.primary", self.run.primary, self.variants)
+        for variant, stage in self.stages.items():
+            if variant not in self.variants:
+                raise ValueError(f"stages: {variant!r} is not among the variants")
+            if stage.formulas and not self.analysis.latex.operators:
+                raise ValueError(f"stages.{variant}.formulas: needs analysis.latex.operators")
+        for variant in self.variants:
+            for field in self.weights(variant):
+                if kind(field) == "operators" and not self.analysis.latex.operators:
+                    raise ValueError(f"variants.{variant}.{field}: needs analysis.latex.operators")
+        for name, fusion in self.fusions.items():
+            for variant in fusion.variants:
+                if variant not in self.variants:
+                    raise ValueError(f"fusions.{name}: {variant!r} is not among the variants")
+            if name in self.variants:
+                raise ValueError(f"fusions.{name}: this is the name of a variant")
+        return self
+
+    def weights(self, variant: str) -> dict[str, float]:
+        """Weight of every field that a variant looks into."""
+        (weights,) = (weights for name, weights in self.variants.items() if name == variant)
+        return {field: weight for field, weight in weights.items() if weight}
+
+
+class AnswerRetrieval(Task[Task1Settings]):
+    """Answers to a question."""
+
+    name: ClassVar[str] = "task1"
+    model = Task1Settings
+    title = "Answers"
+    example = r"Why does $\sum \frac{1}{n}$ diverge?"
+    nothing = "No answer holds a term of this query."
+
+    @classmethod
+    def has_data(cls, collection: Collection) -> bool:
+        """Tell whether a collection has posts."""
+        return collection.layout.has_posts()
+
+    def sources(self, collection: Collection) -> list[Path]:
+        """Return the posts, and the links between them if there are any."""
+        links = collection.layout.post_links()
+        return [collection.layout.posts(), *([links] if links else [])]
+
+    @property
+    def stores(self) -> Mapping[str, Store]:
+        """The one index."""
+        return {"lucene": Store(FIELDS[1:], "documents")}
+
+    def write_documents(
+        self, collection: Collection, place: Path, workers: Workers
+    ) -> dict[str, int]:
+        """Write a document for every answer, and the table of posts."""
+        posts, links = collection.layout.posts(), collection.layout.post_links()
+        with progress("Reading posts", posts.stat().st_size, "B") as advance:
+            table = PostTable.scan(posts, workers, advance)
+        table.save(place / POST_TABLE)
+        with progress("Analysing posts", len(table), "posts") as advance:
+            found = PostLinks.read(links)
+            written = write_answer_documents(
+                table, found, self.settings.analysis, place / DOCUMENTS, workers, advance
+            )
+        found.save(place / LINKS)
+        write_signatures(place / DOCUMENTS, place / SIGNATURES)
+        if links is None:
+            tell(f"{posts.parent}: there is no PostLinks file, so linked questions add nothing")
+        return {**table.counts, **written}
+
+    def account(self, counts: Mapping[str, int]) -> str:
+        """Say what became of every row: rows = questions + answers + what was left out."""
+        left = dict(counts)
+        rows, documents = left.pop("rows"), left.pop("documents")
+        questions, answers = left.pop("questions"), left.pop("answers")
+        notes = [f"{number:,} {what}" for what, number in left.items() if number]
+        return (
+            f"{rows:,} posts read, {questions:,} questions, {answers:,} answers; "
+            f"{documents:,} answers indexed, {answers - documents:,} lost"
+            + (f" ({'; '.join(notes)})" if notes else "")
+        )
+
+    @property
+    def variants(self) -> list[str]:
+        """Names of variants and fusions."""
+        return [*self.settings.variants, *self.settings.fusions]
+
+    def run_name(self, variant: str) -> str:
+        """Return the name of a run; that of a fusion goes into its id."""
+        run = self.settings.run
+        if variant in self.settings.fusions:
+            return str(RunName(run.team, "task1", f"{run.id}{variant}", "both", primary=False))
+        return super().run_name(variant)
+
+    def ranker(self, index: Index) -> AnswerRanker:
+        """Return what ranks answers."""
+        return AnswerRanker(index, self.settings)
+
+    def shown(self, hit: Hit, collection: Collection) -> Shown:
+        """Return an answer with the title of its question."""
+        answer = collection.post(hit.doc_id)
+        question = collection.question_of(answer)
+        title = read_title(question.title or "").text if question else "(no question)"
+        note = f"{hit.score:.2f}  {collection.place(answer)}"
+        text = textwrap.shorten(read_body(answer.body).text, 300, placeholder=" ...")
+        return Shown(title, note=note, text=text, post=answer, question=question)
+
+
+class AnswerRanker:
+    """Ranks answers by weighted fields."""
+
+    def __init__(self, index: Index, settings: Task1Settings) -> None:
+        self._settings = settings
+        self._analyzer = Analyzer(settings.analysis)
+        self._searcher = index.searcher()
+        self._stages: Mapping[str, StageSettings] = {}
+        # A task of one's own may have answers without what the second stage looks at.
+        if settings.stages and (index.directory / SIGNATURES).exists():
+            self._stages = {str(variant): stage for variant, stage in settings.stages.items()}
+            self._second = SecondStage(index.directory, index.collection.posts, self._analyzer)
+
+    def rank(
+        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
+    ) -> Iterator[list[Hit]]:
+        """Yield the `depth` best answers of every topic; `variant` may be that of a fusion."""
+        if variant in self._settings.fusions:
+            return self._fuse(topics, self._settings.fusions[variant], depth, threads)
+        weights, saturation = self._settings.weights(variant), self._settings.query.saturation
+        queries = [topic_query(topic, self._analyzer, weights, saturation) for topic in topics]
+        if not (stage := self._stages.get(variant)):
+            return self._searcher.search_many(queries, depth, threads)
+        found = self._searcher.search_many(queries, max(depth, stage.depth), threads)
+        pairs = zip(topics, found, strict=True)
+        return (self._second(topic, hits, stage)[:depth] for topic, hits in pairs)
+
+    def _fuse(
+        self, topics: Sequence[Topic], fusion: FusionSettings, depth: int, threads: int
+    ) -> Iterator[list[Hit]]:
+        weights = fusion.weights or [1.0] * len(fusion.variants)
+        ranked = [self.rank(topics, name, MAX_DEPTH, threads) for name in fusion.variants]
+        for rankings in zip(*ranked, strict=True):
+            fused = fuse_rankings(
+                [[(hit.doc_id, hit.score) for hit in hits] for hits in rankings],
+                weights,
+                fusion.method,
+            )
+            yield [Hit(doc_id, score) for doc_id, score in fused[:depth]]

@@ -1,0 +1,270 @@
+"""An index on disk: built, found to be up to date or stale, and opened to rank by."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from arqmath_bm25 import __version__
+from arqmath_bm25.engines.engine import AUTO, Engine, flat_place
+from arqmath_bm25.engines.lucene.jvm import prepare
+from arqmath_bm25.engines.lucene.shards import index_parts
+from arqmath_bm25.engines.opening import open_searcher
+from arqmath_bm25.errors import InputError, NoIndexError
+from arqmath_bm25.files import BUILDING, DOCUMENTS, building, contents, sources
+from arqmath_bm25.manifest import Manifest
+from arqmath_bm25.progress import console
+from arqmath_bm25.tasks import configured, task_class
+from arqmath_bm25.tasks.parts import clear
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.engines.engine import Searcher
+    from arqmath_bm25.records import Hit, Topic
+    from arqmath_bm25.tasks.task import Ranker, Task
+    from arqmath_bm25.workers import Workers
+
+
+def directory(task: Task[Any], collection: Collection) -> Path:
+    """Return where the index of a task is kept."""
+    return collection.indexes / task.place(collection) / task.name
+
+
+def why_stale(task: Task[Any], collection: Collection, manifest: Manifest) -> str | None:
+    """Tell why an index does not serve these settings and files; None if it does."""
+    stale = manifest.why_stale(task.recipe, sources(task.sources(collection)))
+    damage = next(manifest.damages(directory(task, collection)), None)
+    return stale or (f"this index is damaged: {damage}" if damage else None)
+
+
+def is_up_to_date(
+    task: Task[Any], collection: Collection, overwrite: bool, as_built: bool = False
+) -> bool:
+    """Tell whether the index of a task serves as it is; False if it is to be built.
+
+    With `as_built`, it may have settings of its own. Raises InputError if it is stale and must not
+    be overwritten.
+    """
+    place = directory(task, collection)
+    try:
+        existing = Manifest.read(place)
+    except InputError:
+        if not overwrite:
+            raise
+        return False
+    if existing is None:
+        return False
+    if as_built and not existing.default:
+        task = task.of(existing.settings)
+    reason = why_stale(task, collection, existing)
+    if reason and not overwrite:
+        raise InputError(
+            f"{place}: {reason}; --overwrite replaces it, another --indexes keeps both"
+        )
+    return reason is None
+
+
+def build(
+    task: Task[Any], collection: Collection, workers: Workers, keep_documents: bool = False
+) -> Manifest:
+    """Build the index of a task, replacing what is there.
+
+    With `keep_documents`, what the engine was given stays beside the index as JSON lines. Raises
+    InputError if a file cannot be read, the engine cannot be started or did not index every
+    document; the old index, if there is one, is then as it was.
+    """
+    prepare()  # its absence is told before hours of work, not after
+    began = time.monotonic()
+    made_of = sources(task.sources(collection))
+    with building(directory(task, collection), __version__, task.recipe, made_of) as place:
+        counts = task.write_documents(collection, place, workers)
+        with console.status("Indexing ..."):
+            for name, (fields, counted) in task.stores.items():
+                parts = _documents(task, place, name)
+                index_parts(parts, place / name, fields, counts[counted], workers)
+        clear(place / DOCUMENTS, keep_documents)
+        manifest = Manifest(
+            task=task.name,
+            settings=task.settings.model_dump(mode="json"),
+            default=task.default,
+            recipe=task.recipe,
+            sources=made_of,
+            files=contents(place, DOCUMENTS, *BUILDING),
+            counts=counts,
+            seconds=round(time.monotonic() - began, 1),
+        )
+        manifest.write(place)
+    return manifest
+
+
+def _documents(task: Task[Any], place: Path, store: str) -> Path:
+    """Return where the JSON lines of a store are, in an index or one that is being built."""
+    return place / DOCUMENTS / store if len(task.stores) > 1 else place / DOCUMENTS
+
+
+def add_engine(task: Task[Any], collection: Collection, engine: Engine) -> None:
+    """Let another engine search an index that is there.
+
+    Flat postings are written unless they are there; a cluster is given the documents, which must be
+    kept beside the index. Raises InputError where that fails.
+    """
+    place = directory(task, collection)
+    manifest = Manifest.read(place)
+    if manifest is None:
+        return
+    if engine.name == "flat":
+        from arqmath_bm25.engines.flat_build import write_flat
+
+        for flat in (flat_place(place / store) for store in task.stores):
+            if not any(name.startswith(f"{flat.name}/") for name in manifest.files):
+                with console.status("Writing flat postings ..."):
+                    write_flat(place / flat.stem)
+                written = {f"{flat.name}/{name}": is_ for name, is_ in contents(flat).items()}
+                manifest = replace(manifest, files={**manifest.files, **written})
+                manifest.write(place)
+    elif engine.name == "opensearch":
+        from arqmath_bm25.engines.opensearch import connect, load_documents
+
+        client, bm25 = connect(engine.hosts), task.settings.bm25
+        for name, (fields, counted) in task.stores.items():
+            with console.status("Loading documents into the cluster ..."):
+                load_documents(
+                    client, _documents(task, place, name), _name_in_cluster(place, name), fields,
+                    manifest.counts[counted], (bm25.k1, bm25.b), engine.shards, engine.replicas,
+                    made_of=manifest.digest,
+                )  # fmt: skip
+        client.close()
+
+
+def _name_in_cluster(index: Path, store: str) -> str:
+    """Return the name of a store in a cluster, of the letters that are allowed there."""
+    name = "-".join(["arqmath", *index.parts[-2:], *([store] if store != "lucene" else [])])
+    return re.sub(r"[^a-z0-9._-]", "-", name.lower())
+
+
+def ensure(
+    names: Sequence[str], collection: Collection, workers: Workers, config: Path | None = None,
+    overwrite: bool = False, keep_documents: bool = False, engine: Engine = AUTO,
+) -> Iterator[tuple[Path, Task[Any], Manifest | None]]:  # fmt: skip
+    """Build the indexes of tasks, and those that these need, unless they are up to date.
+
+    What `engine` needs is added to them; the documents that a cluster is given are kept.
+
+    Yields each with its task, and with its manifest if it was built. Raises InputError as `build`
+    does, and for one that is stale without `overwrite`.
+    """
+    in_cluster = engine.name == "opensearch"
+    done: set[Path] = set()
+    for name in names:
+        wanted = configured(name, config).index_task
+        for one in (wanted, *wanted.needed(collection)):
+            place = directory(one, collection)
+            if place in done:
+                continue
+            done.add(place)
+            fresh = is_up_to_date(one, collection, overwrite, as_built=one is not wanted)
+            built = None
+            if not fresh or (in_cluster and not (place / DOCUMENTS).is_dir()):
+                built = build(one, collection, workers, keep_documents or in_cluster)
+            add_engine(one, collection, engine)
+            yield place, one, built
+
+
+class Index:
+    """An index that is open. Thread-safe; the first ranking by Lucene starts the JVM."""
+
+    def __init__(
+        self,
+        task: Task[Any],
+        collection: Collection,
+        directory: Path,
+        manifest: Manifest,
+        engine: Engine = AUTO,
+    ) -> None:
+        self.task = task
+        self.collection = collection
+        self.directory = directory
+        self.manifest = manifest
+        self.engine = engine
+        self._searchers: dict[str, Searcher] = {}
+        self._opening = Lock()
+
+    @classmethod
+    def open(
+        cls, collection: Collection, name: str, config: Path | None = None, engine: Engine = AUTO
+    ) -> Index:
+        """Open the index of the task `name`, to be searched by `engine`.
+
+        Without `config` it is used with the settings that it was built with; if these were the
+        default ones, with the default ones as they are now. Raises NoIndexError if there is no
+        index, or it is not of these settings and files.
+        """
+        asked = task_class(name)
+        owner = task_class(asked.index_of or name)
+        place = collection.indexes / owner.place(collection) / owner.name
+        manifest = Manifest.read(place)
+        if manifest is None:
+            raise NoIndexError(f"{place}: there is no index", owner.name, stale=False)
+        if config is None and not manifest.default:
+            built = owner.of(manifest.settings)
+            task = built if owner is asked else configured(name).on(built)
+        else:
+            task = configured(name, config)
+            built = task.index_task
+        if reason := why_stale(built, collection, manifest):
+            raise NoIndexError(f"{place}: {reason}", built.name, stale=True)
+        return cls(task, collection, place, manifest, engine)
+
+    def searcher(self, store: str = "lucene") -> Searcher:
+        """Open one of the stores of the index."""
+        with self._opening:
+            if store not in self._searchers:
+                self._searchers[store] = self._open(store)
+            return self._searchers[store]
+
+    def _open(self, store: str) -> Searcher:
+        bm25 = self.task.index_task.settings.bm25
+        if self.engine.name != "opensearch":
+            return open_searcher(self.directory / store, bm25.k1, bm25.b, self.engine.name)
+        from arqmath_bm25.engines.opensearch import OpenSearchSearcher, connect
+
+        client, name = connect(self.engine.hosts), _name_in_cluster(self.directory, store)
+        return OpenSearchSearcher(client, name, bm25.k1, bm25.b, self.manifest.digest)
+
+    @cached_property
+    def _ranker(self) -> Ranker:
+        return self.task.ranker(self)
+
+    def rank(
+        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
+    ) -> Iterator[list[Hit]]:
+        """Yield the `depth` best hits of every topic, in the order of the topics.
+
+        Raises InputError if that fails because the index is damaged.
+        """
+        try:
+            yield from self._ranker.rank(topics, variant, min(depth, self.task.depth), threads)
+        except InputError:
+            raise
+        except Exception:
+            # Whatever a damaged file makes of Lucene or NumPy: the files tell the cause. It may be
+            # one of the index that this one searches beside its own.
+            for place in {self.directory, *self.directory.parent.glob("*/")}:
+                manifest = Manifest.read(place)
+                if damage := manifest and next(manifest.damages(place, thorough=True), None):
+                    raise InputError(
+                        f"{place}: this index is damaged: {damage}; build it anew with --overwrite"
+                    ) from None
+            raise
+
+    def search(self, text: str, variant: str, depth: int) -> list[Hit]:
+        """Return the best hits for free text that match at all, with `$…$` around its formulas."""
+        (hits,) = self.rank([self.task.topic(text)], variant, depth, 1)
+        return [hit for hit in hits if hit.score > 0]

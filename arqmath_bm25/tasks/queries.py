@@ -1,0 +1,56 @@
+"""Topics → weighted terms.
+
+The query of a question is its title, its text and its tags. Its terms are looked for in every field
+that a variant weighs: words in the fields of prose, n-grams of formulas in those of math, paths
+through their operator trees in those of operators.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from arqmath_bm25.analysis.html import read_body, read_title
+from arqmath_bm25.tasks.answer_documents import question_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from arqmath_bm25.analysis.analyzer import Analyzer
+    from arqmath_bm25.records import Topic
+
+
+def topic_query(
+    topic: Topic, analyzer: Analyzer, weights: Mapping[str, float], saturation: float
+) -> dict[str, dict[str, float]]:
+    """Return field → term → weight for a topic; `weights` are those of the fields."""
+    title, question = read_title(topic.title), read_body(topic.question)
+    return weighted_terms(
+        question_fields(title, question, topic.tags, analyzer), weights, saturation
+    )
+
+
+def weighted_terms(
+    fields: Mapping[str, str], weights: Mapping[str, float], saturation: float
+) -> dict[str, dict[str, float]]:
+    """Pool the terms of a question by their kind and weigh them for every field of `weights`.
+
+    A term that occurs n times gets n(s + 1)/(n + s) times the weight of the field: the query-side
+    factor of BM25 (its k3; Robertson and Zaragoza 2009).
+    """
+    pools: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for field, terms in fields.items():
+        pools[kind(field)].update(terms.split())
+    return {
+        field: {
+            term: weight * n * (saturation + 1) / (n + saturation)
+            for term, n in pools[kind(field)].items()
+        }
+        for field, weight in weights.items()
+    }
+
+
+def kind(field: str) -> str:
+    """Return what the terms of a field are: `math`, `operators` or else `text`."""
+    ending = field.rpartition("_")[2]
+    return ending if ending in ("math", "operators") else "text"

@@ -1,0 +1,147 @@
+"""What the formulas of posts are like: their signatures (`formula_similarity`) beside an index.
+
+Each part of the documents leaves those of its posts in a file of its own; these are put one behind
+the other, in the order of the table of posts, and mapped into memory where they are used. The idf
+of terms is counted in distinct formulas: all of them, or of a large collection the share whose
+checksums are multiples of a number, so that memory stays flat.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+from zlib import crc32
+
+import numpy as np
+
+from arqmath_bm25.analysis.formula_similarity import FormulaIdf, Formulas, norms
+from arqmath_bm25.files import load_array, new_array
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from arqmath_bm25.analysis.analyzer import Analyzer
+    from arqmath_bm25.analysis.formula_similarity import Signature
+    from arqmath_bm25.analysis.html import Content
+
+    Rows = NDArray[np.int64]  # of posts, in their table; -1 of none
+
+SIGNATURES: Final = "signatures"  # the directory in that of an index
+_COUNTED: Final = 1 << 21  # formulas, repeats included, that idf is counted in
+
+
+class PartSignatures:
+    """Collects the signatures of some posts, in the order of their table."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
+        self._formulas: list[Signature] = []
+        self._ends: list[int] = []  # of the formulas of each post
+        self._titles: list[int] = []  # of the formulas of its title, which come first
+
+    def add(self, body: Content | None = None, title: Content | None = None) -> None:
+        """Add the next post; one that is never looked at has neither body nor title."""
+        if title:
+            self._formulas += self._analyzer.signatures(title)
+        self._titles.append(len(self._formulas))
+        if body:
+            self._formulas += self._analyzer.signatures(body)
+        self._ends.append(len(self._formulas))
+
+    def save(self, path: Path) -> None:
+        """Write them for `write_signatures`."""
+        np.savez(
+            path,
+            terms=np.concatenate([np.empty(0, np.uint32), *self._formulas]),
+            ends=np.cumsum(list(map(len, self._formulas)), dtype=np.int64),
+            posts=np.array(self._ends, np.int64),
+            titles=np.array(self._titles, np.int64),
+            checks=np.array([crc32(terms.tobytes()) for terms in self._formulas], np.uint32),
+        )
+
+
+def write_signatures(parts: Path, directory: Path) -> None:
+    """Put the signatures of all parts together, with their idf."""
+    files = sorted(parts.glob("*.npz"))
+    sizes = dict.fromkeys(("terms", "ends", "posts"), 0)
+    for part in _read(files):
+        for name in sizes:
+            sizes[name] += len(part[name])
+    share = 1 + sizes["ends"] // _COUNTED
+    directory.mkdir()
+
+    def column(name: str, kind: type, size: int) -> NDArray[Any]:
+        return new_array(directory / f"{name}.npy", kind, (size,))
+
+    terms = column("terms", np.uint32, sizes["terms"])
+    starts = column("formulas", np.int64, sizes["ends"] + 1)
+    posts = column("posts", np.int64, sizes["posts"] + 1)
+    titles = column("titles", np.int64, sizes["posts"])
+    counted, seen = [np.empty(0, np.uint32)], np.empty(0, np.uint32)
+    term = formula = post = 0
+    cuts = [0]
+    for part in _read(files):
+        begins = np.concatenate(([0], part["ends"]))
+        checks, first = np.unique(part["checks"], return_index=True)
+        new = (checks % share == 0) & ~np.isin(checks, seen)
+        seen = np.concatenate((seen, checks[new]))
+        chosen = np.sort(first[new])
+        counted.append(part["terms"][_ranges(begins[chosen], begins[chosen + 1])])
+        terms[term : term + len(part["terms"])] = part["terms"]
+        starts[formula + 1 : formula + len(begins)] = term + part["ends"]
+        posts[post + 1 : post + 1 + len(part["posts"])] = formula + part["posts"]
+        titles[post : post + len(part["titles"])] = formula + part["titles"]
+        term, formula = term + len(part["terms"]), formula + len(part["ends"])
+        post += len(part["posts"])
+        cuts.append(formula)
+    idf = FormulaIdf.of(np.concatenate(counted), len(seen))
+    lengths = column("norms", np.float32, formula)
+    for begin, end in pairwise(cuts):
+        ends = starts[begin : end + 1]
+        lengths[begin:end] = norms(terms[ends[0] : ends[-1]], ends - ends[0], idf)
+    np.savez(directory / "idf.npz", **idf._asdict())
+
+
+def _read(files: Sequence[Path]) -> Iterator[dict[str, NDArray[Any]]]:
+    for file in files:
+        with np.load(file, allow_pickle=False) as part:
+            yield dict(part)
+
+
+def _ranges(begins: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers from each begin to before its end, one range after the other."""
+    lengths = ends - begins
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(begins - before, lengths) + np.arange(lengths.sum())
+
+
+class PostSignatures:
+    """The signatures of all posts, as `write_signatures` wrote them. Thread-safe."""
+
+    def __init__(self, directory: Path) -> None:
+        names = ("terms", "formulas", "posts", "titles", "norms")
+        self._terms, self._starts, self._posts, self._titles, self._norms = (
+            load_array(directory / f"{name}.npy") for name in names
+        )
+        with np.load(directory / "idf.npz", allow_pickle=False) as idf:
+            self.idf = FormulaIdf(**idf)
+
+    def of(
+        self, posts: Rows, titles: Rows
+    ) -> tuple[Formulas, NDArray[np.int64]]:  # fmt: skip
+        """Return the formulas of posts, then those of titles; and where those of each start."""
+        begins = np.concatenate((self._posts[posts], self._posts[titles]))
+        ends = np.concatenate((self._posts[posts + 1], self._titles[titles]))
+        ends[np.concatenate((posts, titles)) < 0] = 0
+        lengths = np.maximum(ends - begins, 0)
+        formulas = _ranges(begins, begins + lengths)
+        first, last = self._starts[formulas], self._starts[formulas + 1]
+        found = Formulas(
+            self._terms[_ranges(first, last)],
+            np.concatenate(([0], np.cumsum(last - first))),
+            self._norms[formulas],
+        )
+        return found, np.concatenate(([0], np.cumsum(lengths)))

@@ -1,0 +1,214 @@
+"""What a task is: what it reads, what it indexes, its topics, how it ranks, how a hit is shown.
+
+A task is a subclass of `Task` in a file of its own and one line in the register (`tasks/__init__`);
+index, run, search, the API and the pages know no more of it than what stands here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
+
+from arqmath_bm25.analysis.settings import VERSION
+from arqmath_bm25.collection.topics import read_topics
+from arqmath_bm25.labs import MAX_DEPTH
+from arqmath_bm25.records import Topic
+from arqmath_bm25.settings import Settings
+from arqmath_bm25.tasks.advice import advice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from arqmath_bm25 import labs
+    from arqmath_bm25.analysis.html import Formula
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.posts import Post
+    from arqmath_bm25.records import Hit
+    from arqmath_bm25.tasks.index import Index
+    from arqmath_bm25.workers import Workers
+
+S = TypeVar("S", bound=Settings)
+
+
+class Ranker(Protocol):
+    """Ranks documents. Serves all threads."""
+
+    def rank(
+        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
+    ) -> Iterator[list[Hit]]:
+        """Yield the `depth` best hits of every topic, in the order of the topics."""
+
+
+class Store(NamedTuple):
+    """One index of an engine."""
+
+    fields: Sequence[str]  # besides `contents`, which every document has
+    documents: str  # the count that says how many documents there are
+
+
+class TopicSet(NamedTuple):
+    """The topics of one file."""
+
+    folder: str  # under runs: the year, or the name of the file
+    path: Path
+    topics: Sequence[Topic]
+    further: tuple[Path, ...] = ()  # other files that topics were read from
+
+
+class Shown(NamedTuple):
+    """A hit as people see it; text with dollars around formulas."""
+
+    heading: str = ""
+    aside: str = ""  # beside the heading
+    note: str = ""  # score and place
+    text: str = ""
+    post: Post | None = None
+    question: Post | None = None  # of an answer; of a question, itself; None if it is missing
+    formula: Formula | None = None
+
+
+class Task(ABC, Generic[S]):
+    """A task with its settings. Thread-safe."""
+
+    name: ClassVar[str]
+    model: ClassVar[type[Settings]]
+    index_of: ClassVar[str] = ""  # the task whose index it searches, if that is not its own
+    title: ClassVar[str]  # what is looked for
+    example: ClassVar[str]  # a query
+    nothing: ClassVar[str]  # what to say when there are no hits
+    # Words of what `run` reports: "77 topics, 1,234 rows …; no answer for A.1".
+    topics_are: ClassVar[str] = "topics"
+    rows_are: ClassVar[str] = "rows"
+    hits_are: ClassVar[str] = "answer"
+    lab: ClassVar[labs.Task] = "task1"  # whose columns and measures a run has
+    depth: ClassVar[int] = MAX_DEPTH  # most hits of a topic
+
+    def __init__(self, settings: S, default: bool = False) -> None:
+        """`default` tells that the settings are those of the task's own configuration."""
+        self.settings = settings
+        self.default = default
+
+    @property
+    def index_task(self) -> Task[Any]:
+        """The task whose index this one searches: itself, unless it says otherwise."""
+        return self
+
+    def on(self, built: Task[Any]) -> Task[Any]:
+        """Return this task for an index that `built` has built."""
+        return built
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Self:
+        """Return the task with the settings that a manifest keeps."""
+        return cls(cls.model.model_validate(settings))  # type: ignore[arg-type]
+
+    # What it reads and indexes. A task that searches the index of another needs none of it.
+
+    @classmethod
+    @abstractmethod
+    def has_data(cls, collection: Collection) -> bool:
+        """Tell whether a collection has what the task indexes; decides what `all` means."""
+
+    @staticmethod
+    def place(collection: Collection) -> str:
+        """Return the name under which indexes and runs of a collection are kept."""
+        return collection.name
+
+    def sources(self, collection: Collection) -> list[Path]:
+        """Return the files that the index is made from."""
+        raise NotImplementedError
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """What decides the content of the index, beside the files."""
+        return {"analysis version": VERSION, **self.analysis}
+
+    @property
+    def analysis(self) -> dict[str, Any]:
+        """The settings that decide the content of the index."""
+        found: dict[str, Any] = self.settings.analysis.model_dump(mode="json")  # type: ignore[attr-defined]
+        return found
+
+    def needed(self, collection: Collection) -> list[Task[Any]]:
+        """Return the tasks whose indexes this one searches beside its own."""
+        return []
+
+    @property
+    def stores(self) -> Mapping[str, Store]:
+        """The indexes of an engine, by the names of their directories."""
+        raise NotImplementedError
+
+    def write_documents(
+        self, collection: Collection, place: Path, workers: Workers
+    ) -> dict[str, int]:
+        """Write the documents of every store, and the tables of the index, in `place`.
+
+        Documents go to `place`/documents, of several stores to a directory each in it. Returns
+        what was counted: every row of the sources, and the documents of each store.
+        """
+        raise NotImplementedError
+
+    def account(self, counts: Mapping[str, int]) -> str:
+        """Say what became of every row."""
+        raise NotImplementedError
+
+    # Its topics
+
+    def topic_files(
+        self, collection: Collection, chosen: Sequence[str] | None = None
+    ) -> list[tuple[str, Path]]:
+        """Return topic files, each with the name of its folder under runs.
+
+        `chosen` are years or files, all years of the collection without. Raises InputError for what
+        is not there.
+        """
+        return collection.layout.topic_files("task1", chosen)
+
+    def read(self, collection: Collection, folder: str, path: Path) -> TopicSet:
+        """Read a topic file."""
+        return TopicSet(folder, path, read_topics(path))
+
+    def advice(self, query: str) -> str:
+        """Return what may be wrong with a query that was typed; nothing if it seems right."""
+        return advice(query)
+
+    def topic(self, text: str) -> Topic:
+        """Return the topic that free text is, with `$…$` around its formulas."""
+        return Topic("", text)
+
+    # How it ranks
+
+    @property
+    def variants(self) -> list[str]:
+        """Names of what can be run."""
+        return list(self.settings.variants)  # type: ignore[attr-defined]  # every task has them
+
+    @property
+    def primary(self) -> str:
+        """The variant for those who do not choose."""
+        return str(self.settings.run.primary)  # type: ignore[attr-defined]
+
+    def runnable(self, collection: Collection) -> tuple[list[str], str]:
+        """Return the variants that a collection has the files for, and a note if some are not."""
+        return self.variants, ""
+
+    @abstractmethod
+    def ranker(self, index: Index) -> Ranker:
+        """Return what ranks for topics by an index; variants open what they need."""
+
+    # Its runs
+
+    def run_name(self, variant: str) -> str:
+        """Return the name of a run: of the file, and in its rows."""
+        return str(self.settings.run.name(self.lab, variant))  # type: ignore[attr-defined]
+
+    def finish(self, run: Path, folder: str, topics: int, rows: int) -> Iterator[str]:
+        """Write what goes with a run file; yields what is to be said of it."""
+        yield from ()
+
+    # How a hit is shown
+
+    @abstractmethod
+    def shown(self, hit: Hit, collection: Collection) -> Shown:
+        """Return a hit as people see it."""

@@ -1,0 +1,294 @@
+"""Break important lines of the program, one at a time, and see that the tests notice.
+
+A table names each line, what becomes of it, and the tests that should fail then. They run in a
+copy of the tree, which is thrown away, without the real data: `python benchmarks/mutants.py`, or
+`... mutants.py analysis/ runs` for the lines of some files. Slow tests and random ones, which may
+or may not find a fault, are left out. First all have to pass there unbroken. The exit status is 1
+if a mutant survives, or its line is not where the table says.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.util import cache_from_source
+from pathlib import Path
+from typing import Final, NamedTuple
+
+ROOT: Final = Path(__file__).parent.parent
+PARTS: Final = ("arqmath_bm25", "benchmarks", "configs", "tests", "tools", "pyproject.toml")
+SECONDS: Final = 300  # a mutant that takes longer hangs, and is caught by that
+
+
+class Mutant(NamedTuple):
+    """A line of a file, without its indentation, and what is put in its place."""
+
+    file: str  # below arqmath_bm25/
+    line: str
+    broken: str
+    tests: str  # names in tests/ without test_, between blanks
+
+
+# fmt: off
+MUTANTS: Final = (
+    # collection/
+    Mutant("collection/dump.py",
+           'self.in_comment = bool(part["comment"])',
+           "self.in_comment = False", "posts"),
+    Mutant("collection/dump.py",
+           "lost, reason = max(1, len(_HAS_ID.findall(rest))) if rest else 0, BROKEN",
+           "lost, reason = 0, BROKEN", "posts"),
+    Mutant("collection/dump.py",
+           'return match[0] if legal or 0x10000 <= code <= 0x10FFFF else ""',
+           "return match[0]", "dump"),
+    Mutant("collection/dump.py",
+           "return found if found is not None and len(found) == len(rows) else None",
+           "return found", "dump posts"),
+    Mutant("collection/posts.py",
+           "first = np.unique(places[:, 1], return_index=True)[1]",
+           "first = len(places) - 1 - np.unique(places[::-1, 1], return_index=True)[1]", "posts"),
+    Mutant("collection/posts.py",
+           'if row.get("CreationDate", "")[:4] > str(LAST_YEAR):',
+           'if row.get("CreationDate", "")[:4] >= str(LAST_YEAR):', "posts"),
+    Mutant("collection/posts.py",
+           "places = places[np.lexsort((places[:, 1], places[:, 2], places[:, 0]))]",
+           "places = places[np.lexsort((places[:, 1], places[:, 0]))]", "posts"),
+    Mutant("collection/posts.py",
+           'if found is None or found.get("Id") != str(post):',
+           "if found is None:", "posts"),
+    Mutant("collection/links.py",
+           "found.extend((one, other, other, one))",
+           "found.extend((one, other, one, other))", "links"),
+    Mutant("collection/topics.py",
+           "if number in topics:", "if number in ():", "topics"),
+    Mutant("collection/topics.py",
+           'parts += (etree.tostring(element, encoding="unicode", with_tail=False), '
+           'element.tail or "")',
+           'parts.append(etree.tostring(element, encoding="unicode", with_tail=False))', "topics"),
+    Mutant("collection/topics.py",
+           "if root.getroottree().docinfo.internalDTD is not None:", "if False:", "topics"),
+    Mutant("collection/tsv_blocks.py",
+           "if _SWALLOWED_BYTES.search(data, opens[field] + _WORD, closes[field] + _WORD):",
+           "if False:", "formula_tsv"),
+    Mutant("collection/tsv_blocks.py",
+           "values[rows] += high * 10**_WORD", "values[rows] += high", "formula_tsv"),
+    Mutant("collection/tsv_blocks.py",
+           "good &= (lengths > 0) & (lengths <= _DIGITS)", "good &= lengths > 0", "formula_tsv"),
+    Mutant("collection/formulas.py",
+           "if number != before + 1:", "if False:", "formula_tsv"),
+    Mutant("collection/formulas.py",
+           'old = block.numbers("old_visual_id") if "old_visual_id" in names else visual',
+           "old = visual", "visual"),
+    # analysis/
+    Mutant("analysis/latex.py", "raised += inner", "raised = inner", "latex"),
+    Mutant("analysis/latex.py",
+           "tokens = turned[::-1] + tokens + _settled(raised)",
+           "tokens = turned + tokens + _settled(raised)", "latex"),
+    Mutant("analysis/latex.py", "if number % 2 and not nested:", "if False:", "latex"),
+    Mutant("analysis/latex.py",
+           'joined[-1] = table.NEGATED.get(item, "not" + item)',
+           'joined[-1] = "not" + item', "latex"),
+    Mutant("analysis/html.py",
+           'return None if "math-container" in text else (text, formulas)',
+           "return text, formulas", "html"),
+    Mutant("analysis/html.py",
+           "if bare and _inside_a_word(before, latex, text[after : after + 1]):",
+           "if False:", "html"),
+    Mutant("analysis/html.py", "text = _hide_code_dollars(text)", "pass", "html"),
+    Mutant("analysis/html.py",
+           'return "&lt;" if found[0] == "<" else found[0]', "return found[0]", "html"),
+    Mutant("analysis/text.py", 'prose = _CONTRACTION.sub(" ", prose)', "pass", "text"),
+    Mutant("analysis/text.py", 'prose = normalize("NFKC", prose)', "pass", "text"),
+    Mutant("analysis/symbol_layout.py",
+           "shape[1] = max(shape[1], shape[2])", "shape[1] = shape[2]", "symbol_layout"),
+    Mutant("analysis/symbol_layout.py",
+           "parents[last], edges[last] = fraction, _OVER",
+           "parents[last], edges[last] = fraction, _UNDER", "symbol_layout"),
+    Mutant("analysis/patterns.py", "seen[token] = at", "seen.setdefault(token, at)", "patterns"),
+    # tasks/
+    Mutant("tasks/queries.py",
+           "term: weight * n * (saturation + 1) / (n + saturation)",
+           "term: weight * n", "queries"),
+    Mutant("tasks/queries.py",
+           "for term, n in (math if is_math(field) else words).items()",
+           "for term, n in words.items()", "queries"),
+    Mutant("tasks/answer_documents.py",
+           'own = {"contents": terms.words or NOTHING, "answer_math": terms.math}',
+           'own = {"contents": terms.words, "answer_math": terms.math}', "links"),
+    Mutant("tasks/answer_documents.py",
+           "linked = [titles[post] for post in links.of(question.post_id) if post in titles]",
+           "linked = list(titles.values())", "links"),
+    Mutant("tasks/answer_documents.py",
+           "if thread.answers and thread.question:", "if False:", "links"),
+    Mutant("tasks/instances.py",
+           "order = np.lexsort((formula, kind, visual))",
+           "order = np.lexsort((formula, visual))", "formula_documents"),
+    Mutant("tasks/instances.py",
+           '("formulas not found in the posts (issue d)", block.codes("issue", DELETED) >= 0),',
+           '("formulas not found in the posts (issue d)", block.codes("issue", []) >= 0),',
+           "formula_documents"),
+    Mutant("tasks/instances.py",
+           "chosen, score = chosen + place, float(scored[place])",
+           "score = float(scored[place])", "task2"),
+    Mutant("tasks/fusion.py",
+           "return [1 / (k + rank) for rank, _ in enumerate(ranking, 1)]",
+           "return [1 / (k + rank) for rank, _ in enumerate(ranking)]", "fusion"),
+    Mutant("tasks/fusion.py",
+           "return sorted(fused, key=lambda hit: (np.float32(hit[1]), hit[0]), reverse=True)",
+           "return sorted(fused, key=lambda hit: -hit[1])", "fusion"),
+    Mutant("tasks/index.py",
+           "if config is None and not manifest.default:", "if config is None:", "index"),
+    Mutant("tasks/index.py", "if reason and not overwrite:", "if False:", "index"),
+    Mutant("tasks/index.py", "files=contents(place, DOCUMENTS, *BUILDING),", "files={},", "damage"),
+    Mutant("manifest.py", "if self.sources != sources:", "if False:", "index"),
+    Mutant("manifest.py", "if self.recipe != recipe:", "if False:", "index"),
+    Mutant("manifest.py", "elif thorough and now[name][1] != digest:", "elif False:", "damage"),
+    # engines/
+    Mutant("engines/lucene/ids.py",
+           "some = numbers.range(begin, min(begin + _TOGETHER, count))",
+           "some = numbers.range(begin, min(begin + _TOGETHER - 1, count))", "lucene"),
+    Mutant("engines/lucene/search.py",
+           "ranked = np.lexsort((ids, scores))[::-1][:k]",
+           'ranked = np.argsort(-scores, kind="stable")[:k]', "lucene"),
+    Mutant("engines/lucene/search.py",
+           "while len(scores) == wanted and scores[-1] == scores[k - 1]:  # the tie at k may go on",
+           "while False:", "lucene"),
+    # runs.py, files.py
+    Mutant("runs.py",
+           "below = np.minimum.accumulate(np.minimum(numbers, _INFINITE - 1) + places) - places",
+           "below = np.minimum.accumulate(np.minimum(numbers, _INFINITE - 1))", "runs"),
+    Mutant("runs.py", "if part and _ANSWER_ROW.match(line):", "if part:", "runs"),
+    Mutant("runs.py",
+           r'return csv.writer(file, delimiter="\t", lineterminator="\n").writerow',
+           r'return lambda row: file.write("\t".join(map(str, row)) + "\n")', "runs"),
+    Mutant("runs.py", "if not math.isfinite(number):", "if math.isnan(number):", "runs reading"),
+    Mutant("files.py",
+           "fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)", "pass", "files"),
+    Mutant("files.py",
+           'partial = path.with_name(f".{path.name}.partial")', "partial = path", "files"),
+    Mutant("files.py", "partial.unlink(missing_ok=True)", "pass", "files"),
+    Mutant("files.py", "if not magic.startswith(GZIP):", "if True:", "reading"),
+    Mutant("files.py",
+           "if isinstance(kept, list) and kept[:3] == state and isinstance(kept[-1], str):",
+           "if isinstance(kept, list) and isinstance(kept[-1], str):", "files"),
+    # evaluation/
+    Mutant("evaluation/measures.py", "RELEVANT: Final = 2  # the least grade that counts as "
+           "relevant", "RELEVANT: Final = 1", "measures"),
+    Mutant("evaluation/measures.py",
+           "run[topic] = {doc: ranking[doc] for doc in grades if doc in ranking}",
+           "run[topic] = dict(ranking)", "measures"),
+    Mutant("evaluation/rankings.py",
+           "ordered = sorted(zip(scores.tolist(), docs, strict=True), reverse=True)",
+           "ordered = sorted(zip(scores.tolist(), docs, strict=True), key=lambda hit: -hit[0])",
+           "measures"),
+    Mutant("evaluation/rankings.py", "if row.doc_id in ranking:", "if False:", "score"),
+    Mutant("evaluation/visual.py",
+           "order = np.lexsort((first, -last))[:depth]", "order = np.argsort(first)[:depth]",
+           "visual"),
+    Mutant("evaluation/visual.py",
+           "table = table[:, np.r_[table[0, 1:] != table[0, :-1], True]]",
+           "table = table[:, np.r_[True, table[0, 1:] != table[0, :-1]]]", "visual"),
+    Mutant("evaluation/visual.py", "older.visual = self._old_visual", "pass", "visual"),
+    Mutant("evaluation/qrels.py",
+           r'_GRADE: Final = re.compile(r"([0-9])(?:\.0*)?")',
+           r'_GRADE: Final = re.compile(r"([0-9]+)(?:\.0*)?")', "qrels"),
+    Mutant("evaluation/qrels.py",
+           "if qrels.setdefault(topic, {}).setdefault(doc, grade) != grade:",
+           "if qrels.setdefault(topic, {}).setdefault(doc, grade) < 0:", "qrels"),
+    Mutant("evaluation/xinfap.py", "above[doc.stratum] += 1", "pass", "xinfap"),
+    # guidelines/
+    Mutant("guidelines/rules.py",
+           "score = by_rank.score.astype(np.float32)", "score = by_rank.score", "validate"),
+    Mutant("guidelines/rules.py",
+           "if len(line) > MAX_DEPTH:", "if len(line) >= MAX_DEPTH:", "validate"),
+    Mutant("guidelines/rules.py",
+           "if runs[key] > MAX_RUNS:", "if runs[key] >= MAX_RUNS:", "validate"),
+    Mutant("guidelines/rules.py",
+           "if len(row.answer) > MAX_ANSWER:", "if len(row.answer) >= MAX_ANSWER:", "validate"),
+    # judging/
+    Mutant("judging/agreement.py",
+           "expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / max(1, len(first))",
+           "expected = np.outer(observed.sum(axis=1), observed.sum(axis=1)) / max(1, len(first))",
+           "judge"),
+    Mutant("judging/judge.py",
+           "grades[hit.doc_id] = max(grade, grades.get(hit.doc_id, grade))",
+           "grades[hit.doc_id] = grade", "judge"),
+    Mutant("judging/pool.py",
+           "ranks[doc] = min(rank, ranks.get(doc, rank))", "ranks[doc] = rank", "pool"),
+    Mutant("judging/pool.py",
+           "return self.primary if name is not None and name.primary else self.other",
+           "return self.other", "pool"),
+)
+# fmt: on
+
+
+def verdict(tree: Path, mutant: Mutant) -> str:
+    """Break the line in the tree, run its tests, and mend it again."""
+    path = tree / "arqmath_bm25" / mutant.file
+    whole = path.read_text("utf-8")
+    lines = whole.splitlines(keepends=True)
+    places = [number for number, line in enumerate(lines) if line.strip() == mutant.line]
+    if len(places) != 1:
+        return f"NOT ONE such line but {len(places)}"
+    indented = lines[places[0]]
+    lines[places[0]] = indented.replace(mutant.line, mutant.broken)
+    _write(path, "".join(lines))
+    try:
+        status, said = passes(tree, mutant.tests.split())
+    finally:
+        _write(path, whole)
+    return {0: "SURVIVED", 1: "caught"}.get(
+        status, f"NO VERDICT: pytest ended with {status}\n{said}"
+    )
+
+
+def passes(tree: Path, tests: list[str]) -> tuple[int, str]:
+    """Return pytest's exit status and its last words."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow and not hypothesis"]
+    environment = {"PYTHONPATH": str(tree), "ARQMATH_SHARED": str(tree / "none")}
+    try:
+        done = subprocess.run(
+            [*command, *(f"tests/test_{name}.py" for name in tests)],
+            cwd=tree, env=os.environ | environment, timeout=SECONDS,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return 1, "hangs"
+    return done.returncode, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, "utf-8")
+    # Python knows what it compiled by size and second, which may be those of the line before.
+    Path(cache_from_source(str(path))).unlink(missing_ok=True)
+
+
+def main() -> int:
+    """Try all mutants of files that hold one of the arguments in their names."""
+    chosen = [one for one in MUTANTS if any(name in one.file for name in sys.argv[1:] or [""])]
+    with tempfile.TemporaryDirectory() as directory:
+        tree = Path(directory)
+        for part in PARTS:
+            if (ROOT / part).is_dir():
+                shutil.copytree(ROOT / part, tree / part)
+            else:
+                shutil.copy(ROOT / part, tree / part)
+        status, said = passes(tree, sorted({name for one in chosen for name in one.tests.split()}))
+        if status:
+            print(f"The tests fail with nothing broken:\n{said}")
+            return 1
+        verdicts = []
+        for one in chosen:
+            verdicts.append(verdict(tree, one))
+            print(f"{verdicts[-1]:9}", one.file, f"{one.line:.60}", "→", f"{one.broken:.60}",
+                  flush=True)  # fmt: skip
+    caught = verdicts.count("caught")
+    print(f"{caught} of {len(chosen)} mutants caught")
+    return caught < len(chosen)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""Builds an index of Task 1, as a process that a test can kill.
+
+Called with MASTER, DATA, INDEXES, and how many posts make a part. MASTER may be `here`, for two
+processes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from arqmath_bm25.cli import main
+from arqmath_bm25.collection import posts as collection_posts
+from arqmath_bm25.engines.lucene.ids import open_reader
+from arqmath_bm25.engines.lucene.jvm import java_cast, java_class
+from arqmath_bm25.tasks import answer_documents
+from arqmath_bm25.workers import spark
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def statistics(index: Path) -> dict[str, tuple[int, ...]]:
+    """Return what Lucene knows of every field, and of every term of all fields."""
+    reader = java_cast("org.apache.lucene.index.IndexReader", open_reader(index / "lucene"))
+    found: dict[str, tuple[int, ...]] = {}
+    for field in answer_documents.FIELDS:
+        terms = java_class("org.apache.lucene.index.MultiTerms").getTerms(reader, field)
+        if terms is None:
+            continue
+        totals = terms.getDocCount(), terms.getSumDocFreq(), terms.getSumTotalTermFreq()
+        found[field] = totals
+        each = terms.iterator()
+        while term := each.next():
+            found[f"{field} {term.utf8ToString()}"] = each.docFreq(), each.totalTermFreq()
+    reader.close()
+    return found
+
+
+if __name__ == "__main__":
+    master, data, indexes, size = sys.argv[1:]
+    collection_posts._RANGE, answer_documents._POSTS_PER_PART = 1 << 17, int(size)
+    spark._LOOK = 0.5
+    spark._PATIENCE = float(os.environ.get("PATIENCE", spark._PATIENCE))
+    workers = ["--threads", "2"] if master == "here" else ["--spark", master]
+    arguments = ["index", "task1", "--data", data, "--indexes", indexes, "--keep-documents"]
+    sys.argv[1:] = [*arguments, *workers]
+    main()

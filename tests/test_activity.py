@@ -1,0 +1,268 @@
+"""Comments, votes, users, tags and links: real files of the archive, and rows that lack things."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+from xml.sax.saxutils import quoteattr
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arqmath_bm25.collection.activity import (
+    BADGES,
+    COMMENTS,
+    DUPLICATE,
+    LINKED,
+    LINKS,
+    TAGS,
+    USERS,
+    VOTE_TYPES,
+    VOTES,
+    Comment,
+    Link,
+    Tag,
+    User,
+    Vote,
+    good_rows,
+    read,
+)
+from arqmath_bm25.collection.dump import ParsedRows
+from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.collection.row_table import RowTable, Tally, VoteTable
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.workers.local import Processes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arqmath_bm25.collection.activity import Kind
+
+# As the lab wrote them: of three comments on post 7 only the last has more than a text.
+COMMENT_ROWS = """<?xml version="1.0" ?>
+<comments>
+   <row Id="11" PostId="7" Text="Is $x&lt;y$ &amp; so on?"/>
+   <row Id="12" PostId="9" Text="&lt;span class=&quot;math-container&quot; id=&quot;3&quot;&gt;x"/>
+   <row Id="10" PostId="7" Text=""/>
+   <row Id="11" PostId="9" Text="the same Id again"/>
+   <row Id="14" PostId="7"/>
+   <row Id="x" PostId="7" Text="no number"/>
+   <row CreationDate="2013-05-01T10:00:00.123" Id="15" PostId="7" Score="4" Text="Yes" UserId="2"/>
+</comments>
+"""
+
+
+def dump(path: Path, root: str, rows: list[dict[str, str]]) -> Path:
+    lines = [
+        "<row " + " ".join(f"{name}={quoteattr(value)}" for name, value in row.items()) + " />"
+        for row in rows
+    ]
+    text = "\r\n  ".join([f'<?xml version="1.0" encoding="utf-8"?>\r\n<{root}>', *lines])
+    path.write_text(f"{text}\r\n</{root}>", encoding="utf-8-sig")
+    return path
+
+
+def elements(path: Path) -> list[dict[str, str]]:
+    return [row.attrib for row in ElementTree.parse(path).getroot()]
+
+
+@pytest.fixture
+def comments(tmp_path: Path) -> Path:
+    path = tmp_path / "Comments.V1.3.xml"
+    path.write_text(COMMENT_ROWS, encoding="utf-8")
+    return path
+
+
+def test_comments_are_read_with_what_they_have(comments: Path) -> None:
+    counts: Counter[str] = Counter()
+    first, *_, last = read(comments, COMMENTS, counts)
+    assert first == Comment("11", "7", "Is $x<y$ & so on?")
+    assert last == Comment("15", "7", "Yes", "2013-05-01T10:00:00.123", 4, "2")
+    assert counts == {"rows": 7, "rows without Id, PostId or Text": 2}
+
+
+def test_comments_of_a_post_are_found_by_their_places(comments: Path) -> None:
+    table = RowTable.scan(comments, COMMENTS, "PostId")
+    assert [comment.comment_id for comment in table.of("7")] == ["11", "10", "15"]
+    assert [comment.text for comment in table.of("9")] == ['<span class="math-container" id="3">x']
+    assert table.of("8") == table.of("x") == table.of("07") == table.of("9" * 99) == []
+    assert table.counts == {
+        "rows": 7,
+        "rows kept": 4,
+        "rows without Id, PostId or Text": 2,
+        "rows with an Id seen before": 1,
+    }
+    comments.write_text(COMMENT_ROWS.replace('PostId="7"', 'PostId="5"'), encoding="utf-8")
+    with pytest.raises(InputError, match=r"no row of PostId 7 at byte 37 any more"):
+        table.of("7")
+
+
+def test_users_are_found_by_their_id(tmp_path: Path) -> None:
+    path = dump(
+        tmp_path / "Users.xml",
+        "users",
+        [
+            {"Id": "-1", "Reputation": "1", "DisplayName": "Community", "AboutMe": "<p>Hi\n</p>"},
+            {"Id": "5", "DisplayName": 'É"<b>', "CreationDate": "2010-07-20T19:09:27.200"},
+            {"Id": "6"},
+        ],
+    )
+    table = RowTable.scan(path, USERS, "Id")
+    assert table.of("-1") == [User("-1", "Community", 1)]
+    assert table.of("5") == [User("5", 'É"<b>', None, "2010-07-20T19:09:27.200")]
+    assert table.of("6") == []
+    assert table.counts["rows without Id or DisplayName"] == 1
+
+
+def test_votes_of_a_post_are_added_up(tmp_path: Path) -> None:
+    kinds = ["2", "2", "3", "1", "5", "10", "2"]
+    rows = [
+        {"Id": str(number), "PostId": "8" if number < 6 else "3", "VoteTypeId": kind}
+        for number, kind in enumerate(kinds)
+    ]
+    table = VoteTable.scan(dump(tmp_path / "Votes.xml", "votes", [*rows, {"Id": "9"}]))
+    assert table.of("8") == Tally(accepted=1, up=2, down=1, favourite=1)
+    assert table.of("3") == Tally(up=1)
+    assert table.of("4") == table.of("99") == table.of("?") == Tally()
+    assert table.counts == {
+        "rows": 8,
+        "rows kept": 6,
+        "votes of other types": 1,
+        "rows without Id, PostId or VoteTypeId": 1,
+    }
+
+
+def test_dumps_without_rows(tmp_path: Path) -> None:
+    votes = VoteTable.scan(dump(tmp_path / "Votes.xml", "votes", []))
+    users = RowTable.scan(dump(tmp_path / "Users.xml", "users", []), USERS, "Id")
+    assert (votes.of("1"), users.of("1"), len(users)) == (Tally(), [], 0)
+
+
+def test_links_say_who_is_a_duplicate(tmp_path: Path) -> None:
+    rows = [
+        {"PostId": "154", "RelatedPostId": "19108", "LinkTypeId": "1"},
+        {"Id": "2", "CreationDate": "2012-02-01T14:27:45.283", "PostId": "154",
+         "RelatedPostId": "7", "LinkTypeId": "3"},
+        {"PostId": "154", "RelatedPostId": "19108"},
+    ]  # fmt: skip
+    path = dump(tmp_path / "PostLinks.xml", "postlinks", rows)
+    table = RowTable.scan(path, LINKS, "PostId")
+    assert table.of("154") == [
+        Link("154", "19108", LINKED),
+        Link("154", "7", DUPLICATE, "2012-02-01T14:27:45.283"),
+    ]
+    assert RowTable.scan(path, LINKS, "RelatedPostId").of("7") == table.of("154")[1:]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "first"),
+    [
+        ("Votes", VOTES, Vote("1", "1", 2, "2012-01-31T00:00:00.000")),
+        ("Tags", TAGS, Tag("1", "wing-chun", 43, "449", "448")),
+        ("PostLinks", LINKS, Link("5", "80", 1, "2012-02-01T14:27:45.283")),
+        ("Badges", BADGES, None),
+    ],
+)
+def test_real_files_are_read_whole(
+    name: str, kind: Kind[object], first: object, shared: Path
+) -> None:
+    path = shared / "data" / "se-archive" / f"{name}.xml"
+    counts: Counter[str] = Counter()
+    records = list(read(path, kind, counts))
+    assert counts == {"rows": len(records)}
+    assert len(records) == len(elements(path)) > 100
+    assert first is None or records[0] == first
+
+
+@pytest.mark.parametrize("size", [1 << 24, 5000])
+def test_real_votes_and_links_by_post(
+    size: int, shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arqmath_bm25.collection.dump._RANGE", size)
+    archive = shared / "data" / "se-archive"
+    rows = elements(archive / "Votes.xml")
+    votes = Counter((row["PostId"], int(row["VoteTypeId"])) for row in rows)
+    table = VoteTable.scan(archive / "Votes.xml")
+    for post in {row["PostId"] for row in rows}:
+        assert table.of(post) == tuple(votes[post, kind] for kind in (1, 2, 3, 5))
+    assert {kind for _, kind in votes} <= set(VOTE_TYPES)
+    assert table.counts["rows"] == len(rows) == 6000
+
+    links = RowTable.scan(archive / "PostLinks.xml", LINKS, "PostId")
+    expected = [
+        (row["PostId"], row["RelatedPostId"], int(row["LinkTypeId"]), row["CreationDate"])
+        for row in elements(archive / "PostLinks.xml")
+    ]
+    posts = sorted({row[0] for row in expected}, key=int)
+    assert [link for post in posts for link in links.of(post)] == sorted(
+        expected, key=lambda row: int(row[0])
+    )
+
+
+def test_comments_of_the_real_subset(lite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "arqmath_bm25.collection.dump._RANGE", 1 << 21
+    )  # several, so that processes are started
+    path = Layout(lite).comments()
+    assert path is not None
+    table = RowTable.scan(path, COMMENTS, "PostId", Processes(2))
+    assert table.counts == {"rows": 16_712, "rows kept": 16_712}
+    assert [comment.comment_id for comment in table.of("320")] == ["441", "517", "6289632"]
+
+
+def test_damage_costs_rows_that_are_counted(shared: Path, tmp_path: Path) -> None:
+    real = (shared / "data" / "se-archive" / "Votes.xml").read_bytes()
+    whole = b"\n".join([*real.splitlines()[:42], b"</votes>"])
+    path = tmp_path / "Votes.xml"
+    draw = random.Random(16)
+    refused = 0
+    for _ in range(300):
+        data = bytearray(whole)
+        for _ in range(draw.randint(1, 5)):
+            at = draw.randrange(len(data))
+            data[at : at + draw.choice([0, 1, 9])] = draw.choice([b"", b"<", b'"', b"&", b"\xff\0"])
+        path.write_bytes(data)
+        counts: Counter[str] = Counter()
+        try:
+            votes = list(read(path, VOTES, counts))
+        except InputError as error:
+            assert str(error).startswith(f"{path}: ")  # noqa: PT017
+            refused += 1
+        else:
+            assert counts["rows"] == len(votes) + sum(counts.values()) - counts["rows"]
+            assert all(type(vote.vote_type) is int and vote.post_id for vote in votes)
+    assert refused < 100
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.lists(
+        st.fixed_dictionaries(
+            {"Id": st.sampled_from(["1", "2", "-3", "", "x", "9" * 19])},
+            optional={
+                "PostId": st.sampled_from(["1", "2", "03", "9" * 18]),
+                "Text": st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=9),
+            },
+        ),
+        max_size=12,
+    ),
+    cuts=st.lists(st.integers(1, 900), max_size=4),
+)
+def test_every_row_is_accounted_for_wherever_ranges_end(
+    rows: list[dict[str, str]], cuts: list[int], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = dump(tmp_path_factory.mktemp("dump") / "Comments.xml", "comments", rows)
+    table = RowTable.scan(path, COMMENTS, "PostId")
+    assert table.counts["rows"] == len(rows)
+    assert table.counts["rows"] == sum(table.counts.values()) - len(rows)
+    ends = sorted({0, *cuts, path.stat().st_size})
+    parts = [
+        [place for place, _ in good_rows(ParsedRows(path, "comments", *part), COMMENTS, Counter())]
+        for part in pairwise(ends)
+    ]
+    whole = good_rows(ParsedRows(path, "comments"), COMMENTS, Counter())
+    assert [place for part in parts for place in part] == [place for place, _ in whole]

@@ -1,0 +1,115 @@
+"""PyTerrier and ir_datasets beside this; both are found in .venv-bench, or installed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import arqmath_bm25 as arq
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def peers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Directories to look for the peers in, behind all others."""
+    found = [str(path) for path in ROOT.glob(".venv-bench/lib/python*/site-packages")]
+    monkeypatch.setattr(sys, "path", [*sys.path, *found])
+    if not (find_spec("pyterrier") and find_spec("ir_datasets")):
+        pytest.skip("python-terrier is not installed: make .venv-bench/.ready")
+    return found
+
+
+def test_ir_datasets_has_documents_queries_judgments_and_a_store(peers: list[str]) -> None:
+    import ir_datasets
+
+    from arqmath_bm25.irdatasets import register_ir_datasets
+
+    collection = arq.sample()
+    names = register_ir_datasets(collection)
+    base = f"arqmath-bm25/{collection.name}/task1"
+    assert names == register_ir_datasets(collection)  # a cell of a notebook may run twice
+    assert names == [base, *(f"{base}/{year}" for year in (2020, 2021, 2022))]
+    dataset = ir_datasets.load(f"{base}/2021")
+    answers = {answer.doc_id: answer for answer in dataset.docs_iter()}
+    assert len(answers) == dataset.docs_count()
+    some = list(answers)[:3]
+    assert dataset.docs_store().get_many([*some, "0", "x"]) == {doc: answers[doc] for doc in some}
+    topics, qrels = collection.topics("task1", 2021), collection.qrels("task1", 2021)
+    assert [query.query_id for query in dataset.queries_iter()] == topics["qid"].tolist()
+    assert {(one.query_id, one.doc_id, one.relevance) for one in dataset.qrels_iter()} == set(
+        qrels[["qid", "docno", "label"]].itertuples(index=False, name=None)
+    )
+
+
+EXPERIMENT = """
+import json, re, sys
+sys.path += sys.argv[4:]
+import pyterrier as pt
+import ir_measures
+from arqmath_bm25 import api as arq
+from arqmath_bm25.pyterrier import Retriever
+
+data, indexes, order = sys.argv[1:4]
+collection = arq.Collection(data)
+if order == "terrier first":
+    pt.java.init()
+index = collection.index("task1", indexes=indexes)
+topics, qrels = collection.topics("task1", 2021), collection.qrels("task1", 2021)
+ours = Retriever(index, variant="both")
+figures = arq.evaluate(index.run(topics, variant="both"), qrels)
+words = re.compile("[^A-Za-z0-9]+")
+answers = [
+    {"docno": post.post_id, "text": words.sub(" ", post.body)}
+    for thread in collection.posts.threads() for post in thread.answers
+]
+indexer = pt.terrier.IterDictIndexer(indexes + "/terrier", overwrite=True)
+terrier = pt.IndexFactory.of(indexer.index(answers))
+plain = pt.apply.generic(
+    lambda frame: frame[["qid"]].assign(query=frame["query"].str.replace(words, " ", regex=True))
+)
+dph = pt.terrier.Retriever(terrier, wmodel="DPH")
+expanded = plain >> dph >> pt.rewrite.Bo1QueryExpansion(terrier) >> dph
+names = {
+    "ndcg_prime": "nDCG(judged_only=True)@1000",
+    "map_prime": "AP(rel=2,judged_only=True)@1000",
+    "p10_prime": "P(rel=2,judged_only=True)@10",
+}
+table = pt.Experiment(
+    [ours, expanded], topics, qrels, [ir_measures.parse_measure(name) for name in names.values()],
+    names=["ours", "DPH + Bo1"],
+)
+print(json.dumps({
+    "expected": [figures[key] for key in names],
+    "found": table.set_index("name")[list(names.values())].T.to_dict("list"),
+    "columns": sorted((ours % 3)(topics.head(2)).columns),
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("indexes")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ["terrier first", "ours first"])
+def test_an_experiment_of_pyterrier_prints_our_figures_beside_those_of_terrier(
+    order: str, peers: list[str], lite: Path, indexes: Path
+) -> None:
+    command = [sys.executable, "-c", EXPERIMENT, str(lite), str(indexes), order, *peers]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if "ConnectionError" in done.stderr:
+        pytest.skip("Terrier's jars could not be fetched")
+    assert done.returncode == 0, done.stderr
+    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    assert told["found"]["ours"] == pytest.approx(told["expected"], abs=5e-5)
+    assert 0 < told["found"]["DPH + Bo1"][0] < told["found"]["ours"][0]
+    wanted = {"qid", "query", "title", "question", "tags", "docno", "score", "rank"}
+    assert set(told["columns"]) == wanted

@@ -1,0 +1,225 @@
+"""Every engine ranks as Lucene does: the same ids in the same order, the same 32-bit scores."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from arqmath_bm25.engines import flat
+from arqmath_bm25.engines.engine import flat_place
+from arqmath_bm25.engines.flat_build import write_flat
+from arqmath_bm25.engines.lucene.ids import read_ids
+from arqmath_bm25.engines.lucene.indexing import index_documents
+from arqmath_bm25.engines.lucene.search import Searcher as LuceneSearcher
+from arqmath_bm25.engines.opening import open_searcher
+from arqmath_bm25.engines.opensearch import OpenSearchSearcher, connect, load_documents
+from arqmath_bm25.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from arqmath_bm25.engines.engine import Query, Searcher
+
+    Documents = list[dict[str, str]]
+    Open = Callable[[Path, float, float], Searcher]  # an index of Lucene, k1, b
+
+FIELDS = ("contents", "answer_math", "tags")
+WORDS = [f"w{n}" for n in range(200)] + ["é", "𝐑", "<", "&", "a~b", "\\frac", "w", "\x7f", "-"]
+
+
+def indexed(place: Path, documents: Documents, threads: int = 1) -> Path:
+    """Index documents by Lucene; the JSON lines stay beside the index."""
+    parts = place / "documents"
+    parts.mkdir(parents=True)
+    for number in range(3):
+        lines = [json.dumps(document) + "\n" for document in documents[number::3]]
+        (parts / f"{number}.jsonl").write_text("".join(lines))
+    index_documents(parts, place / "lucene", FIELDS[1:], len(documents), threads)
+    return place / "lucene"
+
+
+def generated(count: int, seed: int) -> Documents:
+    """Make documents with frequent and rare words, long and short texts, and many ties."""
+    chance = random.Random(seed)
+    weights = [1 / n for n in range(1, len(WORDS) + 1)]
+
+    def text() -> str:
+        length = chance.choice((1, 2, 5, 30, 30, 300))
+        return " ".join(chance.choices(WORDS, weights, k=length) + chance.choices(WORDS, k=1))
+
+    return [
+        {"id": str(n), "contents": text()}
+        | {field: text() for field in FIELDS[1:] if chance.random() < 0.7}
+        for n in chance.sample(range(10 * count), count)
+    ]
+
+
+def queries(count: int, seed: int) -> Iterator[Query]:
+    """Make weighted queries of 1 to 150 terms, some of which occur nowhere."""
+    chance = random.Random(seed)
+    for _ in range(count):
+        yield {
+            field: {
+                word: chance.choice((0.3, 1.0, 7.25, chance.random()))
+                for word in chance.sample([*WORDS, "absent", "w0 w1"], chance.choice((0, 1, 3, 50)))
+            }
+            for field in chance.sample([*FIELDS, "no_such_field"], chance.randint(1, 4))
+        }
+
+
+@pytest.fixture(
+    params=[
+        "flat",
+        pytest.param("opensearch with 1 shard", marks=pytest.mark.slow),
+        pytest.param("opensearch with 4 shards", marks=pytest.mark.slow),
+    ]
+)
+def opened(request: pytest.FixtureRequest) -> Open:
+    def by_flat(index: Path, k1: float, b: float) -> Searcher:
+        write_flat(index)
+        return open_searcher(index, k1, b, "flat")
+
+    if request.param == "flat":
+        return by_flat
+    hosts, shards = request.getfixturevalue("opensearch").hosts, int(request.param.split()[2])
+
+    def by_opensearch(index: Path, k1: float, b: float) -> Searcher:
+        documents, expected = index.with_name("documents"), len(read_ids(index))
+        client = connect(hosts)
+        load_documents(client, documents, "contract", FIELDS[1:], expected, (k1, b), shards)
+        return OpenSearchSearcher(client, "contract", k1, b)
+
+    return by_opensearch
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return indexed(tmp_path_factory.mktemp("collection"), generated(2000, seed=5), threads=2)
+
+
+@pytest.mark.parametrize(("k1", "b"), [(1.2, 0.75), (0.0, 0.5), (0.9, 0.0), (25.0, 1.0)])
+def test_random_queries(collection: Path, opened: Open, k1: float, b: float) -> None:
+    reference, searcher = LuceneSearcher(collection, k1, b), opened(collection, k1, b)
+    assert searcher.count == reference.count == 2000
+    for k in (1, 10, 1000, 5000):
+        asked = list(queries(25, seed=k))
+        expected = [reference.search(query, k) for query in asked]
+        assert max(map(len, expected)) >= min(k, 1500)
+        assert list(searcher.search_many(asked, k, threads=4)) == expected
+        assert searcher.search(asked[0], k) == expected[0]
+    searcher.close()
+
+
+def test_a_tie_is_cut_by_descending_id_however_long_it_is(tmp_path: Path, opened: Open) -> None:
+    tied = [{"id": f"x{n}", "contents": "a z"} for n in range(700)]
+    index = indexed(tmp_path, [*tied[300:], {"id": "best", "contents": "a"}, *tied[:300]])
+    searcher = opened(index, 1.2, 0.75)
+    in_order = ["best", *sorted((document["id"] for document in tied), reverse=True)]
+    for k in (1, 2, 10, 500, 700, 701, 5000):
+        hits = searcher.search({"contents": {"a": 1.0}}, k)
+        assert [hit.doc_id for hit in hits] == in_order[:k]
+    searcher.close()
+
+
+def test_weights_too_small_and_too_large_for_32_bits(tmp_path: Path, opened: Open) -> None:
+    documents = [{"id": str(n), "contents": "a b" if n % 2 else "a"} for n in range(9)]
+    index = indexed(tmp_path, [*documents, {"id": "c", "contents": "c"}])
+    reference, searcher = LuceneSearcher(index, 1.2, 0.75), opened(index, 1.2, 0.75)
+    for tiny in (0.0, -1.0, 1e-50, 1e-45, 1e-40, 1e-30):
+        for weights in ({"b": tiny}, {"a": tiny, "b": 1.0}, {"a": 1e30, "b": tiny}):
+            query = {"contents": weights}
+            assert searcher.search(query, 7) == reference.search(query, 7)
+    searcher.close()
+
+
+def test_nothing_asked_and_nothing_there(tmp_path: Path, opened: Open) -> None:
+    searcher = opened(indexed(tmp_path, []), 1.2, 0.75)
+    assert searcher.count == 0
+    assert searcher.search({"contents": {"a": 1.0}}, 10) == []
+    assert list(searcher.search_many([{}, {"contents": {}}], 10, threads=2)) == [[], []]
+    searcher.close()
+
+
+def test_frequencies_and_lengths_of_all_sizes(tmp_path: Path, opened: Open) -> None:
+    lengths = [*range(1, 60), *(2**n + d for n in range(6, 17) for d in (-1, 0, 1))]
+    documents = [{"id": str(n), "contents": "a " * n + "b"} for n in lengths]
+    index = indexed(tmp_path, documents)
+    reference, searcher = LuceneSearcher(index, 1.2, 0.75), opened(index, 1.2, 0.75)
+    query = {"contents": {"a": 0.7, "b": 0.1}}
+    assert searcher.search(query, 1000) == reference.search(query, 1000)
+    searcher.close()
+
+
+def test_the_engine_is_chosen_by_what_is_there(collection: Path, tmp_path: Path) -> None:
+    index = indexed(tmp_path, generated(20, seed=1))
+    assert isinstance(open_searcher(index, 1.2, 0.75), LuceneSearcher)
+    with pytest.raises(InputError, match="no flat postings"):
+        open_searcher(index, 1.2, 0.75, "flat")
+    write_flat(index)
+    assert isinstance(open_searcher(index, 1.2, 0.75), flat.FlatSearcher)
+    assert isinstance(open_searcher(index, 1.2, 0.75, "lucene"), LuceneSearcher)
+    codes = flat_place(index) / "codes"
+    codes.write_bytes(codes.read_bytes()[:-2])
+    with pytest.raises(InputError, match="incomplete"):
+        open_searcher(index, 1.2, 0.75)
+
+
+def test_flat_postings_are_complete_or_absent_and_the_same_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = indexed(tmp_path, generated(50, seed=2))
+    write_flat(index)
+    files = {file.name: file.read_bytes() for file in flat_place(index).iterdir()}
+    write_flat(index)
+    assert files == {file.name: file.read_bytes() for file in flat_place(index).iterdir()}
+    monkeypatch.setattr("arqmath_bm25.engines.flat_build._write_codes", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_flat(index)
+    assert files == {file.name: file.read_bytes() for file in flat_place(index).iterdir()}
+    present = {path.name for path in tmp_path.iterdir()}
+    assert present == {"documents", "lucene", "lucene.flat", "lucene.ids.npy"}
+
+
+def test_without_scipys_inner_function_the_scores_are_the_same(
+    collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_flat(collection)
+    searcher = flat.FlatSearcher(collection, 1.2, 0.75)
+    expected = [searcher.search(query, 100) for query in queries(20, seed=3)]
+    monkeypatch.setattr(flat, "csc_matvec", None)
+    assert [searcher.search(query, 100) for query in queries(20, seed=3)] == expected
+
+
+def test_more_codes_than_fit_into_16_bits(
+    collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("flat", "flat_build"):
+        monkeypatch.setattr(f"arqmath_bm25.engines.{module}.code_kind", lambda pairs: "<u4")
+    write_flat(collection)
+    searcher = flat.FlatSearcher(collection, 1.2, 0.75)
+    reference = LuceneSearcher(collection, 1.2, 0.75)
+    for query in queries(10, seed=6):
+        assert searcher.search(query, 100) == reference.search(query, 100)
+
+
+def test_field_scores_add_up_to_the_ranking(collection: Path) -> None:
+    write_flat(collection)
+    searcher = flat.FlatSearcher(collection, 1.2, 0.75)
+    (nothing,) = searcher.field_scores([{}], 30, threads=1)
+    assert nothing.doc_ids == []
+    asked = list(queries(20, seed=4))
+    for query, found in zip(asked, searcher.field_scores(asked, 30, threads=2), strict=True):
+        assert found.fields == list(query)
+        assert found.scores.shape == (len(found.doc_ids), len(found.fields))
+        total = dict(zip(found.doc_ids, found.scores.sum(axis=1), strict=True))
+        for doc_id, score, *_ in searcher.search(query, 30):
+            assert total[doc_id] == pytest.approx(score, rel=1e-6)
+        for field, scores in zip(found.fields, found.scores.T, strict=True):
+            of_field = dict(zip(found.doc_ids, scores, strict=True))
+            for doc_id, score, *_ in searcher.search({field: query[field]}, 30):
+                assert of_field[doc_id] == np.float32(score)

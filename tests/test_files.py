@@ -1,0 +1,189 @@
+"""Files and directories are complete or absent, whatever happens to those who write them."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arqmath_bm25 import files
+from arqmath_bm25.errors import InputError, InterruptedWorkError
+from arqmath_bm25.files import Source, building, complete, manifest_path
+from arqmath_bm25.manifest import Manifest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MANIFEST = Manifest("task1", {}, True, {}, [Source("p", 1, "x")], {}, {"documents": 3}, 0.1)
+
+
+def present(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def test_a_build_is_complete_or_absent(tmp_path: Path) -> None:
+    target = tmp_path / "deep" / "task1"
+    with pytest.raises(KeyboardInterrupt), building(target) as place:
+        (place / "half").touch()
+        raise KeyboardInterrupt
+    assert present(target.parent) == []
+    for content in ("first", "second"):
+        with building(target) as place:
+            (place / "data").write_text(content)
+            MANIFEST.write(place)
+        assert (target / "data").read_text() == content
+    with pytest.raises(InputError, match="task1: the disk is full"), building(target):
+        raise OSError(28, "No space left")
+    assert (target / "data").read_text() == "second"
+    assert Manifest.read(target) == MANIFEST
+    assert present(target.parent) == ["task1"]
+
+
+def test_documents_of_an_interrupted_build_are_kept_for_the_same_build(tmp_path: Path) -> None:
+    target = tmp_path / "task1"
+    for error in (KeyboardInterrupt, InterruptedWorkError):
+        with pytest.raises(error), building(target, "these", "settings") as place:
+            (place / "documents" / "part").touch()
+            (place / "table").touch()
+            raise error
+        assert ".task1.building" in present(tmp_path)
+        with building(target, "these", "settings") as place:
+            assert present(place) == ["builder.pid", "documents", "made_of"]
+            assert present(place / "documents") == ["part"]
+        assert present(target) == ["documents"]
+    with pytest.raises(KeyboardInterrupt), building(target, "these", "settings") as place:
+        (place / "documents" / "part").touch()
+        raise KeyboardInterrupt
+    with building(target, "other", "settings") as place:
+        assert present(place / "documents") == []
+
+
+def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
+    left = tmp_path / ".task1.building"
+    left.mkdir()
+    (left / "half").touch()
+    with building(tmp_path / "task1") as place:
+        assert present(place) == ["builder.pid"]
+    assert present(tmp_path) == ["task1"]
+    assert present(tmp_path / "task1") == []
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_a_swap_that_was_cut_off_is_finished(tmp_path: Path, both: bool) -> None:
+    previous = files._previous(tmp_path / "task1")
+    previous.mkdir()
+    MANIFEST.write(previous)
+    if both:
+        (tmp_path / "task1").mkdir()
+        MANIFEST.write(tmp_path / "task1")
+    assert Manifest.read(tmp_path / "task1") == MANIFEST
+    with building(tmp_path / "task1"):
+        assert present(tmp_path) == [".task1.building", "task1"]
+
+
+def test_two_builds_of_one_index_do_not_meet(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from arqmath_bm25.files import building\n"
+        "with building(Path(sys.argv[1])): print('in', flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "task1")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "in\n"
+        with (
+            pytest.raises(InputError, match=f"process {other.pid} is writing this"),
+            building(tmp_path / "task1"),
+        ):
+            pass
+        other.kill()
+    with building(tmp_path / "task1"):
+        pass  # the lock went with the process
+
+
+def test_no_manifest_and_a_foreign_one(tmp_path: Path) -> None:
+    assert Manifest.read(tmp_path / "absent") is None
+    (tmp_path / "manifest.json").write_text("{}")
+    with pytest.raises(InputError, match="not a manifest of this version of the program"):
+        Manifest.read(tmp_path)
+
+
+def test_a_file_whose_writing_fails_is_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "run.tsv"
+    with complete(path) as file:
+        file.write("first")
+    with pytest.raises(KeyboardInterrupt), complete(path) as file:
+        file.write("half")
+        file.flush()
+        assert path.read_text() == "first"
+        raise KeyboardInterrupt
+    assert path.read_text() == "first"
+    assert present(tmp_path) == ["run.tsv"]
+
+
+def test_the_digest_of_a_large_file_is_kept_until_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(files, "_REMEMBERED", 1)
+    path = tmp_path / "Posts.xml"
+    for content in (b"one", b"two"):
+        path.write_bytes(content)
+        source = Source("Posts.xml", 3, hashlib.sha256(content).hexdigest())
+        assert files.sources([path]) == [source]
+        with monkeypatch.context() as unread:
+            unread.setattr(hashlib, "file_digest", None)
+            assert files.sources([path]) == [source]
+
+
+WRITER = """
+import sys, time
+from pathlib import Path
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.files import complete
+path, own = Path(sys.argv[1]), sys.argv[2]
+for _ in range(50):
+    try:
+        with complete(path, manifest={"own": own}) as file:
+            for _ in range(20):
+                file.write(own * 500 + "\\n")
+                file.flush()
+    except InputError as error:
+        assert "another process is writing this" in str(error), error
+"""
+
+
+def test_writers_of_one_file_never_mix_their_rows(tmp_path: Path) -> None:
+    path = tmp_path / "run.tsv"
+    command = [sys.executable, "-c", WRITER, str(path)]
+    writers = [subprocess.Popen([*command, own]) for own in "abcdefgh"]
+    seen = 0
+    while any(writer.poll() is None for writer in writers):
+        if path.exists():
+            (own,) = set(path.read_text()) - {"\n"}
+            assert len(path.read_text()) % 501 == 0
+            seen += bool(own)
+    assert [writer.returncode for writer in writers] == [0] * 8
+    assert seen > 10
+    (own,) = set(path.read_text()) - {"\n"}
+    assert manifest_path(path).read_text() == f'{{\n  "own": "{own}"\n}}\n'
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["run.manifest.json", "run.tsv"]
+
+
+def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(InputError, match=r"file/run\.tsv: "),
+        complete(tmp_path / "file" / "run.tsv"),
+    ):
+        pass
+    with (
+        pytest.raises(InputError, match=r"run\.tsv: the disk is full"),
+        complete(tmp_path / "run.tsv"),
+    ):
+        raise OSError("5 requested and 0 written")  # as NumPy tells it
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]

@@ -1,0 +1,126 @@
+"""An index is known by what it was made from: stale, moved, of other settings, read once."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from arqmath_bm25.bundled import SAMPLE
+from arqmath_bm25.cli import tasks
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.errors import InputError, NoIndexError
+from arqmath_bm25.manifest import Manifest
+from arqmath_bm25.settings import default_config
+from arqmath_bm25.tasks.index import Index
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUERY = r"Why does $\sum 1/n$ diverge?"
+
+
+@pytest.fixture(scope="module")
+def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The index of answers, built with a configuration of one's own, and that of formulas."""
+    place = tmp_path_factory.mktemp("indexes")
+    config = yaml.safe_load(default_config("task1").read_text(encoding="utf-8"))
+    config["analysis"]["latex"]["ngrams"] = [1, 2]
+    config["run"]["id"] = "mine"
+    (place / "mine.yaml").write_text(yaml.safe_dump(config))
+    tasks.index("task1", indexes=place, config=place / "mine.yaml")
+    return place
+
+
+def test_an_index_of_other_settings_is_used_with_its_own(
+    indexes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = Index.open(Collection(indexes=indexes), "task1")
+    assert found.task.settings.analysis.latex.ngrams == (1, 2)
+    assert found.task.run_name("both") == "arqmathbm25-task1-mine-auto-both-P"
+    tasks.search("task1", QUERY, indexes=indexes, depth=1)
+    tasks.search("task3", QUERY, indexes=indexes)
+    capsys.readouterr()
+    tasks.index("task2", indexes=indexes)  # is extended: formulas beside these answers
+    built, kept = capsys.readouterr().out.splitlines()
+    assert "formulas read" in built
+    assert kept.endswith("task1: up to date")
+    tasks.search("task2", "$x^2$ roots", indexes=indexes, variant="both", depth=1)
+    with pytest.raises(InputError, match="other analysis settings; --overwrite replaces it"):
+        tasks.index("task1", indexes=indexes)  # the default ones are asked for
+
+
+def test_what_was_built_with_the_default_settings_follows_them(
+    indexes: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(indexes, tmp_path / "indexes")
+    collection = Collection(indexes=tmp_path / "indexes")
+    place = collection.directory / "task1"
+    manifest = Manifest.read(place)
+    assert manifest is not None
+    replace(manifest, default=True).write(place)
+    with pytest.raises(NoIndexError, match="built with other analysis settings"):
+        Index.open(collection, "task1")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"version": "0.0.9"}, r"built by version 0\.0\.9, this is "),
+        ({"recipe": {"analysis version": 0}}, "built with an older analysis"),
+        ({"task": 5, "recipe": "x"}, "manifest.json: not a manifest of this version"),
+        ({"sources": [{"name": "x"}]}, "manifest.json: not a manifest of this version"),
+    ],
+)
+def test_an_index_that_does_not_serve_says_why(
+    indexes: Path, tmp_path: Path, changes: dict[str, object], message: str
+) -> None:
+    shutil.copytree(indexes, tmp_path / "indexes")
+    path = tmp_path / "indexes" / SAMPLE.name / "task1" / "manifest.json"
+    found = json.loads(path.read_text())
+    if isinstance(changes.get("recipe"), dict):
+        changes = {"recipe": {**found["recipe"], **changes["recipe"]}}  # type: ignore[dict-item]
+    path.write_text(json.dumps(found | changes))
+    with pytest.raises(InputError, match=message):
+        tasks.search("task1", QUERY, indexes=tmp_path / "indexes")
+
+
+def test_hints_repeat_the_options_that_were_given(indexes: Path, tmp_path: Path) -> None:
+    data = tmp_path / "my data"
+    shutil.copytree(SAMPLE, data)
+    with pytest.raises(InputError) as error:
+        tasks.search("task1", QUERY, data=data, indexes=indexes)
+    command = f"arqmath-bm25 index task1 --data '{data}' --indexes {indexes}"
+    assert str(error.value).endswith(f"there is no index; `{command}` builds it")
+
+
+def test_data_and_indexes_may_be_moved(indexes: Path, tmp_path: Path) -> None:
+    data = tmp_path / "elsewhere" / SAMPLE.name
+    shutil.copytree(SAMPLE, data)
+    shutil.copytree(indexes, tmp_path / "moved")
+    found = Index.open(Collection(data, tmp_path / "moved"), "task1")
+    assert found.search(QUERY, "both", 3)
+    posts = data / "Collection" / "Posts.V1.3.xml"
+    posts.write_bytes(posts.read_bytes().replace(b"diverge", b"DIVERGE", 1))
+    with pytest.raises(NoIndexError, match=r"other data \(Posts\.V1\.3\.xml has other content\)"):
+        Index.open(Collection(data, tmp_path / "moved"), "task1")
+
+
+def test_tables_are_read_once_for_all_that_use_them(
+    indexes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = []
+    load = PostTable.load.__func__  # type: ignore[attr-defined]
+    monkeypatch.setattr(PostTable, "load", classmethod(lambda *a: opened.append(1) or load(*a)))
+    monkeypatch.setattr(PostTable, "scan", None)  # an index has the table
+    collection = Collection(indexes=indexes)
+    for name in ("task1", "task2", "task3"):
+        index = Index.open(collection, name)
+        for hit in index.search("prime numbers $x^2$", index.task.primary, 2):
+            assert index.task.shown(hit, collection).post is not None
+    assert opened == [1]

@@ -1,0 +1,217 @@
+r"""Nobody can stop an analysis or a build with a long input: the time is linear in its length.
+
+Attacked are every regular expression of the two rooms that read what others wrote, with repeated
+characters and words of its own, and every function that reads, with the worst that is known.
+CPU time counts, the best of several attempts, so that a busy machine does not matter.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import random
+import re
+import time
+import timeit
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from arqmath_bm25 import analysis, collection
+from arqmath_bm25.analysis import answer_text, html, latex, mathml, text
+from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.safe_html import safe_body, safe_title
+from arqmath_bm25.analysis.settings import AnalysisSettings
+from arqmath_bm25.collection.formulas import read_formula_ids, read_formulas
+from arqmath_bm25.collection.links import PostLinks
+from arqmath_bm25.collection.posts import PostTable, read_tags
+from arqmath_bm25.collection.premises import read_premises
+from arqmath_bm25.collection.topics import read_topics
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.evaluation.qrels import read_qrels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+PER_DOUBLING = 2.6  # times as long: 2 if linear, 4 if quadratic
+EXPRESSIONS = {
+    f"{module.name}.{name}": found
+    for room in (analysis, collection)
+    for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}.")
+    for name, found in vars(importlib.import_module(module.name)).items()
+    if isinstance(found, re.Pattern)
+}
+
+
+def seconds(work: Callable[[], object], attempts: int) -> float:
+    """Return the least CPU time of several attempts, without the garbage collector's, as timeit."""
+    return min(timeit.repeat(work, timer=time.process_time, repeat=attempts, number=1))
+
+
+def check_growth(
+    read: Callable[[Any], object], source: Callable[[int], Any], doublings: int = 4, low: int = 8000
+) -> None:
+    """Compare the times of the shortest and the longest input: that of the latter, or a retry."""
+    short, long = source(low), source(low << doublings)
+    limit = PER_DOUBLING**doublings
+    for _ in range(3):
+        if seconds(lambda: read(long), 2) < limit * max(seconds(lambda: read(short), 5), 2e-4):
+            return
+    pytest.fail(f"more than {PER_DOUBLING} times as long per doubling, of {str(short)[:60]!r}")
+
+
+def repeated(unit: Any, before: Any = None, after: Any = None) -> Callable[[int], Any]:
+    """Return what makes `unit` as long as is asked for."""
+    none = unit[:0]
+    return lambda length: (before or none) + unit * (length // len(unit)) + (after or none)
+
+
+# Used with `match` at one place, or on a few characters only.
+ANCHORED = ("latex._OPTION", "latex._DIMENSION", "answer_text._ABBREVIATION")
+GRAMMAR = re.compile(r"\(\?(?:P<\w+>|P=\w+|[:!=]|<[!=])|\\[sSdwWbBAZ]|[*+?]{1,2}|\{\d*,?\d*\}")
+LITERAL = re.compile(r"[A-Za-z]{2,}|\\?[^\w\0]|[A-Za-z]")
+
+
+@pytest.mark.parametrize("name", [name for name in EXPRESSIONS if not name.endswith(ANCHORED)])
+def test_every_regular_expression(name: str) -> None:
+    expression = EXPRESSIONS[name]
+    pattern = expression.pattern
+    source = pattern if isinstance(pattern, str) else pattern.decode()
+    words = sorted({" ", "a", "1", *LITERAL.findall(GRAMMAR.sub("\0", source))})
+    chance = random.Random(name)
+    for length in (1, 1, 2, 2, 3, 4):
+        unit, before = ("".join(chance.choices(words, k=k)).replace("\\", "") for k in (length, 2))
+        kind = str if isinstance(pattern, str) else str.encode
+        check_growth(expression.findall, repeated(kind(unit or "\\"), kind(before)), 3, 2000)
+
+
+SPAN = '<span class="math-container">'
+HTML = [
+    SPAN, f"{SPAN}<span>", f"{SPAN}</span></span>", "<code>$", "<pre><code>$", "<code>$</code>",
+    "$$a", "$a\n", r"\begin{a}", r"\begin{aaaa}\begin{b}", r"\end{a}", "\\", r"\$", "<", "&",
+    '<p a="', "<p a='", " a=\"<p b='\"", "\ue000", "&#xE000;1", "<b>", "<div>", "<i><div></i>",
+    "<b><p>", "<b><table><td></b></td></table>", "<dl><dd>", "<table><b>x", "<li><blockquote>",
+    "<!--", "<script>", "<details>", "\ud800", "a\u0301\u0323",
+]  # fmt: skip
+LATEX = [
+    "{", "}", "^{", "a{", "_", "'", r"\over", r"\over{", r"\text{", r"\text{$", r"\mbox",
+    r"\color[", r"\newcommand{", r"\newcommand[", r"\kern0", r"\kern ", r"\begin{array}{",
+    r"\begin{array}{{a}", r"\not", r"\mathrm{a", r"\frac ", "0", "0.", "%\n", "&amp;",
+    "@", "\u0301\u0323", "\ufdfa",
+]  # fmt: skip
+PROSE = [
+    ".", "!?", '."', ". ", "\n", "\na", "e.g. ", "$", "$$", "$$a$", "$$ $a$ ", "$\\", r"\$", "x",
+]  # fmt: skip
+WORDS = ["x", "'", "’s", "a'", "\u0301\u0323", "\ufdfa", "9", "\ud800"]
+MATHML = ["<mi>", "<mrow>", "</mi>", "<annotation", ' alttext="', '" ', "<mo a", "<mi>\u0301\u0323"]
+
+
+def written(formula: html.Formula, _: bool) -> str:
+    return formula.latex
+
+
+ANALYZER = Analyzer(AnalysisSettings())
+READERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
+    "read_body": (html.read_body, HTML),
+    "read_title": (html.read_title, [SPAN, "$$a", r"\begin{a}", "&#xE000;1", "\ud800"]),
+    "safe_body": (lambda source: safe_body(source, written), HTML),
+    "safe_title": (lambda source: safe_title(source, written), [SPAN, "$$a"]),
+    "answer_text": (
+        answer_text.answer_text, ["<ol>", "<li>", '<ol start="9"><li>', "<p>$", "\\$", "&amp;"]
+    ),
+    "sentences": (answer_text.sentences, PROSE),
+    "shorten": (answer_text.shorten, [".", "$"]),
+    "words": (text.WordAnalyzer(), WORDS),
+    "terms": (lambda source: ANALYZER(html.Content((source, html.Formula(source, None)))), ["x."]),
+    "tokenize": (latex.tokenize, LATEX),
+    "mathml": (mathml.read, MATHML),
+    "read_tags": (read_tags, ["<", "|", "<a", " ", ","]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"), [(name, unit) for name, (_, units) in READERS.items() for unit in units]
+)
+def test_every_reader_of_text(name: str, unit: str) -> None:
+    check_growth(READERS[name][0], repeated(unit))
+
+
+@pytest.mark.parametrize("unit", ["<b id={}><p>", '<p a{}="">', "</p a{}", r"\begin{{{}}}"])
+@pytest.mark.parametrize("name", ["read_body", "safe_body"])
+def test_units_that_differ(name: str, unit: str) -> None:
+    check_growth(
+        READERS[name][0],
+        lambda length: "".join(unit.format(number) for number in range(length // len(unit))),
+    )
+
+
+ROW = '<row Id="1" PostTypeId="2" Body="a"/>'
+TSV = "id\tpost_id\tthread_id\ttype\tvisual_id\tformula\n"
+FILES: dict[str, tuple[Callable[[Path], object], list[tuple[str, str, str]]]] = {
+    "dump": (
+        PostTable.scan,
+        [
+            (f"<posts>{ROW}{before}", unit, f"{after}</posts>")
+            for before, after in (("", ""), ('<row Id="2" Body="', '"/>'), ("<!--", "-->"))
+            for unit in ("a", ROW, "<rOw/>", "<row ", "<!-- -->", "&#31;", "'")
+        ],
+    ),
+    "links": (PostLinks.read, [("<postlinks>", "<row PostId='", "</postlinks>")]),
+    "topics": (
+        read_topics,
+        [
+            ('<Topics><Topic number="A.1"><Title/><Question>', unit, "</Question></Topic></Topics>")
+            for unit in ("<b/>", "<!-- -->", "&lt;", "<b>", "<![CDATA[]]>", "]]")
+        ],
+    ),
+    **{
+        name: (
+            read,
+            [
+                (TSV, unit, after)
+                for unit in ("\t", '"', '""\n', "1\t2\t3\ta\t4\tx\n", '1\t2\t3\ta\t4\t"\n', "\r")
+                for after in ("", "\n")
+            ],
+        )
+        for name, read in (
+            ("formulas", lambda path: list(read_formulas(path))),
+            ("formula ids", lambda path: list(read_formula_ids(path))),
+        )
+    },
+    "qrels": (read_qrels, [("", "A.1 0 1 1\n", ""), ("", "\t", ""), ("A.1 0 1 ", "9", "")]),
+    "premises": (
+        read_premises,
+        [("[", "[", ""), ('{"1": "', "\\u00e9", '"}'), ('{"1": "', "\\ud835", '"}')],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"), [(name, parts) for name, (_, every) in FILES.items() for parts in every]
+)
+def test_every_reader_of_files(name: str, parts: tuple[str, str, str], tmp_path: Path) -> None:
+    before, unit, after = parts
+
+    def file(length: int) -> Path:
+        path = tmp_path / f"{length}"
+        path.write_text(repeated(unit, before, after)(length), encoding="utf-8", newline="")
+        return path
+
+    def read(path: Path) -> None:
+        with suppress(InputError):
+            FILES[name][0](path)
+
+    check_growth(read, file)
+
+
+def test_a_row_longer_than_many_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arqmath_bm25.collection.dump._BLOCK", 1000)
+
+    def file(length: int) -> Path:
+        path = tmp_path / f"{length}"
+        path.write_text(f'<posts>{ROW}<row Id="2" Body="{"a" * length}"/></posts>')
+        return path
+
+    check_growth(PostTable.scan, file, low=100_000)

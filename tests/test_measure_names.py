@@ -1,0 +1,112 @@
+"""Names of ir_measures mean here what they mean there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.evaluation.measure_names import named_measures
+from arqmath_bm25.evaluation.measures import MEASURES, measure, prime
+from arqmath_bm25.evaluation.qrels import read_qrels
+from arqmath_bm25.evaluation.rankings import read_rankings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QRELS = {
+    "A.1": {"11": 3, "12": 0, "13": 2, "9": 1, "10": 0, "14": 2},
+    "A.2": {"21": 1, "22": 0},
+    "A.3": {"31": 2},
+}
+RUN = {
+    "A.1": {"99": 9.0, "10": 5.5, "9": 5.2, "13": 5.0, "11": 1.5, "12": 1.0},
+    "A.2": {"77": 3.0, "21": 2.0},
+}
+# Our keys for the measures of the labs, by their names in ir_measures.
+OURS = {
+    "ndcg_prime": "nDCG(judged_only=True)", "map_prime": "AP(rel=2,judged_only=True)",
+    "p10_prime": "P(rel=2,judged_only=True)@10", "p5_prime": "P(rel=2,judged_only=True)@5",
+    "bpref": "Bpref(rel=2)", "ndcg": "nDCG", "map": "AP(rel=2)", "p10": "P(rel=2)@10",
+    "judged_at_10": "Judged@10",
+}  # fmt: skip
+OTHERS = [
+    "nDCG(judged_only=True)@10", "AP", "AP@3", "P@5", "R(rel=2)@3", "RR(rel=2)", "Rprec(rel=2)",
+    "infAP(rel=2)", "IPrec(rel=2)@0.1", "Success(rel=3)@5", "SetP", "SetR(rel=2)", "SetAP(rel=1)",
+    "Judged@2", "MAP(rel=2)", "NDCG@5", "MRR(judged_only=True, rel=2)",
+]  # fmt: skip
+
+
+def values_of(name: str, run=RUN, qrels=QRELS) -> dict[str, float]:
+    (one,) = named_measures(name)
+    return {t: v[one.key] for t, v in measure(run, prime(run, qrels), qrels, [one]).items()}
+
+
+def test_every_measure_of_the_labs_has_a_name_there() -> None:
+    assert set(OURS) == {one.key for one in MEASURES}
+    ours = measure(RUN, prime(RUN, QRELS), QRELS, MEASURES)
+    for key, name in OURS.items():
+        assert values_of(name) == {topic: values[key] for topic, values in ours.items()}, name
+
+
+def test_values_by_hand() -> None:
+    assert values_of("P@5")["A.1"] == pytest.approx(3 / 5)  # 9, 13, 11: grades 1, 2, 3
+    assert values_of("P(rel=2)@5")["A.1"] == pytest.approx(2 / 5)
+    assert values_of("P(rel=2, judged_only=True)@3")["A.1"] == pytest.approx(1 / 3)
+    assert values_of("RR(rel=3)")["A.1"] == pytest.approx(1 / 5)
+    assert values_of("Judged@2") == {"A.1": 0.5, "A.2": 0.5, "A.3": 0.0}
+    assert [one.key for one in named_measures("P@5")] == ["P(rel=1)@5"]
+    assert [one.key for one in named_measures("ndcg_cut_5")] == ["ndcg_cut_5", "ndcg_cut_5_prime"]
+
+
+@pytest.mark.parametrize("name", [*OURS.values(), *OTHERS])
+def test_values_are_those_of_ir_measures(name: str) -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    there = ir_measures.iter_calc([ir_measures.parse_measure(name)], QRELS, RUN)
+    found = {one.query_id: one.value for one in there}
+    for topic in RUN:
+        assert values_of(name)[topic] == pytest.approx(found[topic]), topic
+
+
+@pytest.mark.parametrize("key", [key for key in OURS if key != "judged_at_10"])
+def test_official_runs_have_the_scores_of_ir_measures(shared: Path, lite: Path, key: str) -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    qrels = read_qrels(lite / "Evaluation/ Scripts & Qrels/ARQMath-1/Task 1 /qrel_official_task1")
+    run = read_rankings(shared / "data/arqmath1-runs/prim_MIRMU-task1-Ensemble-auto-both-A.tsv")
+    name = ir_measures.parse_measure(OURS[key])
+    there = ir_measures.calc_aggregate([name], qrels, run.topics)[name]
+    values = values_of(OURS[key], run.topics, qrels).values()
+    assert sum(values) / len(values) == pytest.approx(there, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("AP(rel=0)", "'rel=0' is not understood; AP takes rel=1 … 9 and judged_only=True here"),
+        ("nDCG(rel=2)", "nDCG takes judged_only=True here"),
+        ("nDCG(dcg='exp-log2')@10", "is not understood"),
+        ("Judged(judged_only=True)@5", "Judged takes no parameters here"),
+        ("P(rel=2)", "P needs a cut-off, as P@10"), ("P@0.5", "P needs a cut-off"),
+        ("RR@10", "RR takes no cut-off"), ("IPrec", "IPrec needs a cut-off, as IPrec@0.1"),
+        ("nDGC@10", "do you mean"), ("AP(rel=2", "do you mean"),
+    ],
+)  # fmt: skip
+def test_what_is_not_understood_is_refused(name: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        named_measures(name)
+    assert message in str(error.value)
+
+
+def test_scoring_loads_nothing_that_takes_long() -> None:
+    code = (
+        "import sys, arqmath_bm25.evaluation.evaluator, arqmath_bm25.evaluation.measure_names\n"
+        "slow = {'scipy', 'sklearn', 'pandas', 'pydantic', 'jnius', 'lxml', 'rich'}\n"
+        "print(sorted(slow.intersection(sys.modules)))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.strip() == "[]"

@@ -1,0 +1,257 @@
+"""Kernel, regression, evidence and learning to rank of premises: by hand, and on real data."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from math import log, sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.settings import AnalysisSettings
+from arqmath_bm25.bundled import NLPS_SAMPLE
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.premises import (
+    Premise,
+    PremiseFiles,
+    Statement,
+    read_premises,
+    read_statements,
+)
+from arqmath_bm25.evaluation.nlps import score_premises
+from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks.index import Index, build, directory
+from arqmath_bm25.tasks.premise_rankers.evidence import Evidence, Queries, among_best
+from arqmath_bm25.tasks.premise_rankers.folds import folds
+from arqmath_bm25.tasks.premise_rankers.kernel import TextVectors, gram
+from arqmath_bm25.tasks.premise_rankers.learned import Learned, learn
+from arqmath_bm25.tasks.premise_rankers.model import Fitted, Model
+from arqmath_bm25.tasks.premise_rankers.regression import KernelRidge
+from arqmath_bm25.tasks.premise_rankers.ridge import Ridge
+from arqmath_bm25.tasks.premise_rankers.settings import (
+    LearnedVariant,
+    RidgeSettings,
+    RidgeVariant,
+)
+from arqmath_bm25.tasks.premise_rankers.tfidf import Tfidf
+from arqmath_bm25.tasks.premise_selection import PremiseRanker
+from arqmath_bm25.tuning.premise_folds import cross_validate
+from arqmath_bm25.workers.local import HERE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arqmath_bm25.tasks.premise_rankers.candidates import Ranking
+
+ANALYZER = Analyzer(AnalysisSettings())
+ALONE = RidgeVariant(method="ridge", profile=0, text=0, citations=0)
+LEARNED = LearnedVariant(method="learned", profile=0, text=0, citations=0)
+PARTS = ("ridge", "cited", "text", "nearest", "profile", "votes", "together")
+
+
+def test_the_kernel_is_the_weighted_mean_of_cosines_of_tfidf() -> None:
+    texts = [r"Group $\alpha$", r"Group $\alpha \beta$"]
+    vectors, rows = TextVectors.fit(texts, {"commands": 0.75, "words": 0.25, "math": 0}, ANALYZER)
+    beta, unseen = log(3 / 2) + 1, log(3 / 1) + 1  # α and the word are in both texts: weight 1
+    cosine = 1 / sqrt(1 + beta**2)
+    expected = [[1, 0.75 * cosine + 0.25], [0.75 * cosine + 0.25, 1]]
+    assert gram(rows, rows) == pytest.approx(np.array(expected))
+    # What no text holds counts in the length; a text without any term of a view has cosine 0.
+    found = gram(vectors([r"$\gamma \alpha$", ""]), rows)
+    assert found[0, 0] == pytest.approx(0.75 / sqrt(1 + unseen**2))
+    assert found[1].tolist() == [0, 0]
+
+
+def test_influence_is_that_of_ridge_regression() -> None:
+    # Rows with cosine .6; (K + .5 I)^-1 = [[1.5, -.6], [-.6, 1.5]] / (1.5² - .6²).
+    ridge = KernelRidge.fit(sparse.csr_matrix([[1, 0], [0.6, 0.8]]), 0.5, landmarks=2)
+    assert ridge.exact
+    found = ridge.influence(np.array([[0, 0.8]]))
+    assert found == pytest.approx(np.array([[-0.48 / 1.89, 1.2 / 1.89]]))
+    # Without the second row, of which the first is a query: .6 / 1.5.
+    assert ridge.hidden(np.array([1])) == pytest.approx(np.array([[0.4, 0]]))
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 10**6), st.sampled_from([0.1, 0.5, 2.0]))
+def test_landmarks_that_span_all_rows_give_the_exact_regression(seed: int, penalty: float) -> None:
+    rng = np.random.default_rng(seed)
+    half = sparse.random(12, 30, 0.3, "csr", rng=rng) + sparse.eye(12, 30, format="csr")
+    rows = sparse.vstack([half, half], "csr")  # each twice, so any 23 span what all 24 do
+    exact, low = (KernelRidge.fit(rows, penalty, landmarks) for landmarks in (24, 23))
+    assert (exact.exact, low.exact) == (True, False)
+    similarity = gram(sparse.random(20, 30, 0.3, "csr", rng=rng), rows)
+    expected = similarity @ np.linalg.inv(gram(rows, rows) + penalty * np.eye(24))
+    assert exact.influence(similarity) == pytest.approx(expected)
+    assert low.influence(similarity) == pytest.approx(expected, abs=1e-3)
+    # A hidden fold gets what a regression over the other rows says.
+    fold, rest = np.array([0, 3, 5, 17]), np.delete(np.arange(24), [0, 3, 5, 17])
+    left = np.zeros((4, 24))
+    left[:, rest] = KernelRidge.fit(rows[rest], penalty, 24).influence(gram(rows[fold], rows[rest]))
+    assert exact.hidden(fold) == pytest.approx(left)
+    assert low.hidden(fold) == pytest.approx(left, abs=1e-3)
+
+
+def test_evidence_is_what_its_module_says() -> None:
+    # Statement 0 cites candidates 0 and 1, statement 1 cites 1 and is 2; 3 has only a text.
+    rows = sparse.csr_matrix([[1, 0], [0.6, 0.8]])
+    citations = sparse.csr_matrix([[1.0, 1, 0, 0], [0, 1, 0, 0]])
+    selves = sparse.csr_matrix([[0, 0, 0, 0], [0, 0, 0.5, 0]])
+    queries = Queries(np.array([[0, 0, 0, 0.9]]), np.array([[0.5, 0.2]]), np.array([[0.4, 0.1]]))
+    evidence = Evidence(rows, citations, selves)
+    share = 1 / sqrt(1 * 2)  # 0 and 1 are cited together once
+    expected = {
+        "ridge": [0.4, 0.5, 0.05, 0],
+        "cited": [0.4, 0.5, 0, 0],
+        "text": [0, 0, 0, 0.9],
+        "nearest": [0.5, 0.5, 0, 0],
+        "profile": [0.5, 0.7 / sqrt(1.6**2 + 0.8**2), 0, 0],
+        "votes": [0.125, 0.125 + 0.008, 0, 0],
+        "together": [0.5 * share, 0.4 * share, 0, 0],
+    }
+    found = evidence.parts(queries)
+    assert tuple(found) == PARTS
+    for part, values in expected.items():
+        assert found[part][0].tolist() == pytest.approx(values), part
+    assert evidence.citations.tolist() == pytest.approx([log(2), log(3), 0, 0])
+    assert among_best(np.array([[3.0, 1, 2, 2]]), 2).tolist() == [[True, False, True, True]]
+
+
+TRAINING = [
+    Statement("11", "Prime groups are cyclic", ("1", "2")),
+    Statement("12", "Rings of prime order", ("2",)),
+    Statement("13", "Continuous functions", ("3",)),
+]
+PREMISES = [Premise("13", "Continuous functions"), Premise("4", "Rings have two operations")]
+
+
+def ranked(query: str, statement_id: str = "", variant: RidgeVariant = ALONE) -> dict[str, float]:
+    model = Model(PREMISES, TRAINING, RidgeSettings(), ANALYZER)
+    (ranking,) = Ridge(model, variant).rank([Statement(statement_id, query, ())], 9, 1)
+    return dict(ranking)
+
+
+def test_citations_of_similar_statements_decide() -> None:
+    assert list(ranked("Cyclic prime groups"))[:2] == ["2", "1"]
+    found = ranked("Functions that are continuous")
+    assert list(found)[:2] == ["3", "13"]  # a statement cites itself less than others
+    assert found["13"] == pytest.approx(0.8 * found["3"])
+
+
+def test_a_premise_that_was_never_cited_is_found_by_its_text() -> None:
+    assert next(iter(ranked("Operations", variant=ALONE.model_copy(update={"text": 2})))) == "4"
+    often = ranked("zyzzyva", variant=ALONE.model_copy(update={"citations": 0.1}))
+    assert often["2"] == pytest.approx(0.1)
+    assert often["1"] == pytest.approx(0.1 * log(2) / log(3))
+
+
+def test_a_statement_neither_votes_for_itself_nor_is_its_own_premise() -> None:
+    found = ranked("Continuous functions", "13")
+    assert list(found)[-1] == "13"
+    assert found["3"] <= 0  # nobody else cites it
+
+
+def test_folds_hold_statements_that_cite_and_are_not_cited() -> None:
+    training = [Statement(str(n), "text", (str(n // 2),) if n else ()) for n in range(40)]
+    found = folds(training)
+    assert len(found) == 5
+    assert sorted(np.concatenate(found).tolist()) == list(range(20, 40))
+    assert [f.tolist() for f in found] == [f.tolist() for f in folds(list(training))]
+
+
+def sample() -> tuple[list[Premise], list[Statement]]:
+    files = PremiseFiles.at(NLPS_SAMPLE)
+    return read_premises(files.knowledge_base), read_statements(files.train)
+
+
+def test_learning_follows_the_citations_and_keeps_the_rest_behind() -> None:
+    premises, training = sample()
+    model = Model(premises, training, RidgeSettings(), ANALYZER)
+    weights = learn(model, folds(training))
+    for fold in folds(training):
+        for ranking in Learned(model, LEARNED, weights).rank_hidden(fold, 10**6):
+            scores = [score for _, score in ranking]
+            assert scores == sorted(scores, reverse=True)
+            assert len(ranking) == len(model.candidates)
+            assert 0 < scores[0] < 1
+
+
+def test_without_anything_to_learn_the_order_is_that_of_ridge() -> None:
+    model = Model(PREMISES, TRAINING[:1], RidgeSettings(), ANALYZER)
+    weights = learn(model, [])
+    assert len(weights) == 0
+
+    def order(ranker: Ridge) -> list[str]:
+        (found,) = ranker.rank([Statement("", "groups", ())], 9, 1)
+        return [premise for premise, _ in found]
+
+    assert order(Learned(model, LEARNED, weights)) == order(Ridge(model, ALONE))
+
+
+def test_what_is_fitted_has_the_same_bytes_for_any_number_of_threads(tmp_path: Path) -> None:
+    premises, training = sample()
+    many = [replace(s, statement_id=f"9{n}{s.statement_id}") for n in range(3) for s in training]
+    for name, threads in (("a", 1), ("b", 2)):
+        with threadpool_limits(threads):
+            model = Model(premises, [*training, *many], RidgeSettings(), ANALYZER)
+            model.fitted.save(tmp_path / name)
+            np.save(tmp_path / name / "learned.npy", learn(model, folds(model.training)))
+    for path in (tmp_path / "a").iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
+    # What is read again ranks as what was written.
+    fitted = Fitted.load(tmp_path / "a", RidgeSettings(), ANALYZER)
+    asked = [Statement("", "Every subgroup of the center is normal", ())]
+    again = Model(premises, model.training, RidgeSettings(), fitted)
+    assert list(Ridge(again, ALONE).rank(asked, 5, 1)) == list(
+        Ridge(model, ALONE).rank(asked, 5, 1)
+    )
+
+
+def test_cross_validation_hides_the_fold(tmp_path: Path) -> None:
+    """Premises that one statement cites: with that in the fold, nobody knows them."""
+    train = {f"5{n}": {"text": f"thing{n}", "premises": [str(n)]} for n in range(20)}
+    (tmp_path / "knowledge_base.json").write_text(json.dumps({"900": "A thing of its own"}))
+    (tmp_path / "train_set.json").write_text(json.dumps(train))
+    task, data = configured("nlps"), Collection(tmp_path, tmp_path / "indexes")
+    built = build(task, data, HERE)
+    ranker = PremiseRanker(Index(task, data, directory(task, data), built), task.settings)
+    scores = cross_validate(ranker, "ridge", 1)
+    assert [len(score.values) for score in scores] == [4] * 5
+    # Seen, every statement would find its own premise first.
+    assert all(score.to_json()["map_500"] < 0.5 for score in scores)
+
+
+@pytest.mark.slow
+def test_goals_on_the_real_dev_set(shared: Path) -> None:
+    files = PremiseFiles.at(shared / "data" / "nlps")
+    premises, training = read_premises(files.knowledge_base), read_statements(files.train)
+    config, dev = configured("nlps").settings, read_statements(files.statements("dev"))
+    model = Model(premises, training, config.ridge, Analyzer(config.analysis))
+    nearest = Tfidf([Premise(s.statement_id, s.text) for s in training]).rank(dev, 1, 1)
+    new = [s for s, ((_, cosine),) in zip(dev, nearest, strict=True) if cosine < 0.9]
+    assert len(new) == 1127
+
+    def scores(ranker: Ridge, asked: list[Statement]) -> tuple[float, float]:
+        rankings: list[Ranking] = list(ranker.rank(asked, 500, 2))
+        found = zip(asked, rankings, strict=True)
+        predicted = {s.statement_id: tuple(p for p, _ in ranking) for s, ranking in found}
+        values = score_premises(predicted, {s.statement_id: s.premises for s in asked}).to_json()
+        return values["map_500"], values["map_500_official"]
+
+    ridge, learned = config.variants["ridge"], config.variants["learned"]
+    assert isinstance(ridge, RidgeVariant)
+    assert isinstance(learned, LearnedVariant)
+    standard, official = scores(Ridge(model, ridge), dev)
+    assert standard >= 0.365
+    assert official >= 0.395
+    assert scores(Ridge(model, ridge), new)[0] >= 0.32
+    ranker = Learned(model, learned, learn(model, folds(training)))
+    assert scores(ranker, dev)[0] > standard
+    assert scores(ranker, new)[0] >= 0.33

@@ -1,0 +1,109 @@
+"""Work that is done twice, as on a cluster: parts and shards are what they are when done once."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+import pytest
+from spark_build import statistics
+
+from arqmath_bm25.engines.lucene.indexing import index_documents
+from arqmath_bm25.engines.lucene.search import Searcher
+from arqmath_bm25.engines.lucene.shards import index_parts
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.tasks.parts import write_parts
+from arqmath_bm25.workers.local import HERE
+from arqmath_bm25.workers.spark import SparkWorkers
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from arqmath_bm25.workers import Workers
+
+J = TypeVar("J")
+R = TypeVar("R")
+
+
+class Twice:
+    """Workers as remote ones may be: every job is tried twice, of which the second try counts."""
+
+    count, remote = 3, True
+
+    def map(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[R]:
+        for job in jobs:
+            work(job)
+            yield work(job)
+
+
+class AtOnce(Twice):
+    """The same, with both tries at the same time."""
+
+    def map(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[R]:
+        with ThreadPoolExecutor(2) as pool:
+            for job in jobs:
+                _, second = pool.submit(work, job), pool.submit(work, job)
+                yield second.result()
+
+
+def numbers(job: range, counts: Counter[str]) -> Iterator[dict[str, str]]:
+    for number in job:
+        counts["even"] += number % 2 == 0
+        yield {"id": str(number), "contents": "common " + "x" * (number % 7), "tags": str(number)}
+
+
+def written(place: Path, workers: Workers) -> Path:
+    documents = place / "documents"
+    documents.mkdir(parents=True)
+    jobs = [range(n, n + 10) for n in range(0, 70, 10)] + [range(0)]
+    counts = list(write_parts(numbers, jobs, documents, workers))
+    assert [counted["documents"] for counted in counts] == [10] * 7 + [0]
+    assert [path.name for path in place.iterdir()] == ["documents"]
+    return documents
+
+
+def test_tries_at_the_same_time_do_not_meet(tmp_path: Path) -> None:
+    both = threading.Barrier(2)
+
+    def slow(job: range, counts: Counter[str]) -> Iterator[dict[str, str]]:
+        for document in numbers(job, counts):
+            both.wait(10)
+            yield document
+
+    (tmp_path / "twice" / "documents").mkdir(parents=True)
+    (counted,) = write_parts(slow, [range(10)], tmp_path / "twice" / "documents", AtOnce())
+    assert counted == {"documents": 10, "even": 5}
+    once = written(tmp_path / "once", HERE)
+    files = [*(tmp_path / "twice" / "documents").iterdir()]
+    assert {file.name for file in files} == {"part-00000.jsonl", "part-00000.counts"}
+    assert all(file.read_bytes() == (once / file.name).read_bytes() for file in files)
+
+
+def test_shards_make_the_index_that_one_build_makes(tmp_path: Path) -> None:
+    documents = written(tmp_path / "parts", HERE)
+    for name in ("one", "shards"):
+        (tmp_path / name).mkdir()
+    index_documents(documents, tmp_path / "one" / "lucene", ("tags",), 70, threads=2)
+    index_parts(documents, tmp_path / "shards" / "lucene", ("tags",), 70, Twice())
+    assert statistics(tmp_path / "one") == statistics(tmp_path / "shards")
+    assert {path.name for path in (tmp_path / "shards").iterdir()} == {"lucene", "lucene.ids.npy"}
+    query = {"contents": {"common": 1.0, "xxx": 0.7}, "tags": {"33": 2.0, "69": 2.0}}
+    one, shards = (Searcher(tmp_path / name / "lucene", 1.2, 0.75) for name in ("one", "shards"))
+    assert one.search(query, 50) == shards.search(query, 50)
+
+
+def test_spark_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(InputError, match=r"pip install 'arqmath_bm25\[spark\]'"):
+        SparkWorkers("spark://127.0.0.1:7077")
+
+
+def test_shards_that_lack_documents_are_refused(tmp_path: Path) -> None:
+    documents = written(tmp_path / "parts", HERE)
+    (documents / "part-00003.jsonl").unlink()
+    with pytest.raises(InputError, match="the shards hold 60 of 70 documents"):
+        index_parts(documents, tmp_path / "lucene", ("tags",), 70, Twice())

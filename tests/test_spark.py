@@ -1,0 +1,223 @@
+"""Builds on a Spark cluster: the same bytes as here, whatever is killed meanwhile.
+
+The daemons are real ones, on loopback.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import spark_daemons
+from spark_build import statistics
+
+from arqmath_bm25.bundled import SAMPLE
+from arqmath_bm25.engines.lucene.ids import read_ids
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.manifest import Manifest
+from arqmath_bm25.workers.spark import SparkWorkers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.skipif(
+    spark_daemons.why_not() is not None, reason=str(spark_daemons.why_not())
+)
+Build = subprocess.Popen[str]
+INDEX = Path("indexes", SAMPLE.name, "task1")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[spark_daemons.Cluster]:
+    with spark_daemons.Cluster(tmp_path_factory.mktemp("cluster")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("here")
+    assert completed(start("here", place)) == ""
+    return place / INDEX
+
+
+def start(master: str, place: Path, data: Path = SAMPLE, part: int = 12) -> Build:
+    """Start a build; the path of the indexes is relative to where it runs."""
+    script = Path(__file__).with_name("spark_build.py")
+    return subprocess.Popen(
+        [sys.executable, script, master, data, "indexes", str(part)],
+        cwd=place,
+        env=spark_daemons.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def completed(build: Build) -> str:
+    """Wait for a build and return its message, without what Java says of itself at its start."""
+    _, said = build.communicate(timeout=300)
+    lines = [line for line in said.splitlines() if not line.startswith("WARNING: Using incubator")]
+    assert build.returncode == bool(lines), said
+    return "\n".join(lines)
+
+
+def assert_same(one: Path, other: Path) -> None:
+    """Compare all that decides a ranking, and the files of JSON lines byte by byte."""
+    ours, theirs = Manifest.read(one), Manifest.read(other)
+    assert ours is not None
+    assert theirs is not None
+    assert ours.counts == theirs.counts
+    assert contents(one) == contents(other)
+    assert sorted(read_ids(one / "lucene")) == sorted(read_ids(other / "lucene"))
+    assert statistics(one) == statistics(other)
+    assert sorted(path.name for path in one.iterdir()) == sorted(p.name for p in other.iterdir())
+
+
+def contents(index: Path) -> dict[str, bytes]:
+    files = (*sorted((index / "documents").glob("*.jsonl")), index / "posts.npy")
+    return {path.name: path.read_bytes() for path in files}
+
+
+@pytest.mark.slow
+def test_the_cluster_builds_what_this_machine_does(
+    cluster: spark_daemons.Cluster, here: Path, tmp_path: Path
+) -> None:
+    assert completed(start(cluster.url, tmp_path)) == ""
+    assert len(contents(here)) > 20
+    assert_same(tmp_path / INDEX, here)
+    assert [path.name for path in (tmp_path / INDEX).parent.iterdir()] == ["task1"]
+
+
+@pytest.mark.slow
+def test_the_cluster_builds_the_real_subset(
+    cluster: spark_daemons.Cluster, lite: Path, tmp_path: Path
+) -> None:
+    for name, master in (("here", "here"), ("there", cluster.url)):
+        (tmp_path / name).mkdir()
+        assert completed(start(master, tmp_path / name, lite, part=500)) == ""
+    index = Path("indexes", lite.name, "task1")
+    assert_same(tmp_path / "there" / index, tmp_path / "here" / index)
+
+
+def moments(place: Path) -> Iterator[Callable[[], bool]]:
+    """Yield tests of how far a build has come: five moments that follow each other."""
+    documents = place / "documents"
+    yield documents.exists
+    for parts in (1, 6, 14):
+        yield lambda: len(list(documents.glob("*.counts"))) >= parts  # noqa: B023
+    yield lambda: any(place.glob("shards.*"))
+
+
+def wait_for(come: Callable[[], bool], build: Build) -> None:
+    while not come() and build.poll() is None:
+        time.sleep(0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", ["executor", "worker"])
+def test_machines_may_be_lost_at_any_moment(
+    cluster: spark_daemons.Cluster, here: Path, tmp_path: Path, victim: str
+) -> None:
+    build = start(cluster.url, tmp_path)
+    killed = 0
+    for come in moments(tmp_path / INDEX.with_name(".task1.building")):
+        wait_for(come, build)
+        wait_for(lambda: bool(cluster.executors()), build)
+        if build.poll() is None:
+            killed += 1
+            if victim == "executor":
+                os.kill(cluster.executors()[-1], signal.SIGKILL)
+            else:
+                cluster.kill_worker()
+                cluster.add_worker()
+    assert completed(build) == ""
+    assert killed == 5
+    assert_same(tmp_path / INDEX, here)
+
+
+@pytest.mark.slow
+def test_the_build_itself_may_be_killed_and_called_again(
+    cluster: spark_daemons.Cluster, here: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / INDEX.with_name(".task1.building")
+    finished: list[int] = []
+    for come in moments(place):
+        build = start(cluster.url, tmp_path)
+        wait_for(come, build)
+        os.kill(build.pid, signal.SIGKILL)
+        build.communicate()
+        spark_daemons.kill_session(build)
+        assert not (tmp_path / INDEX).exists()
+        finished.append(len(list((place / "documents").glob("*.counts"))))
+    assert finished == sorted(finished)
+    assert finished[-1] > 14
+    assert completed(start(cluster.url, tmp_path)) == ""
+    assert_same(tmp_path / INDEX, here)
+
+
+@pytest.mark.slow
+def test_without_executors_a_build_ends_with_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATIENCE", "2")
+    with spark_daemons.Cluster(tmp_path, workers=0) as lonely:
+        message = completed(start(lonely.url, tmp_path))
+    assert message == (
+        f"error: {lonely.url}: no executor for 2 seconds; see whether the cluster's workers run "
+        "and have cores to spare"
+    )
+
+
+FAULTS = """
+import sys
+from pathlib import Path
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.workers.spark import SparkWorkers
+
+place = Path(sys.argv[1])
+
+def work(job):
+    with (place / str(job)).open("a") as tries:
+        tries.write("x")
+    if job == 30:
+        raise InputError("row 30 is broken")
+    return job / (job - 60)
+
+workers = SparkWorkers("local[2,4]")
+print(list(workers.map(str, range(100))) == [str(n) for n in range(100)])
+for first in (29, 59):
+    try:
+        list(workers.map(work, range(first, first + 3)))
+    except InputError as error:
+        print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.slow
+def test_results_keep_their_order_and_faults_are_one_sentence(tmp_path: Path) -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", FAULTS, tmp_path],
+        env=spark_daemons.environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.splitlines() == [
+        "True",
+        "InputError row 30 is broken",
+        "InterruptedWorkError local[2,4]: Spark gave up a job: ZeroDivisionError: division by zero",
+    ]
+    assert (tmp_path / "30").read_text() == "x"  # tried once
+    assert (tmp_path / "60").read_text() == "xxxx"
+
+
+def test_a_master_that_is_not_there_is_named() -> None:
+    with pytest.raises(InputError, match=r"spark://127\.0\.0\.1:1: no Spark master there"):
+        SparkWorkers("spark://127.0.0.1:1")

@@ -1,0 +1,107 @@
+"""The second stage of Task 1 on three threads; expected scores are added up by hand."""
+
+from __future__ import annotations
+
+from math import log
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.settings import AnalysisSettings, LatexSettings
+from arqmath_bm25.collection.links import PostLinks
+from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.records import Hit, Topic
+from arqmath_bm25.tasks.answer_documents import write_answer_documents
+from arqmath_bm25.tasks.signatures import SIGNATURES, write_signatures
+from arqmath_bm25.tasks.stages import LINKS, SecondStage, StageSettings
+from arqmath_bm25.workers.local import Processes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+POSTS = r"""<posts>
+<row Id="1" PostTypeId="1" Title="of $a^2+b^2$" Body="$x$ &lt;p>" Tags="&lt;t>"/>
+<row Id="2" PostTypeId="2" ParentId="1" Body="words"/>
+<row Id="3" PostTypeId="2" ParentId="1" Body="$\sqrt x$ and $\frac{x}{y}$"/>
+<row Id="4" PostTypeId="1" Title="none" Body="unanswered $z$"/>
+<row Id="5" PostTypeId="1" Title="two" Body="$$\sum_i i$$"/>
+<row Id="6" PostTypeId="2" ParentId="5" Body="$u^2+v^2$"/>
+<row Id="7" PostTypeId="2" ParentId="70" Body="$\sqrt y$, whose question is missing"/>
+</posts>"""
+POST_LINKS = '<postlinks><row PostId="1" RelatedPostId="5"/><row PostId="5" RelatedPostId="99"/>'
+HITS = [Hit("6", 4), Hit("3", 3), Hit("7", 2), Hit("2", 1)]
+
+
+def built(place: Path, workers: int) -> SecondStage:
+    place.mkdir()
+    (place / "Posts.xml").write_text(POSTS)
+    (place / "PostLinks.xml").write_text(f"{POST_LINKS}</postlinks>")
+    table, links = PostTable.scan(place / "Posts.xml"), PostLinks.read(place / "PostLinks.xml")
+    settings = AnalysisSettings(latex=LatexSettings(operators=True))
+    (place / "documents").mkdir()
+    write_answer_documents(table, links, settings, place / "documents", Processes(workers))
+    write_signatures(place / "documents", place / SIGNATURES)
+    links.save(place / LINKS)
+    return SecondStage(place, table, Analyzer(settings))
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> SecondStage:
+    return built(tmp_path_factory.mktemp("stage") / "index", 1)
+
+
+def scores(stage: SecondStage, topic: Topic, **weights: float) -> dict[str, float]:
+    hits = stage(topic, HITS, StageSettings.model_validate(weights))
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    return {hit.doc_id: hit.score for hit in hits}
+
+
+def test_links_and_threads_add_what_their_weights_say(stage: SecondStage) -> None:
+    links = {"6": 4 + 0.2 * 3 + log(3), "3": 3 + 0.2 * 4 + log(2), "7": 2, "2": 1 + 0.8 + log(2)}
+    assert scores(stage, Topic("", "x"), linked=0.2, links=1) == pytest.approx(links)
+    of_one = links["3"] / 2  # the best of thread 1
+    threads = {"6": 1.5 * links["6"], "3": 3 * of_one, "7": 3, "2": links["2"] + of_one}
+    found = scores(stage, Topic("", "x"), linked=0.2, links=1, thread=0.5)
+    assert found == pytest.approx(threads)
+
+
+def test_formulas_count_in_answer_question_and_title(stage: SecondStage) -> None:
+    def gained(topic: Topic) -> list[float]:
+        found = scores(stage, topic, formulas=1)
+        return [found[hit.doc_id] - hit.score for hit in HITS]
+
+    # 6 has it itself, 2 in its question's title, which counts alone and with the question's body.
+    six, three, seven, two = gained(Topic("", "$p^2+q^2$"))
+    assert two == pytest.approx(2 * six)
+    assert three > two > seven > 0  # a root is a power, and so a little like it
+    # In the body a formula weighs half as much, and nothing if the title has it.
+    halves = gained(Topic("", "", "<p>$p^2+q^2$</p>"))
+    assert halves == pytest.approx([six / 2, three / 2, seven / 2, two / 2], abs=1e-5)
+    twice = gained(Topic("", "$p^2+q^2$", "<p>$p^2+q^2$</p>"))
+    assert twice == pytest.approx([six, three, seven, two], abs=1e-5)
+    assert gained(Topic("", "no formula")) == [0, 0, 0, 0]
+
+
+def test_ranks_below_the_depth_stay(stage: SecondStage) -> None:
+    settings = StageSettings(links=1, depth=2)
+    assert stage(Topic("", "x"), HITS, settings)[2:] == HITS[2:]
+    assert stage(Topic("", "x"), [], settings) == []
+
+
+def test_ties_are_in_descending_order_of_ids(stage: SecondStage) -> None:
+    hits = [Hit("7", 1), Hit("2", 1), Hit("3", 1)]
+    found = stage(Topic("", "x"), hits, StageSettings(thread=1))
+    assert [hit.doc_id for hit in found] == ["7", "3", "2"]
+
+
+def test_signatures_do_not_depend_on_parts_and_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built(tmp_path / "one", 1)
+    monkeypatch.setattr("arqmath_bm25.tasks.answer_documents._POSTS_PER_PART", 1)
+    built(tmp_path / "parts", 2)
+    files = sorted((tmp_path / "one" / SIGNATURES).iterdir())
+    assert len(files) == 6
+    for file in files:
+        assert (tmp_path / "parts" / SIGNATURES / file.name).read_bytes() == file.read_bytes()

@@ -1,0 +1,58 @@
+"""A task as someone would add it: questions that are like a question, with the fields of Task 1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.html import read_body, read_title
+from arqmath_bm25.collection.posts import POST_TABLE, PostTable
+from arqmath_bm25.files import DOCUMENTS
+from arqmath_bm25.tasks.answer_documents import NOTHING, question_fields
+from arqmath_bm25.tasks.answer_retrieval import AnswerRetrieval
+from arqmath_bm25.tasks.parts import write_parts
+from arqmath_bm25.tasks.task import Shown
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from arqmath_bm25.analysis.settings import AnalysisSettings
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.records import Hit
+    from arqmath_bm25.workers import Workers
+
+
+class QuestionRetrieval(AnswerRetrieval):
+    """Questions, ranked for the topics of Task 1."""
+
+    name: ClassVar[str] = "questions"
+    nothing = "No question holds a term of this query."
+
+    def write_documents(self, collection: Collection, place: Path, workers: Workers) -> dict:
+        table = PostTable.scan(collection.layout.posts(), workers)
+        table.save(place / POST_TABLE)
+        job = (table, self.settings.analysis)
+        (counted,) = write_parts(_documents, [job], place / DOCUMENTS, workers)
+        return {**table.counts, **counted}
+
+    def account(self, counts: Mapping[str, int]) -> str:
+        return f"{counts['documents']:,} of {counts['questions']:,} questions indexed"
+
+    def run_name(self, variant: str) -> str:
+        return f"questions-{variant}"
+
+    def shown(self, hit: Hit, collection: Collection) -> Shown:
+        post = collection.post(hit.doc_id)
+        return Shown(read_title(post.title or "").text, note=collection.place(post), post=post)
+
+
+def _documents(
+    job: tuple[PostTable, AnalysisSettings], counts: Counter[str]
+) -> Iterator[dict[str, str]]:
+    analyzer = Analyzer(job[1])
+    for question in filter(None, (thread.question for thread in job[0].threads())):
+        title, body = read_title(question.title or ""), read_body(question.body)
+        fields = question_fields(title, body, question.tags, analyzer)
+        yield {"id": question.post_id, "contents": fields["question_text"] or NOTHING, **fields}

@@ -1,0 +1,439 @@
+"""Write the sample collection in the official ARQMath layout from its readable source.
+
+The source is four YAML files: ``source/collection.yaml`` (questions, answers, comments, links),
+``source/users.yaml``, ``source/topics.yaml`` and ``source/formula_topics.yaml`` (Task 1 and Task 2
+topics with their judgments). `build` reads and checks them and writes the collection, the formula
+index in LaTeX, the topics and the qrels of the three labs, with the names, escaping and line ends
+of the official files. The same source always gives the same bytes. Run it with
+``python -m tools.sample.build [OUTPUT]``.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import re
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import timedelta
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
+
+from arqmath_bm25.bundled import SAMPLE
+from arqmath_bm25.collection.activity import ACCEPTED, DOWN, FAVOURITE, UP
+from arqmath_bm25.collection.layout import TASK1_QRELS, TASK1_TOPICS, TASK2_QRELS, TASK2_TOPICS
+from tools.sample.read_source import (
+    Answer,
+    FormulaTopic,
+    Question,
+    Topic,
+    check,
+    load_collection,
+    load_formula_topics,
+    load_topics,
+    load_users,
+    with_answers,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import date, datetime
+
+    from arqmath_bm25.labs import Year
+
+SOURCE = Path(__file__).parent / "source"
+
+VISUAL_ID_OFFSET = 500_000
+"""Visual ids start above this number, so that none is equal to a formula id."""
+
+TSV_HEADER = (
+    "id", "post_id", "thread_id", "type", "comment_id",
+    "old_visual_id", "visual_id", "issue", "formula",
+)  # fmt: skip
+
+_MATH = re.compile(r"\$\$([^$]+)\$\$|\$([^$]+)\$")
+_BLOCK_TAG = re.compile(r"<(?:ul|ol|blockquote|pre|table|hr|h[1-6])\b")
+_BLANK_LINES = re.compile(r"\n[ \t]*\n\s*")
+
+
+@dataclass(frozen=True)
+class Lab:
+    """The file conventions of one lab year."""
+
+    topics_newline: str
+    qrels_newline: str
+    escape_math: bool
+    judges_instances: bool  # Task 2 qrels hold formula ids; visual ids if not
+
+
+LABS: dict[Year, Lab] = {
+    "2020": Lab("\r\n", "\r\n", escape_math=True, judges_instances=True),
+    "2021": Lab("\r\n", "\r\n", escape_math=False, judges_instances=False),
+    "2022": Lab("\n", "\n", escape_math=False, judges_instances=False),
+}
+
+
+@dataclass
+class FormulaIndex:
+    """Numbers the formulas of the posts and keeps their rows for the TSV files."""
+
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+    visual_ids: dict[str, int] = field(default_factory=dict)
+
+    def add(self, latex: str, post: int, thread: int, kind: str, comment: int | None) -> int:
+        """Record one formula instance and return its id."""
+        formula_id = len(self.rows) + 1
+        if formula_id > VISUAL_ID_OFFSET:
+            raise ValueError(f"post {post}: too many formulas for VISUAL_ID_OFFSET")
+        key = "".join(latex.split())
+        visual_id = str(self.visual_ids.setdefault(key, VISUAL_ID_OFFSET + len(self.visual_ids)))
+        comment_id = "" if comment is None else str(comment)
+        place = (str(post), str(thread), kind, comment_id)
+        self.rows.append((str(formula_id), *place, visual_id, visual_id, "", latex))
+        return formula_id
+
+    def look(self, latex: str) -> list[str]:
+        """Return the visual id of a formula, nothing if no post has it."""
+        visual_id = self.visual_ids.get("".join(latex.split()))
+        return [] if visual_id is None else [str(visual_id)]
+
+    def returnable(self, latex: str) -> list[str]:
+        """Return the ids of the instances of a formula that do not stand in comments."""
+        visual = self.look(latex)
+        return [row[0] for row in self.rows if row[6] in visual and row[3] != "comment"]
+
+
+def build(output: Path) -> None:
+    """Write the whole sample tree below `output`.
+
+    Raises ValueError, naming the id, if the source contradicts itself.
+    """
+    questions = load_collection(SOURCE / "collection.yaml")
+    topics = load_topics(SOURCE / "topics.yaml")
+    formula_topics = load_formula_topics(SOURCE / "formula_topics.yaml")
+    users = load_users(SOURCE / "users.yaml")
+    check(questions, topics, users)
+
+    formulas = FormulaIndex()
+    posts, comments = _post_rows(questions, formulas)
+    collection = output / "Collection"
+    _write(collection / "Posts.V1.3.xml", _rows_xml("posts", posts))
+    _write(collection / "Comments.V1.3.xml", _rows_xml("comments", comments))
+    _write(collection / "Tags.V1.3.xml", _rows_xml("tags", _tag_rows(questions)))
+    _write(collection / "PostLinks.V1.3.xml", _rows_xml("postlinks", _link_rows(questions)))
+    _write(collection / "Votes.V1.3.xml", _rows_xml("votes", _vote_rows(questions)))
+    _write(collection / "Users.V1.3.xml", _rows_xml("users", _user_rows(questions, users)))
+
+    middle = (len(formulas.rows) + 1) // 2
+    index = output / "Formulas" / "latex_representation_v3"
+    _write_formulas(index / "1.tsv", formulas.rows[:middle])
+    _write_formulas(index / "2.tsv", formulas.rows[middle:])
+
+    for year, lab in LABS.items():
+        of_year = [topic for topic in topics if topic.year == year]
+        searched = [topic for topic in formula_topics if topic.year == year]
+        _write(output / TASK1_TOPICS[year], _topics_xml(of_year, lab), lab.topics_newline)
+        _write(output / TASK1_QRELS[year], _qrels(of_year), lab.qrels_newline)
+        path, text = TASK2_TOPICS[year], _formula_topics_xml(of_year, searched, lab)
+        _write(output / path, text, lab.topics_newline)
+        path, text = TASK2_QRELS[year], _formula_qrels(searched, formulas, lab)
+        _write(output / path, text, lab.qrels_newline)
+
+
+# Text and formulas
+
+
+def _mark_up(text: str, where: str, span: Callable[[str, str], str]) -> str:
+    """Turn one block of text into one line, with `span(delimiter, latex)` for each formula."""
+    line = " ".join(text.split("\n"))
+    if "$" in _MATH.sub("", line):
+        raise ValueError(f"{where}: unbalanced $ in {line!r}")
+
+    def replace(match: re.Match[str]) -> str:
+        display, inline = match.groups()
+        return span("$", inline) if display is None else span("$$", display)
+
+    return _MATH.sub(replace, line)
+
+
+def _body(source: str, where: str, span: Callable[[str, str], str]) -> str:
+    """Wrap the paragraphs of a body in `<p>`, unless they begin with a block tag."""
+    blocks = [_mark_up(block, where, span) for block in _BLANK_LINES.split(source.strip())]
+    return " ".join(b if _BLOCK_TAG.match(b) else f"<p>{b}</p>" for b in blocks)
+
+
+def _post_span(
+    formulas: FormulaIndex, post: int, thread: int, kind: str, comment: int | None = None
+) -> Callable[[str, str], str]:
+    """Spans of the collection: numbered by `formulas`, LaTeX escaped, no dollar signs."""
+
+    def span(_delimiter: str, latex: str) -> str:
+        formula_id = formulas.add(latex, post, thread, kind, comment)
+        escaped = html.escape(latex, quote=False)
+        return f'<span class="math-container" id="{formula_id}">{escaped}</span>'
+
+    return span
+
+
+def _topic_span(lab: Lab, formulas: list[str]) -> Callable[[str, str], str]:
+    """Spans of the topics of one year: numbered q_1, q_2, ..., with their dollar signs.
+
+    Formula q_n of the year becomes the n-th of `formulas`.
+    """
+
+    def span(delimiter: str, latex: str) -> str:
+        formulas.append(latex)
+        content = html.escape(latex, quote=False) if lab.escape_math else latex
+        content = f"{delimiter}{content}{delimiter}"
+        return f'<span class="math-container" id="q_{len(formulas)}">{content}</span>'
+
+    return span
+
+
+# Rows
+
+Row = dict[str, int | str | None]
+"""The attributes of a `<row>` in order; those with the value None are left out."""
+
+
+def _post_rows(
+    questions: Sequence[Question], formulas: FormulaIndex
+) -> tuple[list[Row], list[Row]]:
+    """Return the rows of the posts and of the comments, and number the formulas."""
+    posts: dict[int, Row] = {}
+    comments: dict[int, Row] = {}
+
+    def add_comments(post: Question | Answer, thread: int) -> None:
+        for comment in post.comments:
+            span = _post_span(formulas, post.id, thread, "comment", comment.id)
+            comments[comment.id] = {
+                "CreationDate": _timestamp(comment.date),
+                "Id": comment.id,
+                "PostId": post.id,
+                "Score": comment.score,
+                "Text": _mark_up(comment.text.strip(), f"comment {comment.id}", span),
+                "UserId": comment.owner,
+            }
+
+    for question in questions:
+        thread = question.id
+        where = f"question {thread}"
+        title = _mark_up(question.title, where, _post_span(formulas, thread, thread, "title"))
+        body = _body(question.body, where, _post_span(formulas, thread, thread, "question"))
+        posts[thread] = {
+            "Id": thread,
+            "PostTypeId": 1,
+            "CreationDate": _timestamp(question.date),
+            "ViewCount": question.views,
+            "Score": question.score,
+            "CommentCount": len(question.comments),
+            "OwnerUserId": question.owner,
+            "Title": title,
+            "Body": body,
+            "AnswerCount": len(question.answers),
+            "AcceptedAnswerId": next((a.id for a in question.answers if a.accepted), None),
+            "Tags": "".join(f"<{tag}>" for tag in question.tags),
+        }
+        add_comments(question, thread)
+        for answer in question.answers:
+            span = _post_span(formulas, answer.id, thread, "answer")
+            posts[answer.id] = {
+                "Id": answer.id,
+                "PostTypeId": 2,
+                "CreationDate": _timestamp(answer.date),
+                "Score": answer.score,
+                "CommentCount": len(answer.comments),
+                "OwnerUserId": answer.owner,
+                "Body": _body(answer.body, f"answer {answer.id}", span),
+                "ParentId": thread,
+            }
+            add_comments(answer, thread)
+    return [posts[i] for i in sorted(posts)], [comments[i] for i in sorted(comments)]
+
+
+def _tag_rows(questions: Sequence[Question]) -> list[Row]:
+    counts = Counter(tag for question in questions for tag in question.tags)
+    return [
+        {"Id": number, "TagName": tag, "Count": count}
+        for number, (tag, count) in enumerate(counts.items(), start=1)
+    ]
+
+
+def _link_rows(questions: Sequence[Question]) -> list[Row]:
+    dates = {question.id: question.date for question in questions}
+    links = [(question, link) for question in questions for link in question.links]
+    return [
+        {
+            "Id": number,
+            "CreationDate": _timestamp(max(question.date, dates[link.to])),
+            "PostId": question.id,
+            "RelatedPostId": link.to,
+            "LinkTypeId": link.type,
+        }
+        for number, (question, link) in enumerate(links, start=1)
+    ]
+
+
+def _vote_rows(questions: Sequence[Question]) -> list[Row]:
+    """Return votes that add up to the scores, one a day; every fifth post has a vote down more.
+
+    Questions that many have seen are a favourite of the first to answer.
+    """
+    votes: list[tuple[date, int, int, int | None]] = []
+
+    def add(post: Question | Answer, kind: int, count: int, user: int | None = None) -> None:
+        days = (post.date.date() + timedelta(days=day) for day in range(count))
+        votes.extend((day, post.id, kind, user) for day in days)
+
+    for question in questions:
+        for post in with_answers(question):
+            disliked = max(-post.score, 0) + (post.id % 5 == 0)
+            add(post, UP, post.score + disliked)
+            add(post, DOWN, disliked)
+            if isinstance(post, Answer) and post.accepted:
+                add(post, ACCEPTED, 1)
+        fan = next((answer.owner for answer in question.answers), None)
+        if question.views >= 1_000 and fan is not None:
+            add(question, FAVOURITE, 1, fan)
+    return [
+        {
+            "Id": number,
+            "PostId": post,
+            "VoteTypeId": kind,
+            "CreationDate": f"{day}T00:00:00.000",
+            "UserId": user,
+        }
+        for number, (day, post, kind, user) in enumerate(sorted(votes, key=itemgetter(0)), start=1)
+    ]
+
+
+def _user_rows(questions: Sequence[Question], users: Mapping[int, str]) -> list[Row]:
+    """Return the users, with the reputation that their posts earned."""
+    earned: Counter[int] = Counter()
+    seen: dict[int, list[datetime]] = {user: [] for user in users}
+    for question in questions:
+        for post in with_answers(question):
+            for written in (post, *post.comments):
+                if written.owner is not None:
+                    seen[written.owner].append(written.date)
+            if post.owner is not None:
+                accepted = isinstance(post, Answer) and post.accepted
+                earned[post.owner] += 10 * max(post.score, 0) + 15 * accepted
+    return [
+        {
+            "Id": user,
+            "Reputation": 1 + earned[user],
+            "CreationDate": _timestamp(min(seen[user]) - timedelta(days=user)),
+            "DisplayName": name,
+            "LastAccessDate": _timestamp(max(seen[user])),
+            "Views": len(seen[user]),
+            "UpVotes": 0,
+            "DownVotes": 0,
+        }
+        for user, name in users.items()
+    ]
+
+
+def _timestamp(date: datetime) -> str:
+    return date.isoformat(timespec="milliseconds")
+
+
+# Files
+
+
+def _escape(text: str) -> str:
+    return escape(text, {'"': "&quot;"})
+
+
+def _rows_xml(root: str, rows: Iterable[Row]) -> str:
+    lines = ['<?xml version="1.0" ?>', f"<{root}>"]
+    for row in rows:
+        pairs = [f'{k}="{_escape(str(v))}"' for k, v in row.items() if v is not None]
+        lines.append(f"   <row {' '.join(pairs)}/>")
+    lines.append(f"</{root}>")
+    return "\n".join(lines) + "\n"
+
+
+def _topics_xml(topics: Iterable[Topic], lab: Lab) -> str:
+    span = _topic_span(lab, [])
+    lines = ['<?xml version="1.0" ?>', "<Topics>"]
+    for topic in topics:
+        lines.append(f'   <Topic number="{_escape(topic.number)}">')
+        lines += _question_xml(topic, span)
+        lines.append("   </Topic>")
+    lines.append("</Topics>")
+    return "\n".join(lines) + "\n"
+
+
+def _question_xml(topic: Topic, span: Callable[[str, str], str]) -> list[str]:
+    where = f"topic {topic.number}"
+    title = _mark_up(topic.title, where, span)
+    question = _body(topic.question, where, span)
+    return [
+        f"      <Title>{_escape(title)}</Title>",
+        f"      <Question>{_escape(question)}</Question>",
+        f"      <Tags>{_escape(','.join(topic.tags))}</Tags>",
+    ]
+
+
+def _formula_topics_xml(topics: Iterable[Topic], searched: Iterable[FormulaTopic], lab: Lab) -> str:
+    """Write the topics of which a formula is searched; formulas are numbered as in Task 1."""
+    formulas: list[str] = []
+    span = _topic_span(lab, formulas)
+    questions: dict[str, tuple[int, list[str]]] = {}
+    for topic in topics:
+        before = len(formulas)
+        questions[topic.number] = (before, _question_xml(topic, span))
+    lines = ['<?xml version="1.0" ?>', "<Topics>"]
+    for wanted in searched:
+        before, question = questions[wanted.number.replace("B", "A")]
+        if wanted.formula not in formulas[before:]:
+            raise ValueError(f"topic {wanted.number}: its question has no {wanted.formula}")
+        lines += [
+            f'   <Topic number="{_escape(wanted.number)}">',
+            f"      <Formula_Id>q_{formulas.index(wanted.formula, before) + 1}</Formula_Id>",
+            f"      <Latex>{_escape(wanted.formula)}</Latex>",
+            *question,
+            "   </Topic>",
+        ]
+    lines.append("</Topics>")
+    return "\n".join(lines) + "\n"
+
+
+def _qrels(topics: Iterable[Topic]) -> str:
+    return "".join(
+        f"{topic.number}\t0\t{answer_id}\t{grade}\n"
+        for topic in topics
+        for answer_id, grade in topic.judgments.items()
+    )
+
+
+def _formula_qrels(topics: Iterable[FormulaTopic], formulas: FormulaIndex, lab: Lab) -> str:
+    lines = []
+    for topic in topics:
+        for latex, grade in topic.judgments.items():
+            judged = formulas.returnable(latex) if lab.judges_instances else formulas.look(latex)
+            if not judged:
+                raise ValueError(f"topic {topic.number} judges {latex}, which no post has")
+            lines += [f"{topic.number}\t0\t{doc_id}\t{grade}\n" for doc_id in judged]
+    return "".join(lines)
+
+
+def _write_formulas(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+        writer.writerow(TSV_HEADER)
+        writer.writerows(rows)
+
+
+def _write(path: Path, text: str, newline: str = "\n") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline=newline)
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]) if len(sys.argv) > 1 else SAMPLE)
