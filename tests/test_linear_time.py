@@ -116,7 +116,7 @@ ANALYZER = Analyzer(AnalysisSettings())
 READERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
     "read_body": (html.read_body, HTML),
     "read_title": (html.read_title, [SPAN, "$$a", r"\begin{a}", "&#xE000;1", "\ud800"]),
-    "safe_body": (lambda source: safe_body(source, written), HTML),
+    "safe_body": (lambda source: safe_body(source, written), [*HTML, "&#", "&a", "&notit;"]),
     "safe_title": (lambda source: safe_title(source, written), [SPAN, "$$a"]),
     "answer_text": (
         answer_text.answer_text, ["<ol>", "<li>", '<ol start="9"><li>', "<p>$", "\\$", "&amp;"]

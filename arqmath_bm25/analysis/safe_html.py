@@ -43,6 +43,7 @@ _SANITISER: Final = nh3.Cleaner(
 _TAG: Final = re.compile(r'(<[^<>"]*(?:"[^"]*"[^<>"]*)*>)')
 _CODE: Final = re.compile(r"<(/?)(?:code|pre)\b")
 _BLOCK: Final = re.compile(r"</?(?:p|div|br|li|dd|td|blockquote)\b")
+_AND: Final = "\ue004"  # stands for an `&` in text, on which nh3 spends more than linear time
 _UNPRINTABLE: Final = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ue000-\uf8ff\ufffe\uffff]"
 )
@@ -59,15 +60,18 @@ def safe_body(html: str, formula: FormulaWriter, prose: Callable[[str], str] = p
     Code is not given to `prose`. Any string is read; nothing raises.
     """
     text, formulas = cut_spans(html)
-    tokens = ["", *_TAG.split(_SANITISER.clean(escape_bare_less(text))), ""]
+    written = _TAG.split(escape_bare_less(text.replace(_AND, "")))
+    written[::2] = [between.replace("&", _AND) for between in written[::2]]
+    tokens = ["", *_TAG.split(_SANITISER.clean("".join(written))), ""]
     parts: list[str] = []
     code = 0
     for at in range(1, len(tokens), 2):  # text, each between two tags
         before, content, after = tokens[at - 1 : at + 2]
-        parts.append(_UNPRINTABLE.sub("", before))
+        # Not left out: `java\ue004script:` is a harmless address to nh3, and must stay one.
+        parts.append(_UNPRINTABLE.sub("\ufffd", before))
         if edge := _CODE.match(before):
             code += -1 if edge[1] else 1
-        content = unescape(content)
+        content = unescape(content.replace(_AND, "&"))
         if code:
             content = content.replace("$", r"\$")  # code has no raw math, whatever its dollars
         alone = bool(_BLOCK.match(before) and _BLOCK.match(after))
