@@ -29,6 +29,8 @@ def start(place: Path, *arguments: str) -> subprocess.Popen[bytes]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        # A shell starts what it runs in the background with Ctrl-C ignored, and so these tests.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
