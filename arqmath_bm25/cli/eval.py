@@ -56,8 +56,7 @@ def evaluate(
     ] = None,
     topic_info: scoring.TopicInfo = None,
     bounds: Annotated[
-        bool,
-        typer.Option("--bounds", help="Between which values unjudged hits leave each score."),
+        bool, typer.Option("--bounds", help="Between which values unjudged hits leave each score.")
     ] = False,
     left_out: Annotated[
         bool,

@@ -18,13 +18,7 @@ from arqmath_bm25.evaluation.sampled_qrels import write_sampled_qrels
 from arqmath_bm25.evaluation.visual import VisualIds
 from arqmath_bm25.guidelines.eligible import EligibleAnswers, EligibleFormulas
 from arqmath_bm25.judging.annotation import require, write_batch
-from arqmath_bm25.judging.pool import (
-    Depths,
-    Pool,
-    for_assessors,
-    pool_answers,
-    pool_formulas,
-)
+from arqmath_bm25.judging.pool import Depths, Pool, for_assessors, pool_answers, pool_formulas
 from arqmath_bm25.judging.strata import draw, parse_strata
 from arqmath_bm25.labs import YEARS
 from arqmath_bm25.runs import task_of
@@ -60,8 +54,7 @@ def pool(
         typer.Option(help="2020, 2021 or 2022 (in DATA) or a topic file. Default: all in DATA."),
     ] = None,
     formulas: Annotated[
-        Path | None,
-        typer.Option(help="LaTeX formula TSVs. Default: those of DATA."),
+        Path | None, typer.Option(help="LaTeX formula TSVs. Default: those of DATA.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the choice and the order of what is shown.")] = 0,
     assessors: Annotated[

@@ -15,15 +15,7 @@ from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from arqmath_bm25.collection.activity import (
-    ACCEPTED,
-    DOWN,
-    FAVOURITE,
-    UP,
-    VOTES,
-    good_rows,
-    is_id,
-)
+from arqmath_bm25.collection.activity import ACCEPTED, DOWN, FAVOURITE, UP, VOTES, good_rows, is_id
 from arqmath_bm25.collection.dump import ParsedRows, attributes, scan
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.workers.local import HERE
@@ -163,9 +155,7 @@ class VoteTable:
         return Tally(*self.votes[at].tolist()) if found else Tally()
 
 
-def _tallies(
-    rows: ParsedRows,
-) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], Counter[str]]:
+def _tallies(rows: ParsedRows) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], Counter[str]]:
     """Return (4 · post + column, how many of them there are), and count the rows."""
     counts: Counter[str] = Counter()
     found = array("q")

@@ -163,9 +163,7 @@ def _settings(
 
 def _load(client: Any, documents: Path, index: str) -> None:
     """Create every document; one that is there already was created by an earlier try."""
-    from opensearchpy.helpers import (
-        streaming_bulk,
-    )
+    from opensearchpy.helpers import streaming_bulk
 
     def actions() -> Iterator[dict[str, Any]]:
         for file in sorted(documents.glob("*.jsonl")):
@@ -263,10 +261,7 @@ class OpenSearchSearcher:
 
 def _patiently(call: Callable[..., Any], *, _patience: float = _PATIENCE, **arguments: Any) -> Any:
     """Call the cluster; try again while it may recover. Raises InputError if it does not."""
-    from opensearchpy.exceptions import (
-        ImproperlyConfigured,
-        TransportError,
-    )
+    from opensearchpy.exceptions import ImproperlyConfigured, TransportError
 
     end = time.monotonic() + _patience
     for attempt in counting():

@@ -96,10 +96,7 @@ def posts_of_batch(path: Path) -> list[str]:
 
 
 def _row(
-    item: Item,
-    topics: Mapping[str, Topic],
-    posts: PostTable,
-    latex: Mapping[str, str],
+    item: Item, topics: Mapping[str, Topic], posts: PostTable, latex: Mapping[str, str]
 ) -> list[str]:
     """Return one row. A cell is empty, an id or begins with a tag: no spreadsheet computes it."""
     topic = topics.get(item.topic_id)

@@ -80,9 +80,7 @@ def read_annotations(files: Sequence[Path]) -> Annotations:
 
 
 def judge(
-    annotations: Annotations,
-    rule: Rule = "agreed",
-    adjudicated: Mapping[HitKey, str] | None = None,
+    annotations: Annotations, rule: Rule = "agreed", adjudicated: Mapping[HitKey, str] | None = None
 ) -> Judged:
     """Make judgments of annotations: one label for each hit, adjudicated or by the rule.
 

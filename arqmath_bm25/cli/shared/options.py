@@ -50,8 +50,7 @@ Variants = Annotated[
 ]
 Depth = Annotated[int, typer.Option("--depth", min=1, max=MAX_DEPTH, help="Hits for a topic.")]
 Format = Annotated[
-    Form,
-    typer.Option("--format", help="Columns of the guidelines, or of TREC (with Q0)."),
+    Form, typer.Option("--format", help="Columns of the guidelines, or of TREC (with Q0).")
 ]
 Threads = Annotated[
     int, typer.Option("--threads", min=1, help="Processes and threads to work with.")
