@@ -8,6 +8,7 @@ would write the same is refused.
 
 from __future__ import annotations
 
+import csv
 import errno
 import fcntl
 import gzip
@@ -16,6 +17,7 @@ import io
 import json
 import os
 import shutil
+import sys
 import zlib
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -95,6 +97,23 @@ def decoded(data: bytes, where: str, line: int = 1) -> str:
             f"{where}: row {line}: not UTF-8 text (byte 0x{found:02x}: {error.reason}); "
             "save it as UTF-8"
         ) from None
+
+
+def read_csv(path: Path, kind: str, *columns: str) -> list[dict[str, str]]:
+    """Return the rows of a CSV by the names in its header; what a short row lacks is empty.
+
+    Raises InputError as `read_text` does, and for a file without one of the `columns`.
+    """
+    csv.field_size_limit(sys.maxsize)  # a cell may hold a long post
+    table = csv.DictReader(io.StringIO(read_text(path, kind), newline=""), restval="")
+    try:
+        rows = list(table)
+    except csv.Error as error:
+        raise InputError(f"{path}: not a CSV file: {error}") from None
+    for name in columns:
+        if name not in (table.fieldnames or ()):
+            raise InputError(f"{path}: row 1: no column {name}; expected a {kind}")
+    return rows
 
 
 def load_array(path: Path) -> NDArray[Any]:
