@@ -27,7 +27,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, cast
 from arqmath_bm25.errors import InputError, InterruptedWorkError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -211,7 +211,8 @@ def complete(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f".{path.name}.partial")
-        with _locked_file(partial, path) as descriptor:
+        busy = "another process is writing this; wait for it, or name another file"
+        with locked(partial, lambda: f"{path}: {busy}") as descriptor:
             try:
                 newline = None if encoding is None else "\n"
                 mode = "wb" if encoding is None else "w"
@@ -278,9 +279,13 @@ def building(directory: Path, *made_of: object) -> Iterator[Path]:
     while another one builds the same.
     """
     place = directory.with_name(f".{directory.name}.building")
+
+    def busy() -> str:
+        builder = (place / _BUILDER).read_text(encoding="ascii")
+        return f"{directory}: process {builder} is writing this; wait for it or end it"
+
     try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        with _locked_directory(place, directory):
+        with locked(place, busy, directory=True):
             keep = False
             try:
                 _prepare(place, repr(made_of) if made_of else "")
@@ -330,51 +335,28 @@ def _prepare(place: Path, made_of: str) -> None:
 
 
 @contextmanager
-def _locked_directory(place: Path, directory: Path) -> Iterator[None]:
-    """Make `place` and keep others out of it; the system lets go when the process ends."""
-    while True:
-        place.mkdir(exist_ok=True)
-        with _lock(os.open(place, os.O_RDONLY), place) as locked:
-            if locked:
-                yield
-                return
-            if locked is None:
-                builder = (place / _BUILDER).read_text(encoding="ascii")
-                raise InputError(
-                    f"{directory}: process {builder} is writing this; wait for it or end it"
-                )
+def locked(path: Path, busy: Callable[[], str], directory: bool = False) -> Iterator[int]:
+    """Make a file or a directory and keep others out of it; yields its descriptor.
 
-
-@contextmanager
-def _locked_file(partial: Path, path: Path) -> Iterator[int]:
-    """Open `partial` and keep others out of it; the system lets go when the process ends."""
+    The system lets go when the process ends. Raises InputError with what `busy` says if another
+    one is at work there.
+    """
     while True:
-        descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        with _lock(descriptor, partial) as locked:
-            if locked:
+        if directory:
+            path.mkdir(parents=True, exist_ok=True)
+        flags = os.O_RDONLY if directory else os.O_RDWR | os.O_CREAT
+        descriptor = os.open(path, flags | os.O_CLOEXEC, 0o666)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InputError(busy()) from None
+            # Else its writer has renamed or removed it since it was opened.
+            if path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
                 yield descriptor
                 return
-            if locked is None:
-                raise InputError(
-                    f"{path}: another process is writing this; wait for it, or name another file"
-                )
-
-
-@contextmanager
-def _lock(descriptor: int, path: Path) -> Iterator[bool | None]:
-    """Tell whether this process alone has `path` now; None if another one has it.
-
-    False: since it was opened, its writer has renamed or removed it.
-    """
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        same = path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor))
-    except BlockingIOError:
-        yield None
-    else:
-        yield same
-    finally:
-        os.close(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _cannot_write(path: Path, error: OSError) -> NoReturn:

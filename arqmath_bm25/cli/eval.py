@@ -107,7 +107,7 @@ def evaluate(
             score_tables.print_bounds({one.run: _read(evaluator, one) for one in judged})
         if left_out:
             read = {one.run: _read(evaluator, one) for one in judged}
-            qrels_of = [run.qrels for run in read.values()]
+            qrels_of = [run.judged.qrels for run in read.values()]
             if any(found != qrels_of[0] for found in qrels_of):
                 raise InputError("--leave-out takes runs of the same judgments: name their files")
             rankings = {name: run.rankings for name, run in read.items()}
