@@ -8,6 +8,7 @@ would write the same is refused.
 
 from __future__ import annotations
 
+import csv
 import errno
 import fcntl
 import gzip
@@ -16,6 +17,7 @@ import io
 import json
 import os
 import shutil
+import sys
 import zlib
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -25,7 +27,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, cast
 from arqmath_bm25.errors import InputError, InterruptedWorkError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -95,6 +97,23 @@ def decoded(data: bytes, where: str, line: int = 1) -> str:
             f"{where}: row {line}: not UTF-8 text (byte 0x{found:02x}: {error.reason}); "
             "save it as UTF-8"
         ) from None
+
+
+def read_csv(path: Path, kind: str, *columns: str) -> list[dict[str, str]]:
+    """Return the rows of a CSV by the names in its header; what a short row lacks is empty.
+
+    Raises InputError as `read_text` does, and for a file without one of the `columns`.
+    """
+    csv.field_size_limit(sys.maxsize)  # a cell may hold a long post
+    table = csv.DictReader(io.StringIO(read_text(path, kind), newline=""), restval="")
+    try:
+        rows = list(table)
+    except csv.Error as error:
+        raise InputError(f"{path}: not a CSV file: {error}") from None
+    for name in columns:
+        if name not in (table.fieldnames or ()):
+            raise InputError(f"{path}: row 1: no column {name}; expected a {kind}")
+    return rows
 
 
 def load_array(path: Path) -> NDArray[Any]:
@@ -192,7 +211,8 @@ def complete(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f".{path.name}.partial")
-        with _locked_file(partial, path) as descriptor:
+        busy = "another process is writing this; wait for it, or name another file"
+        with locked(partial, lambda: f"{path}: {busy}") as descriptor:
             try:
                 newline = None if encoding is None else "\n"
                 mode = "wb" if encoding is None else "w"
@@ -259,9 +279,13 @@ def building(directory: Path, *made_of: object) -> Iterator[Path]:
     while another one builds the same.
     """
     place = directory.with_name(f".{directory.name}.building")
+
+    def busy() -> str:
+        builder = (place / _BUILDER).read_text(encoding="ascii")
+        return f"{directory}: process {builder} is writing this; wait for it or end it"
+
     try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        with _locked_directory(place, directory):
+        with locked(place, busy, directory=True):
             keep = False
             try:
                 _prepare(place, repr(made_of) if made_of else "")
@@ -311,51 +335,28 @@ def _prepare(place: Path, made_of: str) -> None:
 
 
 @contextmanager
-def _locked_directory(place: Path, directory: Path) -> Iterator[None]:
-    """Make `place` and keep others out of it; the system lets go when the process ends."""
-    while True:
-        place.mkdir(exist_ok=True)
-        with _lock(os.open(place, os.O_RDONLY), place) as locked:
-            if locked:
-                yield
-                return
-            if locked is None:
-                builder = (place / _BUILDER).read_text(encoding="ascii")
-                raise InputError(
-                    f"{directory}: process {builder} is writing this; wait for it or end it"
-                )
+def locked(path: Path, busy: Callable[[], str], directory: bool = False) -> Iterator[int]:
+    """Make a file or a directory and keep others out of it; yields its descriptor.
 
-
-@contextmanager
-def _locked_file(partial: Path, path: Path) -> Iterator[int]:
-    """Open `partial` and keep others out of it; the system lets go when the process ends."""
+    The system lets go when the process ends. Raises InputError with what `busy` says if another
+    one is at work there.
+    """
     while True:
-        descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        with _lock(descriptor, partial) as locked:
-            if locked:
+        if directory:
+            path.mkdir(parents=True, exist_ok=True)
+        flags = os.O_RDONLY if directory else os.O_RDWR | os.O_CREAT
+        descriptor = os.open(path, flags | os.O_CLOEXEC, 0o666)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InputError(busy()) from None
+            # Else its writer has renamed or removed it since it was opened.
+            if path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
                 yield descriptor
                 return
-            if locked is None:
-                raise InputError(
-                    f"{path}: another process is writing this; wait for it, or name another file"
-                )
-
-
-@contextmanager
-def _lock(descriptor: int, path: Path) -> Iterator[bool | None]:
-    """Tell whether this process alone has `path` now; None if another one has it.
-
-    False: since it was opened, its writer has renamed or removed it.
-    """
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        same = path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor))
-    except BlockingIOError:
-        yield None
-    else:
-        yield same
-    finally:
-        os.close(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _cannot_write(path: Path, error: OSError) -> NoReturn:

@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from arqmath_bm25.records import Hit
 
 Form = Literal["lab", "trec"]  # columns of the guidelines, or of TREC
-_RANKED: Final = "\t{rank}\t{score:.9g}\t{run_id}"
+_RANKED: Final = "\t{rank}\t{score:.9g}\t{run_id}\n"
 _ROWS: Final[dict[Task | Literal["trec"], str]] = {
     "task1": "{topic}\t{hit.doc_id}" + _RANKED,
     "task2": "{topic}\t{hit.doc_id}\t{hit.post_id}" + _RANKED,
-    "nlps": "{topic}\t{hit.doc_id}",
+    "nlps": "{topic}\t{hit.doc_id}\n",
     "trec": "{topic}\tQ0\t{hit.doc_id}" + _RANKED,
 }
 
@@ -282,18 +282,13 @@ def write_run(
         for topic, hits in rankings:
             scores = separated([hit.score for hit in hits])
             for rank, (hit, score) in enumerate(zip(hits, scores, strict=True), 1):
-                values = {
-                    "topic": topic,
-                    "hit": hit,
-                    "rank": rank,
-                    "score": score,
-                    "run_id": run_id,
-                }
                 if task == "task3":
                     sources = f"post {hit.doc_id}"
                     answer_writer(file)((topic, 1, f"{score:.9g}", run_id, sources, hit.text))
                 else:
-                    file.write(row.format(**values) + "\n")
+                    file.write(
+                        row.format(topic=topic, hit=hit, rank=rank, score=score, run_id=run_id)
+                    )
                 count += 1
     return count
 

@@ -36,7 +36,7 @@ from arqmath_bm25.collection import posts  # noqa: E402
 from arqmath_bm25.collection.layout import Layout  # noqa: E402
 from arqmath_bm25.collection.posts import PostTable  # noqa: E402
 from arqmath_bm25.collection.topics import read_topics  # noqa: E402
-from arqmath_bm25.engines.lucene.search import Searcher  # noqa: E402
+from arqmath_bm25.engines.lucene.search import LuceneSearcher  # noqa: E402
 from arqmath_bm25.tasks import configured  # noqa: E402
 from arqmath_bm25.tasks.answer_documents import FIELDS  # noqa: E402
 from arqmath_bm25.tasks.queries import topic_query  # noqa: E402
@@ -86,7 +86,7 @@ def search(index: Path, data: Path) -> tuple[float, float]:
         for field, terms in query.items()
         for term in terms
     )
-    searcher = Searcher(index / "lucene", settings.bm25.k1, settings.bm25.b)
+    searcher = LuceneSearcher(index / "lucene", settings.bm25.k1, settings.bm25.b)
     list(searcher.search_many(queries, 1000, threads=1))  # Java compiles what it runs
     began = time.process_time()
     list(searcher.search_many(queries, 1000, threads=1))

@@ -14,7 +14,7 @@ from arqmath_bm25.engines.engine import flat_place
 from arqmath_bm25.engines.flat_build import write_flat
 from arqmath_bm25.engines.lucene.ids import read_ids
 from arqmath_bm25.engines.lucene.indexing import index_documents
-from arqmath_bm25.engines.lucene.search import Searcher as LuceneSearcher
+from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.engines.opensearch import OpenSearchSearcher, connect, load_documents
 from arqmath_bm25.errors import InputError

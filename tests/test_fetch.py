@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import errno
-import gzip
 import hashlib
 import json
 import random
-import re
 import ssl
 import subprocess
 import threading
@@ -21,11 +19,9 @@ from typing import IO, TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25.collection.fetching import alone, fetch, read_source
-from arqmath_bm25.collection.fetching.catalogue import CATALOGUE, PARTS, PublishedFile, needed
-from arqmath_bm25.collection.fetching.content import check, check_form, has_hash
+from arqmath_bm25.collection.fetching import alone, fetch
+from arqmath_bm25.collection.fetching.catalogue import PublishedFile
 from arqmath_bm25.collection.fetching.download import PATIENCE, PAUSES, _opener, download
-from arqmath_bm25.collection.layout import TASK1_QRELS
 from arqmath_bm25.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,8 +29,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CONTENT = bytes(range(256)) * 4096  # 1 MiB
-QRELS = TASK1_QRELS["2020"]
-LINKS = "Collection/PostLinks.V1.3.xml"
 JUDGMENTS = b"A.1\t0\t1234\t2\r\nA.1\t0\t1235\t0\r\n"
 
 
@@ -514,67 +508,6 @@ def test_a_wrong_hash_leaves_nothing(server: Server, tmp_path: Path) -> None:
     assert files_of(tmp_path) == set()
 
 
-@pytest.mark.parametrize("served", [b"a\nb\n", b"a\r\nb\r\n"])
-@pytest.mark.parametrize("published", [b"a\nb\n", b"a\r\nb\r\n", b"a\r\nb\n"])
-def test_line_ends_do_not_make_another_file_of_it(
-    published: bytes, served: bytes, tmp_path: Path
-) -> None:
-    digest = hashlib.sha256(published).hexdigest()[:16]
-    (tmp_path / "qrels").write_bytes(served)
-    mixed = published == b"a\r\nb\n"  # no rule leads back to it
-    assert has_hash(tmp_path / "qrels", digest) is not mixed
-
-
-@pytest.mark.parametrize("path", [QRELS, LINKS, "Topics/x.xml", "Topics/x.tsv", "Posts.zip"])
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"\n<!DOCTYPE html><html>Log in first</html>",
-        b"\xef\xbb\xbf<html><body>Log in first</body></html>",
-        b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"></html>',
-        b'{"error": "quota"}',
-        gzip.compress(JUDGMENTS),
-        "<Topics></Topics>".encode("utf-16"),
-        b"A.1 Q0 1234 1 0.5 run",
-    ],
-)
-def test_something_else_than_the_file_is_refused(
-    path: str, content: bytes, server: Server, tmp_path: Path
-) -> None:
-    server.content = content
-    with pytest.raises(InputError, match=r"not the published .*: it (begins with|is empty).*expec"):
-        fetch(PublishedFile(path, "qrels", frozenset()), server.url, tmp_path)
-    assert files_of(tmp_path) == set()
-
-
-def test_every_published_file_has_a_form(tmp_path: Path) -> None:
-    (tmp_path / "empty").touch()
-    paths = {file.path for file in CATALOGUE}
-    for archive in filter(None, (file.archive for file in CATALOGUE)):
-        single = len(archive.members) == 1
-        paths |= {archive.target if single else f"{archive.target}/{archive.members[-1]}"}
-    for path in paths:
-        with pytest.raises(InputError, match="it is empty; expected"):
-            check_form(path, tmp_path / "empty")
-
-
-def test_judgments_that_end_within_a_row_are_refused(tmp_path: Path) -> None:
-    for whole in (JUDGMENTS, JUDGMENTS.rstrip(), b"B.1\t0\t7\t2.0\n"):
-        (tmp_path / "qrels").write_bytes(whole)
-        check_form(QRELS, tmp_path / "qrels")
-    (tmp_path / "qrels").write_bytes(JUDGMENTS[:-4])
-    with pytest.raises(InputError, match=r"qrels.* is cut off: it ends with"):
-        check_form(QRELS, tmp_path / "qrels")
-
-
-def test_a_size_far_from_the_published_one_is_refused(server: Server, tmp_path: Path) -> None:
-    server.content = b"<postlinks>" + b" " * 1_000_000 + b"</postlinks>"
-    file = PublishedFile(LINKS, "links", frozenset(), size=2_000_000)
-    with pytest.raises(InputError, match=r"it has 1\.0 MB, expected about 2\.0 MB"):
-        fetch(file, server.url, tmp_path)
-
-
 def test_what_is_there_stays(server: Server, tmp_path: Path) -> None:
     (tmp_path / "qrels").write_bytes(b"mine")
     digest = hashlib.sha256(b"mine").hexdigest()[:16]
@@ -585,36 +518,3 @@ def test_what_is_there_stays(server: Server, tmp_path: Path) -> None:
     assert fetch(other, server.url, tmp_path) == "differs"
     assert (tmp_path / "qrels").read_bytes() == b"mine"
     assert server.seen == []
-
-
-def test_the_real_files_are_what_is_published(lite: Path) -> None:
-    here = [file for file in CATALOGUE if file.sha256 and (lite / file.path).is_file()]
-    assert len(here) == 17
-    for file in here:
-        check(file, lite / file.path)
-
-
-def test_the_real_subset_has_the_form_of_the_whole(lite: Path) -> None:
-    paths = [file.path for file in CATALOGUE if (lite / file.path).is_file()]
-    paths += ["Collection/Posts.V1.3.xml", "Formulas/slt_representation_v3/1.tsv"]
-    for path in paths:
-        check_form(path, lite / path)
-    assert len(paths) == 17 + 3 + 2 + 2  # without a known hash: two topics, qrels; links, comments
-
-
-def test_each_task_has_what_it_reads() -> None:
-    assert {file.part for file in CATALOGUE} == set(PARTS)
-    assert {f.part for f in needed(PARTS, "task3")} == {
-        "topics", "qrels", "posts", "links", "activity"
-    }  # fmt: skip
-    assert len(needed(["topics"], "task1")) == len(needed(["topics"], "task2")) == 3
-    assert len(needed(["topics"], None)) == 6
-
-
-@pytest.mark.parametrize(
-    "source",
-    ["ftp://site/data", "http:///data", "http://[::1/", "https://a:x/", "file:///tmp", "absent"],
-)
-def test_sources_are_web_addresses_or_folders(source: str) -> None:
-    with pytest.raises(InputError, match=re.escape(f"--from {source}:")):
-        read_source(source)

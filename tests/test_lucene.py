@@ -16,7 +16,7 @@ import pytest
 
 from arqmath_bm25.engines.lucene import ids, jvm
 from arqmath_bm25.engines.lucene.indexing import index_documents
-from arqmath_bm25.engines.lucene.search import Searcher
+from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.errors import InputError
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def test_scores_are_bm25_and_terms_are_taken_literally(tmp_path: Path) -> None:
         {"id": str(n), "contents": "common " * (n % 3 + 1), "answer_math": " ".join(WEIRD[: n + 1])}
         for n in range(len(WEIRD))
     ]
-    searcher = Searcher(build(tmp_path, documents), k1=1.2, b=0.75)
+    searcher = LuceneSearcher(build(tmp_path, documents), k1=1.2, b=0.75)
     assert searcher.count == len(WEIRD)
     for n, term in enumerate(WEIRD):
         hits = searcher.search({"answer_math": {term: 2.0}}, 100)
@@ -143,7 +143,7 @@ def test_scores_are_bm25_and_terms_are_taken_literally(tmp_path: Path) -> None:
 
 def test_fields_add_up_and_ties_are_cut_by_descending_id(tmp_path: Path) -> None:
     documents = [{"id": str(n), "contents": "a", "answer_math": "b"} for n in (2, 10, 9, 1)]
-    searcher = Searcher(build(tmp_path, documents), 1.2, 0.75)
+    searcher = LuceneSearcher(build(tmp_path, documents), 1.2, 0.75)
     both = searcher.search({"contents": {"a": 1.0}, "answer_math": {"b": 3.0}}, 3)
     one = searcher.search({"contents": {"a": 1.0}}, 3)
     assert [hit.doc_id for hit in both] == [hit.doc_id for hit in one] == ["9", "2", "10"]
@@ -177,7 +177,7 @@ def generated(words: list[str], count: int, seed: int) -> list[dict[str, str]]:
 @pytest.mark.parametrize("terms", [1, 5, 80])  # 80: more than Lucene skips documents with
 @pytest.mark.parametrize("k", [1, 30, 149, 150, 1000])
 def test_the_ranking_is_that_of_plain_bm25(
-    short_documents: tuple[list[dict[str, str]], Searcher], terms: int, k: int
+    short_documents: tuple[list[dict[str, str]], LuceneSearcher], terms: int, k: int
 ) -> None:
     documents, searcher = short_documents
     query = {f"w{n}": 1 + n / 7 for n in range(terms)}
@@ -191,11 +191,11 @@ def test_the_ranking_is_that_of_plain_bm25(
 @pytest.fixture(scope="module")
 def short_documents(
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[tuple[list[dict[str, str]], Searcher]]:
+) -> Iterator[tuple[list[dict[str, str]], LuceneSearcher]]:
     documents = generated([f"w{n}" for n in range(30)], 3000, seed=3)
     index = build(tmp_path_factory.mktemp("short"), documents, threads=2)
     assert len(list(index.glob("*.si"))) > 1  # segments
-    searcher = Searcher(index, 1.2, 0.75)
+    searcher = LuceneSearcher(index, 1.2, 0.75)
     yield documents, searcher
     searcher.close()
 
@@ -206,7 +206,7 @@ def test_a_tie_at_the_cut_is_cut_by_id_however_long_it_is(
 ) -> None:
     tied = [{"id": f"x{n}", "contents": "a z"} for n in range(1000)]
     documents = [*tied[500:], {"id": "best", "contents": "a"}, *tied[:500]]
-    searcher = Searcher(build(tmp_path, documents), 1.2, 0.75)
+    searcher = LuceneSearcher(build(tmp_path, documents), 1.2, 0.75)
     in_order = ["best", *sorted((document["id"] for document in tied), reverse=True)]
     for k in (1, 2, 10, 201, 800, 1000, 1001, 5000):
         hits = searcher.search({"contents": weights}, k)
@@ -216,7 +216,7 @@ def test_a_tie_at_the_cut_is_cut_by_id_however_long_it_is(
 
 def test_ids_are_any_text_and_scores_32_bit_floats(tmp_path: Path) -> None:
     names = ["10", "9", "é", "𝐑", '"', "a/b c", "ﬁ", "10:1"]
-    searcher = Searcher(
+    searcher = LuceneSearcher(
         build(tmp_path, [{"id": doc_id, "contents": "a"} for doc_id in names]), 1.2, 0.75
     )
     hits = searcher.search({"contents": {"a": 0.7}}, 10)
@@ -235,7 +235,7 @@ def test_no_id_is_lost_between_the_blocks_that_they_come_in(
 
 
 def test_an_index_of_nothing_has_no_hits(tmp_path: Path) -> None:
-    searcher = Searcher(build(tmp_path, []), 1.2, 0.75)
+    searcher = LuceneSearcher(build(tmp_path, []), 1.2, 0.75)
     assert searcher.count == 0
     assert searcher.search({"contents": {"a": 1.0}}, 10) == []
 
@@ -250,15 +250,15 @@ def test_results_do_not_depend_on_threads_and_segments(tmp_path: Path) -> None:
         {"contents": {word: chance.random() for word in chance.sample(words, size)}}
         for size in (9, 90) * 10
     ]
-    one = Searcher(build(tmp_path / "1", documents, threads=1), 1.2, 0.75)
-    two = Searcher(build(tmp_path / "2", documents[::-1], threads=2), 1.2, 0.75)
+    one = LuceneSearcher(build(tmp_path / "1", documents, threads=1), 1.2, 0.75)
+    two = LuceneSearcher(build(tmp_path / "2", documents[::-1], threads=2), 1.2, 0.75)
     expected = [one.search(query, 30) for query in queries]
     assert list(one.search_many(queries, 30, threads=4)) == expected
     assert list(two.search_many(queries, 30, threads=1)) == expected
 
 
 def test_more_terms_than_lucenes_default_limit(tmp_path: Path) -> None:
-    searcher = Searcher(build(tmp_path, [{"id": "1", "contents": "w7"}]), 1.2, 0.75)
+    searcher = LuceneSearcher(build(tmp_path, [{"id": "1", "contents": "w7"}]), 1.2, 0.75)
     query = {"contents": {f"w{n}": 1.0 for n in range(5000)}}
     assert [hit.doc_id for hit in searcher.search(query, 10)] == ["1"]
 

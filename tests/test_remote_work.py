@@ -11,7 +11,7 @@ import pytest
 from spark_build import statistics
 
 from arqmath_bm25.engines.lucene.indexing import index_documents
-from arqmath_bm25.engines.lucene.search import Searcher
+from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.engines.lucene.shards import index_parts
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.tasks.parts import write_parts
@@ -92,7 +92,9 @@ def test_shards_make_the_index_that_one_build_makes(tmp_path: Path) -> None:
     assert statistics(tmp_path / "one") == statistics(tmp_path / "shards")
     assert {path.name for path in (tmp_path / "shards").iterdir()} == {"lucene", "lucene.ids.npy"}
     query = {"contents": {"common": 1.0, "xxx": 0.7}, "tags": {"33": 2.0, "69": 2.0}}
-    one, shards = (Searcher(tmp_path / name / "lucene", 1.2, 0.75) for name in ("one", "shards"))
+    one, shards = (
+        LuceneSearcher(tmp_path / name / "lucene", 1.2, 0.75) for name in ("one", "shards")
+    )
     assert one.search(query, 50) == shards.search(query, 50)
 
 
@@ -105,5 +107,5 @@ def test_spark_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -
 def test_shards_that_lack_documents_are_refused(tmp_path: Path) -> None:
     documents = written(tmp_path / "parts", HERE)
     (documents / "part-00003.jsonl").unlink()
-    with pytest.raises(InputError, match="the shards hold 60 of 70 documents"):
+    with pytest.raises(InputError, match="Lucene indexed 60 of 70 documents"):
         index_parts(documents, tmp_path / "lucene", ("tags",), 70, Twice())

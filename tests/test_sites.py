@@ -15,7 +15,7 @@ from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import Post, PostTable, Thread
 from arqmath_bm25.collection.sites import find_sites, load_posts, read_links, scan_sites
 from arqmath_bm25.engines.lucene.indexing import index_documents
-from arqmath_bm25.engines.lucene.search import Searcher
+from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.runs import write_run
 from arqmath_bm25.tasks import configured
@@ -143,7 +143,7 @@ def test_a_run_over_two_sites_names_them(release: Path, tmp_path: Path) -> None:
     assert '{"id":"mathoverflow.net:2"' in lines
     index, count = tmp_path / "lucene", written["documents"]
     index_documents(tmp_path / "documents", index, FIELDS[1:], count, 1)
-    hits = Searcher(index, 1.2, 0.75).search({"contents": {"answer": 1.0}}, 10)
+    hits = LuceneSearcher(index, 1.2, 0.75).search({"contents": {"answer": 1.0}}, 10)
     other = [f"math.stackexchange.com:{post}" for post in (4, 2)]
     assert [hit.doc_id for hit in hits] == ["mathoverflow.net:2", *other]
     write_run(tmp_path / "run.tsv", [("A.1", hits)], "name", "trec")

@@ -45,11 +45,7 @@ class FormulaAnalyzer:
         return self._terms(arrange(items), read_layout(items), partial(read_operators, items), text)
 
     def _terms(
-        self,
-        tokens: list[str],
-        layout: Layout,
-        operators: Callable[[], OperatorTree],
-        text: str,
+        self, tokens: list[str], layout: Layout, operators: Callable[[], OperatorTree], text: str
     ) -> dict[str, list[str]]:
         terms: dict[str, list[str]] = {}
         for field in self._fields:

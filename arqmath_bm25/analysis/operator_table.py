@@ -8,16 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from arqmath_bm25.analysis.latex import (
-    CELL,
-    CLOSE,
-    OPEN,
-    ROW,
-    SUB,
-    SUPER,
-    TABLE,
-    TABLE_END,
-)
+from arqmath_bm25.analysis.latex import CELL, CLOSE, OPEN, ROW, SUB, SUPER, TABLE, TABLE_END
 from arqmath_bm25.analysis.latex_table import ACCENTS
 
 # How tightly what waits for an argument holds it.

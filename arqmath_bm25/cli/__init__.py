@@ -19,11 +19,7 @@ from arqmath_bm25.errors import InputError
 # Command → its module, its function there, and what `--help` says of it.
 COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
     "fetch": ("fetch", "fetch", "Fetch the official distribution, or parts of it."),
-    "inspect": (
-        "inspect",
-        "inspect",
-        "Show what every file of DATA holds, and if that is all.",
-    ),
+    "inspect": ("inspect", "inspect", "Show what every file of DATA holds, and if that is all."),
     "index": ("tasks", "index", "Build the index of a task; nothing is done if it is up to date."),
     "run": ("tasks", "run", "Rank the documents of a task for its topics and write the run files."),
     "check": ("check", "check", "Compare every file of an index with what was written."),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from arqmath_bm25.cli.shared.options import Format, out
+from arqmath_bm25.cli.shared.options import Format, keep_runs, out
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.frames import read_run, write_run
 
@@ -35,7 +35,6 @@ def convert(
             f"{run}: it does not say in which posts its formulas stand, as the lab's form must; "
             "give --format trec, or the run that it was made from"
         )
-    if output.exists() and output.samefile(run):
-        raise InputError(f"--output {output}: this is the run itself")
+    keep_runs(output, [run])
     write_run(frame, output, form=form)
     out.print(f"{output}: {frame['qid'].nunique():,} topics, {len(frame):,} rows")

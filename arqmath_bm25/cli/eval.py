@@ -56,8 +56,7 @@ def evaluate(
     ] = None,
     topic_info: scoring.TopicInfo = None,
     bounds: Annotated[
-        bool,
-        typer.Option("--bounds", help="Between which values unjudged hits leave each score."),
+        bool, typer.Option("--bounds", help="Between which values unjudged hits leave each score.")
     ] = False,
     left_out: Annotated[
         bool,
@@ -108,7 +107,7 @@ def evaluate(
             score_tables.print_bounds({one.run: _read(evaluator, one) for one in judged})
         if left_out:
             read = {one.run: _read(evaluator, one) for one in judged}
-            qrels_of = [run.qrels for run in read.values()]
+            qrels_of = [run.judged.qrels for run in read.values()]
             if any(found != qrels_of[0] for found in qrels_of):
                 raise InputError("--leave-out takes runs of the same judgments: name their files")
             rankings = {name: run.rankings for name, run in read.items()}

@@ -49,8 +49,7 @@ def fetch(
         LabTask | None, typer.Option("--task", help="What this task reads. Default: every task.")
     ] = None,
     source: Annotated[
-        str,
-        typer.Option("--from", metavar="URL|DIR", help="A mirror, or a folder with its files."),
+        str, typer.Option("--from", metavar="URL|DIR", help="A mirror, or a folder with its files.")
     ] = PUBLISHED,
 ) -> None:
     """Download the official collection, topics and judgments (about 2.2 GB, 16 GB unpacked).

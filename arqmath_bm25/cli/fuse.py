@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
 from arqmath_bm25 import __version__
-from arqmath_bm25.cli.shared.options import Depth, Format, out
+from arqmath_bm25.cli.shared.options import Depth, Format, keep_runs, out, task_of_runs
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.rankings import best
+from arqmath_bm25.evaluation.rankings import best, take_rankings
 from arqmath_bm25.files import sources
 from arqmath_bm25.labs import MAX_DEPTH
 from arqmath_bm25.records import Hit
-from arqmath_bm25.runs import read_run, task_of, write_run
+from arqmath_bm25.runs import read_run, write_run
 from arqmath_bm25.tasks.fusion import RRF_K, Method, fuse_rankings
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def fuse(
     Example: arqmath-bm25 fuse a.tsv b.tsv --method weighted --weights 1,0.3 -o fused.tsv
     """
     factors = _weights(weights, runs)
-    _check_output(output, runs)
-    task = task or _task(runs)
+    keep_runs(output, runs)
+    task = task or task_of_runs(runs, "fuse")
     read = [_Run.read(run, task) for run in runs]
     _check_topics(read)
     topics = list(dict.fromkeys(topic for run in read for topic in run.rankings))
@@ -86,25 +86,24 @@ def fuse(
     out.print(f"{output}: {len(topics):,} topics, {rows:,} rows, from {len(runs)} runs{note}")
 
 
-@dataclass(frozen=True)
-class _Run:
+class _Run(NamedTuple):
     """The rankings of a run file, and for Task 2 the post of each formula."""
 
     path: Path
-    rankings: dict[str, list[tuple[str, float]]] = field(default_factory=dict)
-    posts: dict[str, str] = field(default_factory=dict)
+    rankings: dict[str, list[tuple[str, float]]]
+    posts: dict[str, str]
 
     @classmethod
     def read(cls, path: Path, task: Literal["task1", "task2"]) -> _Run:
-        run = cls(path)
-        topics: dict[str, dict[str, float]] = {}
-        for row in read_run(path, task):
-            topics.setdefault(row.topic_id, {}).setdefault(row.doc_id, row.score)
-            if row.post_id:
-                run.posts.setdefault(row.doc_id, row.post_id)
-        for topic, scores in topics.items():
-            run.rankings[topic] = [(doc, scores[doc]) for doc in best(scores, MAX_DEPTH)]
-        return run
+        rows = list(read_run(path, task))
+        return cls(
+            path,
+            {
+                topic: [(doc, scores[doc]) for doc in best(scores, MAX_DEPTH)]
+                for topic, scores in take_rankings(rows).topics.items()
+            },
+            {row.doc_id: row.post_id for row in reversed(rows) if row.post_id},  # the first counts
+        )
 
 
 def _weights(weights: str | None, runs: Sequence[Path]) -> list[float]:
@@ -124,25 +123,6 @@ def _weights(weights: str | None, runs: Sequence[Path]) -> list[float]:
     if len(numbers) != len(runs):
         raise InputError(f"--weights {weights}: {len(numbers)} weights for {len(runs)} runs")
     return numbers
-
-
-def _task(runs: Sequence[Path]) -> Literal["task1", "task2"]:
-    first = task_of(runs[0])
-    if first == "task3":
-        raise InputError(f"{runs[0]}: Task 3 has one answer for a topic; there is nothing to fuse")
-    for run in runs[1:]:
-        if (other := task_of(run)) != first:
-            raise InputError(
-                f"{run}: a run of {other}, {runs[0]} of {first}; only runs of one task are fused"
-            )
-    return first
-
-
-def _check_output(output: Path, runs: Sequence[Path]) -> None:
-    if output.is_dir():
-        raise InputError(f"{output}: this is a directory; --output names the file to write")
-    if any(output.exists() and output.samefile(run) for run in runs):
-        raise InputError(f"{output}: the fused run would overwrite a run; name another file")
 
 
 def _check_topics(runs: Sequence[_Run]) -> None:

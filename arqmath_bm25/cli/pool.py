@@ -18,20 +18,11 @@ from arqmath_bm25.evaluation.sampled_qrels import write_sampled_qrels
 from arqmath_bm25.evaluation.visual import VisualIds
 from arqmath_bm25.guidelines.eligible import EligibleAnswers, EligibleFormulas
 from arqmath_bm25.judging.annotation import require, write_batch
-from arqmath_bm25.judging.pool import (
-    Depths,
-    Pool,
-    for_assessors,
-    pool_answers,
-    pool_formulas,
-)
+from arqmath_bm25.judging.pool import Depths, Pool, for_assessors, pool_answers, pool_formulas
 from arqmath_bm25.judging.strata import draw, parse_strata
 from arqmath_bm25.labs import YEARS
-from arqmath_bm25.runs import task_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from arqmath_bm25.collection.posts import PostTable
 
 
@@ -60,8 +51,7 @@ def pool(
         typer.Option(help="2020, 2021 or 2022 (in DATA) or a topic file. Default: all in DATA."),
     ] = None,
     formulas: Annotated[
-        Path | None,
-        typer.Option(help="LaTeX formula TSVs. Default: those of DATA."),
+        Path | None, typer.Option(help="LaTeX formula TSVs. Default: those of DATA.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the choice and the order of what is shown.")] = 0,
     assessors: Annotated[
@@ -84,7 +74,7 @@ def pool(
     Example: arqmath-bm25 pool runs/*-task1-*.tsv --depth 20 --primary-depth 45 -o batch.csv
     """
     collection = Collection(data, indexes)
-    task = task or _task(runs)
+    task = task or options.task_of_runs(runs, "pool")
     if (strata is None) != (sampled is None):
         raise InputError("--strata and --sampled go together: what is drawn, and where it is kept")
     parts = parse_strata(strata) if strata else ()
@@ -124,17 +114,6 @@ def pool(
 def _thread_of(posts: PostTable, post_id: str) -> str:
     """Return the question of a post: its parent, or the post itself."""
     return require(posts, post_id).parent_id or post_id
-
-
-def _task(runs: Sequence[Path]) -> Literal["task1", "task2"]:
-    tasks = {run: task_of(run) for run in runs}
-    first = tasks[runs[0]]
-    for run, each in tasks.items():
-        if each != first:
-            raise InputError(f"{run}: a run of {each}, {runs[0]} of {first}; pool one task at once")
-    if first == "task3":
-        raise InputError(f"{runs[0]}: Task 3 has one answer a topic; there is nothing to pool")
-    return first
 
 
 def _report(pooled: Pool, rows: int, output: Path) -> None:

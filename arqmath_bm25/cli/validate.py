@@ -162,8 +162,7 @@ def _as_json(report: Report) -> dict[str, Any]:
 def _fix(
     run: Path, target: Path, task: LabTask, looked_up: _LookUp, runs: list[Path], out: Console
 ) -> None:
-    if any(target.exists() and target.samefile(other) for other in runs):
-        raise InputError(f"{target}: the repaired copy would overwrite a run; name another file")
+    options.keep_runs(target, runs)
     changes = repair(run, target, task, looked_up.labs(task), looked_up.eligible(task))
     out.print(Text(f"{target}: written" if changes else f"{target}: written, nothing changed"))
     for change, rows in sorted(changes.items()):

@@ -20,6 +20,7 @@ import csv
 import io
 import sys
 from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -44,6 +45,8 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "v2": (*_COMMON, "visual_id", "formula"),
     "v3": (*_COMMON, "comment_id", "old_visual_id", "visual_id", "issue", "formula"),
 }
+
+_RECORD: Final = (*_COMMON, "comment_id", "visual_id", "old_visual_id", "issue", "formula")
 
 
 class FormulaRow(NamedTuple):
@@ -114,8 +117,10 @@ def read_formulas(path: Path) -> Iterator[FormulaRow]:
 
 
 def _read_file(path: Path) -> Iterator[FormulaRow]:
-    for row in read_rows(path, len(read_header(path))):
-        yield _record(row)
+    names = read_header(path)
+    fields = itemgetter(*(names.index(name) if name in names else -1 for name in _RECORD))
+    for row in read_rows(path, len(names)):
+        yield FormulaRow._make(fields([*row, ""]))
 
 
 def read_rows(path: Path, columns: int) -> Iterator[list[str]]:
@@ -152,19 +157,6 @@ def read_rows(path: Path, columns: int) -> Iterator[list[str]]:
             raise AssertionError(path) from error
         except csv.Error as error:
             raise InputError(f"{path}: after line {rows.line_num}: {error}") from None
-
-
-def _record(row: list[str]) -> FormulaRow:
-    match row:
-        case [formula, post, thread, kind, latex]:
-            return FormulaRow(formula, post, thread, kind, "", "", "", "", latex)
-        case [formula, post, thread, kind, visual, latex]:
-            return FormulaRow(formula, post, thread, kind, "", visual, "", "", latex)
-        case [formula, post, thread, kind, comment, old_visual, visual, issue, latex]:
-            return FormulaRow(
-                formula, post, thread, kind, comment, visual, old_visual, issue, latex
-            )
-    raise AssertionError(row)
 
 
 class FormulaIds(NamedTuple):

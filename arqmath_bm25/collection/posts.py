@@ -212,11 +212,8 @@ class PostTable:
         """Read one post; None if the collection has none with this id."""
         if not ID.fullmatch(post_id):
             return None
-        ids = self._places[:, 1]
-        at = int(np.searchsorted(ids, int(post_id), sorter=self._by_id))
-        if at == len(ids) or ids[self._by_id[at]] != int(post_id):
-            return None
-        return self._read(self._places[self._by_id[at], None])[0]
+        row = self.find(np.array([int(post_id)]))[0]
+        return self._read(self._places[row, None])[0] if row >= 0 else None
 
     def threads_of(self, post_ids: Sequence[str]) -> IntVector:
         """Return the thread of every post, as a number; -1 of posts that the collection lacks."""

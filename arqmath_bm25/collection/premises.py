@@ -15,6 +15,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
+from zipfile import is_zipfile
 
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.files import read_text
@@ -62,7 +63,7 @@ class PremiseFiles:
         if not data.is_dir():
             found = "there is no such directory"
             if data.exists():
-                found = "a zip archive: unzip it first" if _is_zip(data) else "it is a file"
+                found = "a zip archive: unzip it first" if is_zipfile(data) else "it is a file"
             raise InputError(
                 f"DATA={data}: {found}. Expected a directory with {_KNOWLEDGE_BASE}, "
                 f"train_set.json, dev_set.json and test_set.json, published at {PUBLISHED}"
@@ -187,13 +188,6 @@ def _read_object(path: Path, kind: str) -> dict[str, Any]:
         if not _ID.fullmatch(key):
             raise InputError(f"{path}: {kind} id {key!r} is neither an integer nor a UUID")
     return found
-
-
-def _is_zip(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(4) == b"PK\x03\x04"
 
 
 def _is_text(value: object) -> TypeGuard[str]:

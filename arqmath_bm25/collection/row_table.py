@@ -15,15 +15,7 @@ from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from arqmath_bm25.collection.activity import (
-    ACCEPTED,
-    DOWN,
-    FAVOURITE,
-    UP,
-    VOTES,
-    good_rows,
-    is_id,
-)
+from arqmath_bm25.collection.activity import ACCEPTED, DOWN, FAVOURITE, UP, VOTES, good_rows, is_id
 from arqmath_bm25.collection.dump import ParsedRows, attributes, scan
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.workers.local import HERE
@@ -65,13 +57,9 @@ class RowTable(Generic[R]):
         Left out and counted: rows that are broken or lack what is required, and every further one
         with the Id of an earlier one. Raises InputError as `scan` does.
         """
-        counts: Counter[str] = Counter()
-        found = [np.empty((0, _COLUMNS), np.int64)]
-        work = partial(_places, kind=kind, key=key)
-        for places, counted in scan(path, kind.root, work, workers):
-            found.append(places)
-            counts += counted
-        places = np.concatenate(found)
+        parts = scan(path, kind.root, partial(_places, kind=kind, key=key), workers)
+        counts = sum((counted for _, counted in parts), Counter[str]())
+        places = np.concatenate([found for found, _ in parts])
         if "Id" in kind.ids:
             first = np.unique(places[:, 1], return_index=True)[1]
             counts["rows with an Id seen before"] += len(places) - len(first)
@@ -143,17 +131,13 @@ class VoteTable:
         Left out and counted: rows that are broken or lack what is required, and votes of the types
         that Tally does not have (to close, to delete, …).
         """
-        counts: Counter[str] = Counter()
-        keys, numbers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for (key, number), counted in scan(path, VOTES.root, _tallies, workers):
-            keys.append(key)
-            numbers.append(number)
-            counts += counted
-        counts["rows kept"] = sum(int(number.sum()) for number in numbers)
-        key = np.concatenate(keys)
+        parts = scan(path, VOTES.root, _tallies, workers)
+        counts = sum((counted for _, counted in parts), Counter[str]())
+        key, number = (np.concatenate(found) for found in zip(*(p for p, _ in parts), strict=True))
+        counts["rows kept"] = int(number.sum())
         posts, row = np.unique(key // len(_TALLIED), return_inverse=True)
         cells = len(_TALLIED) * row + key % len(_TALLIED)
-        votes = np.bincount(cells, np.concatenate(numbers), len(_TALLIED) * len(posts))
+        votes = np.bincount(cells, number, len(_TALLIED) * len(posts))
         return cls(posts, votes.astype(np.int64).reshape(-1, len(_TALLIED)), +counts)
 
     def of(self, post_id: str) -> Tally:
@@ -163,9 +147,7 @@ class VoteTable:
         return Tally(*self.votes[at].tolist()) if found else Tally()
 
 
-def _tallies(
-    rows: ParsedRows,
-) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], Counter[str]]:
+def _tallies(rows: ParsedRows) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], Counter[str]]:
     """Return (4 · post + column, how many of them there are), and count the rows."""
     counts: Counter[str] = Counter()
     found = array("q")

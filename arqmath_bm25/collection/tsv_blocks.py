@@ -55,7 +55,6 @@ def read_blocks(path: Path, names: Sequence[str], size: int = _SIZE) -> Iterator
     Memory is several times `size`, or the longest row. Raises BrokenRowError; `read_rows` of
     `collection.formulas` says what is wrong.
     """
-    finder = _Finder(len(names))
     rest = b""
     with open_bytes(path) as file:
         file.readline()
@@ -64,7 +63,9 @@ def read_blocks(path: Path, names: Sequence[str], size: int = _SIZE) -> Iterator
             wanted = max(size, len(rest))  # twice as much if there was no row in it
             chunk = file.read(wanted)
             last = len(chunk) < wanted
-            rows, rest = finder.find(rest, chunk, last) or finder.rewrite(rest + chunk, last)
+            rows, rest = _find(len(names), rest, chunk, last) or _rewrite(
+                len(names), rest + chunk, last
+            )
             if len(rows.ends):
                 yield Block(names, rows)
 
@@ -77,102 +78,86 @@ class _Rows(NamedTuple):
     quoted: Places  # which fields stand in quotes, as indexes of the flattened `ends`
 
 
-class _Finder:
-    """Finds the rows of a TSV of so many columns."""
+def _find(columns: int, rest: bytes, chunk: bytes, last: bool) -> tuple[_Rows, bytes] | None:
+    """Return the whole rows in `rest + chunk` and what follows; None if they are not regular.
 
-    def __init__(self, columns: int) -> None:
-        self._columns = columns
-        # Two bytes for each one of a block. Made anew for every block, they would cost as much as
-        # the search: the system clears each page that it gives.
-        self._marks = np.empty((2, 0), np.bool_)
+    They begin with a row and, if this is not the `last` chunk of the file, may end anywhere.
+    """
+    end = b"\n" if last and (chunk or rest)[-1:] not in (b"", b"\n") else b""
+    data = b"".join((_PAD, rest, chunk, end, _PAD))
+    every = np.frombuffer(data, np.uint8)
+    text = every[_WORD:-_WORD]
+    ends_line = text == _LF
+    at, line_feeds = np.flatnonzero(ends_line | (text == _TAB)), np.count_nonzero(ends_line)
+    quotes = np.flatnonzero(text == _QUOTE)
+    if len(quotes) % 2 and last:
+        return None
+    opens, closes = _outer(quotes, len(text))
+    before, after = every[opens + (_WORD - 1)], every[closes + (_WORD + 1)]
+    if not (np.isin(before, (_TAB, _LF)).all() and np.isin(after, (_TAB, _LF, _CR)).all()):
+        return None
+    quoted, behind = np.searchsorted(at, opens), np.searchsorted(at, closes)
+    if len(inside := _ranges(quoted, behind)):
+        for field in np.flatnonzero(behind > quoted).tolist():
+            if _SWALLOWED_BYTES.search(data, opens[field] + _WORD, closes[field] + _WORD):
+                raise BrokenRowError
+        line_feeds -= np.count_nonzero(text[at[inside]] == _LF)
+        at = np.delete(at, inside)
+        quoted = np.searchsorted(at, opens)
+    fields = line_feeds * columns
+    if fields > len(at):
+        return None
+    ends = at[:fields].reshape(-1, columns)
+    if (text[ends[:, -1]] != _LF).any():  # else there is no line feed anywhere else
+        return None
+    used = int(ends[-1, -1]) + 1 if fields else 0
+    if _has_lone_return(text[:used], ends[:, -1], opens, closes):
+        return None
+    _check_text(memoryview(data)[_WORD : used + _WORD])
+    return _Rows(data, ends, quoted[quoted < fields]), data[used + _WORD : -_WORD]
 
-    def find(self, rest: bytes, chunk: bytes, last: bool) -> tuple[_Rows, bytes] | None:
-        """Return the whole rows in `rest + chunk` and what follows; None if they are not regular.
 
-        They begin with a row and, if this is not the `last` chunk of the file, may end anywhere.
-        """
-        end = b"\n" if last and (chunk or rest)[-1:] not in (b"", b"\n") else b""
-        data = b"".join((_PAD, rest, chunk, end, _PAD))
-        every = np.frombuffer(data, np.uint8)
-        text = every[_WORD:-_WORD]
-        at = self._places(text, _TAB, _LF)
-        line_feeds = np.count_nonzero(self._marks[1, : len(text)])
-        quotes = self._places(text, _QUOTE)
-        if len(quotes) % 2 and last:
-            return None
-        opens, closes = _outer(quotes, len(text))
-        before, after = every[opens + (_WORD - 1)], every[closes + (_WORD + 1)]
-        if not (_is_in(before, _TAB, _LF).all() and _is_in(after, _TAB, _LF, _CR).all()):
-            return None
-        quoted, behind = np.searchsorted(at, opens), np.searchsorted(at, closes)
-        if len(inside := _ranges(quoted, behind)):
-            for field in np.flatnonzero(behind > quoted).tolist():
-                if _SWALLOWED_BYTES.search(data, opens[field] + _WORD, closes[field] + _WORD):
-                    raise BrokenRowError
-            line_feeds -= np.count_nonzero(text[at[inside]] == _LF)
-            at = np.delete(at, inside)
-            quoted = np.searchsorted(at, opens)
-        fields = line_feeds * self._columns
-        if fields > len(at):
-            return None
-        ends = at[:fields].reshape(-1, self._columns)
-        if (text[ends[:, -1]] != _LF).any():  # else there is no line feed anywhere else
-            return None
-        used = int(ends[-1, -1]) + 1 if fields else 0
-        if self._has_lone_return(text[:used], ends[:, -1], opens, closes):
-            return None
-        _check_text(memoryview(data)[_WORD : used + _WORD])
-        return _Rows(data, ends, quoted[quoted < fields]), data[used + _WORD : -_WORD]
+def _has_lone_return(
+    text: NDArray[np.uint8], line_ends: Places, opens: Places, closes: Places
+) -> bool:
+    """Tell whether a carriage return stands outside quotes and not before the line feed."""
+    returns = text == _CR
+    if np.count_nonzero(returns) == np.count_nonzero(returns[line_ends - 1]):
+        return False
+    at = np.flatnonzero(returns)
+    at = at[text[at + 1] != _LF]  # the last byte of the text is a line feed
+    return bool((np.searchsorted(opens, at) == np.searchsorted(closes, at)).any())
 
-    def _places(self, text: NDArray[np.uint8], *kinds: int) -> Places:
-        return np.flatnonzero(self._marked(text, *kinds))
 
-    def _marked(self, text: NDArray[np.uint8], *kinds: int) -> Marks:
-        """Tell which bytes are of some kinds, until the next call."""
-        if len(text) > self._marks.shape[1]:
-            self._marks = np.empty((2, len(text)), np.bool_)
-        return _is_in(text, *kinds, marks=self._marks[:, : len(text)])
+def _rewrite(columns: int, data: bytes, last: bool) -> tuple[_Rows, bytes]:
+    """Return what `_find` does, from what the csv module reads in `data`."""
+    csv.field_size_limit(sys.maxsize)
+    whole = data if last else data[: data.rfind(b"\n") + 1]
+    _check_text(whole)
+    used = 0
 
-    def _has_lone_return(
-        self, text: NDArray[np.uint8], line_ends: Places, opens: Places, closes: Places
-    ) -> bool:
-        """Tell whether a carriage return stands outside quotes and not before the line feed."""
-        returns = self._marked(text, _CR)
-        if np.count_nonzero(returns) == np.count_nonzero(returns[line_ends - 1]):
-            return False
-        at = np.flatnonzero(returns)
-        at = at[text[at + 1] != _LF]  # the last byte of the text is a line feed
-        return bool((np.searchsorted(opens, at) == np.searchsorted(closes, at)).any())
+    def lines() -> Iterator[str]:
+        nonlocal used
+        for line in io.StringIO(whole.decode(), newline=""):
+            used += len(line.encode())
+            yield line
 
-    def rewrite(self, data: bytes, last: bool) -> tuple[_Rows, bytes]:
-        """Return what `find` does, from what the csv module reads in `data`."""
-        csv.field_size_limit(sys.maxsize)
-        whole = data if last else data[: data.rfind(b"\n") + 1]
-        _check_text(whole)
-        used = 0
-
-        def lines() -> Iterator[str]:
-            nonlocal used
-            for line in io.StringIO(whole.decode(), newline=""):
-                used += len(line.encode())
-                yield line
-
-        begins, rows = [0], []
-        for row in csv.reader(lines(), delimiter="\t"):
-            begins.append(used)
-            rows.append(row)
-        if rows and not last:  # perhaps this row goes on
-            begins.pop()
-            rows.pop()
-        rows = [row for row in rows if row]  # an empty line has no field
-        if any(len(row) != self._columns or any(map(SWALLOWED.search, row)) for row in rows):
-            raise BrokenRowError
-        written = io.StringIO(newline="")
-        csv.writer(written, delimiter="\t", quoting=csv.QUOTE_ALL).writerows(rows)
-        found = self.find(b"", written.getvalue().encode(), last=True)
-        if found is None:
-            raise AssertionError(rows)
-        return found[0], data[begins[-1] :]
+    begins, rows = [0], []
+    for row in csv.reader(lines(), delimiter="\t"):
+        begins.append(used)
+        rows.append(row)
+    if rows and not last:  # perhaps this row goes on
+        begins.pop()
+        rows.pop()
+    rows = [row for row in rows if row]  # an empty line has no field
+    if any(len(row) != columns or any(map(SWALLOWED.search, row)) for row in rows):
+        raise BrokenRowError
+    written = io.StringIO(newline="")
+    csv.writer(written, delimiter="\t", quoting=csv.QUOTE_ALL).writerows(rows)
+    found = _find(columns, b"", written.getvalue().encode(), last=True)
+    if found is None:
+        raise AssertionError(rows)
+    return found[0], data[begins[-1] :]
 
 
 def _outer(quotes: Places, end: int) -> tuple[Places, Places]:
@@ -183,15 +168,6 @@ def _outer(quotes: Places, end: int) -> tuple[Places, Places]:
     outer = np.ones(len(opens) + 1, np.bool_)
     outer[1:-1] = closes[:-1] + 1 != opens[1:]
     return opens[outer[:-1]], closes[outer[1:]]
-
-
-def _is_in(text: NDArray[np.uint8], *kinds: int, marks: Marks | None = None) -> Marks:
-    """Tell which bytes are of some kinds; `marks` has room for two rows of as many."""
-    found, other = np.empty((2, len(text)), np.bool_) if marks is None else marks
-    np.equal(text, kinds[0], out=found)
-    for kind in kinds[1:]:
-        np.logical_or(found, np.equal(text, kind, out=other), out=found)
-    return found
 
 
 def _ranges(begins: Places, ends: Places) -> Places:

@@ -8,7 +8,10 @@ the same documents.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -33,19 +36,24 @@ class Engine(NamedTuple):
 AUTO: Final = Engine()
 
 
-class Searcher(Protocol):
+class Searcher(ABC):
     """An open index. Thread-safe."""
 
-    @property
-    def count(self) -> int:
-        """Number of documents."""
+    count: int  # of documents
 
+    @abstractmethod
     def search(self, query: Query, k: int) -> list[Hit]:
         """Return the k best documents that hold at least one of the terms."""
 
     def search_many(self, queries: Iterable[Query], k: int, threads: int) -> Iterator[list[Hit]]:
         """Search for all queries with `threads` at a time; results come in the order of queries."""
+        with ThreadPoolExecutor(threads) as pool:
+            yield from pool.map(partial(self._search_in_thread, k), queries)
 
+    def _search_in_thread(self, k: int, query: Query) -> list[Hit]:
+        return self.search(query, k)
+
+    @abstractmethod
     def close(self) -> None:
         """Close the index."""
 

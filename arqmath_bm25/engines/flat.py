@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from arqmath_bm25.engines.engine import flat_place
+from arqmath_bm25.engines.engine import Searcher, flat_place
 from arqmath_bm25.engines.flat_build import BLOCK, FORM, META, code_kind, lengths_of_bytes, mapped
 from arqmath_bm25.engines.lucene.ids import read_ids
 from arqmath_bm25.errors import InputError
@@ -64,7 +64,7 @@ class _Field(NamedTuple):
     divisors: Floats  # of a weight, by code
 
 
-class FlatSearcher:
+class FlatSearcher(Searcher):
     """Open flat postings. Thread-safe."""
 
     def __init__(self, index: Path, k1: float, b: float) -> None:
@@ -75,6 +75,7 @@ class FlatSearcher:
             self._terms = mmap(file.fileno(), 0, access=ACCESS_READ)
         pairs = mapped(place / "pairs", "<i4").reshape(-1, 2)
         self._ids = read_ids(index)
+        self.count = len(self._ids)
         self._starts = mapped(place / "starts", "<i8")
         self._docs = mapped(place / "docs", "<i4")
         self._codes = mapped(place / "codes", code_kind(len(pairs)))
@@ -95,11 +96,6 @@ class FlatSearcher:
                 _divisors(pairs, np.float32(k1), np.float32(b), average),
             )
 
-    @property
-    def count(self) -> int:
-        """Number of documents."""
-        return len(self._ids)
-
     def search(self, query: Query, k: int) -> list[Hit]:
         """Return the k best documents that hold at least one of the terms."""
         scores = self._sums(query).astype(np.float32)
@@ -108,11 +104,6 @@ class FlatSearcher:
         ranked = np.lexsort((ids, scores[best]))[::-1][:k]
         found = zip(ids[ranked].tolist(), scores[best][ranked].tolist(), strict=True)
         return [Hit(doc_id.decode(), score) for doc_id, score in found]
-
-    def search_many(self, queries: Iterable[Query], k: int, threads: int) -> Iterator[list[Hit]]:
-        """Search for all queries with `threads` at a time; results come in the order of queries."""
-        with ThreadPoolExecutor(threads) as pool:
-            yield from pool.map(lambda query: self.search(query, k), queries)
 
     def field_scores(
         self, queries: Iterable[Query], depth: int, threads: int

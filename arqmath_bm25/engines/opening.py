@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from arqmath_bm25.engines.engine import flat_place
 from arqmath_bm25.engines.flat import FlatSearcher
-from arqmath_bm25.engines.lucene.search import Searcher as LuceneSearcher
+from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.errors import InputError
 
 if TYPE_CHECKING:

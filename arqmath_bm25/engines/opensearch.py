@@ -16,7 +16,6 @@ import json
 import os
 import secrets
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from itertools import count as counting
@@ -24,11 +23,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from arqmath_bm25.engines.engine import Searcher
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.records import Hit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from arqmath_bm25.engines.engine import Query
@@ -163,9 +163,7 @@ def _settings(
 
 def _load(client: Any, documents: Path, index: str) -> None:
     """Create every document; one that is there already was created by an earlier try."""
-    from opensearchpy.helpers import (
-        streaming_bulk,
-    )
+    from opensearchpy.helpers import streaming_bulk
 
     def actions() -> Iterator[dict[str, Any]]:
         for file in sorted(documents.glob("*.jsonl")):
@@ -188,7 +186,7 @@ def _load(client: Any, documents: Path, index: str) -> None:
             raise InputError(f"{index}: {result['create']}")
 
 
-class OpenSearchSearcher:
+class OpenSearchSearcher(Searcher):
     """An index in a cluster. Thread-safe."""
 
     def __init__(self, client: Any, name: str, k1: float, b: float, made_of: str = "") -> None:
@@ -212,7 +210,7 @@ class OpenSearchSearcher:
                 f"{name}: the cluster has it of other data or settings; "
                 "`index --engine opensearch` loads it anew"
             )
-        self.count: int = _patiently(client.count, index=self._index)["count"]
+        self.count = int(_patiently(client.count, index=self._index)["count"])
 
     def search(self, query: Query, k: int) -> list[Hit]:
         """Return the k best documents that hold at least one of the terms."""
@@ -251,11 +249,6 @@ class OpenSearchSearcher:
             for hit in found["hits"]["hits"]
         ]
 
-    def search_many(self, queries: Iterable[Query], k: int, threads: int) -> Iterator[list[Hit]]:
-        """Search for all queries with `threads` at a time; results come in the order of queries."""
-        with ThreadPoolExecutor(threads) as pool:
-            yield from pool.map(lambda query: self.search(query, k), queries)
-
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
@@ -263,10 +256,7 @@ class OpenSearchSearcher:
 
 def _patiently(call: Callable[..., Any], *, _patience: float = _PATIENCE, **arguments: Any) -> Any:
     """Call the cluster; try again while it may recover. Raises InputError if it does not."""
-    from opensearchpy.exceptions import (
-        ImproperlyConfigured,
-        TransportError,
-    )
+    from opensearchpy.exceptions import ImproperlyConfigured, TransportError
 
     end = time.monotonic() + _patience
     for attempt in counting():

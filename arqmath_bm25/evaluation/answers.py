@@ -8,11 +8,12 @@ run and topic to it beside the judgments. Grades 5 (system failure) and 6 (do no
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.measures import RELEVANT
-from arqmath_bm25.runs import read_columns, read_run
+from arqmath_bm25.runs import read_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -43,24 +44,13 @@ class AnswerScore:
             for topic, grade in self.grades.items()
         }
 
-    @property
-    def average_relevance(self) -> float:
-        """AR: the mean grade."""
-        return sum(self.grades.values()) / len(self.grades)
-
-    @property
-    def p_at_1(self) -> float:
-        """P@1: the share of relevant answers."""
-        return sum(grade >= RELEVANT for grade in self.grades.values()) / len(self.grades)
-
     def to_json(self) -> dict[str, Any]:
         """Return the numbers under the keys of `eval --json`."""
         return {
             "topics": self.topics,
             "topics_in_run": self.topics_in_run,
             "topics_judged": len(self.grades),
-            "ar": self.average_relevance,
-            "p1": self.p_at_1,
+            **{key: fmean(one[key] for one in self.values.values()) for key in KEYS},
         }
 
 
@@ -80,11 +70,6 @@ def read_answer_map(path: Path) -> dict[str, Answers]:
         if runs.setdefault(run, {}).setdefault(topic, answer) != answer:
             raise InputError(f"{path}: row {row}: a second answer of {run} to topic {topic}")
     return runs
-
-
-def read_top_answers(path: Path) -> Answers:
-    """Read the first answer per topic of a Task 1 run."""
-    return take_top_answers(read_run(path))
 
 
 def take_top_answers(run: Iterable[RunRow]) -> Answers:

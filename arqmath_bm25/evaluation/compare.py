@@ -63,24 +63,18 @@ def compare(values: Mapping[str, Mapping[str, float]]) -> list[Comparison]:
     t_tests = [_t_test(differences[name]) for name in others]
     randomizations = [_randomization(differences[name]) for name in others]
     corrected = zip(holm(t_tests), holm(randomizations), strict=True)
-    rows = zip(others, t_tests, randomizations, corrected, strict=True)
-    return [
-        _comparison(name, baseline, table[name], differences[name], p, q, *holms)
-        for name, p, q, holms in rows
-    ]
-
-
-def _comparison(
-    run: str, baseline: str, values: NDArray[np.float64], difference: NDArray[np.float64],
-    t_test: float, randomization: float, t_test_holm: float, randomization_holm: float,
-) -> Comparison:  # fmt: skip
-    low, high = _interval(difference)
-    wins, losses = int((difference > _TIE).sum()), int((difference < -_TIE).sum())
-    return Comparison(
-        run, baseline, float(values.mean()), float(difference.mean()), low, high,
-        wins, len(difference) - wins - losses, losses,
-        t_test, randomization, t_test_holm, randomization_holm,
-    )  # fmt: skip
+    found = []
+    for name, t_test, randomization, holms in zip(
+        others, t_tests, randomizations, corrected, strict=True
+    ):
+        difference = differences[name]
+        wins, losses = int((difference > _TIE).sum()), int((difference < -_TIE).sum())
+        found.append(Comparison(
+            name, baseline, float(table[name].mean()), float(difference.mean()),
+            *_interval(difference), wins, len(topics) - wins - losses, losses,
+            t_test, randomization, *holms,
+        ))  # fmt: skip
+    return found
 
 
 def _t_test(difference: NDArray[np.float64]) -> float:

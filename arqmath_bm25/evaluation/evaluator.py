@@ -16,8 +16,8 @@ from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.answers import (
     AnswerScore,
     read_answer_map,
-    read_top_answers,
     score_answers,
+    take_top_answers,
 )
 from arqmath_bm25.evaluation.coverage import coverage_note
 from arqmath_bm25.evaluation.measures import MEASURES, Measure
@@ -30,7 +30,7 @@ from arqmath_bm25.evaluation.visual import VisualIds, read_formula_rankings
 from arqmath_bm25.evaluation.visual_qrels import by_visual_id
 from arqmath_bm25.evaluation.xinfap import XINFAP, xinfap_by_topic
 from arqmath_bm25.labs import MAX_DEPTH, official_stem, parse_run_name, year_of
-from arqmath_bm25.runs import read_answers, read_columns, task_of
+from arqmath_bm25.runs import read_answers, read_columns, read_run, task_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.evaluation.answers import Answers
     from arqmath_bm25.evaluation.qrels import Qrels
-    from arqmath_bm25.evaluation.rankings import Ranking
+    from arqmath_bm25.evaluation.rankings import Ranking, Rankings
+    from arqmath_bm25.evaluation.visual import FormulaRankings
     from arqmath_bm25.evaluation.visual_qrels import IdKind, VisualQrels
     from arqmath_bm25.labs import LabTask, Task, Year
 
@@ -90,11 +91,8 @@ class Judgments(NamedTuple):
 class JudgedRun(NamedTuple):
     """A run of Task 1 or Task 2 with its judgments."""
 
-    task: Task
     rankings: dict[str, Ranking]  # of answers, or of visual ids
-    file: Path  # of the judgments
-    qrels: Qrels
-    ids: IdKind | None  # of the judgments of Task 2
+    judged: Judgments
     notes: tuple[str, ...]
 
 
@@ -160,17 +158,16 @@ class Evaluator:
 
     def read(self, path: Path, task: Task, year: Year | None = None) -> JudgedRun:
         """Read a run of Task 1 or Task 2 with its judgments; raises InputError as `score` does."""
-        if task == "task1":
+        run: Rankings | FormulaRankings
+        of: LabTask = "task2" if task == "task2" else "task1"
+        if of == "task1":
             run = read_rankings(path)
-            judged = self.judgments(task, self._judgments(path, run.topics, year, "task1"))
-            notes = (*judged.notes, *run.notes())
-            return JudgedRun(task, run.topics, judged.file, judged.qrels, None, notes)
-        formulas = read_formula_rankings(path, self._ids, self._task2_depth)
-        judged = self.judgments("task2", self._judgments(path, formulas.topics, year, "task2"))
+        else:
+            run = read_formula_rankings(path, self._ids, self._task2_depth)
+        judged = self.judgments(of, self._judgments(path, run.topics, year, of))
         if judged.ids == "visual_v2":
-            formulas = read_formula_rankings(path, self._ids.of_v2(), self._task2_depth)
-        notes = (*judged.notes, *formulas.notes())
-        return JudgedRun(task, formulas.topics, judged.file, judged.qrels, judged.ids, notes)
+            run = read_formula_rankings(path, self._ids.of_v2(), self._task2_depth)
+        return JudgedRun(run.topics, judged, (*judged.notes, *run.notes()))
 
     def judgments(self, task: LabTask, file: Path) -> Judgments:
         """Read judgments of Task 1 (or 3) or Task 2."""
@@ -181,12 +178,12 @@ class Evaluator:
 
     def _score_run(self, path: Path, task: Task, year: Year | None) -> Scored:
         run = self.read(path, task, year)
+        file, qrels, ids, _ = run.judged
         with _about(path):
-            result = score(run.rankings, run.qrels, self._measures, run.notes)
-        if is_sampled(run.file):
-            values = xinfap_by_topic(run.rankings, read_sampled_qrels(run.file))
-            result = result.adding(XINFAP, values)
-        return Scored(_name(path), path, task, run.file, result, run.ids)
+            result = score(run.rankings, qrels, self._measures, run.notes)
+        if is_sampled(file):
+            result = result.adding(XINFAP, xinfap_by_topic(run.rankings, read_sampled_qrels(file)))
+        return Scored(_name(path), path, task, file, result, ids)
 
     def _judgments(
         self, path: Path, topics: Iterable[str], year: Year | None, task: LabTask
@@ -197,7 +194,7 @@ class Evaluator:
             return self._layout.qrels(task, year or year_of(topics))
 
     def _top_answers(self, path: Path, year: Year | None) -> Scored:
-        answers = read_top_answers(path)
+        answers = take_top_answers(read_run(path))
         qrels = self._judgments(path, answers, year, "task1")
         return self._score_answers(path, answers, qrels)
 

@@ -98,11 +98,7 @@ def _note_form(findings: Findings, changes: Changes) -> None:
 
 
 def _rankings(
-    path: Path,
-    task: LabTask,
-    topics: set[str] | None,
-    eligible: Eligible | None,
-    changes: Changes,
+    path: Path, task: LabTask, topics: set[str] | None, eligible: Eligible | None, changes: Changes
 ) -> Iterator[tuple[object, ...]]:
     """Yield the columns of the repaired rows of a Task 1 or Task 2 run."""
     findings = Findings()

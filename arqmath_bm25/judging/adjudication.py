@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING, Final
 
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.judging.annotation import GRADES
-from arqmath_bm25.judging.judge import HitKey
+from arqmath_bm25.files import read_csv
+from arqmath_bm25.judging.judge import HitKey, read_label
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,24 +49,8 @@ def read_adjudication(path: Path) -> dict[HitKey, str]:
 
     Raises InputError for a missing file, one of other columns, and an unknown label.
     """
-    if not path.is_file():
-        raise InputError(f"{path}: no such file of adjudicated hits")
-    labels: dict[HitKey, str] = {}
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            table = csv.DictReader(file)
-            lacking = [name for name in (*_KEY, "label") if name not in (table.fieldnames or ())]
-            if lacking:
-                raise InputError(f"{path}: row 1: no column {lacking[0]}")
-            for number, row in enumerate(table, 2):
-                label = (row["label"] or "").strip()
-                if label and label not in GRADES:
-                    raise InputError(
-                        f"{path}: row {number}: label is {label!r}; expected one of "
-                        f"{', '.join(GRADES)}"
-                    )
-                if label:
-                    labels[HitKey(*(row[name] or "" for name in _KEY))] = label
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: not a CSV file in UTF-8: {error}") from None
-    return labels
+    return {
+        HitKey(*(row[name] for name in _KEY)): read_label(path, number, row, "label")
+        for number, row in enumerate(read_csv(path, "file of adjudicated hits", *_KEY, "label"), 2)
+        if row["label"].strip()
+    }

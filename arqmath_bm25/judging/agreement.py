@@ -1,27 +1,27 @@
 """How far two assessors agree: Cohen's kappa, as the labs report it for topics judged twice.
 
-kappa = 1 - (weighted disagreement observed) / (weighted disagreement expected by chance), from the
-assessors' own shares of each grade (J. Cohen, Educational and Psychological Measurement 20, 1960;
-weighted: Psychological Bulletin 70, 1968). A disagreement weighs 1, the distance of the grades
-(linear) or its square (quadratic); binary kappa knows relevant and not relevant alone.
+A disagreement weighs 1 or, in quadratic kappa, the square of the distance of the grades; binary
+kappa knows relevant and not relevant alone. By scikit-learn.
 """
 
 from __future__ import annotations
 
-import math
+import warnings
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+from sklearn.metrics import cohen_kappa_score
 
 from arqmath_bm25.evaluation.measures import RELEVANT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
 
     from arqmath_bm25.judging.judge import HitKey
 
-Weights = Literal["none", "linear", "quadratic"]
 _GRADES: Final = 4  # 0 … 3
 
 
@@ -32,28 +32,8 @@ class Agreement(NamedTuple):
     hits: int  # to which both gave a grade
     equal: float  # share of the same grade
     kappa: float  # of grades
-    linear: float
     quadratic: float
     binary: float
-
-    def to_json(self) -> dict[str, object]:
-        """Return the numbers under their names, None for NaN."""
-        values = self._asdict().items()
-        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in values}
-
-
-def kappa(
-    first: Sequence[int], second: Sequence[int], weights: Weights = "none", grades: int = _GRADES
-) -> float:
-    """Return Cohen's kappa of two lists of grades 0 … `grades` - 1 of the same hits."""
-    observed = np.zeros((grades, grades))
-    np.add.at(observed, (np.asarray(first, np.intp), np.asarray(second, np.intp)), 1)
-    distance = np.abs(np.subtract.outer(np.arange(grades), np.arange(grades)))
-    power = {"none": 0, "linear": 1, "quadratic": 2}[weights]
-    weight = np.where(distance > 0, np.power(distance, power, dtype=float), 0.0)
-    expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / max(1, len(first))
-    chance = float((weight * expected).sum())
-    return 1 - float((weight * observed).sum()) / chance if chance else math.nan
 
 
 def agreements(grades: Mapping[HitKey, Mapping[str, int]]) -> dict[str, list[Agreement]]:
@@ -76,14 +56,14 @@ def agreements(grades: Mapping[HitKey, Mapping[str, int]]) -> dict[str, list[Agr
 
 
 def _agreement(assessors: tuple[str, str], pairs: list[tuple[int, int]]) -> Agreement:
-    first, second = [a for a, _ in pairs], [b for _, b in pairs]
-    relevant, also = ([int(grade >= RELEVANT) for grade in grades] for grades in (first, second))
+    grades = np.array(pairs)
+    equal = float((grades[:, 0] == grades[:, 1]).mean())
     return Agreement(
-        assessors,
-        len(pairs),
-        sum(a == b for a, b in pairs) / len(pairs),
-        kappa(first, second),
-        kappa(first, second, "linear"),
-        kappa(first, second, "quadratic"),
-        kappa(relevant, also, grades=2),
-    )
+        assessors, len(pairs), equal, _kappa(grades), _kappa(grades, "quadratic"),
+        _kappa((grades >= RELEVANT).astype(int)),
+    )  # fmt: skip
+
+
+def _kappa(pairs: NDArray[np.int64], weights: str | None = None) -> float:
+    with warnings.catch_warnings(action="ignore"):  # of a division by zero
+        return float(cohen_kappa_score(*pairs.T, weights=weights, labels=range(_GRADES)))

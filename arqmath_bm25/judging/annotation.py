@@ -10,15 +10,13 @@ MathJax. Turkle fills `${name}` in templates by plain replacement, so no dollar 
 from __future__ import annotations
 
 import csv
-import io
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from arqmath_bm25.analysis.safe_html import FormulaWriter, plain, safe_body, safe_title
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.files import complete, read_text
+from arqmath_bm25.files import complete, read_csv
 from arqmath_bm25.judging.pool import MAX_INSTANCES
 
 if TYPE_CHECKING:
@@ -84,11 +82,7 @@ def posts_of_batch(path: Path) -> list[str]:
 
     Raises InputError for a file that is no batch.
     """
-    csv.field_size_limit(sys.maxsize)  # a cell may hold a long post
-    try:
-        rows = list(csv.DictReader(io.StringIO(read_text(path), newline=""), restval=""))
-    except csv.Error as error:
-        raise InputError(f"{path}: not a CSV file: {error}") from None
+    rows = read_csv(path, "batch")
     columns = [name for name in (rows[0] if rows else ()) if name and _POST.fullmatch(name)]
     if not columns:
         raise InputError(f"{path}: row 1: no column post_1; expected a batch that `pool` wrote")
@@ -96,10 +90,7 @@ def posts_of_batch(path: Path) -> list[str]:
 
 
 def _row(
-    item: Item,
-    topics: Mapping[str, Topic],
-    posts: PostTable,
-    latex: Mapping[str, str],
+    item: Item, topics: Mapping[str, Topic], posts: PostTable, latex: Mapping[str, str]
 ) -> list[str]:
     """Return one row. A cell is empty, an id or begins with a tag: no spreadsheet computes it."""
     topic = topics.get(item.topic_id)

@@ -8,12 +8,11 @@ must settle it first, as one assessor must who says two things.
 
 from __future__ import annotations
 
-import csv
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from arqmath_bm25.errors import InputError
+from arqmath_bm25.files import read_csv
 from arqmath_bm25.judging.annotation import GRADES
 from arqmath_bm25.judging.pool import MAX_INSTANCES, in_order
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.evaluation.qrels import Qrels
 
+_KIND = "results file of a batch, as Turkle writes it"
 _REQUIRED = ("Input.topic_id", "Input.doc_id", "Input.post_1", "Answer.grade_1")
 _ASSESSOR = ("Turkle.Username", "WorkerId")  # columns that name who gave the labels
 
@@ -80,9 +80,7 @@ def read_annotations(files: Sequence[Path]) -> Annotations:
 
 
 def judge(
-    annotations: Annotations,
-    rule: Rule = "agreed",
-    adjudicated: Mapping[HitKey, str] | None = None,
+    annotations: Annotations, rule: Rule = "agreed", adjudicated: Mapping[HitKey, str] | None = None
 ) -> Judged:
     """Make judgments of annotations: one label for each hit, adjudicated or by the rule.
 
@@ -143,38 +141,23 @@ def _unsettled(first: Annotation, other: Annotation) -> InputError:
 
 def _read(path: Path) -> Iterator[Annotation]:
     """Yield every labelled hit of a results CSV."""
-    if not path.is_file():
-        raise InputError(f"{path}: no such results file")
-    csv.field_size_limit(sys.maxsize)  # a cell may hold a long post
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            table = csv.DictReader(file)
-            lacking = [name for name in _REQUIRED if name not in (table.fieldnames or ())]
-            if lacking:
-                raise InputError(
-                    f"{path}: row 1: no column {lacking[0]}; expected the results of a batch as "
-                    "Turkle writes them"
-                )
-            for number, row in enumerate(table, 2):
-                yield from _hits(path, number, row)
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: not a CSV file in UTF-8: {error}") from None
+    for number, row in enumerate(read_csv(path, _KIND, *_REQUIRED), 2):
+        assessor = next(filter(None, (row.get(name) for name in _ASSESSOR)), path.name)
+        topic, doc = row["Input.topic_id"], row["Input.doc_id"]
+        if not topic or not doc:
+            raise InputError(f"{path}: row {number}: Input.topic_id or Input.doc_id is empty")
+        for hit in range(1, MAX_INSTANCES + 1):
+            if post := row.get(f"Input.post_{hit}"):
+                label = read_label(path, number, row, f"Answer.grade_{hit}")
+                comment = row.get(f"Answer.comment_{hit}", "").strip()
+                yield Annotation(HitKey(topic, doc, post), assessor, label, comment, path, number)
 
 
-def _hits(path: Path, number: int, row: dict[str, str | None]) -> Iterator[Annotation]:
-    assessor = next(filter(None, (row.get(name) for name in _ASSESSOR)), path.name)
-    topic, doc = row["Input.topic_id"], row["Input.doc_id"]
-    if not topic or not doc:
-        raise InputError(f"{path}: row {number}: Input.topic_id or Input.doc_id is empty")
-    for hit in range(1, MAX_INSTANCES + 1):
-        post = row.get(f"Input.post_{hit}")
-        if not post:
-            continue
-        column = f"Answer.grade_{hit}"
-        label = (row.get(column) or "").strip()
-        if label not in GRADES:
-            raise InputError(
-                f"{path}: row {number}: {column} is {label!r}; expected one of {', '.join(GRADES)}"
-            )
-        comment = (row.get(f"Answer.comment_{hit}") or "").strip()
-        yield Annotation(HitKey(topic, doc, post), assessor, label, comment, path, number)
+def read_label(path: Path, number: int, row: Mapping[str, str], column: str) -> str:
+    """Return the label in a column of row `number`; InputError if it is none of GRADES."""
+    label = row.get(column, "").strip()
+    if label not in GRADES:
+        raise InputError(
+            f"{path}: row {number}: {column} is {label!r}; expected one of {', '.join(GRADES)}"
+        )
+    return label

@@ -73,9 +73,9 @@ def index_with_lucene(documents: Path, index: Path) -> None:
 
 def open_lucene(index: Path) -> Search:
     """Search as `arqmath-bm25 run` does."""
-    from arqmath_bm25.engines.lucene.search import Searcher
+    from arqmath_bm25.engines.lucene.search import LuceneSearcher
 
-    searcher = Searcher(index, K1, B)
+    searcher = LuceneSearcher(index, K1, B)
 
     def search(queries: Queries) -> list[list[str]]:
         weighted = ({"contents": dict.fromkeys(query, 1.0)} for query in queries)

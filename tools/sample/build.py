@@ -14,17 +14,14 @@ import csv
 import html
 import re
 import sys
-from collections import Counter
 from dataclasses import dataclass, field
-from datetime import timedelta
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 from arqmath_bm25.bundled import SAMPLE
-from arqmath_bm25.collection.activity import ACCEPTED, DOWN, FAVOURITE, UP
 from arqmath_bm25.collection.layout import TASK1_QRELS, TASK1_TOPICS, TASK2_QRELS, TASK2_TOPICS
+from tools.sample.activity_rows import link_rows, tag_rows, timestamp, user_rows, vote_rows
 from tools.sample.read_source import (
     Answer,
     FormulaTopic,
@@ -35,14 +32,13 @@ from tools.sample.read_source import (
     load_formula_topics,
     load_topics,
     load_users,
-    with_answers,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import date, datetime
+    from collections.abc import Callable, Iterable, Sequence
 
     from arqmath_bm25.labs import Year
+    from tools.sample.activity_rows import Row
 
 SOURCE = Path(__file__).parent / "source"
 
@@ -122,10 +118,10 @@ def build(output: Path) -> None:
     collection = output / "Collection"
     _write(collection / "Posts.V1.3.xml", _rows_xml("posts", posts))
     _write(collection / "Comments.V1.3.xml", _rows_xml("comments", comments))
-    _write(collection / "Tags.V1.3.xml", _rows_xml("tags", _tag_rows(questions)))
-    _write(collection / "PostLinks.V1.3.xml", _rows_xml("postlinks", _link_rows(questions)))
-    _write(collection / "Votes.V1.3.xml", _rows_xml("votes", _vote_rows(questions)))
-    _write(collection / "Users.V1.3.xml", _rows_xml("users", _user_rows(questions, users)))
+    _write(collection / "Tags.V1.3.xml", _rows_xml("tags", tag_rows(questions)))
+    _write(collection / "PostLinks.V1.3.xml", _rows_xml("postlinks", link_rows(questions)))
+    _write(collection / "Votes.V1.3.xml", _rows_xml("votes", vote_rows(questions)))
+    _write(collection / "Users.V1.3.xml", _rows_xml("users", user_rows(questions, users)))
 
     middle = (len(formulas.rows) + 1) // 2
     index = output / "Formulas" / "latex_representation_v3"
@@ -195,9 +191,6 @@ def _topic_span(lab: Lab, formulas: list[str]) -> Callable[[str, str], str]:
 
 # Rows
 
-Row = dict[str, int | str | None]
-"""The attributes of a `<row>` in order; those with the value None are left out."""
-
 
 def _post_rows(
     questions: Sequence[Question], formulas: FormulaIndex
@@ -210,7 +203,7 @@ def _post_rows(
         for comment in post.comments:
             span = _post_span(formulas, post.id, thread, "comment", comment.id)
             comments[comment.id] = {
-                "CreationDate": _timestamp(comment.date),
+                "CreationDate": timestamp(comment.date),
                 "Id": comment.id,
                 "PostId": post.id,
                 "Score": comment.score,
@@ -226,7 +219,7 @@ def _post_rows(
         posts[thread] = {
             "Id": thread,
             "PostTypeId": 1,
-            "CreationDate": _timestamp(question.date),
+            "CreationDate": timestamp(question.date),
             "ViewCount": question.views,
             "Score": question.score,
             "CommentCount": len(question.comments),
@@ -243,7 +236,7 @@ def _post_rows(
             posts[answer.id] = {
                 "Id": answer.id,
                 "PostTypeId": 2,
-                "CreationDate": _timestamp(answer.date),
+                "CreationDate": timestamp(answer.date),
                 "Score": answer.score,
                 "CommentCount": len(answer.comments),
                 "OwnerUserId": answer.owner,
@@ -252,93 +245,6 @@ def _post_rows(
             }
             add_comments(answer, thread)
     return [posts[i] for i in sorted(posts)], [comments[i] for i in sorted(comments)]
-
-
-def _tag_rows(questions: Sequence[Question]) -> list[Row]:
-    counts = Counter(tag for question in questions for tag in question.tags)
-    return [
-        {"Id": number, "TagName": tag, "Count": count}
-        for number, (tag, count) in enumerate(counts.items(), start=1)
-    ]
-
-
-def _link_rows(questions: Sequence[Question]) -> list[Row]:
-    dates = {question.id: question.date for question in questions}
-    links = [(question, link) for question in questions for link in question.links]
-    return [
-        {
-            "Id": number,
-            "CreationDate": _timestamp(max(question.date, dates[link.to])),
-            "PostId": question.id,
-            "RelatedPostId": link.to,
-            "LinkTypeId": link.type,
-        }
-        for number, (question, link) in enumerate(links, start=1)
-    ]
-
-
-def _vote_rows(questions: Sequence[Question]) -> list[Row]:
-    """Return votes that add up to the scores, one a day; every fifth post has a vote down more.
-
-    Questions that many have seen are a favourite of the first to answer.
-    """
-    votes: list[tuple[date, int, int, int | None]] = []
-
-    def add(post: Question | Answer, kind: int, count: int, user: int | None = None) -> None:
-        days = (post.date.date() + timedelta(days=day) for day in range(count))
-        votes.extend((day, post.id, kind, user) for day in days)
-
-    for question in questions:
-        for post in with_answers(question):
-            disliked = max(-post.score, 0) + (post.id % 5 == 0)
-            add(post, UP, post.score + disliked)
-            add(post, DOWN, disliked)
-            if isinstance(post, Answer) and post.accepted:
-                add(post, ACCEPTED, 1)
-        fan = next((answer.owner for answer in question.answers), None)
-        if question.views >= 1_000 and fan is not None:
-            add(question, FAVOURITE, 1, fan)
-    return [
-        {
-            "Id": number,
-            "PostId": post,
-            "VoteTypeId": kind,
-            "CreationDate": f"{day}T00:00:00.000",
-            "UserId": user,
-        }
-        for number, (day, post, kind, user) in enumerate(sorted(votes, key=itemgetter(0)), start=1)
-    ]
-
-
-def _user_rows(questions: Sequence[Question], users: Mapping[int, str]) -> list[Row]:
-    """Return the users, with the reputation that their posts earned."""
-    earned: Counter[int] = Counter()
-    seen: dict[int, list[datetime]] = {user: [] for user in users}
-    for question in questions:
-        for post in with_answers(question):
-            for written in (post, *post.comments):
-                if written.owner is not None:
-                    seen[written.owner].append(written.date)
-            if post.owner is not None:
-                accepted = isinstance(post, Answer) and post.accepted
-                earned[post.owner] += 10 * max(post.score, 0) + 15 * accepted
-    return [
-        {
-            "Id": user,
-            "Reputation": 1 + earned[user],
-            "CreationDate": _timestamp(min(seen[user]) - timedelta(days=user)),
-            "DisplayName": name,
-            "LastAccessDate": _timestamp(max(seen[user])),
-            "Views": len(seen[user]),
-            "UpVotes": 0,
-            "DownVotes": 0,
-        }
-        for user, name in users.items()
-    ]
-
-
-def _timestamp(date: datetime) -> str:
-    return date.isoformat(timespec="milliseconds")
 
 
 # Files

@@ -6,7 +6,7 @@ import os
 import shlex
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 from rich.console import Console
@@ -16,10 +16,10 @@ from arqmath_bm25.engines.engine import Engine, EngineName
 from arqmath_bm25.errors import InputError, NoIndexError
 from arqmath_bm25.files import complete
 from arqmath_bm25.labs import MAX_DEPTH, YEARS, LabTask
-from arqmath_bm25.runs import Form
+from arqmath_bm25.runs import Form, task_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from arqmath_bm25.collection.collection import Collection
 
@@ -50,8 +50,7 @@ Variants = Annotated[
 ]
 Depth = Annotated[int, typer.Option("--depth", min=1, max=MAX_DEPTH, help="Hits for a topic.")]
 Format = Annotated[
-    Form,
-    typer.Option("--format", help="Columns of the guidelines, or of TREC (with Q0)."),
+    Form, typer.Option("--format", help="Columns of the guidelines, or of TREC (with Q0).")
 ]
 Threads = Annotated[
     int, typer.Option("--threads", min=1, help="Processes and threads to work with.")
@@ -124,6 +123,30 @@ def topic_files(topics: str | None, task: LabTask, collection: Collection | None
     layout = collection.layout
     chosen = [topics] if topics else layout.years(task)
     return [path for _, path in layout.topic_files(task, chosen)] if chosen else []
+
+
+def task_of_runs(runs: Sequence[Path], verb: str) -> Literal["task1", "task2"]:
+    """Return the task of runs to `verb` (fuse, pool) together; InputError unless it is one.
+
+    Task 3 has one answer for a topic: nothing can be done with it.
+    """
+    first = task_of(runs[0])
+    if first == "task3":
+        raise InputError(f"{runs[0]}: Task 3 has one answer a topic; there is nothing to {verb}")
+    for run in runs[1:]:
+        if (other := task_of(run)) != first:
+            raise InputError(
+                f"{run}: a run of {other}, {runs[0]} of {first}; {verb} runs of one task only"
+            )
+    return first
+
+
+def keep_runs(output: Path, runs: Sequence[Path]) -> None:
+    """Raise InputError if writing `output` would overwrite a run, or is impossible."""
+    if output.is_dir():
+        raise InputError(f"{output}: this is a directory; --output names the file to write")
+    if any(output.exists() and output.samefile(run) for run in runs):
+        raise InputError(f"{output}: this would overwrite a run; name another file")
 
 
 def write(path: Path, text: str) -> None:

@@ -133,7 +133,7 @@ def print_bounds(runs: Mapping[str, JudgedRun]) -> None:
     """Print between which values the unjudged hits of each run leave its scores."""
     table = _table("scores if all unjudged hits are irrelevant … highly relevant", "run", _BOUNDED)
     for name, run in runs.items():
-        found = bounds(run.rankings, run.qrels)
+        found = bounds(run.rankings, run.judged.qrels)
         table.add_row(escape(name), *(f"{b.low:.4f} … {b.high:.4f}" for b in found.values()))
     _console().print(table)
 

@@ -5,10 +5,7 @@ A file has its final name only when it is complete and checked; what is there al
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, urlsplit
@@ -17,10 +14,10 @@ from arqmath_bm25.collection.fetching.content import check, has_hash
 from arqmath_bm25.collection.fetching.download import SCHEMES, AbsentError, download
 from arqmath_bm25.collection.fetching.unpack import unpack
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.files import complete
+from arqmath_bm25.files import complete, locked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from arqmath_bm25.collection.fetching.catalogue import PublishedFile
 
@@ -43,20 +40,9 @@ def read_source(source: str) -> str | Path:
     return source.rstrip("/")
 
 
-@contextmanager
-def alone(data: Path) -> Iterator[None]:
+def alone(data: Path) -> AbstractContextManager[int]:
     """Make `data` and keep other calls away from it; InputError if one is at work there."""
-    data.mkdir(parents=True, exist_ok=True)
-    directory = os.open(data, os.O_RDONLY)
-    try:
-        fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(directory)
-        raise InputError(f"{data}: another process is fetching files to it") from None
-    try:
-        yield
-    finally:
-        os.close(directory)
+    return locked(data, lambda: f"{data}: another process is fetching files to it", directory=True)
 
 
 def fetch(file: PublishedFile, source: str | Path, data: Path) -> Outcome:

@@ -23,13 +23,16 @@ _TOGETHER: Final = 200_000  # ids that pass from Java at a time
 _END: Final = "\0"  # of an id; no NumPy string ends in it
 
 
+def open_directory(path: Path) -> Any:
+    """Return Lucene's view of a directory; it must be closed."""
+    place = java_class("java.nio.file.Paths").get(str(path.resolve()))
+    directory = java_class("org.apache.lucene.store.FSDirectory").open(place)
+    return java_cast("org.apache.lucene.store.Directory", directory)
+
+
 def open_reader(index: Path) -> Any:
     """Open a Lucene index; the reader is a Java object and must be closed."""
-    directory = java_class("org.apache.lucene.store.FSDirectory").open(
-        java_class("java.nio.file.Paths").get(str(index.resolve()))
-    )
-    reader_class = java_class("org.apache.lucene.index.DirectoryReader")
-    return reader_class.open(java_cast("org.apache.lucene.store.Directory", directory))
+    return java_class("org.apache.lucene.index.DirectoryReader").open(open_directory(index))
 
 
 def write_ids(index: Path) -> None:

@@ -23,27 +23,22 @@ def index_documents(
     `fields` come besides `contents`. Anserini drops the rest of a file without a word when a record
     is bad, so InputError is raised if the index does not hold `expected` documents.
     """
-    java_class("io.anserini.index.IndexCollection").main(
-        [
-            *("-collection", "JsonCollection"),
-            *("-generator", "DefaultLuceneDocumentGenerator"),
-            *(
-                "-input",
-                str(documents.resolve()),
-            ),  # Java keeps the directory that it was started in
-            *("-index", str(index.resolve())),
-            *("-threads", str(threads)),
-            *("-memoryBuffer", str(_BUFFER_MB)),
-            *("-fields", *fields),
-            "-pretokenized",
-            "-quiet",
-        ]
-    )
+    java_class("io.anserini.index.IndexCollection").main([
+        "-collection", "JsonCollection", "-generator", "DefaultLuceneDocumentGenerator",
+        "-input", str(documents.resolve()),  # Java keeps the directory that it was started in
+        "-index", str(index.resolve()), "-threads", str(threads), "-memoryBuffer", str(_BUFFER_MB),
+        "-fields", *fields, "-pretokenized", "-quiet",
+    ])  # fmt: skip
+    finish(index, expected, "the disk has room")
+
+
+def finish(index: Path, expected: int, check: str) -> None:
+    """Write the ids of a new index; InputError, with what to `check`, unless all documents came."""
     found = count_documents(index)
     if found != expected:
         raise InputError(
-            f"{index}: Lucene indexed {found:,} of {expected:,} documents. Check that the disk has "
-            "room and build again; please report it if that does not help."
+            f"{index}: Lucene indexed {found:,} of {expected:,} documents. Check that {check} and "
+            "build again; please report it if that does not help."
         )
     write_ids(index)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from arqmath_bm25.engines.lucene.ids import open_reader
+from arqmath_bm25.engines.lucene.ids import open_directory, open_reader
 from arqmath_bm25.engines.lucene.jvm import java_cast, java_class
 from arqmath_bm25.errors import InputError
 
@@ -40,9 +40,7 @@ def write_postings(index: Path, place: Path) -> list[FieldPostings]:
     from jnius import JavaException
 
     reader = open_reader(index)
-    directory = java_class(f"{_LUCENE}.store.FSDirectory").open(
-        java_class("java.nio.file.Paths").get(str(place))
-    )
+    directory = open_directory(place)
     context = java_class(f"{_LUCENE}.store.IOContext").DEFAULT
     files = [
         directory.createOutput(name, context) for name in ("terms", "lengths", "docs", "freqs")

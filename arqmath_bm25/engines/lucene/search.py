@@ -15,18 +15,17 @@ scores in 64 bits, so that their order, which may differ between segments, leave
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
+from arqmath_bm25.engines.engine import Searcher
 from arqmath_bm25.engines.lucene.ids import open_reader, read_ids
 from arqmath_bm25.engines.lucene.jvm import detach_thread, java_class
 from arqmath_bm25.records import Hit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     import numpy.typing as npt
@@ -41,12 +40,13 @@ _FEW: Final = 64  # terms up to which it pays to skip documents that cannot be a
 _ALL: Final = 2**31 - 1  # documents to score before any is passed over
 
 
-class Searcher:
+class LuceneSearcher(Searcher):
     """An open index. Thread-safe; starts the JVM."""
 
     def __init__(self, index: Path, k1: float, b: float) -> None:
         self._reader = open_reader(index)
         self._ids = read_ids(index)
+        self.count = len(self._ids)
         searcher_class = java_class("org.apache.lucene.search.IndexSearcher")
         searcher_class.setMaxClauseCount(1 << 20)  # a long question has thousands of n-grams
         self._searcher = searcher_class(self._reader.getContext())
@@ -59,11 +59,6 @@ class Searcher:
         self._stream = java_class("java.io.ByteArrayInputStream")
         self._collectors = _collector_manager()
         self._json = java_class("com.fasterxml.jackson.databind.ObjectMapper")()
-
-    @property
-    def count(self) -> int:
-        """Number of documents."""
-        return len(self._ids)
 
     def search(self, query: Query, k: int) -> list[Hit]:
         """Return the k best documents that hold at least one of the terms."""
@@ -98,12 +93,7 @@ class Searcher:
             np.array([hit["score"] for hit in found], np.float32),
         )
 
-    def search_many(self, queries: Iterable[Query], k: int, threads: int) -> Iterator[list[Hit]]:
-        """Search for all queries with `threads` at a time; results come in the order of queries."""
-        with ThreadPoolExecutor(threads) as pool:
-            yield from pool.map(lambda query: self._search_detached(query, k), queries)
-
-    def _search_detached(self, query: Query, k: int) -> list[Hit]:
+    def _search_in_thread(self, k: int, query: Query) -> list[Hit]:
         try:
             return self.search(query, k)
         finally:

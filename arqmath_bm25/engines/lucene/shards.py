@@ -11,13 +11,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
-from arqmath_bm25.engines.lucene.ids import write_ids
-from arqmath_bm25.engines.lucene.indexing import count_documents, index_documents
-from arqmath_bm25.engines.lucene.jvm import java_cast, java_class
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.engines.lucene.ids import open_directory
+from arqmath_bm25.engines.lucene.indexing import finish, index_documents
+from arqmath_bm25.engines.lucene.jvm import java_class
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,14 +54,7 @@ def index_parts(
             for number in range(count)
         ]
         _join([found for found in workers.map(_build, shards) if found], index)
-    found = count_documents(index)
-    if found != expected:
-        raise InputError(
-            f"{index}: the shards hold {found:,} of {expected:,} documents. Check that "
-            "all machines see the same directory and build again; please report it if that does "
-            "not help."
-        )
-    write_ids(index)
+    finish(index, expected, "all machines see the same directory")
 
 
 def _build(shard: _Shard) -> Path | None:
@@ -94,7 +86,7 @@ def _join(shards: Sequence[Path], index: Path) -> None:
     """Copy the segments of all shards into a new index."""
     config = java_class("org.apache.lucene.index.IndexWriterConfig")()
     config.setMergePolicy(java_class("org.apache.lucene.index.NoMergePolicy").INSTANCE)
-    directories = [_open(path) for path in (index, *shards)]
+    directories = [open_directory(path) for path in (index, *shards)]
     writer = java_class("org.apache.lucene.index.IndexWriter")(directories[0], config)
     try:
         writer.addIndexes(*directories[1:])
@@ -102,10 +94,3 @@ def _join(shards: Sequence[Path], index: Path) -> None:
         writer.close()
         for directory in directories:
             directory.close()
-
-
-def _open(path: Path) -> Any:
-    directory = java_class("org.apache.lucene.store.FSDirectory").open(
-        java_class("java.nio.file.Paths").get(str(path))
-    )
-    return java_cast("org.apache.lucene.store.Directory", directory)

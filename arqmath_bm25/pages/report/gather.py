@@ -107,8 +107,8 @@ def gather(
         scores.append(score if isinstance(score, RunScore) else None)
         if task != "task3":
             run = evaluators[judgments].read(file, task)
-            judged |= run.qrels
-            if ids is not None and run.ids == "visual_v2":
+            judged |= run.judged.qrels
+            if ids is not None and run.judged.ids == "visual_v2":
                 rankings[at] = _read(file, task, ids.of_v2())
     status("Looking for posts")
     manifests = map(run_manifest, files)
