@@ -93,6 +93,7 @@ lock: ## resolve the lock files anew (needs uv)
 	  --no-annotate --no-header -o requirements-lucene.lock -
 	$(export) --only-group browser -o requirements-browser.lock
 	$(export) --only-group bench -o requirements-bench.lock
+	$(export) --only-group notebook -o requirements-notebook.lock
 	$(export) --only-group opensearch -o requirements-opensearch.lock
 	$(export) --only-group spark -o requirements-spark.lock
 
