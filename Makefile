@@ -13,7 +13,7 @@ variant := $(if $(VARIANT),--variant "$(VARIANT)")
 config := $(if $(CONFIG),--config "$(CONFIG)")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo index runs eval test quick lint mutants bench sample lock clean
+.PHONY: help setup demo index runs eval test quick lint docs mutants bench sample lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -65,6 +65,9 @@ lint: $(READY) ## ruff and mypy
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 
+docs: $(READY) ## pages of the library from its docstrings: apidocs/index.html
+	.venv/bin/pdoc arqmath_bm25.api arqmath_bm25.frames arqmath_bm25.errors -o apidocs
+
 mutants: $(READY) ## break important lines one at a time: do the tests notice?
 	.venv/bin/python benchmarks/mutants.py
 
@@ -98,4 +101,4 @@ lock: ## resolve the lock files anew (needs uv)
 	$(export) --only-group spark -o requirements-spark.lock
 
 clean: ## remove what the targets made, except indexes and runs
-	rm -rf .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench apidocs .mypy_cache .pytest_cache .ruff_cache .hypothesis

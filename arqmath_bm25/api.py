@@ -23,6 +23,7 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
 from arqmath_bm25.collection.collection import INDEXES
 from arqmath_bm25.collection.collection import Collection as Files
+from arqmath_bm25.engines.engine import chosen_engine
 from arqmath_bm25.errors import InputError, NoIndexError
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.nlps import read_gold
@@ -34,12 +35,13 @@ from arqmath_bm25.labs import MAX_DEPTH, SPLITS, YEARS, LabTask
 from arqmath_bm25.records import Topic
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index as Opened
-from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index import add_engine, ensure
 from arqmath_bm25.workers.local import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from arqmath_bm25.engines.engine import EngineName
     from arqmath_bm25.tasks.task import Task
 
 TaskName = Literal["task1", "task2", "task3", "nlps"]
@@ -56,29 +58,37 @@ class Collection(Files):
         config: str | Path | None = None,
         threads: int | None = None,
         overwrite: bool = False,
+        engine: EngineName = "auto",
+        hosts: str | None = None,
     ) -> Index:
         """Open the index of a task; it is built first where there is none.
 
         Without `config` an index is used with the settings that it was built with. `indexes` is a
         directory in place of the collection's own, `threads` (default: all cores) are used to build
-        and to rank. Raises InputError if the index is of other files or settings, unless
-        `overwrite`, and if it cannot be built.
+        and to rank. `engine` is lucene, flat, whose postings are added where they are missing,
+        opensearch, with the URLs of its `hosts` and commas between, or auto, which takes what is
+        there; none changes the ranking. Raises InputError if the index is of other files or
+        settings, unless `overwrite`, if it cannot be built, and for an engine that cannot be had.
         """
         files = self
         if indexes is not None:
             files = Collection(self.layout.data if self.on_site else None, indexes)
         settings = Path(config) if config is not None else None
-        threads = threads or os.cpu_count() or 1
+        threads, by = threads or os.cpu_count() or 1, chosen_engine(engine, hosts)
         try:
-            opened = Opened.open(files, task, settings)
+            opened = Opened.open(files, task, settings, by)
         except NoIndexError as error:
             if error.stale and not overwrite:
                 raise InputError(
                     f"{error}; overwrite=True replaces it, another indexes= keeps both"
                 ) from None
-            for _ in ensure([task], files, Processes(threads), settings, overwrite):
+            for _ in ensure([task], files, Processes(threads), settings, overwrite, engine=by):
                 pass
-            opened = Opened.open(files, task, settings)
+            opened = Opened.open(files, task, settings, by)
+        if by.name == "flat":
+            owner = opened.task.index_task
+            for one in (owner, *owner.needed(files)):
+                add_engine(one, files, by)
         return Index(opened, threads)
 
     def years(self, task: TaskName) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
 
     from rich.progress import Task
 
-console = Console(stderr=True, highlight=False)
+# A notebook is no terminal, though its kernel asks for colours (FORCE_COLOR).
+_terminal = bool(sys.stderr and sys.stderr.isatty())
+console = Console(stderr=True, highlight=False, force_terminal=_terminal, force_jupyter=False)
 
 
 def tell(note: str) -> None:

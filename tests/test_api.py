@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
@@ -15,6 +15,9 @@ from typer.testing import CliRunner
 import arqmath_bm25 as arq
 from arqmath_bm25.cli import app
 from arqmath_bm25.evaluation.measures import KEYS
+
+if TYPE_CHECKING:
+    from opensearch_nodes import Nodes
 
 ROOT = Path(__file__).parent.parent
 TASKS: tuple[tuple[Any, int | str], ...] = (
@@ -168,6 +171,25 @@ def test_an_index_is_opened_as_it_was_built(sample: arq.Collection, tmp_path: Pa
     assert new.run(topics).equals(sample.index("task1").run(topics))
 
 
+@pytest.mark.parametrize("task", ["task1", "task2"])
+def test_an_engine_is_added_and_changes_no_ranking(task: Any, tmp_path: Path) -> None:
+    sample = arq.sample(tmp_path)
+    index, topics = sample.index(task, engine="lucene"), sample.topics(task, 2021)
+    added = sample.index(task, engine="flat")
+    assert (tmp_path / sample.name / task / "lucene.flat").is_dir()
+    pd.testing.assert_frame_equal(added.run(topics), index.run(topics), check_exact=True)
+    formula = "$x^2$"
+    pd.testing.assert_frame_equal(added.search(formula), index.search(formula), check_exact=True)
+
+
+@pytest.mark.slow
+def test_a_cluster_changes_no_ranking(opensearch: Nodes, tmp_path: Path) -> None:
+    sample = arq.sample(tmp_path)
+    index = sample.index("task1", engine="opensearch", hosts=",".join(opensearch.hosts))
+    topics = sample.topics("task1", 2021)
+    pd.testing.assert_frame_equal(index.run(topics), sample.index("task1").run(topics))
+
+
 def test_faults_are_named(sample: arq.Collection, tmp_path: Path) -> None:
     index, topics = sample.index("task1"), sample.topics("task1", 2021)
     qrels, run = sample.qrels("task1", 2021), pd.DataFrame({"qid": ["A.201"], "docno": ["1"]})
@@ -181,6 +203,8 @@ def test_faults_are_named(sample: arq.Collection, tmp_path: Path) -> None:
         "2019: no such qrels file": lambda: sample.qrels("task1", 2019),
         "no such run file": lambda: arq.read_run(tmp_path / "none.tsv"),
         "there is no such directory": lambda: arq.Collection(tmp_path / "none"),
+        "engine 'x': expected one of auto, lucene": lambda: sample.index("task1", engine="x"),  # type: ignore[arg-type]
+        "opensearch and hosts belong together": lambda: sample.index("task1", hosts="http://x"),
         "no visual ids": lambda: arq.evaluate(
             index.run(topics), pd.DataFrame(qrels).pipe(_unknown, "task2")
         ),

@@ -9,6 +9,7 @@ import typer
 
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.engines.engine import chosen_engine
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.manifest import Manifest
 from arqmath_bm25.tasks import TASKS, task_class
@@ -35,7 +36,7 @@ def serve(
     from arqmath_bm25.pages.web.server import listen, own_names, server
     from arqmath_bm25.pages.web.threads import SearchThreads
 
-    collection, chosen = Collection(data, indexes), options.engine(engine, hosts)
+    collection, chosen = Collection(data, indexes), chosen_engine(engine, hosts)
     places = {name: task_class(name).place(collection) for name in TASKS}
     tasks = [name for name in TASKS if Manifest.read(collection.indexes / places[name] / name)]
     if not tasks:

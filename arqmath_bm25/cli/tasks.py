@@ -16,6 +16,7 @@ from arqmath_bm25 import __version__
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.cli.shared.options import out, results
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.engines.engine import chosen_engine
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.provenance import run_manifest
 from arqmath_bm25.files import sources
@@ -86,7 +87,7 @@ def index(
 
     Example: arqmath-bm25 index task1 --data /data/ARQMath
     """
-    by = options.engine(engine, hosts, shards, replicas)
+    by = chosen_engine(engine, hosts, shards, replicas)
     with _workers(threads, spark) as workers:
         if workers.remote:  # whose processes have other working directories
             data, indexes = data and data.absolute(), indexes.absolute()
@@ -135,7 +136,7 @@ def run(
 
     Example: arqmath-bm25 run task1 --data /data/ARQMath --topics 2021 --variant both
     """
-    collection, chosen = Collection(data, indexes), options.engine(engine, hosts)
+    collection, chosen = Collection(data, indexes), chosen_engine(engine, hosts)
     notes: dict[str, None] = {}
     for name in _chosen(task, collection):
         with options.naming_the_build(data, indexes, config):
@@ -241,7 +242,7 @@ def search(
     """
     if not query.strip():
         raise InputError("the query is empty; give words, and formulas between dollars")
-    collection, by = Collection(data, indexes), options.engine(engine, hosts)
+    collection, by = Collection(data, indexes), chosen_engine(engine, hosts)
     for name in _chosen(task, collection):
         with options.naming_the_build(data, indexes, config):
             opened = Index.open(collection, name, config, by)

@@ -11,7 +11,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+
+from arqmath_bm25.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -34,6 +36,23 @@ class Engine(NamedTuple):
 
 
 AUTO: Final = Engine()
+
+
+def chosen_engine(
+    name: EngineName, hosts: str | None = None, shards: int = 1, replicas: int = 0
+) -> Engine:
+    """Return the engine asked for; `hosts` are URLs with commas between.
+
+    Raises InputError for a name that is none, and where a cluster is, or lacks, its hosts.
+    """
+    if name not in (names := get_args(EngineName)):
+        raise InputError(f"engine {name!r}: expected one of {', '.join(names)}")
+    if (name == "opensearch") != bool(hosts):
+        raise InputError(
+            "the engine opensearch and hosts belong together; expected hosts as "
+            "https://HOST:9200, or several with commas between"
+        )
+    return Engine(name, tuple(hosts.split(",")) if hosts else (), shards, replicas)
 
 
 class Searcher(ABC):

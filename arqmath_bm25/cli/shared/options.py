@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from arqmath_bm25.collection.collection import INDEXES as INDEXES
-from arqmath_bm25.engines.engine import Engine, EngineName
+from arqmath_bm25.engines.engine import EngineName
 from arqmath_bm25.errors import InputError, NoIndexError
 from arqmath_bm25.files import complete
 from arqmath_bm25.labs import MAX_DEPTH, YEARS, LabTask
@@ -74,16 +74,6 @@ _DEFAULTS: Final = {"indexes": INDEXES, "runs": RUNS}
 
 out: Final = Console(highlight=False, soft_wrap=True)  # what was done; --quiet shuts it up
 results: Final = Console(highlight=False, soft_wrap=True)  # what was asked for
-
-
-def engine(name: EngineName, hosts: str | None, shards: int = 1, replicas: int = 0) -> Engine:
-    """Return the engine asked for. Raises InputError where a cluster is, or lacks, its hosts."""
-    if (name == "opensearch") != bool(hosts):
-        raise InputError(
-            "--engine opensearch and --hosts belong together; expected --hosts "
-            "https://HOST:9200, or several with commas between"
-        )
-    return Engine(name, tuple(hosts.split(",")) if hosts else (), shards, replicas)
 
 
 def command(*words: str, **options: object) -> str:
