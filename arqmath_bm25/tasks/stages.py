@@ -71,7 +71,10 @@ class SecondStage:
         if settings.formulas:
             scores += settings.formulas * self._maxsim(topic, ids.astype(np.int64), questions)
         threads, thread = np.unique(questions, return_inverse=True)
-        links = [self._links.of(str(question)) for question in threads]
+        links = [
+            [one for one in self._links.of(str(question)) if one != topic.own_thread]
+            for question in threads
+        ]
         if settings.linked:
             best = dict(zip(map(str, threads), _best(scores, thread), strict=True))
             near = [max((best.get(one, 0.0) for one in of), default=0.0) for of in links]
