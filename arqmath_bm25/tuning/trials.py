@@ -18,7 +18,7 @@ from arqmath_bm25.engines.lucene.ids import read_ids
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import RELEVANT, Measure, measure
-from arqmath_bm25.labs import YEARS
+from arqmath_bm25.labs import MAX_DEPTH, YEARS
 from arqmath_bm25.records import Hit
 from arqmath_bm25.tasks.formula_retrieval import FormulaRanker
 from arqmath_bm25.tasks.premise_rankers.folds import folds
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Values = dict[str, float]  # topic → measure
     Ids = NDArray[np.int64]
 
-DEPTH: Final = 300  # documents of a topic that are ranked and measured
+DEPTH: Final = 300  # documents of a topic that are measured
 DUPLICATES: Final = "duplicates"
 _STORE: Final = "lucene"
 
@@ -125,6 +125,8 @@ class Trials(ABC):
 class RankedFields(Trials):
     """Trials by what each field gives: nDCG of the first documents."""
 
+    searched: ClassVar[int] = DEPTH  # documents of a topic that are ranked anew
+
     def __init__(self, index: Index, variant: str, threads: int, judged: Judged) -> None:
         super().__init__(index, variant, threads)
         self.judged = judged
@@ -135,9 +137,8 @@ class RankedFields(Trials):
         searcher = FlatSearcher(self.index.directory / _STORE, k1, b)
         queries = (self.query(topic, saturation) for topic in self.judged.topics)
         found = []
-        for topic, one in zip(
-            self.judged.topics, searcher.field_scores(queries, DEPTH, self.threads), strict=True
-        ):
+        by_field = searcher.field_scores(queries, self.searched, self.threads)
+        for topic, one in zip(self.judged.topics, by_field, strict=True):
             ids = np.array(one.doc_ids, np.bytes_)
             own = self.index.collection.posts.answers_of(int(topic.own_thread or -1))
             keep = ~np.isin(ids, np.array(own, np.bytes_))
@@ -152,9 +153,9 @@ class RankedFields(Trials):
         table = self._found(bm25.k1, bm25.b, saturation)
         for topic, (ids, fields, parts) in zip(self.judged.topics, table, strict=True):
             scores = parts @ np.array([weights[field] for field in fields])
-            order = np.lexsort((ids, scores))[::-1][:DEPTH]
+            order = np.lexsort((ids, scores))[::-1][: self.searched]
             hits = [Hit(ids[at].decode(), float(scores[at])) for at in order if scores[at] > 0]
-            ranked = self.again(topic, hits, settings) if hits else []
+            ranked = self.again(topic, hits, settings)[:DEPTH] if hits else []
             rankings[topic.topic_id] = {hit.visual_id or hit.doc_id: hit.score for hit in ranked}
         ndcg = Measure("ndcg", "ndcg", primed=False)
         measured = measure(rankings, rankings, self.judged.qrels, [ndcg])
@@ -218,6 +219,8 @@ class _Remembering(SecondStage):
 
 class FormulaTrials(RankedFields):
     """Trials for Task 2."""
+
+    searched = MAX_DEPTH  # as many as a run with a context ranks anew
 
     def __init__(self, index: Index, variant: str, threads: int, judged: Judged) -> None:
         super().__init__(index, variant, threads, judged)
