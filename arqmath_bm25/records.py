@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Topic(NamedTuple):
     """One question to be answered; in Task 2 with the formulas that are searched for."""
 
-    topic_id: str  # A.1 … A.400, B.1 … B.400, or the id of a statement (NLPS)
+    topic_id: str  # A.1 … A.400, B.1 … B.400, D.ID, or the id of a statement (NLPS)
     title: str  # plain text with math spans, or with `$…$`
     question: str = ""  # HTML
     tags: tuple[str, ...] = ()
@@ -20,6 +20,12 @@ class Topic(NamedTuple):
     def latex(self) -> str:
         """The one formula that a topic of Task 2 asks for; nothing in other tasks."""
         return self.formulas[0] if self.formulas else ""
+
+    @property
+    def own_thread(self) -> str:
+        """Id of the question of the collection that this topic is (D.ID; tuning/duplicates.py)."""
+        prefix, _, question = self.topic_id.partition(".")
+        return question if prefix == "D" and question.isascii() and question.isdecimal() else ""
 
 
 class Hit(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -49,3 +49,15 @@ def load(model: type[S], path: Path) -> S:
             for e in error.errors()
         )
         raise InputError(f"{path}: {faults}") from None
+
+
+def changed(settings: S, **changes: Any) -> S:
+    """Return settings with `changes`, a__b=x for the key a.b; ValueError if they do not fit."""
+    raw = settings.model_dump()
+    for key, value in changes.items():
+        *path, last = key.split("__")
+        place = raw
+        for step in path:
+            place = place[step]
+        place[last] = value
+    return type(settings).model_validate(raw)

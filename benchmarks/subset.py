@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -32,24 +32,10 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.evaluation.qrels import Qrels
     from arqmath_bm25.evaluation.score import RunScore
-    from arqmath_bm25.settings import Settings
     from arqmath_bm25.tasks.task import Task
 
 YEARS = ("2020", "2021")
 THREADS = os.cpu_count() or 1
-S = TypeVar("S", bound="Settings")
-
-
-def changed(settings: S, **changes: Any) -> S:
-    """Return settings with `changes`, a__b=x for the key a.b."""
-    raw = settings.model_dump()
-    for key, value in changes.items():
-        *path, last = key.split("__")
-        place = raw
-        for step in path:
-            place = place[step]
-        place[last] = value
-    return type(settings).model_validate(raw)
 
 
 def opened(task: Task[Any], data: Path, work: Path) -> Index:

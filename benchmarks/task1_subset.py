@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from subset import changed, grid, subset
+from subset import grid, subset
 
+from arqmath_bm25.settings import changed
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answer_retrieval import AnswerRetrieval
 

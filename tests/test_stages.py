@@ -66,6 +66,11 @@ def test_links_and_threads_add_what_their_weights_say(stage: SecondStage) -> Non
     assert found == pytest.approx(threads)
 
 
+def test_links_of_a_topic_itself_count_nothing(stage: SecondStage) -> None:
+    found = scores(stage, Topic("D.5", "x"), linked=0.2, links=1)
+    assert found == pytest.approx({"6": 4 + 0.2 * 3 + log(3), "3": 3, "7": 2, "2": 1})
+
+
 def test_formulas_count_in_answer_question_and_title(stage: SecondStage) -> None:
     def gained(topic: Topic) -> list[float]:
         found = scores(stage, topic, formulas=1)

@@ -198,9 +198,17 @@ class PostTable:
 
     def thread(self, number: int) -> Thread | None:
         """Read the thread with the number that `threads_of` tells; None if there is none."""
+        places = self._places_of(number)
+        return _thread(self._read(places)) if len(places) else None
+
+    def answers_of(self, number: int) -> list[str]:
+        """Return the ids of the answers in a thread, without reading them."""
+        places = self._places_of(number)
+        return list(map(str, places[places[:, 2] == ANSWER, 1].tolist()))
+
+    def _places_of(self, number: int) -> IntMatrix:
         begin = bisect_left(self._places[:, 0], number)
-        end = bisect_right(self._places[:, 0], number, begin)
-        return _thread(self._read(self._places[begin:end])) if begin < end else None
+        return self._places[begin : bisect_right(self._places[:, 0], number, begin)]
 
     def _posts(self) -> Iterator[tuple[int, Post]]:
         """Read every post of the table, with the number of its thread."""
@@ -220,6 +228,11 @@ class PostTable:
         wanted = np.fromiter(map(int, post_ids), np.int64, len(post_ids))
         rows = self.find(wanted)
         return np.where(rows >= 0, self._places[rows, 0], -1)
+
+    def are_questions(self, post_ids: IntVector) -> NDArray[np.bool_]:
+        """Tell of every post if the table has it, and as a question."""
+        rows = self.find(post_ids)
+        return np.where(rows >= 0, self._places[rows, 2] == QUESTION, False)
 
     def find(self, post_ids: IntVector) -> IntVector:
         """Return the rows of posts, -1 of those that the table lacks."""

@@ -173,6 +173,7 @@ class AnswerRanker:
     def __init__(self, index: Index, settings: Task1Settings) -> None:
         self._settings = settings
         self._analyzer = Analyzer(settings.analysis)
+        self._collection = index.collection
         self._searcher = index.searcher()
         self._stages: Mapping[str, StageSettings] = {}
         # A task of one's own may have answers without what the second stage looks at.
@@ -188,11 +189,24 @@ class AnswerRanker:
             return self._fuse(topics, self._settings.fusions[variant], depth, threads)
         weights, saturation = self._settings.weights(variant), self._settings.query.saturation
         queries = [topic_query(topic, self._analyzer, weights, saturation) for topic in topics]
-        if not (stage := self._stages.get(variant)):
-            return self._searcher.search_many(queries, depth, threads)
-        found = self._searcher.search_many(queries, max(depth, stage.depth), threads)
-        pairs = zip(topics, found, strict=True)
+        stage = self._stages.get(variant)
+        found = self._searcher.search_many(
+            queries, max(depth, stage.depth if stage else 0), threads
+        )
+        pairs = (
+            (topic, self._others(topic, hits)) for topic, hits in zip(topics, found, strict=True)
+        )
+        if stage is None:
+            return (hits for _, hits in pairs)
         return (self._second(topic, hits, stage)[:depth] for topic, hits in pairs)
+
+    def _others(self, topic: Topic, hits: list[Hit]) -> list[Hit]:
+        """Return the hits outside of the topic's own thread, if it has one in the collection."""
+        if not topic.own_thread:
+            return hits
+        threads = self._collection.posts.threads_of([hit.doc_id for hit in hits])
+        own = int(topic.own_thread)
+        return [hit for hit, thread in zip(hits, threads, strict=True) if thread != own]
 
     def _fuse(
         self, topics: Sequence[Topic], fusion: FusionSettings, depth: int, threads: int

@@ -264,21 +264,20 @@ class FormulaRanker:
                 "analysis.source: opt: a formula in LaTeX has no operator tree; run the topics of "
                 "a year, whose trees DATA holds, or index with source latex or slt"
             )
-        queries = [self._query(topic, weights) for topic in topics]
+        queries = [self.query(topic, weights.fields) for topic in topics]
         searched = MAX_DEPTH if weights.context else depth
         found = self._searcher.search_many(queries, searched, threads)
         contexts: Iterator[Context] = (_NO_CONTEXT for _ in topics)
         if weights.context and any(topic.title or topic.question for topic in topics):
-            ranked = self._answers.rank(topics, "text", MAX_DEPTH, threads)
-            contexts = map(self._context, ranked)
+            contexts = self.contexts(topics, threads)
         for hits, context in zip(found, contexts, strict=True):
-            yield self._choose(hits, context, weights.context)[:depth]
+            yield self.choose(hits, context, weights.context)[:depth]
 
-    def _query(self, topic: Topic, variant: FormulaVariant) -> dict[str, dict[str, float]]:
+    def query(self, topic: Topic, weights: Mapping[FormulaField, float]) -> dict[str, Any]:
         """Return field → term → weight; a term that occurs twice weighs twice as much."""
         analysed = self._analyse(topic)
         query: dict[str, dict[str, float]] = {}
-        for field, weight in variant.fields.items():
+        for field, weight in weights.items():
             terms = Counter(term for fields in analysed for term in fields.get(field, ()))
             query[field] = {term: weight * n for term, n in terms.items()}
         return query
@@ -289,6 +288,10 @@ class FormulaRanker:
         if self._settings.analysis.source == "opt":  # of some formulas LaTeXML made nothing
             return []
         return [self._analyzer.latex(formula) for formula in topic.formulas]
+
+    def contexts(self, topics: Sequence[Topic], threads: int) -> Iterator[Context]:
+        """Yield what the posts of threads are worth for the question of every topic."""
+        return map(self._context, self._answers.rank(topics, "text", MAX_DEPTH, threads))
 
     def _context(self, hits: list[Hit]) -> Context:
         """Give every thread the score of its best answer, as a share of the best of all."""
@@ -301,7 +304,7 @@ class FormulaRanker:
         scores = np.array([hit.score for hit in hits])
         return Context(distinct, scores[first] / scores[0])
 
-    def _choose(self, hits: list[Hit], context: Context, weight: float) -> list[Hit]:
+    def choose(self, hits: list[Hit], context: Context, weight: float) -> list[Hit]:
         """Take one instance of each formula; with a context, rank them anew."""
         chosen = []
         for hit in hits:

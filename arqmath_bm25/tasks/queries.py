@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 def topic_query(
     topic: Topic, analyzer: Analyzer, weights: Mapping[str, float], saturation: float
 ) -> dict[str, dict[str, float]]:
-    """Return field → term → weight for a topic; `weights` are those of the fields."""
+    """Return field → term → weight for a topic; `weights` are those of the fields.
+
+    A topic that is a question of the collection does not ask for the titles of linked questions,
+    as its own is among them.
+    """
+    if topic.own_thread:
+        weights = {field: w for field, w in weights.items() if not field.startswith("linked_")}
     title, question = read_title(topic.title), read_body(topic.question)
     return weighted_terms(
         question_fields(title, question, topic.tags, analyzer), weights, saturation

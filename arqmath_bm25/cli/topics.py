@@ -1,0 +1,43 @@
+"""The command `topics`: topics and judgments made from what DATA holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from arqmath_bm25.cli.shared import options
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.progress import console
+from arqmath_bm25.tuning.duplicates import TOPICS, write_duplicates
+
+
+def topics(
+    kind: Annotated[
+        Literal["duplicates"],
+        typer.Argument(help="duplicates: questions with linked ones, whose answers are relevant."),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the files go.")
+    ],
+    data: options.Data = None,
+    indexes: options.Indexes = options.INDEXES,
+    number: Annotated[
+        int, typer.Option("--topics", min=2, help="How many, chosen at random.")
+    ] = TOPICS,
+    seed: Annotated[int, typer.Option(help="Of the choice.")] = 0,
+) -> None:
+    """Make topics and judgments of linked and duplicate questions, for any system.
+
+    Answers to duplicates of a question have grade 3, to other linked questions 2. Topics and
+    qrels are in the labs' formats, in halves that have no thread in common. Topic D.ID is the
+    question ID: its own thread does not count. `run` leaves that out by itself.
+
+    Example: arqmath-bm25 topics duplicates --data /data/ARQMath -o duplicates
+    """
+    with console.status("Reading links"):
+        written = write_duplicates(Collection(data, indexes), output, number, seed)
+    for half, count in written.items():
+        files = f"{output / f'topics_{half}.xml'}, qrels_{half}.tsv"
+        options.out.print(f"{files}: {count:,} {kind}", markup=False)
