@@ -11,12 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from arqmath_bm25.records import Hit
 
     Query = Mapping[str, Mapping[str, float]]  # field → term → weight of the term
+    TermScores = dict[str, dict[str, float]]  # field → term → what it gives to a score
 
 EngineName = Literal["auto", "lucene", "flat", "opensearch"]
 
@@ -45,6 +46,12 @@ class Searcher(Protocol):
 
     def search_many(self, queries: Iterable[Query], k: int, threads: int) -> Iterator[list[Hit]]:
         """Search for all queries with `threads` at a time; results come in the order of queries."""
+
+    def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
+        """Return what the terms that a document holds give to its score, for each document.
+
+        These are 32-bit numbers; a document that is not there holds none.
+        """
 
     def close(self) -> None:
         """Close the index."""
