@@ -39,7 +39,7 @@ from arqmath_bm25.tasks.index import add_engine, ensure
 from arqmath_bm25.workers.local import Processes
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Mapping
 
     from arqmath_bm25.engines.engine import EngineName
     from arqmath_bm25.tasks.task import Task
@@ -186,6 +186,30 @@ class Index:
         return frame.assign(
             title=[read_title(title).text for title in titles], text=[one.text for one in shown]
         )
+
+    def explain(
+        self,
+        query: str | Mapping[Hashable, Any] | pd.Series,
+        docno: str,
+        variant: str | None = None,
+    ) -> pd.DataFrame:
+        """Return what gave a document its score for a text, or for a row of topics.
+
+        Columns: part (a field, or evidence as the configuration names it), term (of a field, else
+        empty) and score, which add up to that of the document; `attrs` has its score and rank.
+        Raises InputError if it is not among the best 1,000, or the variant's scores are no sums.
+        """
+        task, chosen = self._opened.task, self._variant(variant)
+        topic = task.topic(query) if isinstance(query, str) else _topic(dict(query), task)
+        (hits,) = self._opened.rank([topic], chosen, MAX_DEPTH, self._threads)
+        for rank, hit in enumerate(hits, 1):
+            if str(docno) in (hit.doc_id, hit.visual_id):
+                (parts,) = self._opened.explain(topic, chosen, [hit])
+                rows = [(p.name, *of) for p in parts for of in p.terms or [("", p.score)]]
+                frame = pd.DataFrame(rows, columns=["part", "term", "score"])
+                frame.attrs.update(score=hit.score, rank=rank)
+                return frame
+        raise InputError(f"docno {docno}: it is not among the {len(hits):,} best of {chosen}")
 
     def run(
         self, topics: pd.DataFrame, variant: str | None = None, depth: int = MAX_DEPTH

@@ -1,4 +1,4 @@
-"""The records that pass from room to room: a topic to rank for, a hit of a ranking."""
+"""The records that pass from room to room: a topic, a hit of a ranking, a part of its score."""
 
 from __future__ import annotations
 
@@ -36,3 +36,17 @@ class Hit(NamedTuple):
     post_id: str = ""  # Task 2: the post that holds the formula
     visual_id: str = ""  # Task 2: what the formula looks like
     text: str = ""  # Task 3: the answer
+
+
+class Part(NamedTuple):
+    """What one kind of evidence gave to the score of a hit, which is the sum of its parts."""
+
+    name: str  # a field, a variant that was fused, or evidence as the configuration names it
+    score: float
+    terms: tuple[tuple[str, float], ...] = ()  # of a field: its terms with theirs, greatest first
+
+    def best_terms(self, number: int) -> list[tuple[str, float]]:
+        """Return the terms that gave most, and what all others gave together."""
+        rest = self.terms[number:]
+        others = [(f"{len(rest)} more", sum(score for _, score in rest))] if rest else []
+        return [*self.terms[:number], *others]

@@ -115,6 +115,25 @@ def test_random_queries(collection: Path, opened: Open, k1: float, b: float) -> 
     searcher.close()
 
 
+def test_terms_give_what_lucene_explains_and_add_up_to_the_score(
+    collection: Path, opened: Open
+) -> None:
+    reference, searcher = LuceneSearcher(collection, 0.9, 0.4), opened(collection, 0.9, 0.4)
+    for query in queries(15, seed=4):
+        hits = searcher.search(query, 3)
+        ids = [hit.doc_id for hit in hits]
+        explained = searcher.explain(query, [*ids, "none"])
+        assert explained == reference.explain(query, [*ids, "none"])
+        for hit, fields in zip(hits, explained, strict=False):
+            assert all(terms.keys() <= query[name].keys() for name, terms in fields.items())
+            total = sum(score for terms in fields.values() for score in terms.values())
+            assert np.float32(total) == hit.score
+        assert explained[len(hits) :] == [{}]
+    ((best, score, *_),) = searcher.search({"contents": {"w0": 1.0}}, 1)
+    assert searcher.explain({"contents": {"w0": 1.0}}, [best]) == [{"contents": {"w0": score}}]
+    searcher.close()
+
+
 def test_a_tie_is_cut_by_descending_id_however_long_it_is(tmp_path: Path, opened: Open) -> None:
     tied = [{"id": f"x{n}", "contents": "a z"} for n in range(700)]
     index = indexed(tmp_path, [*tied[300:], {"id": "best", "contents": "a"}, *tied[:300]])

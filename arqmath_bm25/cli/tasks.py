@@ -7,7 +7,7 @@ import time
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.text import Text
@@ -30,11 +30,13 @@ from arqmath_bm25.workers.local import Processes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from arqmath_bm25.records import Hit
+    from arqmath_bm25.records import Hit, Part
     from arqmath_bm25.tasks.task import Shown, Task, TopicSet
     from arqmath_bm25.workers import Workers
 
 _DECISIVE = ("settings", "variant", "depth", "topics", "collection")  # of a run's manifest
+
+_TERMS: Final = 6  # of a field that explain a score
 
 TaskName = Annotated[
     str,
@@ -233,6 +235,9 @@ def search(
         str | None, typer.Option(help="One of the configuration. Default: the primary one.")
     ] = None,
     depth: Annotated[int, typer.Option(min=1, max=MAX_DEPTH, help="Hits to show.")] = 5,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show what every field and term gave to each score.")
+    ] = False,
     engine: options.EngineOption = "auto",
     hosts: options.Hosts = None,
 ) -> None:
@@ -251,10 +256,15 @@ def search(
                 tell(note)
             (chosen,) = _variants([variant or ranking.primary], ranking)
             hits = opened.search(query, chosen, depth)
+            parts: list[list[Part]] = [[]] * len(hits)
+            if explain:
+                parts = opened.explain(ranking.topic(query), chosen, hits)
         if not hits:
             results.print(ranking.nothing)
-        for rank, hit in enumerate(hits, 1):
+        for rank, (hit, of_hit) in enumerate(zip(hits, parts, strict=True), 1):
             _show(rank, ranking.shown(hit, collection))
+            for part in of_hit:
+                _show_part(part)
 
 
 def _show(rank: int, shown: Shown) -> None:
@@ -268,3 +278,11 @@ def _show(rank: int, shown: Shown) -> None:
         shown.text, 90 if margin else 95, break_on_hyphens=bool(margin), break_long_words=False
     )
     results.print(Text(textwrap.indent(text, margin)), *([""] if margin else []))
+
+
+def _show_part(part: Part) -> None:
+    terms = ", ".join(f"{term} {score:.3f}" for term, score in part.best_terms(_TERMS))
+    begin = f"{part.score:>12.3f}  {part.name:<20} "
+    wrapped = textwrap.fill(begin + terms, 95, subsequent_indent=" " * len(begin),
+                            break_long_words=False, break_on_hyphens=False)  # fmt: skip
+    results.print(Text(wrapped, style="dim"))

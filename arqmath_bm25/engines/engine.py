@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 from arqmath_bm25.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from arqmath_bm25.records import Hit
 
     Query = Mapping[str, Mapping[str, float]]  # field → term → weight of the term
+    TermScores = dict[str, dict[str, float]]  # field → term → what it gives to a score
 
 EngineName = Literal["auto", "lucene", "flat", "opensearch"]
 
@@ -71,6 +72,13 @@ class Searcher(ABC):
 
     def _search_in_thread(self, k: int, query: Query) -> list[Hit]:
         return self.search(query, k)
+
+    @abstractmethod
+    def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
+        """Return what the terms that a document holds give to its score, for each document.
+
+        These are 32-bit numbers; a document that is not there holds none.
+        """
 
     @abstractmethod
     def close(self) -> None:

@@ -31,12 +31,12 @@ except ImportError:
     csc_matvec = None
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy.typing as npt
 
-    from arqmath_bm25.engines.engine import Query
+    from arqmath_bm25.engines.engine import Query, TermScores
     from arqmath_bm25.engines.flat_build import Integers
 
     Floats = npt.NDArray[np.float32]
@@ -121,6 +121,27 @@ class FlatSearcher(Searcher):
         ids = [doc_id.decode() for doc_id in self._ids[best].tolist()]
         return FieldScores(ids, list(query), sums[best, :-1])
 
+    def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
+        """Return what the terms that a document holds give to its score, for each document."""
+        return [self._explain(query, doc_id) for doc_id in doc_ids]
+
+    def _explain(self, query: Query, doc_id: str) -> TermScores:
+        found: TermScores = {}
+        for doc in np.flatnonzero(self._ids == doc_id.encode()).astype(self._docs.dtype):
+            for name in query.keys() & self._fields.keys():
+                if of_field := dict(self._given(self._fields[name], query[name], doc)):
+                    found[name] = of_field
+        return found
+
+    def _given(
+        self, field: _Field, terms: Mapping[str, float], doc: np.integer
+    ) -> Iterator[tuple[str, float]]:
+        """Yield the terms of a field that a document holds, with what they give."""
+        for term, weight, begin, end in zip(*self._weighted(field, terms), strict=True):
+            at = begin + np.searchsorted(self._docs[begin:end], doc)
+            if at < end and self._docs[at] == doc:
+                yield term, float(weight - weight / field.divisors[self._codes[at]])
+
     def close(self) -> None:
         """Close the index."""
         self._terms.close()
@@ -135,19 +156,8 @@ class FlatSearcher(Searcher):
 
     def _add(self, sums: Sums, field: _Field, terms: Mapping[str, float]) -> None:
         """Add what the terms of a field give to every document."""
-        found = sorted(
-            (number, f"{weight:.9g}")  # as Lucene gets it
-            for term, weight in terms.items()
-            if weight > 0 and (number := self._number(field, term)) is not None
-        )
-        numbers = np.array([number for number, _ in found], np.intp)
-        boosts = np.array([boost for _, boost in found], np.str_).astype(np.float32)
-        begins, ends = self._starts[numbers], self._starts[numbers + 1]
+        _, weights, begins, ends = self._weighted(field, terms)
         lengths = ends - begins
-        idf = np.log(1 + (field.documents - lengths + 0.5) / (lengths + 0.5))
-        weights = boosts * idf.astype(np.float32)
-        if not np.isfinite(weights).all():
-            raise InputError(f"the weight of a term is too large: {max(terms.values())}")
         many = lengths > len(field.divisors)  # so that it pays to score all codes
         for begin, end, weight in zip(begins[many], ends[many], weights[many], strict=True):
             of_codes = (weight - weight / field.divisors).astype(np.float64)
@@ -162,6 +172,25 @@ class FlatSearcher(Searcher):
             scores = weight - weight / field.divisors.take(codes)
             docs = np.concatenate([self._docs[piece] for piece in pieces])
             _add_at(sums, docs, scores.astype(np.float64))
+
+    def _weighted(
+        self, field: _Field, terms: Mapping[str, float]
+    ) -> tuple[list[str], Floats, Integers, Integers]:
+        """Return the terms that a field has, with weights, and where their postings are."""
+        found = sorted(
+            (number, f"{weight:.9g}", term)  # as Lucene gets it
+            for term, weight in terms.items()
+            if weight > 0 and (number := self._number(field, term)) is not None
+        )
+        numbers = np.array([number for number, *_ in found], np.intp)
+        boosts = np.array([boost for _, boost, _ in found], np.str_).astype(np.float32)
+        begins, ends = self._starts[numbers], self._starts[numbers + 1]
+        lengths = ends - begins
+        idf = np.log(1 + (field.documents - lengths + 0.5) / (lengths + 0.5))
+        weights = boosts * idf.astype(np.float32)
+        if not np.isfinite(weights).all():
+            raise InputError(f"the weight of a term is too large: {max(terms.values())}")
+        return [term for *_, term in found], weights, begins, ends
 
     def _number(self, field: _Field, term: str) -> int | None:
         """Return the number of a term, if the field has it."""

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from arqmath_bm25.engines.engine import Searcher
+from arqmath_bm25.engines.explanations import term_scores
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.records import Hit
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from arqmath_bm25.engines.engine import Query
+    from arqmath_bm25.engines.engine import Query, TermScores
 
 _OLDEST: Final = 3
 _MARGIN: Final = 50  # hits beyond k that are asked for at first
@@ -214,12 +215,7 @@ class OpenSearchSearcher(Searcher):
 
     def search(self, query: Query, k: int) -> list[Hit]:
         """Return the k best documents that hold at least one of the terms."""
-        clauses = [
-            {"term": {field: {"value": term, "boost": float(np.float32(f"{weight:.9g}"))}}}
-            for field, terms in query.items()
-            for term, weight in terms.items()
-            if weight > 0
-        ]
+        clauses = _clauses(query)
         if not clauses or not self.count:
             return []
         wanted = k + _MARGIN
@@ -230,28 +226,51 @@ class OpenSearchSearcher(Searcher):
         return sorted(hits, key=lambda hit: (hit.score, hit.doc_id), reverse=True)[:k]
 
     def _best(self, clauses: Sequence[object], wanted: int) -> list[Hit]:
+        found = self._ask(
+            {"bool": {"should": clauses}},
+            wanted,
+            track_total_hits=len(clauses) > _FEW,  # all are scored then
+        )
+        # Scores are printed with as many digits as tell 32-bit numbers apart.
+        return [Hit(hit["fields"]["id"][0], float(np.float32(hit["_score"]))) for hit in found]
+
+    def _ask(self, query: object, size: int, **further: object) -> list[Any]:
+        body = {
+            "query": query,
+            "size": size,
+            "stored_fields": "_none_",
+            "docvalue_fields": ["id"],
+            **further,
+        }
         found = _patiently(
             self._client.search,
             index=self._index,
             search_type="dfs_query_then_fetch",
             allow_partial_search_results=False,
-            body={
-                "query": {"bool": {"should": clauses}},
-                "size": wanted,
-                "track_total_hits": len(clauses) > _FEW,  # all are scored then
-                "stored_fields": "_none_",
-                "docvalue_fields": ["id"],
-            },
+            body=body,
         )
-        # Scores are printed with as many digits as tell 32-bit numbers apart.
-        return [
-            Hit(hit["fields"]["id"][0], float(np.float32(hit["_score"])))
-            for hit in found["hits"]["hits"]
-        ]
+        hits: list[Any] = found["hits"]["hits"]
+        return hits
+
+    def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
+        """Return what the terms that a document holds give to its score, for each document."""
+        asked = {"should": _clauses(query), "filter": {"ids": {"values": list(doc_ids)}}}
+        hits = self._ask({"bool": asked}, len(doc_ids), explain=True)
+        found = {hit["fields"]["id"][0]: term_scores(hit["_explanation"]) for hit in hits}
+        return [found.get(doc_id, {}) for doc_id in doc_ids]
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+
+def _clauses(query: Query) -> list[object]:
+    return [
+        {"term": {field: {"value": term, "boost": float(np.float32(f"{weight:.9g}"))}}}
+        for field, terms in query.items()
+        for term, weight in terms.items()
+        if weight > 0
+    ]
 
 
 def _patiently(call: Callable[..., Any], *, _patience: float = _PATIENCE, **arguments: Any) -> Any:

@@ -15,11 +15,11 @@ from arqmath_bm25.collection.posts import POST_TABLE, PostTable
 from arqmath_bm25.files import DOCUMENTS
 from arqmath_bm25.labs import MAX_DEPTH, RunName, Variant
 from arqmath_bm25.progress import progress, tell
-from arqmath_bm25.records import Hit
+from arqmath_bm25.records import Hit, Part
 from arqmath_bm25.settings import NamePart, Settings, Weight
 from arqmath_bm25.tasks.answer_documents import FIELDS, Task1Field, write_answer_documents
-from arqmath_bm25.tasks.fusion import fuse_rankings
-from arqmath_bm25.tasks.queries import kind, topic_query
+from arqmath_bm25.tasks.fusion import contributions, fuse_rankings
+from arqmath_bm25.tasks.queries import field_parts, kind, topic_query
 from arqmath_bm25.tasks.settings import Bm25Settings, QuerySettings, RunSettings, check_variants
 from arqmath_bm25.tasks.signatures import SIGNATURES, write_signatures
 from arqmath_bm25.tasks.stages import LINKS, SecondStage, StageSettings
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.engines.engine import Query
     from arqmath_bm25.records import Topic
     from arqmath_bm25.tasks.index import Index
     from arqmath_bm25.workers import Workers
@@ -187,8 +188,7 @@ class AnswerRanker:
         """Yield the `depth` best answers of every topic; `variant` may be that of a fusion."""
         if variant in self._settings.fusions:
             return self._fuse(topics, self._settings.fusions[variant], depth, threads)
-        weights, saturation = self._settings.weights(variant), self._settings.query.saturation
-        queries = [topic_query(topic, self._analyzer, weights, saturation) for topic in topics]
+        queries = [self._query(topic, variant) for topic in topics]
         stage = self._stages.get(variant)
         found = self._searcher.search_many(
             queries, max(depth, stage.depth if stage else 0), threads
@@ -208,15 +208,44 @@ class AnswerRanker:
         own = int(topic.own_thread)
         return [hit for hit, thread in zip(hits, threads, strict=True) if thread != own]
 
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+        """Return what fields and the second stage, or the rankings of a fusion, gave to hits."""
+        ids = [hit.doc_id for hit in hits]
+        if fusion := self._settings.fusions.get(variant):
+            (rankings,) = self._rankings([topic], fusion, 1)
+            given = contributions(rankings, _weights(fusion), fusion.method)
+            return [list(map(Part, fusion.variants, given[doc_id])) for doc_id in ids]
+        query = self._query(topic, variant)
+        parts = list(map(field_parts, self._searcher.explain(query, ids)))
+        if stage := self._stages.get(variant):
+            (found,) = self._searcher.search_many([query], stage.depth, 1)
+            first = self._others(topic, found)
+            place = {hit.doc_id: at for at, hit in enumerate(first)}
+            gains = self._second.gains(topic, first, stage) if first else {}
+            for doc_id, of_hit in zip(ids, parts, strict=True):
+                if (at := place.get(doc_id)) is not None:
+                    of_hit += [Part(name, float(gain[at])) for name, gain in gains.items()]
+        return parts
+
+    def _query(self, topic: Topic, variant: str) -> Query:
+        weights, saturation = self._settings.weights(variant), self._settings.query.saturation
+        return topic_query(topic, self._analyzer, weights, saturation)
+
     def _fuse(
         self, topics: Sequence[Topic], fusion: FusionSettings, depth: int, threads: int
     ) -> Iterator[list[Hit]]:
-        weights = fusion.weights or [1.0] * len(fusion.variants)
+        for rankings in self._rankings(topics, fusion, threads):
+            fused = fuse_rankings(rankings, _weights(fusion), fusion.method)
+            yield [Hit(doc_id, score) for doc_id, score in fused[:depth]]
+
+    def _rankings(
+        self, topics: Sequence[Topic], fusion: FusionSettings, threads: int
+    ) -> Iterator[list[list[tuple[str, float]]]]:
+        """Yield, for each topic, the rankings of a fusion."""
         ranked = [self.rank(topics, name, MAX_DEPTH, threads) for name in fusion.variants]
         for rankings in zip(*ranked, strict=True):
-            fused = fuse_rankings(
-                [[(hit.doc_id, hit.score) for hit in hits] for hits in rankings],
-                weights,
-                fusion.method,
-            )
-            yield [Hit(doc_id, score) for doc_id, score in fused[:depth]]
+            yield [[(hit.doc_id, hit.score) for hit in hits] for hits in rankings]
+
+
+def _weights(fusion: FusionSettings) -> Sequence[float]:
+    return fusion.weights or [1.0] * len(fusion.variants)

@@ -18,7 +18,7 @@ from arqmath_bm25.errors import InputError
 from arqmath_bm25.files import DOCUMENTS
 from arqmath_bm25.labs import MAX_DEPTH, Variant
 from arqmath_bm25.progress import console, progress, tell
-from arqmath_bm25.records import Hit, Topic
+from arqmath_bm25.records import Hit, Part, Topic
 from arqmath_bm25.settings import Settings, Weight
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.advice import advice
@@ -26,6 +26,7 @@ from arqmath_bm25.tasks.formula_documents import write_formula_documents
 from arqmath_bm25.tasks.index import Index
 from arqmath_bm25.tasks.instances import InstanceTable
 from arqmath_bm25.tasks.post_formulas import contents, find_formula, write_post_formulas
+from arqmath_bm25.tasks.queries import field_parts
 from arqmath_bm25.tasks.settings import Bm25Settings, RunSettings, check_variants
 from arqmath_bm25.tasks.task import Shown, Store, Task, TopicSet
 
@@ -258,7 +259,7 @@ class FormulaRanker:
 
         Raises InputError for LaTeX if this is an index of operator trees.
         """
-        (weights,) = (w for name, w in self._settings.variants.items() if name == variant)
+        weights = self._variant(variant)
         if self._settings.analysis.source == "opt" and not any(topic.mathml for topic in topics):
             raise InputError(
                 "analysis.source: opt: a formula in LaTeX has no operator tree; run the topics of "
@@ -268,10 +269,29 @@ class FormulaRanker:
         searched = MAX_DEPTH if weights.context else depth
         found = self._searcher.search_many(queries, searched, threads)
         contexts: Iterator[Context] = (_NO_CONTEXT for _ in topics)
-        if weights.context and any(topic.title or topic.question for topic in topics):
+        if weights.context:
             contexts = self.contexts(topics, threads)
         for hits, context in zip(found, contexts, strict=True):
             yield self.choose(hits, context, weights.context)[:depth]
+
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+        """Return what fields gave to hits and, if it counts, their context."""
+        weights = self._variant(variant)
+        query = self.query(topic, weights.fields)
+        fields = self._searcher.explain(query, [hit.visual_id for hit in hits])
+        if not weights.context or not hits:
+            return list(map(field_parts, fields))
+        ((best,),) = self._searcher.search_many([query], 1, 1)
+        (context,) = self.contexts([topic], 1)
+        texts = [self._instances.best(hit.visual_id, *context)[1] for hit in hits]
+        return [
+            [*field_parts(of_hit, best.score), Part("context", weights.context * text)]
+            for of_hit, text in zip(fields, texts, strict=True)
+        ]
+
+    def _variant(self, name: str) -> FormulaVariant:
+        (found,) = (variant for known, variant in self._settings.variants.items() if known == name)
+        return found
 
     def query(self, topic: Topic, weights: Mapping[FormulaField, float]) -> dict[str, Any]:
         """Return field → term → weight; a term that occurs twice weighs twice as much."""
@@ -290,7 +310,9 @@ class FormulaRanker:
         return [self._analyzer.latex(formula) for formula in topic.formulas]
 
     def contexts(self, topics: Sequence[Topic], threads: int) -> Iterator[Context]:
-        """Yield what the posts of threads are worth for the question of every topic."""
+        """Yield what the posts of threads are worth for the questions of topics, if any has one."""
+        if not any(topic.title or topic.question for topic in topics):
+            return (_NO_CONTEXT for _ in topics)
         return map(self._context, self._answers.rank(topics, "text", MAX_DEPTH, threads))
 
     def _context(self, hits: list[Hit]) -> Context:

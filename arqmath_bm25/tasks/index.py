@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.engines.engine import Searcher
-    from arqmath_bm25.records import Hit, Topic
+    from arqmath_bm25.records import Hit, Part, Topic
     from arqmath_bm25.tasks.task import Ranker, Task
     from arqmath_bm25.workers import Workers
 
@@ -263,6 +263,13 @@ class Index:
                         f"{place}: this index is damaged: {damage}; build it anew with --overwrite"
                     ) from None
             raise
+
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+        """Return what each kind of evidence gave to the scores of hits that `rank` found.
+
+        Raises InputError for a variant whose scores are no sums.
+        """
+        return self._ranker.explain(topic, variant, hits)
 
     def search(self, text: str, variant: str, depth: int) -> list[Hit]:
         """Return the best hits for free text that match at all, with `$…$` around its formulas."""

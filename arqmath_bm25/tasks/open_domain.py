@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.records import Hit, Topic
+    from arqmath_bm25.records import Hit, Part, Topic
     from arqmath_bm25.tasks.index import Index
     from arqmath_bm25.tasks.task import Ranker
 
@@ -136,6 +136,10 @@ class Answerer:
             extracts = (self._extract(topic, variant, hit) for hit in hits)
             found = next((extract for extract in extracts if extract.text), None)
             yield [found] if found else []
+
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+        """Return what the ranking of Task 1 says."""
+        return self._ranker.explain(topic, variant, hits)
 
     def _extract(self, topic: Topic, variant: str, hit: Hit) -> Hit:
         post = self._posts.read(hit.doc_id)

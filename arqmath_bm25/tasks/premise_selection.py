@@ -19,7 +19,7 @@ from arqmath_bm25.errors import InputError
 from arqmath_bm25.files import DOCUMENTS
 from arqmath_bm25.labs import PREMISES, SPLITS
 from arqmath_bm25.progress import console
-from arqmath_bm25.records import Hit, Topic
+from arqmath_bm25.records import Hit, Part, Topic
 from arqmath_bm25.tasks.parts import write_parts
 from arqmath_bm25.tasks.premise_documents import MATH, premise_documents
 from arqmath_bm25.tasks.premise_rankers.bm25 import Bm25
@@ -218,6 +218,20 @@ class PremiseRanker:
         rankings: Iterator[Ranking] = method.rank(statements, depth, threads)
         for ranking in rankings:
             yield [Hit(premise_id, score) for premise_id, score in ranking]
+
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+        """Return what fields (bm25) or kinds of evidence (ridge) gave; others raise InputError."""
+        if not isinstance(self._settings.variants[variant], Bm25Variant | RidgeVariant):
+            raise InputError(
+                f"{variant}: its scores are no sums; those of the methods bm25 and ridge are, and "
+                "can be explained"
+            )
+        with self._opening:
+            method: Any = self.method(variant)
+        found: list[list[Part]] = method.explain(
+            Statement(topic.topic_id, topic.title, ()), [hit.doc_id for hit in hits]
+        )
+        return found
 
     @cached_property
     def model(self) -> Model:

@@ -1,4 +1,4 @@
-"""Topics → weighted terms.
+"""Topics → weighted terms; and what these gave to a score.
 
 The query of a question is its title, its text and its tags. Its terms are looked for in every field
 that a variant weighs: words in the fields of prose, n-grams of formulas in those of math, paths
@@ -11,12 +11,14 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from arqmath_bm25.analysis.html import read_body, read_title
+from arqmath_bm25.records import Part
 from arqmath_bm25.tasks.answer_documents import question_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from arqmath_bm25.analysis.analyzer import Analyzer
+    from arqmath_bm25.engines.engine import TermScores
     from arqmath_bm25.records import Topic
 
 
@@ -54,6 +56,17 @@ def weighted_terms(
         }
         for field, weight in weights.items()
     }
+
+
+def field_parts(fields: TermScores, divisor: float = 1) -> list[Part]:
+    """Return what each field gave to a score that was divided by `divisor`."""
+    parts = []
+    for field, of_field in fields.items():
+        terms = sorted(of_field.items(), key=lambda item: (-item[1], item[0]))
+        scores = [score / divisor for _, score in terms]
+        given = zip((term for term, _ in terms), scores, strict=True)
+        parts.append(Part(field, sum(scores), tuple(given)))
+    return sorted(parts, key=lambda part: (-part.score, part.name))
 
 
 def kind(field: str) -> str:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.posts import PostTable
     from arqmath_bm25.records import Topic
 
+    Gain = NDArray[np.float64]  # of each hit
+
 LINKS: Final = "links.npy"  # under this name an index keeps the links of its posts
 _OF_BODY: Final = 3  # formulas of a topic's body that count
 
@@ -65,11 +67,25 @@ class SecondStage:
         hits, rest = hits[: settings.depth], hits[settings.depth :]
         if not hits:
             return []
+        first = np.array([hit.score for hit in hits], float)
+        found = sum(self.gains(topic, hits, settings).values(), first).astype(np.float32)
+        ids = np.array([hit.doc_id for hit in hits])
+        order = np.lexsort((ids, found))[::-1]
+        return [Hit(str(ids[at]), float(found[at])) for at in order] + rest
+
+    def gains(self, topic: Topic, hits: list[Hit], settings: StageSettings) -> dict[str, Gain]:
+        """Return what each kind of evidence, as the settings name it, adds to the scores of hits.
+
+        These are the first hits, as many as the settings say, and at least one.
+        """
         found_ids = [hit.doc_id for hit in hits]
-        ids, questions = np.array(found_ids), self._posts.threads_of(found_ids)
+        questions = self._posts.threads_of(found_ids)
         scores = np.array([hit.score for hit in hits], float)
+        gains = {}
         if settings.formulas:
-            scores += settings.formulas * self.maxsim(topic, ids.astype(np.int64), questions)
+            answers = np.array(found_ids).astype(np.int64)
+            gains["formulas"] = settings.formulas * self.maxsim(topic, answers, questions)
+            scores += gains["formulas"]
         threads, thread = np.unique(questions, return_inverse=True)
         links = [
             [one for one in self._links.of(str(question)) if one != topic.own_thread]
@@ -78,12 +94,12 @@ class SecondStage:
         if settings.linked:
             best = dict(zip(map(str, threads), _best(scores, thread), strict=True))
             near = [max((best.get(one, 0.0) for one in of), default=0.0) for of in links]
-            scores += settings.linked * np.maximum(near, 0)[thread]
-        scores += settings.links * np.log1p(list(map(len, links)))[thread]
-        scores += settings.thread * _best(scores, thread)[thread]
-        found = scores.astype(np.float32)
-        order = np.lexsort((ids, found))[::-1]
-        return [Hit(str(ids[at]), float(found[at])) for at in order] + rest
+            gains["linked"] = settings.linked * np.maximum(near, 0)[thread]
+            scores += gains["linked"]
+        gains["links"] = settings.links * np.log1p(list(map(len, links)))[thread]
+        scores += gains["links"]
+        gains["thread"] = settings.thread * _best(scores, thread)[thread]
+        return gains
 
     def maxsim(
         self, topic: Topic, answers: NDArray[np.int64], questions: NDArray[np.int64]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.analysis.html import Formula
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.collection.posts import Post
-    from arqmath_bm25.records import Hit
+    from arqmath_bm25.records import Hit, Part
     from arqmath_bm25.tasks.index import Index
     from arqmath_bm25.workers import Workers
 
@@ -38,6 +38,9 @@ class Ranker(Protocol):
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int
     ) -> Iterator[list[Hit]]:
         """Yield the `depth` best hits of every topic, in the order of the topics."""
+
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+        """Return the parts of the score of each hit of a topic."""
 
 
 class Store(NamedTuple):

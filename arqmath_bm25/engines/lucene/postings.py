@@ -37,9 +37,9 @@ def write_postings(index: Path, place: Path) -> list[FieldPostings]:
     term; `docs` and `freqs`, for each posting, Lucene's number of the document, ascending, and how
     often it holds the term. Raises InputError if Java cannot write.
     """
+    reader = open_reader(index)  # starts the JVM, which the import would do its own way
     from jnius import JavaException
 
-    reader = open_reader(index)
     directory = open_directory(place)
     context = java_class(f"{_LUCENE}.store.IOContext").DEFAULT
     files = [

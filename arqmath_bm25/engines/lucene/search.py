@@ -21,16 +21,18 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from arqmath_bm25.engines.engine import Searcher
+from arqmath_bm25.engines.explanations import term_scores
 from arqmath_bm25.engines.lucene.ids import open_reader, read_ids
 from arqmath_bm25.engines.lucene.jvm import detach_thread, java_class
 from arqmath_bm25.records import Hit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import numpy.typing as npt
 
-    from arqmath_bm25.engines.engine import Query
+    from arqmath_bm25.engines.engine import Query, TermScores
 
     Numbers = npt.NDArray[np.intp]
     Scores = npt.NDArray[np.float32]
@@ -98,6 +100,23 @@ class LuceneSearcher(Searcher):
             return self.search(query, k)
         finally:
             detach_thread()
+
+    def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
+        """Return what the terms that a document holds give to its score, for each document."""
+        if not (xml := query_xml(query)):
+            return [{} for _ in doc_ids]
+        try:
+            parsed = self._parser.parse(self._stream(xml.encode()))
+            return [self._explain(parsed, doc_id) for doc_id in doc_ids]
+        finally:
+            detach_thread()
+
+    def _explain(self, query: Any, doc_id: str) -> TermScores:
+        found: TermScores = {}
+        for number in np.flatnonzero(self._ids == doc_id.encode()).tolist():
+            explanation = self._searcher.explain(query, number)
+            found = term_scores(json.loads(self._json.writeValueAsString(explanation)))
+        return found
 
     def close(self) -> None:
         """Close the index."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from arqmath_bm25.tasks.queries import field_parts
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from arqmath_bm25.collection.premises import Statement
     from arqmath_bm25.engines.engine import Query, Searcher
+    from arqmath_bm25.records import Part
     from arqmath_bm25.tasks.premise_rankers.candidates import Candidates, Ranking
 
 
@@ -30,3 +33,8 @@ class Bm25:
         for statement, hits in zip(statements, found, strict=True):
             scores = self._candidates.scores(hits)
             yield self._candidates.best(scores, depth, last=statement.statement_id)
+
+    def explain(self, statement: Statement, premises: Sequence[str]) -> list[list[Part]]:
+        """Return what each field gave to the scores of premises."""
+        found = self._premises.explain(self._query(statement.text), premises)
+        return list(map(field_parts, found))

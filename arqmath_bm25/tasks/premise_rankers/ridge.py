@@ -9,10 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from arqmath_bm25.records import Part
 from arqmath_bm25.tasks.premise_rankers.evidence import scaled
 from arqmath_bm25.tasks.premise_rankers.supervised import Supervised
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arqmath_bm25.collection.premises import Statement
     from arqmath_bm25.tasks.premise_rankers.evidence import Evidence, Queries
     from arqmath_bm25.tasks.premise_rankers.kernel import Matrix
     from arqmath_bm25.tasks.premise_rankers.model import Model
@@ -28,9 +34,22 @@ class Ridge(Supervised):
 
     def scores(self, evidence: Evidence, queries: Queries) -> Matrix:
         """Return queries × candidates."""
-        return (
-            scaled(evidence.ridge(queries))
-            + self.variant.profile * scaled(evidence.profile(queries))
-            + self.variant.text * scaled(queries.text)
-            + self.variant.citations * scaled(evidence.citations)
-        )
+        return sum(self._parts(evidence, queries).values(), np.zeros(1))
+
+    def explain(self, statement: Statement, premises: Sequence[str]) -> list[list[Part]]:
+        """Return what each kind of evidence gave to the scores of premises."""
+        ((_, queries),) = self._model.queries([statement])
+        parts = self._parts(self._evidence, queries)
+        places = [self._model.candidates.position[premise] for premise in premises]
+        return [
+            [Part(name, float(np.atleast_2d(part)[0, at])) for name, part in parts.items()]
+            for at in places
+        ]
+
+    def _parts(self, evidence: Evidence, queries: Queries) -> dict[str, Matrix]:
+        return {
+            "ridge": scaled(evidence.ridge(queries)),
+            "profile": self.variant.profile * scaled(evidence.profile(queries)),
+            "text": self.variant.text * scaled(queries.text),
+            "citations": self.variant.citations * scaled(evidence.citations),
+        }
