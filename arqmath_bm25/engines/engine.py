@@ -33,6 +33,13 @@ class Engine(NamedTuple):
 AUTO: Final = Engine()
 
 
+class TermCount(NamedTuple):
+    """How often a term occurs in a field."""
+
+    documents: int  # that hold it
+    occurrences: int
+
+
 class Searcher(Protocol):
     """An open index. Thread-safe."""
 
@@ -48,6 +55,13 @@ class Searcher(Protocol):
 
     def close(self) -> None:
         """Close the index."""
+
+
+class LocalSearcher(Searcher, Protocol):
+    """An open index of this machine, which also counts terms."""
+
+    def term_counts(self, field: str, terms: Iterable[str]) -> dict[str, TermCount]:
+        """Count those of some terms that a field holds."""
 
 
 def flat_place(index: Path) -> Path:

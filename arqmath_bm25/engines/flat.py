@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from arqmath_bm25.engines.engine import flat_place
+from arqmath_bm25.engines.engine import TermCount, flat_place
 from arqmath_bm25.engines.flat_build import BLOCK, FORM, META, code_kind, lengths_of_bytes, mapped
 from arqmath_bm25.engines.lucene.ids import read_ids
 from arqmath_bm25.errors import InputError
@@ -75,6 +75,7 @@ class FlatSearcher:
             self._terms = mmap(file.fileno(), 0, access=ACCESS_READ)
         pairs = mapped(place / "pairs", "<i4").reshape(-1, 2)
         self._ids = read_ids(index)
+        self._frequencies = pairs[:, 0]
         self._starts = mapped(place / "starts", "<i8")
         self._docs = mapped(place / "docs", "<i4")
         self._codes = mapped(place / "codes", code_kind(len(pairs)))
@@ -129,6 +130,15 @@ class FlatSearcher:
         best = np.unique(np.concatenate([_best(column, depth) for column in sums.T]))
         ids = [doc_id.decode() for doc_id in self._ids[best].tolist()]
         return FieldScores(ids, list(query), sums[best, :-1])
+
+    def term_counts(self, field: str, terms: Iterable[str]) -> dict[str, TermCount]:
+        """Count those of some terms that a field holds."""
+        found = {}
+        for term in terms:
+            if (at := self._fields.get(field)) and (number := self._number(at, term)) is not None:
+                codes = self._codes[self._starts[number] : self._starts[number + 1]]
+                found[term] = TermCount(len(codes), int(self._frequencies[codes].sum()))
+        return found
 
     def close(self) -> None:
         """Close the index."""

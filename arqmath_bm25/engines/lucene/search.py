@@ -21,6 +21,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
+from arqmath_bm25.engines.engine import TermCount
 from arqmath_bm25.engines.lucene.ids import open_reader, read_ids
 from arqmath_bm25.engines.lucene.jvm import detach_thread, java_class
 from arqmath_bm25.records import Hit
@@ -108,6 +109,15 @@ class Searcher:
             return self.search(query, k)
         finally:
             detach_thread()
+
+    def term_counts(self, field: str, terms: Iterable[str]) -> dict[str, TermCount]:
+        """Count those of some terms that a field holds."""
+        term_class, found = java_class("org.apache.lucene.index.Term"), {}
+        for text in terms:
+            term = term_class(field, text)
+            if documents := self._reader.docFreq(term):
+                found[text] = TermCount(documents, self._reader.totalTermFreq(term))
+        return found
 
     def close(self) -> None:
         """Close the index."""
