@@ -242,3 +242,19 @@ def test_field_scores_add_up_to_the_ranking(collection: Path) -> None:
             of_field = dict(zip(found.doc_ids, scores, strict=True))
             for doc_id, score, *_ in searcher.search({field: query[field]}, 30):
                 assert of_field[doc_id] == np.float32(score)
+
+
+def test_terms_are_counted_alike_and_as_they_stand_in_the_documents(tmp_path: Path) -> None:
+    documents = [
+        {"id": "1", "contents": "a b a", "tags": "b"},
+        {"id": "2", "contents": "b"},
+        {"id": "3", "contents": "c c c a", "tags": "b b"},
+    ]
+    index = indexed(tmp_path, documents)
+    write_flat(index)
+    for engine in ("lucene", "flat"):
+        searcher = open_searcher(index, 1.2, 0.75, engine)
+        counts = searcher.term_counts("contents", ["a", "b", "c", "d"])
+        assert counts == {"a": (2, 3), "b": (2, 2), "c": (1, 3)}
+        assert searcher.term_counts("tags", ["b", "a"]) == {"b": (2, 3)}
+        assert searcher.term_counts("no_such_field", ["a"]) == {}

@@ -53,7 +53,9 @@ class Analyzer:
         for piece in content.pieces:
             if isinstance(piece, str):
                 prose.append(piece)
-            else:
+            elif self._latex.form == "raw":
+                prose.append(piece.latex)
+            elif self._latex.form != "none":
                 formulas.append(self._formula(piece.latex).terms)
         return Terms(
             " ".join(self._words(" ".join(prose)) + [one.words for one in formulas if one.words]),

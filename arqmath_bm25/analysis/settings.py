@@ -23,7 +23,8 @@ class LatexSettings(Settings):
     """How formulas become terms."""
 
     ngrams: tuple[Annotated[int, Field(ge=1, le=5)], Annotated[int, Field(ge=1, le=5)]] = (1, 3)
-    form: Literal["symbols", "words"] = "symbols"
+    # raw: LaTeX is read as prose, and joins the words; none: formulas are left out.
+    form: Literal["symbols", "words", "raw", "none"] = "symbols"
     operators: bool = False  # operator trees too: their paths as terms, their signatures
 
     @model_validator(mode="after")

@@ -39,7 +39,7 @@ def pool(
     ] = 50,
     primary_depth: Annotated[
         int | None,
-        typer.Option(min=1, help="The same for primary runs, named …-P. Default: as --depth."),
+        typer.Option(min=1, help="The same for primary and manual runs. Default: as --depth."),
     ] = None,
     task: Annotated[
         Literal["task1", "task2"] | None, typer.Option(help="Default: what the runs say.")

@@ -20,11 +20,12 @@ from arqmath_bm25.engines.engine import chosen_engine
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.provenance import run_manifest
 from arqmath_bm25.files import sources
-from arqmath_bm25.labs import MAX_DEPTH
+from arqmath_bm25.labs import MAX_DEPTH, year_of
 from arqmath_bm25.progress import progress, tell
 from arqmath_bm25.runs import Form, file_name, write_run
 from arqmath_bm25.tasks import TASKS, task_class
 from arqmath_bm25.tasks.index import Index, ensure
+from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
 from arqmath_bm25.workers.local import Processes
 
 if TYPE_CHECKING:
@@ -34,7 +35,14 @@ if TYPE_CHECKING:
     from arqmath_bm25.tasks.task import Shown, Task, TopicSet
     from arqmath_bm25.workers import Workers
 
-_DECISIVE = ("settings", "variant", "depth", "topics", "collection")  # of a run's manifest
+_DECISIVE = (
+    "settings",
+    "variant",
+    "depth",
+    "topics",
+    "queries",
+    "collection",
+)  # of a run's manifest
 
 _TERMS: Final = 6  # of a field that explain a score
 
@@ -130,11 +138,19 @@ def run(
     ] = False,
     engine: options.EngineOption = "auto",
     hosts: options.Hosts = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option(
+            "--queries",
+            help="A manual run: search for what this file says in place of its topics. Each row "
+            "has a topic, a TAB, and keywords and formulas, these between dollars.",
+        ),
+    ] = None,
 ) -> None:
     """Rank the documents of a task for its topics and write the run files.
 
     The run of a year goes to RUNS/COLLECTION/YEAR/TEAM-TASK-ID-auto-VARIANT-P.tsv (A: not the
-    primary one), with a manifest beside it.
+    primary one; manual instead of auto with --queries), with a manifest beside it.
 
     Example: arqmath-bm25 run task1 --data /data/ARQMath --topics 2021 --variant both
     """
@@ -144,7 +160,7 @@ def run(
         with options.naming_the_build(data, indexes, config):
             opened = Index.open(collection, name, config, chosen)
             ranking = opened.task
-            sets = list(_topic_sets(ranking, collection, topics))
+            sets = list(_topic_sets(ranking, collection, topics, queries))
             runnable, note = (ranking.variants, "") if variant else ranking.runnable(collection)
             if note:
                 out.print(note)
@@ -152,7 +168,9 @@ def run(
             for one in sets:
                 for each in variants:
                     target = runs / ranking.place(collection) / one.folder
-                    made = _write_run(opened, one, each, depth, form, threads, target, overwrite)
+                    made = _write_run(
+                        opened, one, each, depth, form, threads, target, overwrite, queries
+                    )
                     for said in made:
                         if said.startswith("note: "):
                             notes[said] = None
@@ -163,11 +181,16 @@ def run(
 
 
 def _topic_sets(
-    task: Task[Any], collection: Collection, chosen: Sequence[str] | None
-) -> Iterator[TopicSet]:
+    task: Task[Any], collection: Collection, chosen: Sequence[str] | None, queries: Path | None
+) -> Sequence[TopicSet]:
     """Read the topic files asked for, each with the name of its folder under runs."""
-    for folder, path in task.topic_files(collection, list(dict.fromkeys(chosen or ()))):
-        yield task.read(collection, folder, path)
+    by_hand = read_queries(queries) if queries else {}
+    if queries:
+        task.manual_name(task.primary)  # refused before topics are looked for
+        chosen = chosen or [year_of(by_hand)]
+    files = task.topic_files(collection, list(dict.fromkeys(chosen or ())))
+    sets = [task.read(collection, folder, path) for folder, path in files]
+    return with_queries(task, sets, by_hand, queries) if queries else sets
 
 
 def _variants(chosen: Sequence[str] | None, task: Task[Any]) -> list[str]:
@@ -182,11 +205,12 @@ def _variants(chosen: Sequence[str] | None, task: Task[Any]) -> list[str]:
 
 def _write_run(
     index: Index, topics: TopicSet, variant: str, depth: int, form: Form, threads: int,
-    folder: Path, overwrite: bool,
+    folder: Path, overwrite: bool, queries: Path | None,
 ) -> Iterator[str]:  # fmt: skip
     """Write one run with its manifest; yields what is to be said of it."""
     began = time.monotonic()
-    task, name = index.task, index.task.run_name(variant)
+    task = index.task
+    name = task.manual_name(variant) if queries else task.run_name(variant)
     target = folder / file_name(name, task.lab, form)
     topic_file, *further = sources([topics.path, *topics.further])
     manifest = {
@@ -196,11 +220,12 @@ def _write_run(
         "depth": min(depth, task.depth),
         "topics": asdict(topic_file),
         **({"topic_formulas": asdict(further[0])} if further else {}),
+        **({"queries": asdict(sources([queries])[0])} if queries else {}),
         "data": str(index.collection.layout.data.resolve()),
         "collection": [asdict(source) for source in index.manifest.sources],
     }
     before = run_manifest(target)
-    if not overwrite and before and any(before.get(key) != manifest[key] for key in _DECISIVE):
+    if not overwrite and before and any(before.get(key) != manifest.get(key) for key in _DECISIVE):
         raise InputError(
             f"{target}: this run was made with other settings or data; --overwrite replaces it, "
             "another run.id in the configuration or another --runs keeps both"

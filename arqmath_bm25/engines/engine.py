@@ -56,6 +56,13 @@ def chosen_engine(
     return Engine(name, tuple(hosts.split(",")) if hosts else (), shards, replicas)
 
 
+class TermCount(NamedTuple):
+    """How often a term occurs in a field."""
+
+    documents: int  # that hold it
+    occurrences: int
+
+
 class Searcher(ABC):
     """An open index. Thread-safe."""
 
@@ -83,6 +90,14 @@ class Searcher(ABC):
     @abstractmethod
     def close(self) -> None:
         """Close the index."""
+
+
+class LocalSearcher(Searcher):
+    """An open index of this machine, which also counts terms."""
+
+    @abstractmethod
+    def term_counts(self, field: str, terms: Iterable[str]) -> dict[str, TermCount]:
+        """Count those of some terms that a field holds."""
 
 
 def flat_place(index: Path) -> Path:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from arqmath_bm25.engines.engine import Searcher, flat_place
+from arqmath_bm25.engines.engine import LocalSearcher, TermCount, flat_place
 from arqmath_bm25.engines.flat_build import BLOCK, FORM, META, code_kind, lengths_of_bytes, mapped
 from arqmath_bm25.engines.lucene.ids import read_ids
 from arqmath_bm25.errors import InputError
@@ -64,7 +64,7 @@ class _Field(NamedTuple):
     divisors: Floats  # of a weight, by code
 
 
-class FlatSearcher(Searcher):
+class FlatSearcher(LocalSearcher):
     """Open flat postings. Thread-safe."""
 
     def __init__(self, index: Path, k1: float, b: float) -> None:
@@ -76,6 +76,7 @@ class FlatSearcher(Searcher):
         pairs = mapped(place / "pairs", "<i4").reshape(-1, 2)
         self._ids = read_ids(index)
         self.count = len(self._ids)
+        self._frequencies = pairs[:, 0]
         self._starts = mapped(place / "starts", "<i8")
         self._docs = mapped(place / "docs", "<i4")
         self._codes = mapped(place / "codes", code_kind(len(pairs)))
@@ -141,6 +142,15 @@ class FlatSearcher(Searcher):
             at = begin + np.searchsorted(self._docs[begin:end], doc)
             if at < end and self._docs[at] == doc:
                 yield term, float(weight - weight / field.divisors[self._codes[at]])
+
+    def term_counts(self, field: str, terms: Iterable[str]) -> dict[str, TermCount]:
+        """Count those of some terms that a field holds."""
+        found = {}
+        for term in terms:
+            if (at := self._fields.get(field)) and (number := self._number(at, term)) is not None:
+                codes = self._codes[self._starts[number] : self._starts[number + 1]]
+                found[term] = TermCount(len(codes), int(self._frequencies[codes].sum()))
+        return found
 
     def close(self) -> None:
         """Close the index."""

@@ -1,9 +1,9 @@
 """Pooling: which hits of which runs are to be judged, by the evaluation protocol of the labs.
 
-Task 1 pools the union of the best answers of every run, deeper for primary runs (2020: 50 and 20,
-2021: 45 and 15, 2022: 45 and 20). Task 2 pools visually distinct formulas in the same way (25 and
-10, 20 and 10, 25 and 15) and shows of each at most five posts that runs found it in. What a run
-may not return is left out before.
+Task 1 pools the union of the best answers of every run, deeper for primary and manual runs (2020:
+50 and 20, 2021: 45 and 15, 2022: 45 and 20). Task 2 pools visually distinct formulas in the same
+way (25 and 10, 20 and 10, 25 and 15) and shows of each at most five posts that runs found it in.
+What a run may not return is left out before.
 """
 
 from __future__ import annotations
@@ -43,13 +43,14 @@ class Item(NamedTuple):
 class Depths(NamedTuple):
     """How many documents of a topic a run adds to the pool."""
 
-    primary: int  # of runs whose file name ends in -P
+    primary: int  # of runs whose file name ends in -P, and of manual ones
     other: int
 
     def of(self, run: Path) -> int:
         """Return the depth to which a run is pooled."""
         name = parse_run_name(official_stem(run))
-        return self.primary if name is not None and name.primary else self.other
+        deep = name is not None and (name.primary or name.manual)
+        return self.primary if deep else self.other
 
 
 class Pool(NamedTuple):

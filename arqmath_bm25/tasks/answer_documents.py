@@ -19,7 +19,7 @@ from arqmath_bm25.tasks.parts import write_parts
 from arqmath_bm25.tasks.signatures import PartSignatures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from arqmath_bm25.analysis.analyzer import Terms
@@ -44,6 +44,7 @@ Task1Field = Literal[
     "linked_operators",
 ]
 FIELDS: Final[tuple[str, ...]] = get_args(Task1Field)
+_BAG: Final = ("contents", "question_text", "title_text", "tags")
 NOTHING: Final = "∅"  # stands for an answer without words; no query holds it
 
 _POSTS_PER_PART: Final = 10_000
@@ -108,6 +109,13 @@ def answer_documents(
             }
 
 
+def as_bag(document: Mapping[str, str]) -> dict[str, str]:
+    """Put the words of an answer and its question into one field."""
+    words = (document.get(field, "") for field in _BAG)
+    contents = " ".join(text for text in words if text not in ("", NOTHING))
+    return {"id": document["id"], "contents": contents or NOTHING}
+
+
 def _linked_fields(linked: Sequence[Terms]) -> dict[str, str]:
     return {
         "linked_text": " ".join(terms.words for terms in linked if terms.words),
@@ -123,6 +131,7 @@ class _Part(NamedTuple):
     linked: PostTable
     links: PostLinks
     settings: AnalysisSettings
+    bag: bool  # all words in one field
     signatures: Path  # where those of its posts are written
 
 
@@ -133,12 +142,13 @@ def write_answer_documents(
     directory: Path,
     workers: Workers,
     progress: Callable[[int], None] = lambda _: None,
+    bag: bool = False,
 ) -> dict[str, int]:
     """Write documents of all answers of a dump as JSON lines; return what was counted.
 
-    The files do not depend on the number of `workers`, nor their memory on the size of the dump:
-    each is sent the places of the posts that it reads. `progress` is told how many posts each step
-    did.
+    With `bag` they have but one field, for all words of an answer and its question. The files do
+    not depend on the number of `workers`, nor their memory on the size of the dump: each is sent
+    the places of the posts that it reads. `progress` is told how many posts each step did.
     """
     cuts = [0]
     for start in table.thread_starts().tolist():
@@ -146,7 +156,7 @@ def write_answer_documents(
             cuts.append(start)
     cuts.append(len(table))
     parts = (
-        _part(table.part(begin, end), table, links, settings, directory / f"part-{begin:010}.npz")
+        _part(table, begin, end, links, settings, bag, directory / f"part-{begin:010}.npz")
         for begin, end in pairwise(cuts)
     )
     counts: Counter[str] = Counter()
@@ -158,10 +168,12 @@ def write_answer_documents(
 
 
 def _part(
-    posts: PostTable, table: PostTable, links: PostLinks, settings: AnalysisSettings, file: Path
-) -> _Part:
+    table: PostTable, begin: int, end: int, links: PostLinks, settings: AnalysisSettings, bag: bool,
+    file: Path,
+) -> _Part:  # fmt: skip
+    posts = table.part(begin, end)
     links = links.part(posts.ids)
-    return _Part(posts, table.subset(links.linked()), links, settings, file)
+    return _Part(posts, table.subset(links.linked()), links, settings, bag, file)
 
 
 @lru_cache(maxsize=1)  # a process does many parts, and the analyzer remembers what it met
@@ -177,5 +189,5 @@ def _documents(part: _Part, counts: Counter[str]) -> Iterator[dict[str, str]]:
     for document in answer_documents(threads, linked, part.links, analyzer, signatures):
         counts["answers without a question"] += "tags" not in document
         counts["answers without words"] += document["contents"] == NOTHING
-        yield document
+        yield as_bag(document) if part.bag else document
     signatures.save(part.signatures)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -18,12 +18,15 @@ from arqmath_bm25.progress import progress, tell
 from arqmath_bm25.records import Hit, Part
 from arqmath_bm25.settings import NamePart, Settings, Weight
 from arqmath_bm25.tasks.answer_documents import FIELDS, Task1Field, write_answer_documents
+from arqmath_bm25.tasks.expansion import ExpansionSettings
 from arqmath_bm25.tasks.fusion import contributions, fuse_rankings
+from arqmath_bm25.tasks.linked_posts import LinkedPosts
+from arqmath_bm25.tasks.one_bag import OneBag
 from arqmath_bm25.tasks.queries import field_parts, kind, topic_query
 from arqmath_bm25.tasks.settings import Bm25Settings, QuerySettings, RunSettings, check_variants
 from arqmath_bm25.tasks.signatures import SIGNATURES, write_signatures
 from arqmath_bm25.tasks.stages import LINKS, SecondStage, StageSettings
-from arqmath_bm25.tasks.task import Shown, Store, Task
+from arqmath_bm25.tasks.task import Ranker, Shown, Store, Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -55,6 +58,9 @@ class Task1Settings(Settings):
 
     run: RunSettings
     analysis: AnalysisSettings = AnalysisSettings()
+    bag: bool = False  # all words of an answer and its question in one field, `contents`
+    model: Literal["bm25", "tf_idf", "linked"] = "bm25"
+    expansion: ExpansionSettings | None = None
     bm25: Bm25Settings = Bm25Settings()
     query: QuerySettings = QuerySettings()
     variants: Annotated[dict[Variant, dict[Task1Field, Weight]], Field(min_length=1)]
@@ -64,6 +70,9 @@ class Task1Settings(Settings):
     @model_validator(mode="after")
     def _usable_variants(self) -> Task1Settings:
         check_variants("run.primary", self.run.primary, self.variants)
+        weighed = {field for variant in self.variants for field in self.weights(variant)}
+        if (self.bag or self.one_bag) and weighed != {"contents"}:
+            raise ValueError("variants: with bag, tf_idf or expansion, `contents` is the one field")
         for variant, stage in self.stages.items():
             if variant not in self.variants:
                 raise ValueError(f"stages: {variant!r} is not among the variants")
@@ -80,6 +89,11 @@ class Task1Settings(Settings):
             if name in self.variants:
                 raise ValueError(f"fusions.{name}: this is the name of a variant")
         return self
+
+    @property
+    def one_bag(self) -> bool:
+        """Whether queries are weighed anew, which takes documents of one field."""
+        return self.model == "tf_idf" or self.expansion is not None
 
     def weights(self, variant: str) -> dict[str, float]:
         """Weight of every field that a variant looks into."""
@@ -107,9 +121,14 @@ class AnswerRetrieval(Task[Task1Settings]):
         return [collection.layout.posts(), *([links] if links else [])]
 
     @property
+    def analysis(self) -> dict[str, Any]:
+        """The settings that decide the content of the index."""
+        return {**super().analysis, **({"bag": True} if self.settings.bag else {})}
+
+    @property
     def stores(self) -> Mapping[str, Store]:
         """The one index."""
-        return {"lucene": Store(FIELDS[1:], "documents")}
+        return {"lucene": Store(() if self.settings.bag else FIELDS[1:], "documents")}
 
     def write_documents(
         self, collection: Collection, place: Path, workers: Workers
@@ -122,8 +141,9 @@ class AnswerRetrieval(Task[Task1Settings]):
         with progress("Analysing posts", len(table), "posts") as advance:
             found = PostLinks.read(links)
             written = write_answer_documents(
-                table, found, self.settings.analysis, place / DOCUMENTS, workers, advance
-            )
+                table, found, self.settings.analysis, place / DOCUMENTS, workers, advance,
+                self.settings.bag,
+            )  # fmt: skip
         found.save(place / LINKS)
         write_signatures(place / DOCUMENTS, place / SIGNATURES)
         if links is None:
@@ -154,8 +174,10 @@ class AnswerRetrieval(Task[Task1Settings]):
             return str(RunName(run.team, "task1", f"{run.id}{variant}", "both", primary=False))
         return super().run_name(variant)
 
-    def ranker(self, index: Index) -> AnswerRanker:
+    def ranker(self, index: Index) -> Ranker:
         """Return what ranks answers."""
+        if self.settings.model == "linked":
+            return LinkedPosts(index)
         return AnswerRanker(index, self.settings)
 
     def shown(self, hit: Hit, collection: Collection) -> Shown:
@@ -176,6 +198,7 @@ class AnswerRanker:
         self._analyzer = Analyzer(settings.analysis)
         self._collection = index.collection
         self._searcher = index.searcher()
+        self._bag = OneBag(index, settings, self._analyzer) if settings.one_bag else None
         self._stages: Mapping[str, StageSettings] = {}
         # A task of one's own may have answers without what the second stage looks at.
         if settings.stages and (index.directory / SIGNATURES).exists():
@@ -188,7 +211,7 @@ class AnswerRanker:
         """Yield the `depth` best answers of every topic; `variant` may be that of a fusion."""
         if variant in self._settings.fusions:
             return self._fuse(topics, self._settings.fusions[variant], depth, threads)
-        queries = [self._query(topic, variant) for topic in topics]
+        queries = self._queries(topics, variant, threads)
         stage = self._stages.get(variant)
         found = self._searcher.search_many(
             queries, max(depth, stage.depth if stage else 0), threads
@@ -215,7 +238,7 @@ class AnswerRanker:
             (rankings,) = self._rankings([topic], fusion, 1)
             given = contributions(rankings, _weights(fusion), fusion.method)
             return [list(map(Part, fusion.variants, given[doc_id])) for doc_id in ids]
-        query = self._query(topic, variant)
+        (query,) = self._queries([topic], variant, 1)
         parts = list(map(field_parts, self._searcher.explain(query, ids)))
         if stage := self._stages.get(variant):
             (found,) = self._searcher.search_many([query], stage.depth, 1)
@@ -227,9 +250,10 @@ class AnswerRanker:
                     of_hit += [Part(name, float(gain[at])) for name, gain in gains.items()]
         return parts
 
-    def _query(self, topic: Topic, variant: str) -> Query:
+    def _queries(self, topics: Sequence[Topic], variant: str, threads: int) -> Sequence[Query]:
         weights, saturation = self._settings.weights(variant), self._settings.query.saturation
-        return topic_query(topic, self._analyzer, weights, saturation)
+        queries = [topic_query(topic, self._analyzer, weights, saturation) for topic in topics]
+        return self._bag.weighed(queries, self._searcher, threads) if self._bag else queries
 
     def _fuse(
         self, topics: Sequence[Topic], fusion: FusionSettings, depth: int, threads: int

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.engines.engine import Searcher
+    from arqmath_bm25.engines.engine import LocalSearcher, Searcher
     from arqmath_bm25.records import Hit, Part, Topic
     from arqmath_bm25.tasks.task import Ranker, Task
     from arqmath_bm25.workers import Workers
@@ -228,6 +228,12 @@ class Index:
             if store not in self._searchers:
                 self._searchers[store] = self._open(store)
             return self._searchers[store]
+
+    def local(self) -> LocalSearcher:
+        """Open what lies on this machine, whatever engine searches: it counts terms."""
+        bm25, by = self.task.index_task.settings.bm25, self.engine.name
+        by = "auto" if by == "opensearch" else by
+        return open_searcher(self.directory / "lucene", bm25.k1, bm25.b, by)
 
     def _open(self, store: str) -> Searcher:
         bm25 = self.task.index_task.settings.bm25

@@ -7,11 +7,13 @@ index, run, search, the API and the pages know no more of it than what stands he
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from arqmath_bm25.analysis.settings import VERSION
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.labs import MAX_DEPTH
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.labs import MAX_DEPTH, parse_run_name
 from arqmath_bm25.records import Topic
 from arqmath_bm25.settings import Settings
 from arqmath_bm25.tasks.advice import advice
@@ -205,6 +207,13 @@ class Task(ABC, Generic[S]):
     def run_name(self, variant: str) -> str:
         """Return the name of a run: of the file, and in its rows."""
         return str(self.settings.run.name(self.lab, variant))  # type: ignore[attr-defined]
+
+    def manual_name(self, variant: str) -> str:
+        """Return the name of a run for queries by hand; InputError if the task has none."""
+        name = parse_run_name(self.run_name(variant))
+        if name is None:
+            raise InputError(f"--queries: {self.name} has no manual runs; tasks of ARQMath have")
+        return str(replace(name, manual=True))
 
     def finish(self, run: Path, folder: str, topics: int, rows: int) -> Iterator[str]:
         """Write what goes with a run file; yields what is to be said of it."""

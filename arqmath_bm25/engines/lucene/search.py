@@ -20,14 +20,14 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from arqmath_bm25.engines.engine import Searcher
+from arqmath_bm25.engines.engine import LocalSearcher, TermCount
 from arqmath_bm25.engines.explanations import term_scores
 from arqmath_bm25.engines.lucene.ids import open_reader, read_ids
 from arqmath_bm25.engines.lucene.jvm import detach_thread, java_class
 from arqmath_bm25.records import Hit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     import numpy.typing as npt
@@ -42,7 +42,7 @@ _FEW: Final = 64  # terms up to which it pays to skip documents that cannot be a
 _ALL: Final = 2**31 - 1  # documents to score before any is passed over
 
 
-class LuceneSearcher(Searcher):
+class LuceneSearcher(LocalSearcher):
     """An open index. Thread-safe; starts the JVM."""
 
     def __init__(self, index: Path, k1: float, b: float) -> None:
@@ -116,6 +116,15 @@ class LuceneSearcher(Searcher):
         for number in np.flatnonzero(self._ids == doc_id.encode()).tolist():
             explanation = self._searcher.explain(query, number)
             found = term_scores(json.loads(self._json.writeValueAsString(explanation)))
+        return found
+
+    def term_counts(self, field: str, terms: Iterable[str]) -> dict[str, TermCount]:
+        """Count those of some terms that a field holds."""
+        term_class, found = java_class("org.apache.lucene.index.Term"), {}
+        for text in terms:
+            term = term_class(field, text)
+            if documents := self._reader.docFreq(term):
+                found[text] = TermCount(documents, self._reader.totalTermFreq(term))
         return found
 
     def close(self) -> None:

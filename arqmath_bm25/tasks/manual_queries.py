@@ -1,0 +1,67 @@
+"""Manual queries: what a person put together, to be searched for in place of what topics say.
+
+A file has a row for each topic: its id, a TAB, and keywords and formulas, these between dollars;
+further TABs may part them. The labs call a run manual if a person had a hand in any of its queries.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.progress import tell
+from arqmath_bm25.runs import read_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from arqmath_bm25.tasks.task import Task, TopicSet
+
+
+def read_queries(path: Path) -> dict[str, str]:
+    """Read the query of each topic, in the order of the file.
+
+    Raises InputError for a missing, empty or binary file, a topic without a query, and one with
+    two.
+    """
+    queries: dict[str, str] = {}
+    for row, (topic, *words) in read_columns(path, "file of queries"):
+        query = " ".join(filter(None, words))
+        if not topic or not query:
+            raise InputError(
+                f"{path}: row {row}: found {topic or query!r} alone; expected a topic, a TAB, and "
+                "keywords and formulas, these between dollars"
+            )
+        if topic in queries:
+            raise InputError(f"{path}: row {row}: a second query for topic {topic}")
+        queries[topic] = query
+    return queries
+
+
+def with_queries(
+    task: Task[Any], sets: Sequence[TopicSet], queries: Mapping[str, str], path: Path
+) -> list[TopicSet]:
+    """Return topic sets with queries in place of what the topics say; topics without one go.
+
+    Raises InputError for a query whose topic is in none of the sets.
+    """
+    known = {topic.topic_id for one in sets for topic in one.topics}
+    for topic, query in queries.items():
+        if topic not in known:
+            read = ", ".join(str(one.path) for one in sets)
+            raise InputError(f"{path}: topic {topic} is not in {read}; --topics chooses others")
+        if note := task.advice(query):
+            tell(f"{path}: topic {topic}: {note}")
+    if without := len(known) - len(queries):
+        tell(f"{path}: {without:,} of {len(known):,} topics have no query, so no rows either")
+    return [
+        one._replace(
+            topics=[
+                task.topic(queries[topic_id])._replace(topic_id=topic_id)
+                for topic_id, *_ in one.topics
+                if topic_id in queries
+            ]
+        )
+        for one in sets
+    ]
