@@ -118,7 +118,7 @@ def test_nothing_is_asked_of_the_network_and_no_script_is_inline(site: Path) -> 
         text = path.read_text(encoding="utf-8")
         tree = page(path)
         scripts = [script.attributes for script in tree.css("script")]
-        assert [script["src"].rpartition("/")[2] for script in scripts] == ["filter.js"]
+        assert [script["src"].rpartition("/")[2] for script in scripts] == ["report.js"]
         assert not tree.css("img, iframe, style, [style], [onclick], [onerror]")
         assert "default-src 'none'" in text
         assert not re.search(r'(?:src|href)="(?:http:)?//', text)

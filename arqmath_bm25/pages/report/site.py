@@ -1,30 +1,23 @@
 """A report as a static site: an overview and a page for each topic, readable from disk.
 
-No page asks the network or runs a script that is not one of the two files beside it; the pages'
-content security policy says so to the browser, whatever a post holds.
+No page asks the network or runs a script that is not the file beside it (`pages/writing.py`).
 """
 
 from __future__ import annotations
 
 import json
 import re
-from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
-from arqmath_bm25 import __version__
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.files import building
 from arqmath_bm25.pages.report import charts
 from arqmath_bm25.pages.report.gather import RECALL_LEVELS
 from arqmath_bm25.pages.report.hits import judged_rates
 from arqmath_bm25.pages.report.topic import topic_page
+from arqmath_bm25.pages.writing import site, templates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from markupsafe import Markup
@@ -33,8 +26,6 @@ if TYPE_CHECKING:
     from arqmath_bm25.evaluation.score import RunScore
     from arqmath_bm25.pages.report.gather import Gathered, Run
 
-_STATIC: Final = ("style.css", "filter.js")
-_MARKER: Final = ".arqmath-bm25-"  # tells pages, which may be replaced, from other folders
 _SHOWN: Final = {
     "ndcg_prime": "nDCG′", "map_prime": "MAP′", "p10_prime": "P′@10", "bpref": "bpref",
     "judged_at_10": "judged@10",
@@ -67,41 +58,13 @@ def write_report(
     `progress` is told the topics that each step did. Raises InputError if `directory` holds
     something else than a report.
     """
-    with site(directory, "report", _STATIC) as place:
+    with site(directory, "report", "report.js") as place:
         (place / "topics").mkdir()
         _write_pages(gathered, place, progress)
 
 
-@contextmanager
-def site(directory: Path, kind: str, static: Sequence[str]) -> Iterator[Path]:
-    """Yield a folder for pages of a kind, which becomes `directory` when they are complete.
-
-    `static` files are put beside them. Raises InputError if `directory` holds something else.
-    """
-    if directory.exists() and not (directory / f"{_MARKER}{kind}").is_file():
-        raise InputError(f"{directory}: this is there already and no {kind}; choose another -o")
-    with building(directory) as place:
-        for name in static:
-            content = files("arqmath_bm25.pages.report").joinpath("static", name).read_bytes()
-            (place / name).write_bytes(content)
-        yield place
-        (place / f"{_MARKER}{kind}").write_text(f"{__version__}\n", encoding="utf-8")
-
-
-def templates(*packages: str) -> Environment:
-    """Return the templates of packages; everything that is put into them is escaped."""
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader(package) for package in packages]), autoescape=True,
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.globals["version"] = __version__
-    environment.filters["signed"] = lambda value: f"{value:+.4f}".replace("-", "−")
-    environment.filters["p_value"] = lambda p: f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
-    return environment
-
-
 def _write_pages(gathered: Gathered, place: Path, progress: Callable[[int], None]) -> None:
-    environment = templates("arqmath_bm25.pages.report")
+    environment = templates("report", "report.js")
     names = page_names(gathered.questions)
     topics = list(gathered.questions)
     shared = {
@@ -124,7 +87,7 @@ def _write_pages(gathered: Gathered, place: Path, progress: Callable[[int], None
         )  # fmt: skip
         (place / "topics" / names[topic]).write_text(text, encoding="utf-8")
         progress(1)
-    overview = environment.get_template("overview.html").render(
+    overview = environment.get_template("report.html").render(
         shared, topics=_topic_rows(gathered, titles), averages=_averages(gathered),
         qrels=gathered.qrels_files, notes=_notes(gathered), comparisons=_comparisons(gathered),
         differences=_differences(gathered, names), curves=_curves(gathered),
