@@ -1,11 +1,10 @@
-"""A report as a static site: an overview and a page for each topic, readable from disk.
+"""A report as a static site: an overview, a page for each topic and run, readable from disk.
 
 No page asks the network or runs a script that is not the file beside it (`pages/writing.py`).
 """
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +16,7 @@ from arqmath_bm25.pages.report.topic import topic_page
 from arqmath_bm25.pages.writing import site, templates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from markupsafe import Markup
@@ -30,6 +29,7 @@ _SHOWN: Final = {
     "ndcg_prime": "nDCG′", "map_prime": "MAP′", "p10_prime": "P′@10", "bpref": "bpref",
     "judged_at_10": "judged@10",
 }  # fmt: skip
+_FAILED: Final = 5  # topics that are named first
 _DEPTHS: Final = (1, 5, 10, 20, 50, 100, 200, 500, 1000)
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9.-]+")
 _TASKS: Final = {
@@ -59,7 +59,8 @@ def write_report(
     something else than a report.
     """
     with site(directory, "report", "report.js") as place:
-        (place / "topics").mkdir()
+        for folder in ("topics", "runs"):
+            (place / folder).mkdir()
         _write_pages(gathered, place, progress)
 
 
@@ -87,13 +88,52 @@ def _write_pages(gathered: Gathered, place: Path, progress: Callable[[int], None
         )  # fmt: skip
         (place / "topics" / names[topic]).write_text(text, encoding="utf-8")
         progress(1)
+    averages, comparisons = _averages(gathered), _comparisons(gathered)
+    run_page = environment.get_template("run.html")
+    for number, run in enumerate(gathered.runs, 1):
+        text = run_page.render(
+            shared, run=run, average=averages.get(run.name), weights=_weights(run.manifest or {}),
+            manifest=list(_rows(run.manifest or {})), index=list(_rows(gathered.index)),
+        )  # fmt: skip
+        (place / "runs" / f"{number}.html").write_text(text, encoding="utf-8")
+    best = max(averages, key=lambda name: averages[name]["ndcg_prime"], default=None)
+    rows = _topic_rows(gathered, titles)
     overview = environment.get_template("report.html").render(
-        shared, topics=_topic_rows(gathered, titles), averages=_averages(gathered),
-        qrels=gathered.qrels_files, notes=_notes(gathered), comparisons=_comparisons(gathered),
+        shared, topics=rows, averages=averages, best=best, failed=_failed(rows, best),
+        qrels=gathered.qrels_files, notes=_notes(gathered), comparisons=comparisons,
         differences=_differences(gathered, names), curves=_curves(gathered),
-        manifests=_manifests(gathered),
     )  # fmt: skip
     (place / "index.html").write_text(overview, encoding="utf-8")
+
+
+def _failed(rows: list[dict[str, Any]], best: str | None) -> list[dict[str, Any]]:
+    """Return the topics of the lowest scores of the best run."""
+    judged = [row for row in rows if best and row["values"][best]]
+    judged.sort(key=lambda row: float(row["values"][best]["ndcg_prime"]))
+    return judged[:_FAILED]
+
+
+def _weights(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return field → weight of the variant that made a run; nothing where that is not known."""
+    found: Any = manifest
+    for key in ("settings", "variants", manifest.get("variant")):
+        found = found.get(key) if isinstance(found, dict) and isinstance(key, str) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _rows(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield every value of a manifest, however deep, with the words that lead to it."""
+    left: list[tuple[str, Any]] = [("", manifest)]
+    while left:
+        name, value = left.pop()
+        if isinstance(value, dict):
+            left += [(f"{name} {key}".strip(), one) for key, one in reversed(value.items())]
+        elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
+            left += [(f"{name} {n}", one) for n, one in reversed([*enumerate(value, 1)])]
+        elif isinstance(value, list):
+            yield name, ", ".join(map(str, value))
+        else:
+            yield name, str(value)
 
 
 def page_names(topics: Mapping[str, object]) -> dict[str, str]:
@@ -204,11 +244,3 @@ def _curves(gathered: Gathered) -> dict[str, Markup]:
             "first documents of a ranking", [(at, f"{k}") for at, k in enumerate(_DEPTHS)],
         ),
     }  # fmt: skip
-
-
-def _manifests(gathered: Gathered) -> dict[str, str]:
-    found = {f"Run {run.name}": run.manifest for run in gathered.runs if run.manifest}
-    found |= {f"Index {name}": manifest for name, manifest in gathered.indexes.items()}
-    return {
-        name: json.dumps(manifest, indent=2, ensure_ascii=False) for name, manifest in found.items()
-    }
