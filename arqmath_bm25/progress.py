@@ -1,10 +1,14 @@
-"""Progress on standard error: bar, rate and remaining time; silent where that is no terminal."""
+"""Progress on standard error: bar, rate and remaining time; where that is no terminal, lines.
+
+A line comes every ten seconds: what is quick says nothing, and a log shows that work goes on.
+"""
 
 from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Task
 
+_PAUSE: Final = 10.0  # seconds between two lines
 # A notebook is no terminal, though its kernel asks for colours (FORCE_COLOR).
 _terminal = bool(sys.stderr and sys.stderr.isatty())
 console = Console(stderr=True, highlight=False, force_terminal=_terminal, force_jupyter=False)
@@ -34,7 +39,7 @@ class _Rate(TextColumn):
 
 @contextmanager
 def progress(what: str, total: float, unit: str) -> Iterator[Callable[[float], None]]:
-    """Show a bar for work of `total` units; yields the function to call with each step."""
+    """Show how much of `total` units is done; yields the function to call with each step."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -46,4 +51,39 @@ def progress(what: str, total: float, unit: str) -> Iterator[Callable[[float], N
         *columns, console=console, disable=not console.is_terminal, transient=True
     ) as bar:
         task = bar.add_task(what, total=total, unit=unit)
-        yield lambda step: bar.advance(task, step)
+        with _lines(lambda: f"{what}: {bar.tasks[0].percentage:.0f} % of {total:,.0f} {unit}"):
+            yield lambda step: bar.advance(task, step)
+
+
+@contextmanager
+def status(what: str) -> Iterator[Callable[[str], None]]:
+    """Show what is being done, however long it takes; yields the function that says it anew."""
+    said = [what]
+    with console.status(what) as shown, _lines(lambda: said[0]):
+
+        def say(now: str) -> None:
+            said[0] = now
+            shown.update(now)
+
+        yield say
+
+
+@contextmanager
+def _lines(line: Callable[[], str]) -> Iterator[None]:
+    """Write a line at times where there is no terminal."""
+    if console.is_terminal:
+        yield
+        return
+    done = Event()
+
+    def write() -> None:
+        while not done.wait(_PAUSE):
+            console.print(line(), markup=False, soft_wrap=True)
+
+    thread = Thread(target=write, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()

@@ -19,6 +19,7 @@ from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import read_qrels
+from arqmath_bm25.pages.report.gather import _short
 from arqmath_bm25.pages.report.hits import Returned, judged_rates
 from arqmath_bm25.pages.report.site import page_names
 
@@ -49,7 +50,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
             for number, (doc, grade) in enumerate(grades.items())
         ]
         found.append(write(directory / f"{name}.tsv", lines))
-    (directory / "good.manifest.json").write_text('{"variant": "both", "b": 0.75}')
+    weights = {"both": {"contents": 1.0, "title_math": 0.075}}
+    settings = {"bm25": {"b": 0.75}, "variants": weights, "latex": {"ngrams": [1, 3]}}
+    manifest = json.dumps({"variant": "both", "settings": settings})
+    (directory / "good.manifest.json").write_text(manifest)
     return found
 
 
@@ -77,13 +81,30 @@ def test_the_overview_has_its_charts_tests_and_manifests(site: Path) -> None:
     assert len(overview.css("figure.lines svg")) == 2
     losses = overview.css_first("#differences ~ .scroll tbody tr")
     assert [cell.text() for cell in losses.css("td")][2:5] == ["0", "0", str(len(QRELS))]
-    (manifest,) = overview.css("details pre")
-    assert json.loads(manifest.text()) == {"variant": "both", "b": 0.75}
+    verdict = overview.css_first(".verdict").text()
+    assert f"better on {len(QRELS)} topics, worse on 0" in " ".join(verdict.split())
+
+
+def test_every_run_has_a_page_with_its_configuration(site: Path) -> None:
+    tables = page(site / "runs" / "1.html").css("table.settings")
+    weights, configuration = (
+        {row.css_first("th").text(): row.css_first("td").text() for row in table.css("tr")}
+        for table in tables
+    )
+    assert weights == {"contents": "1.0", "title_math": "0.075"}
+    assert configuration == {
+        "variant": "both",
+        "settings bm25 b": "0.75",
+        "settings variants both contents": "1.0",
+        "settings variants both title_math": "0.075",
+        "settings latex ngrams": "1, 3",
+    }
+    assert "no manifest" in page(site / "runs" / "2.html").css_first("main").text()
 
 
 def test_every_link_leads_somewhere(site: Path) -> None:
-    pages = [site / "index.html", *(site / "topics").iterdir()]
-    assert len(pages) == 1 + len(QRELS)
+    pages = list(site.rglob("*.html"))
+    assert len(pages) == 1 + len(QRELS) + 2
     for path in pages:
         tree = page(path)
         for element in tree.css("a[href], link[href], script[src]"):
@@ -107,10 +128,50 @@ def test_a_page_shows_the_best_of_each_run_with_their_relevance(site: Path) -> N
     for column, order in ((good, best), (bad, best[::-1])):
         assert [b.text() for b in column.css("li .badge")] == [words[g] for g in order[:3]]
     relevant = [doc for doc, grade in grades.items() if grade >= 2]
-    table = tree.css("#relevant ~ details tbody th")
-    assert sorted(cell.text(strip=True) for cell in table) == sorted(relevant)
+    rows = tree.css(".documents tbody tr")
+    shown = [row.css_first("details").attributes["id"] for row in rows]
+    assert sorted(shown[: len(relevant)]) == sorted(f"doc-{doc}" for doc in relevant)
     assert tree.css(".post math")
-    assert tree.css(".document mark")
+    assert tree.css(".documents mark")
+
+
+def test_a_page_tells_which_documents_moved(site: Path) -> None:
+    topic, grades = next(iter(QRELS.items()))
+    order = sorted(grades, key=lambda doc: (grades[doc], list(grades).index(doc)), reverse=True)
+    ties = {doc: number / 1000 for number, doc in enumerate(grades)}
+    other = sorted(grades, key=lambda doc: (-grades[doc] + ties[doc], doc), reverse=True)
+    for row in page(site / "topics" / f"{topic}.html").css(".documents tbody tr"):
+        doc = row.css_first("details").attributes["id"].removeprefix("doc-")
+        before, now = order.index(doc) + 1, other.index(doc) + 1
+        assert [cell.text() for cell in row.css("td.rank")] == [f"{before}", f"{now}"]
+        move = f"▲ {before - now}" if now < before else f"▼ {now - before}" if now > before else "="
+        assert row.css_first("td.move").text() == move
+
+
+def test_posts_are_whole_as_long_as_there_is_room(
+    runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arqmath_bm25.pages.report.topic._ROOM", 1)
+    report(runs, tmp_path / "small", indexes=tmp_path, depth=3)
+    for path in (tmp_path / "small" / "topics").iterdir():
+        for details in page(path).css("details"):
+            assert "This is how it begins" in details.text()
+
+
+@pytest.mark.parametrize(
+    ("names", "short"),
+    [
+        (["T-task1-x-auto-both-P", "T-task1-x-auto-text-A"], ["both-P", "text-A"]),
+        (["T-task1-x-auto-both-A", "T-task1-x-auto-text-A"], ["both", "text"]),
+        (["runs/2020/T-x.tsv", "runs/2021/T-x.tsv"], ["2020", "2021"]),
+        (["a", "a-b"], ["a", "a-b"]),
+        (["a-b", "a-b-c"], ["b", "b-c"]),
+        (["-", "--", "a"], ["-", "--", "a"]),
+        (["one-run"], ["one-run"]),
+    ],
+)
+def test_runs_have_short_names(names: list[str], short: list[str]) -> None:
+    assert _short(names) == short
 
 
 def test_nothing_is_asked_of_the_network_and_no_script_is_inline(site: Path) -> None:
@@ -118,7 +179,7 @@ def test_nothing_is_asked_of_the_network_and_no_script_is_inline(site: Path) -> 
         text = path.read_text(encoding="utf-8")
         tree = page(path)
         scripts = [script.attributes for script in tree.css("script")]
-        assert [script["src"].rpartition("/")[2] for script in scripts] == ["filter.js"]
+        assert [script["src"].rpartition("/")[2] for script in scripts] == ["report.js"]
         assert not tree.css("img, iframe, style, [style], [onclick], [onerror]")
         assert "default-src 'none'" in text
         assert not re.search(r'(?:src|href)="(?:http:)?//', text)
@@ -135,7 +196,8 @@ def test_without_judgments_a_report_has_no_scores(runs: list[Path], tmp_path: Pa
     assert "1 of the posts" in overview.css_first(".notes").text()  # there is no post 9
     assert not page(tmp_path / "out" / "topics" / "A.201.html").css(".badge")
     missing = page(tmp_path / "out" / "topics" / "A.202.html")
-    assert missing.css_first(".document h3").text(strip=True) == "Post 9 is not in the collection"
+    (shown,) = missing.css(".documents td.words")
+    assert shown.text(strip=True) == "Post 9 is not in the collection"
 
 
 def test_runs_of_two_years_have_the_scores_of_their_years(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from arqmath_bm25.evaluation.measure_names import named_measures
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.evaluation.topic_sets import official_topic_info, read_topic_info
 from arqmath_bm25.labs import LAB_TASKS, SPLITS, YEARS, Task, Year
-from arqmath_bm25.progress import console
+from arqmath_bm25.progress import console, status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -79,11 +79,11 @@ def evaluate(
     collection = Collection(scoring.data_of(runs, data), indexes)
     years = scoring.chosen_years(topics)
     extra = [one for name in measure or () for one in named_measures(name)]
-    with console.status("Scoring") as status:
+    with status("Scoring") as say:
         evaluator = Evaluator(
             collection, qrels=qrels, formulas=formulas, ids=ids, cut=not no_cut,
             answer_map=answer_map, measures=extra,
-            progress=lambda rows: status.update(f"Reading visual ids, once: {rows:,} formulas"),
+            progress=lambda rows: say(f"Reading visual ids, once: {rows:,} formulas"),
         )  # fmt: skip
         if runs:
             scored = list(scoring.score_runs(evaluator, runs, scoring.chosen_task(task), years))

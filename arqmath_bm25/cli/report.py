@@ -10,7 +10,7 @@ import typer
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.labs import MAX_DEPTH, LabTask
-from arqmath_bm25.progress import console, progress
+from arqmath_bm25.progress import progress, status
 
 
 def report(
@@ -47,10 +47,10 @@ def report(
     from arqmath_bm25.pages.report.gather import gather
     from arqmath_bm25.pages.report.site import write_report
 
-    with console.status("Reading runs") as status:
+    with status("Reading runs") as say:
         gathered = gather(
             runs, Collection(data, indexes), task=task, qrels=qrels, topics=topics, depth=depth,
-            status=status.update,
+            status=say,
         )  # fmt: skip
     with progress("Writing pages", len(gathered.questions), "topics") as advance:
         write_report(gathered, output, progress=advance)

@@ -11,7 +11,7 @@ from arqmath_bm25.cli.shared import options
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.judging.annotation import posts_of_batch
-from arqmath_bm25.progress import console, progress
+from arqmath_bm25.progress import progress, status
 from arqmath_bm25.workers.local import Processes
 
 
@@ -46,7 +46,7 @@ def threads(
     from arqmath_bm25.pages.threads.gather import ThreadReader
     from arqmath_bm25.pages.threads.site import write_threads
 
-    with console.status("Reading comments, votes, users and links"):
+    with status("Reading comments, votes, users and links"):
         reader = ThreadReader(Collection(data, indexes), Processes(workers))
     for line in reader.left_out():
         options.out.print(f"left out: {line}", markup=False)

@@ -1,6 +1,6 @@
 """Posts and questions as they stand on pages: safe HTML, MathML, and what a query has in common.
 
-Words whose stem the query has are marked, and so are formulas that read like one of its own.
+Words whose stem the query has are marked, and so are formulas that hold one of its own.
 """
 
 from __future__ import annotations
@@ -38,11 +38,22 @@ class PostWriter:
     """Writes posts with the terms of one query marked."""
 
     def __init__(self, query: Sequence[Content] = ()) -> None:
-        words = (word for content in query for word in _WORD.findall(plain(content.prose)))
-        self._terms = frozenset(map(_stem, words)) - {""}
-        formulas = (formula for content in query for formula in content.formulas)
-        symbols = (_symbols(formula.latex) for formula in formulas)
-        self._formulas = frozenset(one for one in symbols if len(one) >= _LEAST_SYMBOLS)
+        self._terms = _terms(query)
+        asked = (formula.latex for content in query for formula in content.formulas)
+        self._formulas = {
+            _symbols(latex) for latex in asked if len(tokenize(latex).symbols) >= _LEAST_SYMBOLS
+        }
+
+    @property
+    def asks(self) -> tuple[int, int]:
+        """How many words and formulas the query has."""
+        return len(self._terms), len(self._formulas)
+
+    def shares(self, contents: Sequence[Content]) -> tuple[int, int]:
+        """Return how many of the query's words and formulas a post has."""
+        has = [_symbols(formula.latex) for content in contents for formula in content.formulas]
+        found = sum(any(asked in one for one in has) for asked in self._formulas)
+        return len(self._terms & _terms(contents)), found
 
     def body(self, html: str, found: str = "") -> Markup:
         """Return a body; the formula with id `found` is marked.
@@ -68,11 +79,11 @@ class PostWriter:
         return _WORD.sub(self._mark, plain(text)) if self._terms else plain(text)
 
     def formula(self, formula: Formula, display: bool = False, found: str = "") -> Markup:
-        """Return a formula as MathML, marked if it has the id `found` or reads as one asked for."""
+        """Return a formula as MathML, marked if it has the id `found` or holds one asked for."""
         html = render(formula.latex, display)
         if found and formula.formula_id == found:
             html = f'<mark class="found">{html}</mark>'
-        elif self._formulas and _symbols(formula.latex) in self._formulas:
+        elif self._formulas and any(asked in _symbols(formula.latex) for asked in self._formulas):
             html = f"<mark>{html}</mark>"
         return _trusted(html)
 
@@ -97,9 +108,15 @@ def _stem(word: str) -> str:
         return " ".join(_analyze(word))
 
 
+def _terms(contents: Sequence[Content]) -> frozenset[str]:
+    words = (word for content in contents for word in _WORD.findall(plain(content.prose)))
+    return frozenset(map(_stem, words)) - {""}
+
+
 @lru_cache(maxsize=_CACHED)
-def _symbols(latex: str) -> tuple[str, ...]:
-    return tokenize(latex).symbols
+def _symbols(latex: str) -> str:
+    """Return a formula's symbols as lines: one formula holds another if its lines do."""
+    return "".join(f"\n{symbol}\n" for symbol in tokenize(latex).symbols)
 
 
 def _link_to_picture(match: re.Match[str]) -> str:

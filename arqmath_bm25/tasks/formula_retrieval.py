@@ -17,7 +17,7 @@ from arqmath_bm25.collection.topic_formulas import searched_formulas
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.files import DOCUMENTS
 from arqmath_bm25.labs import MAX_DEPTH, Variant
-from arqmath_bm25.progress import console, progress, tell
+from arqmath_bm25.progress import progress, status, tell
 from arqmath_bm25.records import Hit, Part, Topic
 from arqmath_bm25.settings import Settings, Weight
 from arqmath_bm25.tasks import configured
@@ -122,7 +122,7 @@ class FormulaRetrieval(Task[Task2Settings]):
                 f"{formulas}: there are no formula files, so the formulas of the posts get ids of "
                 "our own; the judgments of the labs do not hold for these"
             )
-            with console.status("Reading formulas of posts ..."):
+            with status("Reading formulas of posts"):
                 write_post_formulas(formulas, source, workers)
         size = sum(file.stat().st_size for file in formula_files(source))
         with progress("Analysing formulas", size, "B") as advance:

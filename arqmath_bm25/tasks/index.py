@@ -17,7 +17,7 @@ from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.errors import InputError, NoIndexError
 from arqmath_bm25.files import BUILDING, DOCUMENTS, building, contents, sources
 from arqmath_bm25.manifest import Manifest
-from arqmath_bm25.progress import console
+from arqmath_bm25.progress import status
 from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.parts import clear
 
@@ -85,7 +85,7 @@ def build(
     made_of = sources(task.sources(collection))
     with building(directory(task, collection), __version__, task.recipe, made_of) as place:
         counts = task.write_documents(collection, place, workers)
-        with console.status("Indexing ..."):
+        with status("Indexing"):
             for name, (fields, counted) in task.stores.items():
                 parts = _documents(task, place, name)
                 index_parts(parts, place / name, fields, counts[counted], workers)
@@ -124,7 +124,7 @@ def add_engine(task: Task[Any], collection: Collection, engine: Engine) -> None:
 
         for flat in (flat_place(place / store) for store in task.stores):
             if not any(name.startswith(f"{flat.name}/") for name in manifest.files):
-                with console.status("Writing flat postings ..."):
+                with status("Writing flat postings"):
                     write_flat(place / flat.stem)
                 written = {f"{flat.name}/{name}": is_ for name, is_ in contents(flat).items()}
                 manifest = replace(manifest, files={**manifest.files, **written})
@@ -134,7 +134,7 @@ def add_engine(task: Task[Any], collection: Collection, engine: Engine) -> None:
 
         client, bm25 = connect(engine.hosts), task.settings.bm25
         for name, (fields, counted) in task.stores.items():
-            with console.status("Loading documents into the cluster ..."):
+            with status("Loading documents into the cluster"):
                 load_documents(
                     client, _documents(task, place, name), _name_in_cluster(place, name), fields,
                     manifest.counts[counted], (bm25.k1, bm25.b), engine.shards, engine.replicas,

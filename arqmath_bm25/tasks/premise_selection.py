@@ -18,7 +18,7 @@ from arqmath_bm25.collection.premises import Premise, Statement, read_premises, 
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.files import DOCUMENTS
 from arqmath_bm25.labs import PREMISES, SPLITS
-from arqmath_bm25.progress import console
+from arqmath_bm25.progress import status
 from arqmath_bm25.records import Hit, Part, Topic
 from arqmath_bm25.tasks.parts import write_parts
 from arqmath_bm25.tasks.premise_documents import MATH, premise_documents
@@ -101,7 +101,7 @@ class PremiseSelection(Task[NlpsSettings]):
             raise InputError(f"{files.train}: no statement names premises; is this a test set?")
         job = _Part(premises, self.settings.analysis)
         (counted,) = write_parts(_documents, [job], place / DOCUMENTS, workers)
-        with console.status("Learning from the training set ..."):
+        with status("Learning from the training set"):
             analyzer = Analyzer(self.settings.analysis)
             model = Model(premises, training, self.settings.ridge, analyzer)
             model.fitted.save(place / _MODEL)

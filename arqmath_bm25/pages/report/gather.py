@@ -6,7 +6,7 @@ year of each run; without either, a report shows what the runs returned and no s
 
 from __future__ import annotations
 
-import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +19,9 @@ from arqmath_bm25.evaluation.provenance import run_manifest
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.evaluation.visual import VisualIds
 from arqmath_bm25.labs import year_of
+from arqmath_bm25.manifest import Manifest
 from arqmath_bm25.pages.report.hits import Topics, answer_hits, formula_hits, text_hits
+from arqmath_bm25.tasks import task_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -34,12 +36,15 @@ if TYPE_CHECKING:
 RECALL_LEVELS: Final = tuple(f"{n / 10:.2f}" for n in range(11))
 _PRECISIONS: Final = [trec_measures(f"iprec_at_recall_{level}")[1] for level in RECALL_LEVELS]
 
+_WORD: Final = re.compile(r"[^-_./ ]*[-_./ ]+|[^-_./ ]+")  # of a name, with what ends it
+
 
 @dataclass(frozen=True)
 class Run:
     """A run with its score."""
 
-    name: str  # unlike that of any other run of the report
+    name: str  # short, and unlike that of any other run of the report
+    file: str  # the whole name
     topics: Topics
     score: RunScore | None
     manifest: dict[str, Any] | None  # what lies beside the run file
@@ -57,7 +62,7 @@ class Gathered:
     qrels_files: tuple[Path, ...]  # one for each year of the runs; none: there are no judgments
     qrels: Qrels
     latex: dict[str, str]  # of the formulas that are shown
-    indexes: dict[str, Any]  # name -> manifest
+    index: dict[str, Any]  # the manifest of the index of the task; nothing without
 
 
 def gather(
@@ -111,17 +116,17 @@ def gather(
             if ids is not None and run.judged.ids == "visual_v2":
                 rankings[at] = _read(file, task, ids.of_v2())
     status("Looking for posts")
-    manifests = map(run_manifest, files)
+    names, manifests = _names(files), map(run_manifest, files)
     gathered = Gathered(
         task=task,
         collection=collection,
-        runs=list(map(Run, _names(files), rankings, scores, manifests)),
+        runs=list(map(Run, _short(names), names, rankings, scores, manifests)),
         questions=questions,
         depth=depth,
         qrels_files=tuple(evaluators),
         qrels=judged,
         latex=_latex(where, rankings, depth) if task == "task2" else {},
-        indexes=_index_manifests(collection.directory),
+        index=_manifest(collection, task),
     )
     _check_posts(gathered)
     return gathered
@@ -192,17 +197,33 @@ def _names(files: Sequence[Path]) -> list[str]:
     return ["".join(c if c.isprintable() else "�" for c in name) for name in names]
 
 
+def _short(names: Sequence[str]) -> list[str]:
+    """Leave out the words with which all names begin or end; one is left of each."""
+    words = [_WORD.findall(name) for name in names]
+    most = min(map(len, words)) - 1
+
+    def alike(at: range) -> int:
+        return next((abs(n) for n in at if len({one[n] for one in words}) > 1), most)
+
+    first = alike(range(most))
+    last = min(alike(range(-1, -most - 1, -1)) - 1 if most else 0, most - first)
+    short = ["".join(one[first : len(one) - last]).strip("-_./ ") for one in words]
+    return short if len(names) > 1 and len(set(short) - {""}) == len(names) else list(names)
+
+
 def _latex(where: Layout, rankings: Sequence[Topics], depth: int) -> dict[str, str]:
     shown = {hit.formula_id for r in rankings for hits in r.values() for hit in hits[:depth]}
     rows = read_formulas(where.formulas())
     return {row.formula_id: row.latex for row in rows if row.formula_id in shown}
 
 
-def _index_manifests(indexes: Path) -> dict[str, Any]:
-    return {
-        path.parent.name: json.loads(path.read_text(encoding="utf-8"))
-        for path in sorted(indexes.glob("*/manifest.json"))
-    }
+def _manifest(collection: Collection, task: LabTask) -> dict[str, Any]:
+    place = collection.directory / (task_class(task).index_of or task)
+    try:
+        manifest = Manifest.read(place)
+    except InputError:  # of an older version: a report does not need the index
+        return {}
+    return {} if manifest is None else {"counts": manifest.counts, "recipe": manifest.recipe}
 
 
 def _check_posts(gathered: Gathered) -> None:

@@ -1,30 +1,22 @@
-"""A report as a static site: an overview and a page for each topic, readable from disk.
+"""A report as a static site: an overview, a page for each topic and run, readable from disk.
 
-No page asks the network or runs a script that is not one of the two files beside it; the pages'
-content security policy says so to the browser, whatever a post holds.
+No page asks the network or runs a script that is not the file beside it (`pages/writing.py`).
 """
 
 from __future__ import annotations
 
-import json
 import re
-from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
-from arqmath_bm25 import __version__
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.files import building
 from arqmath_bm25.pages.report import charts
 from arqmath_bm25.pages.report.gather import RECALL_LEVELS
 from arqmath_bm25.pages.report.hits import judged_rates
 from arqmath_bm25.pages.report.topic import topic_page
+from arqmath_bm25.pages.writing import site, templates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from markupsafe import Markup
@@ -33,12 +25,11 @@ if TYPE_CHECKING:
     from arqmath_bm25.evaluation.score import RunScore
     from arqmath_bm25.pages.report.gather import Gathered, Run
 
-_STATIC: Final = ("style.css", "filter.js")
-_MARKER: Final = ".arqmath-bm25-"  # tells pages, which may be replaced, from other folders
 _SHOWN: Final = {
     "ndcg_prime": "nDCG′", "map_prime": "MAP′", "p10_prime": "P′@10", "bpref": "bpref",
     "judged_at_10": "judged@10",
 }  # fmt: skip
+_FAILED: Final = 5  # topics that are named first
 _DEPTHS: Final = (1, 5, 10, 20, 50, 100, 200, 500, 1000)
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9.-]+")
 _TASKS: Final = {
@@ -67,41 +58,14 @@ def write_report(
     `progress` is told the topics that each step did. Raises InputError if `directory` holds
     something else than a report.
     """
-    with site(directory, "report", _STATIC) as place:
-        (place / "topics").mkdir()
+    with site(directory, "report", "report.js") as place:
+        for folder in ("topics", "runs"):
+            (place / folder).mkdir()
         _write_pages(gathered, place, progress)
 
 
-@contextmanager
-def site(directory: Path, kind: str, static: Sequence[str]) -> Iterator[Path]:
-    """Yield a folder for pages of a kind, which becomes `directory` when they are complete.
-
-    `static` files are put beside them. Raises InputError if `directory` holds something else.
-    """
-    if directory.exists() and not (directory / f"{_MARKER}{kind}").is_file():
-        raise InputError(f"{directory}: this is there already and no {kind}; choose another -o")
-    with building(directory) as place:
-        for name in static:
-            content = files("arqmath_bm25.pages.report").joinpath("static", name).read_bytes()
-            (place / name).write_bytes(content)
-        yield place
-        (place / f"{_MARKER}{kind}").write_text(f"{__version__}\n", encoding="utf-8")
-
-
-def templates(*packages: str) -> Environment:
-    """Return the templates of packages; everything that is put into them is escaped."""
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader(package) for package in packages]), autoescape=True,
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.globals["version"] = __version__
-    environment.filters["signed"] = lambda value: f"{value:+.4f}".replace("-", "−")
-    environment.filters["p_value"] = lambda p: f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
-    return environment
-
-
 def _write_pages(gathered: Gathered, place: Path, progress: Callable[[int], None]) -> None:
-    environment = templates("arqmath_bm25.pages.report")
+    environment = templates("report", "report.js")
     names = page_names(gathered.questions)
     topics = list(gathered.questions)
     shared = {
@@ -124,13 +88,52 @@ def _write_pages(gathered: Gathered, place: Path, progress: Callable[[int], None
         )  # fmt: skip
         (place / "topics" / names[topic]).write_text(text, encoding="utf-8")
         progress(1)
-    overview = environment.get_template("overview.html").render(
-        shared, topics=_topic_rows(gathered, titles), averages=_averages(gathered),
-        qrels=gathered.qrels_files, notes=_notes(gathered), comparisons=_comparisons(gathered),
+    averages, comparisons = _averages(gathered), _comparisons(gathered)
+    run_page = environment.get_template("run.html")
+    for number, run in enumerate(gathered.runs, 1):
+        text = run_page.render(
+            shared, run=run, average=averages.get(run.name), weights=_weights(run.manifest or {}),
+            manifest=list(_rows(run.manifest or {})), index=list(_rows(gathered.index)),
+        )  # fmt: skip
+        (place / "runs" / f"{number}.html").write_text(text, encoding="utf-8")
+    best = max(averages, key=lambda name: averages[name]["ndcg_prime"], default=None)
+    rows = _topic_rows(gathered, titles)
+    overview = environment.get_template("report.html").render(
+        shared, topics=rows, averages=averages, best=best, failed=_failed(rows, best),
+        qrels=gathered.qrels_files, notes=_notes(gathered), comparisons=comparisons,
         differences=_differences(gathered, names), curves=_curves(gathered),
-        manifests=_manifests(gathered),
     )  # fmt: skip
     (place / "index.html").write_text(overview, encoding="utf-8")
+
+
+def _failed(rows: list[dict[str, Any]], best: str | None) -> list[dict[str, Any]]:
+    """Return the topics of the lowest scores of the best run."""
+    judged = [row for row in rows if best and row["values"][best]]
+    judged.sort(key=lambda row: float(row["values"][best]["ndcg_prime"]))
+    return judged[:_FAILED]
+
+
+def _weights(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return field → weight of the variant that made a run; nothing where that is not known."""
+    found: Any = manifest
+    for key in ("settings", "variants", manifest.get("variant")):
+        found = found.get(key) if isinstance(found, dict) and isinstance(key, str) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _rows(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield every value of a manifest, however deep, with the words that lead to it."""
+    left: list[tuple[str, Any]] = [("", manifest)]
+    while left:
+        name, value = left.pop()
+        if isinstance(value, dict):
+            left += [(f"{name} {key}".strip(), one) for key, one in reversed(value.items())]
+        elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
+            left += [(f"{name} {n}", one) for n, one in reversed([*enumerate(value, 1)])]
+        elif isinstance(value, list):
+            yield name, ", ".join(map(str, value))
+        else:
+            yield name, str(value)
 
 
 def page_names(topics: Mapping[str, object]) -> dict[str, str]:
@@ -241,11 +244,3 @@ def _curves(gathered: Gathered) -> dict[str, Markup]:
             "first documents of a ranking", [(at, f"{k}") for at, k in enumerate(_DEPTHS)],
         ),
     }  # fmt: skip
-
-
-def _manifests(gathered: Gathered) -> dict[str, str]:
-    found = {f"Run {run.name}": run.manifest for run in gathered.runs if run.manifest}
-    found |= {f"Index {name}": manifest for name, manifest in gathered.indexes.items()}
-    return {
-        name: json.dumps(manifest, indent=2, ensure_ascii=False) for name, manifest in found.items()
-    }

@@ -1,4 +1,8 @@
-"""What a topic's page says: the question, each run's ranking, and every post once below them."""
+"""What a topic's page says: the question, where its documents stand, and each run's ranking.
+
+Every document is written once: what is relevant first, whether a run found it or not, and whole as
+long as there is room.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +14,19 @@ from markupsafe import Markup
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
 from arqmath_bm25.evaluation.measures import RELEVANT
 from arqmath_bm25.judging.annotation import GRADES
+from arqmath_bm25.labs import MAX_DEPTH
 from arqmath_bm25.pages.posts import PostWriter, beginning
+from arqmath_bm25.pages.report.hits import Returned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from arqmath_bm25.collection.posts import Post
     from arqmath_bm25.pages.report.gather import Gathered
-    from arqmath_bm25.pages.report.hits import Returned
     from arqmath_bm25.records import Topic
 
-_EXCERPT: Final = 140  # characters
+_EXCERPT: Final = 240  # characters
+_ROOM: Final = 80_000  # characters of the posts of a page
 _WORDS: Final = {grade: label for label, grade in GRADES.items() if grade is not None}
 
 
@@ -46,33 +53,31 @@ class Place:
     """One place of a ranking."""
 
     hit: Returned
-    grade: Grade | None
-    post: Document | None  # None in Task 3
+    document: Document | None  # None in Task 3
+    before: int | None  # rank in the first run
     text: Markup | None = None  # Task 3: the answer
 
 
 @dataclass
 class Document:
-    """What was returned, with where each run has it."""
+    """What was returned or should have been, with where each run has it."""
 
     doc_id: str
-    post_id: str
+    post: Post | None  # None if DATA does not have it
     grade: Grade | None
-    title: Markup
-    body: Markup  # empty if DATA does not have the post
-    summary: Markup
+    ranks: list[int | None]  # of each run
+    formula_id: str
     formula: Markup
+    title: Markup
     link: str  # empty where there is none
-    ranks: dict[str, int] = field(default_factory=dict)  # run -> rank
+    shares: tuple[int, int]  # of the words, and of the formulas, that the question has
+    body: Markup = field(default_factory=Markup)
+    whole: bool = True  # whether the body is all of the post
 
-
-@dataclass(frozen=True)
-class Relevant:
-    """A relevant document, with the rank that each run gave it."""
-
-    doc_id: str
-    grade: Grade | None
-    ranks: list[int | None]
+    @property
+    def best(self) -> int:
+        """The best rank of all runs."""
+        return min((rank for rank in self.ranks if rank), default=MAX_DEPTH + 1)
 
 
 @dataclass(frozen=True)
@@ -85,9 +90,9 @@ class TopicPage:
     body: Markup
     tags: tuple[str, ...]
     formula: Markup  # Task 2: what is searched
+    asks: tuple[int, int]  # how many words and formulas it has
     rankings: dict[str, list[Place]]  # run -> places
-    documents: list[Document]
-    relevant: list[Relevant]  # High and Medium, best grade first
+    documents: list[Document]  # relevant ones first, best grade first, then by rank
 
 
 def topic_page(gathered: Gathered, topic: Topic) -> TopicPage:
@@ -98,15 +103,7 @@ def topic_page(gathered: Gathered, topic: Topic) -> TopicPage:
     else:
         writer = PostWriter([title, body, Content((" ".join(topic.tags).replace("-", " "),))])
     plain = PostWriter()
-    documents: dict[str, Document] = {}
-    rankings = {}
-    for run in gathered.runs:
-        places = []
-        for hit in run.topics.get(topic.topic_id, ())[: gathered.depth]:
-            places.append(_place(gathered, topic.topic_id, hit, writer, documents))
-            if (document := documents.get(hit.doc_id)) is not None:
-                document.ranks[run.name] = hit.rank
-        rankings[run.name] = places
+    documents = _documents(gathered, topic.topic_id, writer)
     asked = plain.formula(Formula(topic.latex, None), display=True) if topic.latex else Markup("")
     return TopicPage(
         topic.topic_id,
@@ -115,59 +112,78 @@ def topic_page(gathered: Gathered, topic: Topic) -> TopicPage:
         plain.body(topic.question, topic.formula_id),
         topic.tags,
         asked,
-        rankings,
+        writer.asks,
+        {
+            run.name: [
+                _place(hit, documents, writer)
+                for hit in run.topics.get(topic.topic_id, ())[: gathered.depth]
+            ]
+            for run in gathered.runs
+        },
         list(documents.values()),
-        _relevant(gathered, topic.topic_id),
     )
 
 
-def _place(
-    gathered: Gathered, topic: str, hit: Returned, writer: PostWriter,
-    documents: dict[str, Document],
-) -> Place:  # fmt: skip
+def _place(hit: Returned, documents: Mapping[str, Document], writer: PostWriter) -> Place:
     if not hit.doc_id:
         return Place(hit, None, None, writer.content(read_title(hit.answer)))
+    document = documents[hit.doc_id]
+    return Place(hit, document, document.ranks[0])
+
+
+def _documents(gathered: Gathered, topic: str, writer: PostWriter) -> dict[str, Document]:
+    """Return what is shown of any run, and what is relevant, with as many posts as there is room.
+
+    The most telling come first, so that pages stay small however long posts are.
+    """
     judgments = gathered.qrels.get(topic, {})
-    grade = Grade.of(judgments.get(hit.doc_id), bool(judgments))
-    if hit.doc_id not in documents:
-        documents[hit.doc_id] = _document(gathered, hit, grade, writer)
-    return Place(hit, grade, documents[hit.doc_id])
+    rankings = [{h.doc_id: h for h in run.topics.get(topic, ())} for run in gathered.runs]
+    shown = {
+        hit.doc_id: hit
+        for run in gathered.runs
+        for hit in reversed(run.topics.get(topic, ())[: gathered.depth])
+        if hit.doc_id
+    }
+    for doc, grade in judgments.items():
+        if grade >= RELEVANT:
+            hit = next((r[doc] for r in rankings if doc in r), None)
+            # An answer is known by its id alone; a formula only by its place in a ranking.
+            post = doc if gathered.task == "task1" else ""
+            shown.setdefault(doc, hit or Returned(0, 0.0, doc, post))
+    found = []
+    for doc, hit in shown.items():
+        judged = judgments.get(doc)
+        ranks = [r[doc].rank if doc in r else None for r in rankings]
+        named = Grade.of(judged, bool(judgments))
+        first = judged if judged is not None and judged >= RELEVANT else 0
+        found.append((-first, _document(gathered, hit, named, ranks, writer)))
+    found.sort(key=lambda one: (one[0], one[1].best, one[1].doc_id))
+    room = _ROOM
+    for _, document in found:
+        if document.post is not None:
+            body = writer.body(document.post.body, document.formula_id) if room > 0 else ""
+            if len(body) > room or not body:
+                document.whole = False
+                body = writer.content(beginning(document.post.body, _EXCERPT))
+            document.body = Markup(body)  # noqa: S704  # the writer's
+            room -= len(body)
+    return {document.doc_id: document for _, document in found}
 
 
 def _document(
-    gathered: Gathered, hit: Returned, grade: Grade | None, writer: PostWriter
-) -> Document:
+    gathered: Gathered, hit: Returned, grade: Grade | None, ranks: list[int | None],
+    writer: PostWriter,
+) -> Document:  # fmt: skip
     latex = gathered.latex.get(hit.formula_id)
     formula = writer.formula(Formula(latex, None), display=True) if latex else Markup("")
-    post = gathered.collection.posts.read(hit.post_id)
-    if post is None:
+    post = gathered.collection.posts.read(hit.post_id) if hit.post_id else None
+    title, link, shares = Markup(""), "", (0, 0)
+    if post is None and hit.post_id:
         title = Markup("Post {} is not in the collection").format(hit.post_id)
-        nothing = Markup("")
-        return Document(hit.doc_id, hit.post_id, grade, title, nothing, nothing, formula, "")
-    question = gathered.collection.question_of(post)
-    heading = question.title if question is not None and question.title else "(no question)"
-    return Document(
-        hit.doc_id,
-        post.post_id,
-        grade,
-        writer.title(heading, hit.formula_id),
-        writer.body(post.body, hit.formula_id),
-        writer.content(beginning(post.body, _EXCERPT)),
-        formula,
-        gathered.collection.link(post),
-    )
-
-
-def _relevant(gathered: Gathered, topic: str) -> list[Relevant]:
-    judgments: Mapping[str, int] = gathered.qrels.get(topic, {})
-    found = [{hit.doc_id: hit.rank for hit in run.topics.get(topic, ())} for run in gathered.runs]
-    relevant = [(-grade, doc) for doc, grade in judgments.items() if grade >= RELEVANT]
-
-    def order(item: tuple[int, str]) -> tuple[int, int, str]:
-        ranks = [ranks[item[1]] for ranks in found if item[1] in ranks]
-        return item[0], min(ranks, default=1 << 30), item[1]
-
-    return [
-        Relevant(doc, Grade.of(-grade, True), [ranks.get(doc) for ranks in found])
-        for grade, doc in sorted(relevant, key=order)
-    ]
+    elif post is not None:
+        question = gathered.collection.question_of(post)
+        heading = question.title if question is not None and question.title else "(no question)"
+        title, link = writer.title(heading, hit.formula_id), gathered.collection.link(post)
+        whole = {post.post_id: post.body, **({question.post_id: question.body} if question else {})}
+        shares = writer.shares([read_title(heading), *map(read_body, whole.values())])
+    return Document(hit.doc_id, post, grade, ranks, hit.formula_id, formula, title, link, shares)

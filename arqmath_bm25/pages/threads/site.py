@@ -17,7 +17,7 @@ from arqmath_bm25.analysis.html import read_title
 from arqmath_bm25.collection.dump import ID
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.pages.posts import PostWriter
-from arqmath_bm25.pages.report.site import site, templates
+from arqmath_bm25.pages.writing import site, templates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -109,10 +109,10 @@ def write_threads(
         thread = thread_number(posts, post_id)
         return f"{thread}.html#post-{post_id}" if thread in written else None
 
-    environment = templates("arqmath_bm25.pages.threads")
+    environment = templates("threads")
     page = environment.get_template("thread.html")
     titles = {}
-    with site(directory, "threads", ("style.css",)) as place:
+    with site(directory, "threads") as place:
         for number in threads:
             thread = reader.read(number)
             assert thread is not None  # noqa: S101  # one of its posts is there
@@ -120,7 +120,7 @@ def write_threads(
             titles[number] = values["plain_title"]
             (place / f"{number}.html").write_text(page.render(values), encoding="utf-8")
             progress(1)
-        overview = environment.get_template("overview.html")
+        overview = environment.get_template("threads.html")
         (place / "index.html").write_text(
             overview.render(titles=titles, collection=reader.collection.name), encoding="utf-8"
         )

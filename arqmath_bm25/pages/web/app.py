@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from functools import cached_property
-from importlib.resources import files
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,11 +20,11 @@ from starlette.routing import Route
 from arqmath_bm25.analysis.html import Content, Formula, read_title
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.pages.posts import PostWriter, beginning
-from arqmath_bm25.pages.report.site import templates
 from arqmath_bm25.pages.threads.gather import ThreadReader
 from arqmath_bm25.pages.threads.site import thread_number, thread_values
 from arqmath_bm25.pages.web import api
 from arqmath_bm25.pages.web.threads import BusyError
+from arqmath_bm25.pages.writing import policy, static, templates
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -42,16 +41,15 @@ if TYPE_CHECKING:
 
 _EXCERPT: Final = 220  # characters of a post on the page of results
 _HEADERS: Final = {
-    "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "content-security-policy": policy(script=True, source="'self'")
+    + "; connect-src 'self'; form-action 'self'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
 }
 _STATIC: Final = {
-    "style.css": ("arqmath_bm25.pages.report", "text/css"),
-    "search.js": ("arqmath_bm25.pages.web", "text/javascript"),
-}
+    "style.css": "text/css", "math.woff2": "font/woff2", "search.js": "text/javascript",
+}  # fmt: skip
 
 
 class _Guard:
@@ -93,12 +91,8 @@ class Site:
         self._indexes = indexes
         self._threads = threads
         self._reading = Lock()
-        self._templates = templates("arqmath_bm25.pages.web", "arqmath_bm25.pages.threads")
+        self._templates = templates("search", "search.js", served=True)
         self._openapi = api.openapi(list(indexes))
-        self._static = {
-            name: files(package).joinpath("static", name).read_text(encoding="utf-8")
-            for name, (package, _) in _STATIC.items()
-        }
 
     def app(self, hosts: Collection_[str] = ("localhost", "127.0.0.1", "::1")) -> ASGIApp:
         """Return the application, which answers to the names `hosts`."""
@@ -210,9 +204,9 @@ class Site:
 
     async def _file(self, request: Request) -> Response:
         name = request.path_params["name"]
-        if name not in self._static:
+        if name not in _STATIC:
             raise HTTPException(404, "There is no such file.")
-        return PlainTextResponse(self._static[name], media_type=_STATIC[name][1])
+        return Response(static(name), media_type=_STATIC[name])
 
     async def _busy(self, request: Request, _: Exception) -> Response:
         busy = HTTPException(503, "Too many searches at once; try again.", {"retry-after": "2"})

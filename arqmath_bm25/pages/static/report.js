@@ -1,0 +1,106 @@
+// What a report's pages can do beyond being read: filter, sort, compare two runs, show one run at
+// a time on a phone, and open the post that a link leads to. Without this script all is shown.
+"use strict";
+
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+// `<form data-filter="NAME">` shows and hides what stands in `data-filtered="NAME"` and has
+// data-item: by words of a text field, or by ticked boxes.
+for (const form of all("form[data-filter]")) {
+  const items = all(`[data-filtered="${form.dataset.filter}"] [data-item]`);
+  const text = form.querySelector("input[type=search]");
+  const boxes = all("input[type=checkbox]", form);
+
+  const fits = item => {
+    if (text) {
+      const words = text.value.toLowerCase().split(/\s+/);
+      return words.every(word => item.dataset.item.toLowerCase().includes(word));
+    }
+    return boxes.some(box => box.checked && box.value === item.dataset.item);
+  };
+  const apply = () => {
+    let shown = 0;
+    for (const item of items) {
+      item.hidden = !fits(item);
+      shown += item.hidden ? 0 : 1;
+    }
+    form.querySelector("output").textContent =
+      shown === items.length ? "" : `${shown} of ${items.length} shown`;
+  };
+  form.addEventListener("input", apply);
+  form.addEventListener("submit", event => event.preventDefault());
+  form.hidden = false;
+  apply(); // a browser that goes back keeps what was typed
+}
+
+// Heads of tables sort: numbers by size, ranks best first, what is missing always last.
+const GRADES = ["High", "Medium", "Low", "Not relevant", "Unjudged"];
+const MOVES = { new: 1e6, gone: -1e6, "=": 0 };
+const key = cell => {
+  const text = cell.textContent.trim();
+  if (GRADES.includes(text)) return GRADES.indexOf(text);
+  if (text in MOVES) return MOVES[text];
+  const number = /^([▲▼])?\s*([-+−<]?\s*[\d.]+)/.exec(text);
+  if (number) return Number(number[2].replace("−", "-").replace(/[<\s]/g, "")) * (number[1] === "▼" ? -1 : 1);
+  return text === "–" || text === "" ? null : text.toLowerCase();
+};
+const compare = (a, b) => typeof a === typeof b ? (a < b ? -1 : Number(a > b))
+  : (typeof a === "number" ? -1 : 1);
+
+for (const table of all("table.sortable")) {
+  const heads = all("thead th", table);
+  heads.forEach((head, column) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => {
+      const down = head.ariaSort === "ascending";
+      for (const other of heads) other.removeAttribute("aria-sort");
+      head.ariaSort = down ? "descending" : "ascending";
+      const rows = all("tbody tr", table).map(row => [key(row.cells[column]), row]);
+      rows.sort(([a], [b]) => a === null || b === null ? (a === null) - (b === null)
+        : compare(a, b) * (down ? -1 : 1));
+      table.tBodies[0].append(...rows.map(([, row]) => row));
+    });
+  });
+}
+
+// The column of moves compares any two runs.
+for (const form of all("form.moves")) {
+  const rank = (row, run) => Number(all("td.rank", row)[run].textContent) || null;
+  const apply = () => {
+    const [from, to] = [form.elements.from.value, form.elements.to.value];
+    for (const row of all("table.documents tbody tr")) {
+      const [before, now] = [rank(row, from), rank(row, to)];
+      const places = before - now;
+      row.querySelector("td.move").textContent =
+        before && now ? (places ? `${places > 0 ? "▲" : "▼"} ${Math.abs(places)}` : "=")
+          : now ? "new" : before ? "gone" : "";
+    }
+  };
+  form.addEventListener("input", apply);
+  form.hidden = false;
+  apply();
+}
+
+// On a phone the rankings stand behind tabs; the style sheet hides the others there only.
+for (const form of all("form.tabs")) {
+  const apply = () => all(".rankings .run").forEach((run, at) =>
+    run.classList.toggle("away", String(at + 1) !== form.elements.run.value));
+  form.addEventListener("input", apply);
+  form.hidden = false;
+  apply();
+}
+
+const open = () => {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (target?.tagName === "DETAILS") {
+    target.closest("tr").hidden = false;
+    target.open = true;
+    target.querySelector("summary").focus();
+  }
+};
+addEventListener("hashchange", open);
+for (const link of all('a[href^="#doc-"]')) link.addEventListener("click", () => setTimeout(open));
+open();

@@ -1,0 +1,71 @@
+"""What all pages have in common: base, style, font, policy, and how a folder of them is written.
+
+The content security policy of pages forbids whatever they do not have: they ask nothing of the
+network, and run no script but for the one beside them that some have.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from arqmath_bm25 import __version__
+from arqmath_bm25.errors import InputError
+from arqmath_bm25.files import building
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+STYLE: Final = ("style.css", "math.woff2")
+_MARKER: Final = ".arqmath-bm25-"  # tells pages, which may be replaced, from other folders
+
+
+def policy(script: bool, source: str = "'self' file:") -> str:
+    """Return a content security policy: style and font from `source`, a script if there is one."""
+    allowed = [f"style-src {source}", f"font-src {source}", *[f"script-src {source}"] * script]
+    return "; ".join(["default-src 'none'", *allowed, "base-uri 'none'"])
+
+
+def templates(kind: str, script: str = "", served: bool = False) -> Environment:
+    """Return the templates of pages of a kind; everything that is put into them is escaped.
+
+    Pages that are `served` find the files that they need in /static; others have them beside them,
+    and a policy of their own.
+    """
+    environment = Environment(
+        loader=PackageLoader("arqmath_bm25.pages"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.globals |= {
+        "version": __version__, "kind": kind, "script": script, "root": "",
+        "home": "/" if served else "index.html", "static": "/static/" if served else "",
+        "policy": "" if served else f"{policy(bool(script))}; form-action 'none'",
+    }  # fmt: skip
+    environment.filters["signed"] = lambda value: f"{value:+.4f}".replace("-", "−")
+    environment.filters["p_value"] = lambda p: f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
+    return environment
+
+
+def static(name: str) -> bytes:
+    """Return a file that pages need beside them."""
+    return files("arqmath_bm25.pages").joinpath("static", name).read_bytes()
+
+
+@contextmanager
+def site(directory: Path, kind: str, *beside: str) -> Iterator[Path]:
+    """Yield a folder for pages of a kind, which becomes `directory` when they are complete.
+
+    Style, font and what is named are put beside them. Raises InputError if `directory` holds
+    something else.
+    """
+    if directory.exists() and not (directory / f"{_MARKER}{kind}").is_file():
+        raise InputError(f"{directory}: this is there already and no {kind}; choose another -o")
+    with building(directory) as place:
+        for name in (*STYLE, *beside):
+            (place / name).write_bytes(static(name))
+        yield place
+        (place / f"{_MARKER}{kind}").write_text(f"{__version__}\n", encoding="utf-8")

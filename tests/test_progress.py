@@ -1,0 +1,43 @@
+"""What takes long says so: in a terminal a bar, in a log a line at times."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+from rich.console import Console
+
+from arqmath_bm25 import progress
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    written = io.StringIO()
+    monkeypatch.setattr(progress, "console", Console(file=written, highlight=False))
+    return written
+
+
+def wait_for(log: io.StringIO, text: str) -> None:
+    until = time.monotonic() + 30
+    while text not in log.getvalue():
+        assert time.monotonic() < until, log.getvalue()
+        time.sleep(0.01)
+
+
+def test_a_log_tells_how_far_it_is(log: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_PAUSE", 0.01)
+    with progress.progress("Writing [pages]", 2_000, "topics") as advance:
+        wait_for(log, "Writing [pages]: 0 % of 2,000 topics\n")
+        advance(500)
+        wait_for(log, "Writing [pages]: 25 % of 2,000 topics\n")
+    with progress.status("Reading runs") as say:
+        wait_for(log, "Reading runs\n")
+        say("Scoring")
+        wait_for(log, "Scoring\n")
+
+
+def test_what_is_quick_says_nothing(log: io.StringIO) -> None:
+    with progress.progress("Writing pages", 1, "topics") as advance, progress.status("Scoring"):
+        advance(1)
+    assert log.getvalue() == ""
