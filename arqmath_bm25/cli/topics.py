@@ -9,7 +9,7 @@ import typer
 
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.progress import console
+from arqmath_bm25.progress import status
 from arqmath_bm25.tuning.duplicates import TOPICS, write_duplicates
 
 
@@ -36,7 +36,7 @@ def topics(
 
     Example: arqmath-bm25 topics duplicates --data /data/ARQMath -o duplicates
     """
-    with console.status("Reading links"):
+    with status("Reading links"):
         written = write_duplicates(Collection(data, indexes), output, number, seed)
     for half, count in written.items():
         files = f"{output / f'topics_{half}.xml'}, qrels_{half}.tsv"
