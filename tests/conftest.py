@@ -10,6 +10,8 @@ import pytest
 from hypothesis import settings
 from opensearch_nodes import Nodes, started
 
+from arqmath_bm25 import progress
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -18,6 +20,7 @@ settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
 
 ROOT = Path(__file__).parent.parent
+progress._PAUSE = 3600  # no lines of what takes long, on a busy machine either
 os.environ.pop("ARQMATH_DATA", None)  # the sample is meant where no test says another
 
 

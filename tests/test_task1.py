@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from running import arqmath
 
 from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.bundled import SAMPLE
@@ -25,11 +24,6 @@ if TYPE_CHECKING:
 
 POSTS = SAMPLE / "Collection" / "Posts.V1.3.xml"
 NAME = "arqmathbm25-task1-bm25-auto-both-P.tsv"
-
-
-def arqmath(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "arqmath_bm25", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
 def done(*arguments: object, cwd: Path, note: str = "") -> str:

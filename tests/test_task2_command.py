@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from running import arqmath
 
 from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.formulas import COLUMNS, read_formulas
@@ -24,11 +23,6 @@ if TYPE_CHECKING:
 
 RUNS = "runs/arqmath-sample"
 PRIMARY = "arqmathbm25-task2-layout-auto-both-P"
-
-
-def arqmath(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "arqmath_bm25", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
 def done(*arguments: object, cwd: Path) -> str:

@@ -16,7 +16,7 @@ from arqmath_bm25.settings import changed, load
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answer_retrieval import Task1Settings
 from arqmath_bm25.tasks.index import Index
-from arqmath_bm25.tuning.search import climb, knobs, tune
+from arqmath_bm25.tuning.ascent import climb, knobs, tune
 from arqmath_bm25.tuning.trials import DEPTH, AnswerTrials, FormulaTrials, Judged, Trials
 
 if TYPE_CHECKING:

@@ -107,7 +107,8 @@ def knobs(settings: Settings, variant: str, places: Iterable[str]) -> list[list[
     """Return what may change together, each with its alternatives."""
     together: dict[str, Changes] = {}
     for key, number in flat(settings.model_dump()).items():
-        place, *path, name = key.split("__")
+        place, *path = key.split("__")
+        name = path.pop() if path else ""
         if place not in places or name in _NOT_SEARCHED or not isinstance(number, float):
             continue
         if path[:1] == [variant] or not path:
