@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field, model_validator
 
 from arqmath_bm25.settings import Settings
 
 # Raised when the same settings come to give other terms: indexes from before are stale then.
 VERSION: Final = 2
-
-_FromOne = Annotated[int, Field(ge=1, le=5)]
-_FromTwo = Annotated[int, Field(ge=2, le=5)]
-
-
-def _ordered(lengths: tuple[int, int]) -> tuple[int, int]:
-    if lengths[0] > lengths[1]:
-        raise ValueError("the first number must not exceed the second")
-    return lengths
 
 
 class TextSettings(Settings):
@@ -31,9 +22,15 @@ class TextSettings(Settings):
 class LatexSettings(Settings):
     """How formulas become terms."""
 
-    ngrams: Annotated[tuple[_FromOne, _FromOne], AfterValidator(_ordered)] = (1, 3)
+    ngrams: tuple[Annotated[int, Field(ge=1, le=5)], Annotated[int, Field(ge=1, le=5)]] = (1, 3)
     form: Literal["symbols", "words"] = "symbols"
     operators: bool = False  # operator trees too: their paths as terms, their signatures
+
+    @model_validator(mode="after")
+    def _ordered(self) -> LatexSettings:
+        if self.ngrams[0] > self.ngrams[1]:
+            raise ValueError("ngrams: the first number must not exceed the second")
+        return self
 
 
 class AnalysisSettings(Settings):
@@ -50,6 +47,14 @@ class FormulaAnalysisSettings(Settings):
     """How a formula becomes the terms of its fields."""
 
     source: Literal["latex", "slt", "opt"] = "latex"
-    ngrams: Annotated[tuple[_FromTwo, _FromTwo], AfterValidator(_ordered)] = (2, 3)
-    layout: Annotated[tuple[_FromTwo, _FromTwo], AfterValidator(_ordered)] = (2, 3)
-    patterns: Annotated[tuple[_FromTwo, _FromTwo], AfterValidator(_ordered)] = (3, 4)
+    ngrams: tuple[Annotated[int, Field(ge=2, le=5)], Annotated[int, Field(ge=2, le=5)]] = (2, 3)
+    layout: tuple[Annotated[int, Field(ge=2, le=5)], Annotated[int, Field(ge=2, le=5)]] = (2, 3)
+    patterns: tuple[Annotated[int, Field(ge=2, le=5)], Annotated[int, Field(ge=2, le=5)]] = (3, 4)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> FormulaAnalysisSettings:
+        for name in ("ngrams", "layout", "patterns"):
+            low, high = getattr(self, name)
+            if low > high:
+                raise ValueError(f"{name}: the first number must not exceed the second")
+        return self
