@@ -60,7 +60,7 @@ def test_every_row_is_accounted_for(tmp_path: Path) -> None:
     assert PostLinks.read(tmp_path / "PostLinks.xml").counts == {
         "rows": 9,
         "links": 5,
-        "rows without PostId, RelatedPostId or LinkTypeId": 3,
+        "rows whose PostId or RelatedPostId is no positive number": 3,
         "broken rows": 1,
     }
 

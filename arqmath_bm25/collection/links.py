@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from arqmath_bm25.collection.activity import LINKS, read
+from arqmath_bm25.collection.dump import ID, ParsedRows, check
 from arqmath_bm25.files import load_array
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+_ROOT: Final = "postlinks"
+_ENDS: Final = ("PostId", "RelatedPostId")
+_NO_IDS: Final = "rows whose PostId or RelatedPostId is no positive number"
 
 
 class PostLinks:
@@ -35,13 +39,23 @@ class PostLinks:
 
     @classmethod
     def read(cls, path: Path | None) -> Self:
-        """Read a PostLinks.xml, of which `counts` accounts for every row. No file, no links."""
+        """Read a PostLinks.xml; rows without two ids are left out. No file, no links."""
         found = array("q")
-        counts: Counter[str] = Counter(rows=0)
-        for link in read(path, LINKS, counts) if path else ():
-            one, other = int(link.post_id), int(link.related_post_id)
-            found.extend((one, other, other, one))
-        counts["links"] = len(found) // 4
+        counts: Counter[str] = Counter(rows=0, links=0)
+        if path:
+            check(path, _ROOT)
+            for _, link in ParsedRows(path, _ROOT):
+                counts["rows"] += 1
+                if isinstance(link, str):
+                    counts[link] += 1
+                    continue
+                ends = [link.get(end, "") for end in _ENDS]
+                if all(map(ID.fullmatch, ends)):
+                    counts["links"] += 1
+                    one, other = map(int, ends)
+                    found.extend((one, other, other, one))
+                else:
+                    counts[_NO_IDS] += 1
         pairs = np.frombuffer(found, dtype=np.int64).reshape(-1, 2)
         links = cls(np.unique(pairs, axis=0))
         links.counts = dict(counts)
