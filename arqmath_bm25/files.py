@@ -148,10 +148,13 @@ def contents(directory: Path, *without: str) -> dict[str, tuple[int, str]]:
     for path in sorted(directory.rglob("*")):
         name = path.relative_to(directory)
         if path.is_file() and name.parts[0] not in without:
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-            found[name.as_posix()] = path.stat().st_size, digest
+            found[name.as_posix()] = path.stat().st_size, _digest(path)
     return found
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True)
@@ -181,8 +184,7 @@ def sources(paths: Iterable[Path]) -> list[Source]:
         if isinstance(kept, list) and kept[:3] == state and isinstance(kept[-1], str):
             digest = kept[-1]
         else:
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = _digest(path)
             if status.st_size >= _REMEMBERED:
                 known[key] = [*state, digest]
         found.append(Source(path.name, status.st_size, digest))

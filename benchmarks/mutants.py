@@ -148,8 +148,8 @@ MUTANTS: Final = (
     Mutant("manifest.py", "elif thorough and now[name][1] != digest:", "elif False:", "damage"),
     # engines/
     Mutant("engines/lucene/ids.py",
-           "some = numbers.range(begin, min(begin + _TOGETHER, count))",
-           "some = numbers.range(begin, min(begin + _TOGETHER - 1, count))", "lucene"),
+           "handles.constant(number, min(begin + _TOGETHER, count)),",
+           "handles.constant(number, min(begin + _TOGETHER - 1, count)),", "lucene"),
     Mutant("engines/lucene/search.py",
            "ranked = np.lexsort((ids, scores))[::-1][:k]",
            'ranked = np.argsort(-scores, kind="stable")[:k]', "lucene"),
@@ -210,9 +210,8 @@ MUTANTS: Final = (
            "if len(row.answer) > MAX_ANSWER:", "if len(row.answer) >= MAX_ANSWER:", "validate"),
     # judging/
     Mutant("judging/agreement.py",
-           "expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / max(1, len(first))",
-           "expected = np.outer(observed.sum(axis=1), observed.sum(axis=1)) / max(1, len(first))",
-           "judge"),
+           "_kappa((grades >= RELEVANT).astype(int)),",
+           "_kappa((grades > RELEVANT).astype(int)),", "judge"),
     Mutant("judging/judge.py",
            "grades[hit.doc_id] = max(grade, grades.get(hit.doc_id, grade))",
            "grades[hit.doc_id] = grade", "judge"),

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli.shared import options
+from arqmath_bm25.cli.shared.score_tables import table_console
 from arqmath_bm25.collection import inspection
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.progress import progress
@@ -60,9 +60,7 @@ def look(data: Path, files: Sequence[PublishedFile] | None, threads: int) -> lis
 
 def print_reports(reports: Sequence[FileReport]) -> None:
     """Print a table of the files that are there, the names of the others, and a summary."""
-    console = Console(highlight=False)
-    if not console.is_terminal:  # a pipe has no width
-        console = Console(highlight=False, width=200)
+    console = table_console()
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("file", overflow="fold")
     table.add_column("rows", justify="right", no_wrap=True)

@@ -26,6 +26,8 @@ from arqmath_bm25.runs import task_of
 if TYPE_CHECKING:
     from arqmath_bm25.guidelines.eligible import Eligible
 
+    _Known = tuple[list[tuple[str, ...]], Eligible | None]  # topics of each lab, documents
+
 _SHOWN = 3  # rows of a rule that are printed; --json has a few more
 
 
@@ -74,12 +76,14 @@ def validate(
     """
     if output is not None and (not fix or len(runs) > 1):
         raise InputError("--output names the copy that --fix writes of one run")
-    looked_up = _LookUp(data, topics, indexes)
+    collection = None if data is None else Collection(data, indexes)
     tasks = [task or task_of(run) for run in runs]
-    reports = [
-        check(run, each, looked_up.labs(each), looked_up.eligible(each))
-        for run, each in zip(runs, tasks, strict=True)
-    ]
+    known: dict[LabTask, _Known] = {}
+    for each in dict.fromkeys(tasks):
+        files = options.topic_files(topics, each, collection)
+        labs = [tuple(topic.topic_id for topic in read_topics(file)) for file in files]
+        known[each] = labs, _eligible(collection, each)
+    reports = [check(run, each, *known[each]) for run, each in zip(runs, tasks, strict=True)]
     check_teams(reports)
     out = Console(highlight=False, soft_wrap=True, quiet=json_file == Path("-"))
     for report in reports:
@@ -89,35 +93,18 @@ def validate(
         options.write(json_file, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     if fix:
         for run, each in zip(runs, tasks, strict=True):
-            _fix(run, output or repaired_path(run), each, looked_up, runs, out)
+            _fix(run, output or repaired_path(run), each, known[each], runs, out)
     if any(report.findings.count("error") for report in reports):
         raise typer.Exit(1)
 
 
-class _LookUp:
-    """Topics and documents of the collection, read when a task first asks for them."""
-
-    def __init__(self, data: Path | None, topics: str | None, indexes: Path) -> None:
-        self._collection = None if data is None else Collection(data, indexes)
-        self._topics = topics
-        self._eligible: dict[LabTask, Eligible | None] = {"task3": None}
-
-    def labs(self, task: LabTask) -> list[tuple[str, ...]]:
-        """Return the topics of each lab that is to be checked against."""
-        files = options.topic_files(self._topics, task, self._collection)
-        return [tuple(topic.topic_id for topic in read_topics(file)) for file in files]
-
-    def eligible(self, task: LabTask) -> Eligible | None:
-        """Return what a run of the task may return; None if that is not known."""
-        if self._collection is None:
-            return None
-        if task not in self._eligible:
-            if task == "task1":
-                self._eligible[task] = EligibleAnswers(self._collection.posts)
-            else:
-                ids = VisualIds.read(self._collection.layout.formulas())
-                self._eligible[task] = EligibleFormulas(ids)
-        return self._eligible[task]
+def _eligible(collection: Collection | None, task: LabTask) -> Eligible | None:
+    """Return what a run of the task may return; None if that is not known."""
+    if collection is None or task == "task3":
+        return None
+    if task == "task1":
+        return EligibleAnswers(collection.posts)
+    return EligibleFormulas(VisualIds.read(collection.layout.formulas()))
 
 
 def _print(report: Report, out: Console) -> None:
@@ -160,10 +147,10 @@ def _as_json(report: Report) -> dict[str, Any]:
 
 
 def _fix(
-    run: Path, target: Path, task: LabTask, looked_up: _LookUp, runs: list[Path], out: Console
+    run: Path, target: Path, task: LabTask, known: _Known, runs: list[Path], out: Console
 ) -> None:
     options.keep_runs(target, runs)
-    changes = repair(run, target, task, looked_up.labs(task), looked_up.eligible(task))
+    changes = repair(run, target, task, *known)
     out.print(Text(f"{target}: written" if changes else f"{target}: written, nothing changed"))
     for change, rows in sorted(changes.items()):
         out.print(Text(f"  {change}: {rows:,} {'row' if rows == 1 else 'rows'}"))

@@ -64,6 +64,7 @@ _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _JUDGMENT: Final = re.compile(rb"([AB]\.\d+)\s+0\s+(\d+)\s+([0-3])(?:\.0)?")
 _FORMULA_TYPES: Final = ("title", "question", "answer", "comment")
 _ISSUES: Final = ("v", "d", "dv")
+_SMALL: Final = 1 << 24  # bytes of formulas that are not worth a process
 
 
 @dataclass
@@ -229,7 +230,8 @@ def _add_formulas(
     report: FileReport, copy: Path, workers: Workers, progress: Callable[[int], None]
 ) -> None:
     sizes = {file: file.stat().st_size for file in formula_files(copy)}
-    for file, counts in zip(sizes, workers.map(_count_formulas, sizes), strict=True):
+    counting = workers if sum(sizes.values()) > _SMALL else HERE
+    for file, counts in zip(sizes, counting.map(_count_formulas, sizes), strict=True):
         report.counts += counts
         progress(sizes[file])
     report.rows = report.counts.pop("rows", 0)

@@ -9,11 +9,13 @@ is asked: computation, concept or proof. The labs label the topics of Task 1, `A
 from __future__ import annotations
 
 import csv
+import io
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from arqmath_bm25.errors import InputError
+from arqmath_bm25.files import read_text
 from arqmath_bm25.labs import YEARS
 
 if TYPE_CHECKING:
@@ -54,12 +56,10 @@ def read_topic_info(*paths: Path) -> TopicInfo:
 
 
 def _read(path: Path) -> TopicInfo:
-    if not path.is_file():
-        raise InputError(f"{path}: no such topic information file")
+    table = csv.reader(io.StringIO(read_text(path, "topic information file"), newline=""))
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [[field.strip() for field in row] for row in csv.reader(file) if any(row)]
-    except (UnicodeDecodeError, csv.Error) as error:
+        rows = [[field.strip() for field in row] for row in table if any(row)]
+    except csv.Error as error:
         raise InputError(f"{path}: not a CSV file: {error}") from None
     header = [name.lower() for name in rows[0]] if rows else []
     columns = {name: header.index(name.lower()) for name in CATEGORIES if name.lower() in header}

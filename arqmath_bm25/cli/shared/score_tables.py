@@ -36,8 +36,8 @@ _BOUNDED: Final = [_NAMES.get(key, key) for key in BOUNDED]
 _SHOWN: Final = ("ndcg_prime", "map_prime", "p10_prime", "bpref", "judged_at_10")
 
 
-def _console() -> Console:
-    # A pipe has no width; tables must not be cut to 80 columns there.
+def table_console() -> Console:
+    """Return where tables are printed; a pipe has no width, and must not cut them."""
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=200)
 
@@ -52,7 +52,7 @@ def _table(title: str, first: str, others: Iterable[str]) -> Table:
 
 def print_scores(scored: Sequence[Scored], extra: Sequence[str] = ()) -> None:
     """Print one table for each task and judgments; `extra` are keys to show beside the usual."""
-    console = _console()
+    console = table_console()
     for (task, qrels), group in groupby(scored, lambda one: (one.task, one.qrels)):
         runs = list(group)
         keys = _columns(runs[0], extra)
@@ -126,7 +126,7 @@ def print_topic_sets(scored: Sequence[Scored], info: TopicInfo, column: str) -> 
                 values = one.score.averages(part.topics)
                 cells = (f"{values[key]:.4f}" for key in _SHOWN)
                 table.add_row(escape(part.label), str(len(part.topics)), *cells)
-            _console().print(table)
+            table_console().print(table)
 
 
 def print_bounds(runs: Mapping[str, JudgedRun]) -> None:
@@ -135,7 +135,7 @@ def print_bounds(runs: Mapping[str, JudgedRun]) -> None:
     for name, run in runs.items():
         found = bounds(run.rankings, run.judged.qrels)
         table.add_row(escape(name), *(f"{b.low:.4f} … {b.high:.4f}" for b in found.values()))
-    _console().print(table)
+    table_console().print(table)
 
 
 def print_left_out(found: Sequence[LeftOut]) -> None:
@@ -148,7 +148,7 @@ def print_left_out(found: Sequence[LeftOut]) -> None:
             before = first.scores[run]
             cells = (f"{values[k]:.4f} ({values[k] - before[k]:+.4f})" for k in _SHOWN)
             table.add_row(escape(run), *cells)
-        _console().print(table)
+        table_console().print(table)
 
 
 def print_comparison(
@@ -159,7 +159,7 @@ def print_comparison(
     topics_too: bool = False,
 ) -> None:
     """Print the tests, the means by category, and the values of every topic if asked for."""
-    console = _console()
+    console = table_console()
     name = _NAMES.get(key, key)
     topics = next(iter(values.values()))
     baseline = comparisons[0].baseline

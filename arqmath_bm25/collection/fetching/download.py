@@ -185,7 +185,10 @@ def _attempt(url: str, file: IO[bytes], target: Path) -> None:
         if response.status == 206:
             note = _rest(response, have, resumed)
         else:
-            note = _Note(url, _validator(response), _length(url, response))
+            length = response.headers.get("Content-Length", "")
+            if not _NUMBER.fullmatch(length):
+                raise InputError(f"{url}: the server does not say how long the file is")
+            note = _Note(url, _validator(response), int(length))
             have = file.truncate(0)
             note_path.write_text(json.dumps(asdict(note)), encoding="utf-8")
         free = shutil.disk_usage(target.parent).free
@@ -261,13 +264,6 @@ def _validator(response: HTTPResponse) -> str:
     etag = response.headers.get("ETag", "")
     date = response.headers.get("Last-Modified", "")
     return next((text for text in (etag, date) if _VALIDATOR.fullmatch(text)), "")
-
-
-def _length(url: str, response: HTTPResponse) -> int:
-    length = response.headers.get("Content-Length", "")
-    if not _NUMBER.fullmatch(length):
-        raise InputError(f"{url}: the server does not say how long the file is")
-    return int(length)
 
 
 def _rest(response: HTTPResponse, have: int, resumed: _Note | None) -> _Note:
