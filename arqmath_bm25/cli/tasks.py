@@ -20,7 +20,8 @@ from arqmath_bm25.engines.engine import chosen_engine
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.provenance import run_manifest
 from arqmath_bm25.files import sources
-from arqmath_bm25.labs import MAX_DEPTH
+from arqmath_bm25.ir_metadata import ir_metadata
+from arqmath_bm25.labs import MAX_DEPTH, SPLITS, YEARS
 from arqmath_bm25.progress import progress, tell
 from arqmath_bm25.runs import Form, file_name, write_run
 from arqmath_bm25.tasks import TASKS, task_class
@@ -148,9 +149,16 @@ def run(
                 out.print(note)
             variants = _variants(variant, ranking) if variant else runnable
             for one in sets:
+                given = one.folder if one.folder in (*YEARS, *SPLITS) else one.path
                 for each in variants:
                     target = runs / ranking.place(collection) / one.folder
-                    made = _write_run(opened, one, each, depth, form, threads, target, overwrite)
+                    command = options.command(
+                        "run", name, data=data, topics=given, config=config, variant=each,
+                        depth=depth, format=form,
+                    )  # fmt: skip
+                    made = _write_run(
+                        opened, one, each, depth, form, threads, target, overwrite, command
+                    )
                     for said in made:
                         if said.startswith("note: "):
                             notes[said] = None
@@ -180,21 +188,27 @@ def _variants(chosen: Sequence[str] | None, task: Task[Any]) -> list[str]:
 
 def _write_run(
     index: Index, topics: TopicSet, variant: str, depth: int, form: Form, threads: int,
-    folder: Path, overwrite: bool,
+    folder: Path, overwrite: bool, command: str,
 ) -> Iterator[str]:  # fmt: skip
     """Write one run with its manifest; yields what is to be said of it."""
     began = time.monotonic()
     task, name = index.task, index.task.run_name(variant)
     target = folder / file_name(name, task.lab, form)
     topic_file, *further = sources([topics.path, *topics.further])
+    settings = task.settings.model_dump(mode="json")
+    data = {
+        "name": task.place(index.collection),
+        "source": str(index.collection.layout.data.resolve()),
+        "topics": topic_file.name,
+    }
     manifest = {
+        **ir_metadata(task.lab, name, command, settings, variant, data),
         "version": __version__,
-        "settings": task.settings.model_dump(mode="json"),
+        "settings": settings,
         "variant": variant,
         "depth": min(depth, task.depth),
         "topics": asdict(topic_file),
         **({"topic_formulas": asdict(further[0])} if further else {}),
-        "data": str(index.collection.layout.data.resolve()),
         "collection": [asdict(source) for source in index.manifest.sources],
     }
     before = run_manifest(target)
