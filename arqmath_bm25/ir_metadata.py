@@ -28,10 +28,10 @@ def ir_metadata(
     Of the settings of a task, those are told that the standard has a name for.
     """
     made = settings.get("ranking", {}).get("settings", settings)  # Task 3 ranks as Task 1 does
-    text = made["analysis"].get("text", {})
-    how = made["variants"].get(variant) or made["fusions"][variant]
-    method = how.get("method", "bm25")
-    params = how | (made["bm25"] if method == "bm25" else {})
+    text = made.get("analysis", {}).get("text", {})
+    how = made.get("variants", {}).get(variant) or made.get("fusions", {}).get(variant, {})
+    method = how.get("method", made.get("model", "bm25"))
+    params = how | (made.get("bm25", {}) if method == "bm25" else {})
     stage = made.get("stages", {}).get(variant)
     second = [{"name": "second stage", "reranks": variant, "params": stage}] if stage else []
     return {
@@ -45,7 +45,7 @@ def ir_metadata(
             "source": {"lang": ["python", "java"]},
         },
         "method": {
-            "automatic": True,
+            "automatic": "-manual-" not in tag,
             "score ties": "descending id",
             "indexing": {
                 "tokenizer": "arqmath_bm25.analysis",
