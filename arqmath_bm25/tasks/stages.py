@@ -69,7 +69,8 @@ class SecondStage:
         ids, questions = np.array(found_ids), self._posts.threads_of(found_ids)
         scores = np.array([hit.score for hit in hits], float)
         if settings.formulas:
-            scores += settings.formulas * self._maxsim(topic, found_ids, questions)
+            answers = self._posts.numbers(found_ids)
+            scores += settings.formulas * self._maxsim(topic, answers, questions)
         threads, thread = np.unique(questions, return_inverse=True)
         links = [self._links.of(str(question)) for question in threads]  # by numbers of the table
         if settings.linked:
@@ -83,10 +84,9 @@ class SecondStage:
         return [Hit(str(ids[at]), float(found[at])) for at in order] + rest
 
     def _maxsim(
-        self, topic: Topic, answers: Sequence[str], questions: NDArray[np.int64]
+        self, topic: Topic, answers: NDArray[np.int64], questions: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        rows = self._posts.find(self._posts.numbers(answers))
-        context = self._posts.find(questions)
+        rows, context = self._posts.find(answers), self._posts.find(questions)
         context[context == rows] = -1  # an answer whose question is not known
         documents, starts = self._signatures.of(np.concatenate((rows, context)), context)
         query = FormulaQuery(self._query(topic), self._signatures.idf)
