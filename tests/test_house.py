@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 PACKAGE = Path(arqmath_bm25.__file__).parent
 # Each room may import from those before it. Modules of the ground are rooms of their own.
 ORDER = (
-    "errors", "progress", "records", "labs", "settings", "files", "manifest", "workers", "bundled",
-    "analysis", "engines", "runs", "collection", "tasks", "evaluation", "tuning", "guidelines",
-    "judging", "pages", "frames", "api", "pyterrier", "irdatasets", "cli", "__main__",
+    "errors", "progress", "records", "labs", "settings", "files", "manifest", "ir_metadata",
+    "workers", "bundled", "analysis", "engines", "runs", "collection", "tasks", "evaluation",
+    "tuning", "guidelines", "judging", "pages", "frames", "api", "pyterrier", "irdatasets",
+    "cli", "__main__",
 )  # fmt: skip
 
 

@@ -29,6 +29,8 @@ def test_collection_and_year_are_told(tmp_path: Path) -> None:
         topics={"name": LAYOUT.topics("task1", "2021").name},
     )  # fmt: skip
     assert provenance(run) == Provenance(SAMPLE, "2021", {"bm25": {"b": 0.75}}, "both")
+    now = beside(tmp_path / "now.tsv", data={"test collection": {"source": str(tmp_path)}})
+    assert provenance(now) == Provenance(tmp_path, None, {}, "")
     mine = beside(tmp_path / "mine.tsv", data=str(tmp_path), topics={"name": "mine.xml"})
     assert provenance(mine) == Provenance(tmp_path, None, {}, "")
 
@@ -36,7 +38,8 @@ def test_collection_and_year_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     ["", "[1]", "{", "[" * 100_000, "\ud800", '{"topics": 1, "data": 2}',
-     '{"settings": [], "variant": 1, "topics": {"name": "\\u0000"}, "data": "\\u0000"}'],
+     '{"settings": [], "variant": 1, "topics": {"name": "\\u0000"}, "data": "\\u0000"}',
+     '{"data": {"test collection": 1}}', '{"data": {"test collection": {"source": []}}}'],
 )  # fmt: skip
 def test_what_is_no_manifest_tells_nothing(tmp_path: Path, content: str) -> None:
     (tmp_path / "run.manifest.json").write_text(content, errors="surrogatepass")

@@ -20,7 +20,8 @@ from arqmath_bm25.engines.engine import chosen_engine
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.provenance import run_manifest
 from arqmath_bm25.files import sources
-from arqmath_bm25.labs import MAX_DEPTH, year_of
+from arqmath_bm25.ir_metadata import ir_metadata
+from arqmath_bm25.labs import MAX_DEPTH, SPLITS, YEARS, year_of
 from arqmath_bm25.progress import progress, tell
 from arqmath_bm25.runs import Form, file_name, write_run
 from arqmath_bm25.tasks import TASKS, task_class
@@ -166,10 +167,15 @@ def run(
                 out.print(note)
             variants = _variants(variant, ranking) if variant else runnable
             for one in sets:
+                given = one.folder if one.folder in (*YEARS, *SPLITS) else one.path
                 for each in variants:
                     target = runs / ranking.place(collection) / one.folder
+                    command = options.command(
+                        "run", name, data=data, topics=given, queries=queries, config=config,
+                        variant=each, depth=depth, format=form,
+                    )  # fmt: skip
                     made = _write_run(
-                        opened, one, each, depth, form, threads, target, overwrite, queries
+                        opened, one, each, depth, form, threads, target, overwrite, queries, command
                     )
                     for said in made:
                         if said.startswith("note: "):
@@ -205,7 +211,7 @@ def _variants(chosen: Sequence[str] | None, task: Task[Any]) -> list[str]:
 
 def _write_run(
     index: Index, topics: TopicSet, variant: str, depth: int, form: Form, threads: int,
-    folder: Path, overwrite: bool, queries: Path | None,
+    folder: Path, overwrite: bool, queries: Path | None, command: str,
 ) -> Iterator[str]:  # fmt: skip
     """Write one run with its manifest; yields what is to be said of it."""
     began = time.monotonic()
@@ -213,15 +219,21 @@ def _write_run(
     name = task.manual_name(variant) if queries else task.run_name(variant)
     target = folder / file_name(name, task.lab, form)
     topic_file, *further = sources([topics.path, *topics.further])
+    settings = task.settings.model_dump(mode="json")
+    data = {
+        "name": task.place(index.collection),
+        "source": str(index.collection.layout.data.resolve()),
+        "topics": topic_file.name,
+    }
     manifest = {
+        **ir_metadata(task.lab, name, command, settings, variant, data),
         "version": __version__,
-        "settings": task.settings.model_dump(mode="json"),
+        "settings": settings,
         "variant": variant,
         "depth": min(depth, task.depth),
         "topics": asdict(topic_file),
         **({"topic_formulas": asdict(further[0])} if further else {}),
         **({"queries": asdict(sources([queries])[0])} if queries else {}),
-        "data": str(index.collection.layout.data.resolve()),
         "collection": [asdict(source) for source in index.manifest.sources],
     }
     before = run_manifest(target)

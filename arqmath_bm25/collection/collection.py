@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Final
 
 from arqmath_bm25.bundled import NLPS_SAMPLE, SAMPLE
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.collection.posts import POST_TABLE, QUESTION, PostTable
+from arqmath_bm25.collection.posts import POST_TABLE, QUESTION
 from arqmath_bm25.collection.premises import PremiseFiles
+from arqmath_bm25.collection.sites import dumps_in, find_sites, load_posts, scan_sites
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.files import sources
 from arqmath_bm25.manifest import Manifest
 
 if TYPE_CHECKING:
-    from arqmath_bm25.collection.posts import Post
+    from arqmath_bm25.collection.posts import Post, PostTable
+    from arqmath_bm25.collection.sites import Site
 
 INDEXES: Final = Path("indexes")
-_SITE: Final = "https://math.stackexchange.com"
+_SITE: Final = "math.stackexchange.com"
 
 
 class Collection:
@@ -27,6 +29,8 @@ class Collection:
 
     def __init__(self, data: str | Path | None = None, indexes: str | Path = INDEXES) -> None:
         """`data` is the root of a distribution, the bundled sample without; see Layout.
+
+        It may also be a directory of directories with a dump of one site each; see sites.py.
 
         `indexes` is the directory below which indexes are kept, by collection. Raises InputError if
         `data` is no directory.
@@ -48,14 +52,32 @@ class Collection:
         return self.indexes / self.name
 
     @cached_property
+    def sites(self) -> tuple[Site, ...]:
+        """Its dumps, in order of their names. Raises InputError if there is none."""
+        return find_sites([self.layout.data])
+
+    @property
+    def has_posts(self) -> bool:
+        """Tell whether there is a dump, or one in a directory of its directory."""
+        return bool(dumps_in(self.layout.data))
+
+    @cached_property
+    def site_names(self) -> list[str]:
+        """Names of its sites, which ids carry where there are several; of one alone none."""
+        return [site.name for site in self.sites] if len(dumps_in(self.layout.data)) > 1 else []
+
+    @cached_property
     def _posts(self) -> PostTable:
-        file = self.layout.posts()
-        (source,) = sources([file])
+        made_of = sources(site.posts for site in self.sites)
         for table in sorted(self.directory.glob(f"*/{POST_TABLE}")):
             manifest = Manifest.read(table.parent)
-            if manifest is not None and source in manifest.sources:
-                return PostTable.load(table, file)
-        return PostTable.scan(file)
+            if (
+                manifest is not None
+                and manifest.sites == self.site_names
+                and all(source in manifest.sources for source in made_of)
+            ):
+                return load_posts(table, self.sites)
+        return scan_sites(self.sites)
 
     @property
     def posts_if_known(self) -> PostTable | None:
@@ -81,9 +103,10 @@ class Collection:
         return post if post.post_type == QUESTION else self.posts.read(post.parent_id or "")
 
     def link(self, post: Post) -> str:
-        """Return where a post stands on Math Stack Exchange; nothing for posts that are not."""
+        """Return where a post stands on Stack Exchange; nothing for the sample's, which do not."""
         kind = "q" if post.post_type == QUESTION else "a"
-        return f"{_SITE}/{kind}/{post.post_id}" if self.on_site else ""
+        site, _, number = post.post_id.rpartition(":")
+        return f"https://{site or _SITE}/{kind}/{number}" if self.on_site else ""
 
     def place(self, post: Post) -> str:
         """Say where a post is to be found: its link, else its kind and id."""

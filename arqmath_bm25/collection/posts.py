@@ -225,14 +225,17 @@ class PostTable:
 
     def threads_of(self, post_ids: Sequence[str]) -> IntVector:
         """Return the thread of every post, as a number; -1 of posts that the collection lacks."""
-        wanted = np.fromiter(map(int, post_ids), np.int64, len(post_ids))
-        rows = self.find(wanted)
+        rows = self.find(self.numbers(post_ids))
         return np.where(rows >= 0, self._places[rows, 0], -1)
 
     def are_questions(self, post_ids: IntVector) -> NDArray[np.bool_]:
         """Tell of every post if the table has it, and as a question."""
         rows = self.find(post_ids)
         return np.where(rows >= 0, self._places[rows, 2] == QUESTION, False)
+
+    def numbers(self, post_ids: Sequence[str]) -> IntVector:
+        """Return ids as the numbers that they are in the table."""
+        return np.fromiter(map(int, post_ids), np.int64, len(post_ids))
 
     def find(self, post_ids: IntVector) -> IntVector:
         """Return the rows of posts, -1 of those that the table lacks."""

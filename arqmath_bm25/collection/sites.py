@@ -21,6 +21,7 @@ from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import ANSWER, QUESTION, Post, PostTable
 from arqmath_bm25.errors import InputError
+from arqmath_bm25.files import load_array
 from arqmath_bm25.workers.local import HERE
 
 if TYPE_CHECKING:
@@ -41,6 +42,15 @@ class Site(NamedTuple):
     links: Path | None
 
 
+def dumps_in(data: Path) -> list[Layout]:
+    """Return the dump in a directory, or else those in the directories in it."""
+    own = Layout(data)
+    if own.has_posts():
+        return [own]
+    inner = (Layout(entry) for entry in data.iterdir() if entry.is_dir())
+    return [layout for layout in inner if layout.has_posts()]
+
+
 def find_sites(data: Iterable[Path]) -> tuple[Site, ...]:
     """Return the dumps in some directories or in the directories in these, in order of names.
 
@@ -48,10 +58,7 @@ def find_sites(data: Iterable[Path]) -> tuple[Site, ...]:
     """
     found: dict[str, Site] = {}
     for path in data:
-        own = Layout(path)
-        inner = [Layout(entry) for entry in path.iterdir() if entry.is_dir()]
-        several = [] if own.has_posts() else [layout for layout in inner if layout.has_posts()]
-        for layout in several or [own]:
+        for layout in dumps_in(path) or [Layout(path)]:
             site = Site(layout.name, layout.posts(), layout.post_links())
             other = found.setdefault(site.name, site)
             if other.posts.resolve() != site.posts.resolve():
@@ -97,7 +104,7 @@ def load_posts(path: Path, sites: Sequence[Site]) -> PostTable:
     """Read a table that was saved; `sites` are those that were scanned."""
     if len(sites) == 1:
         return PostTable.load(path, sites[0].posts)
-    return SitePosts(sites, np.load(path, mmap_mode="r", allow_pickle=False))
+    return SitePosts(sites, load_array(path))
 
 
 def read_links(sites: Sequence[Site]) -> PostLinks:
@@ -164,9 +171,9 @@ class SitePosts(PostTable):
         """Read one post; None if the collection has none with this id."""
         return super().read(str(self._ids.number(post_id)))
 
-    def threads_of(self, post_ids: Sequence[str]) -> IntVector:
-        """Return the thread of every post, as a number; -1 of posts that the collection lacks."""
-        return super().threads_of([str(self._ids.number(post_id)) for post_id in post_ids])
+    def numbers(self, post_ids: Sequence[str]) -> IntVector:
+        """Return ids as the numbers that they are in the table; -1 of those of no site here."""
+        return np.fromiter(map(self._ids.number, post_ids), np.int64, len(post_ids))
 
     def _read(self, places: IntMatrix) -> list[Post]:
         posts = []

@@ -1,4 +1,4 @@
-"""What a run was made of, as the manifest beside it tells: NAME.manifest.json.
+"""What a run was made of, as the manifest beside it tells: NAME.manifest.json (ir_metadata.py).
 
 Manifests of other programs, of older versions and broken ones tell what they can.
 """
@@ -45,6 +45,8 @@ def provenance(run: Path) -> Provenance | None:
     if manifest is None:
         return None
     data, topics = manifest.get("data"), manifest.get("topics")
+    if isinstance(data, dict) and isinstance(told := data.get("test collection"), dict):
+        data = told.get("source")
     settings, variant = manifest.get("settings"), manifest.get("variant")
     # Path.is_dir raises for a name that is too long.
     known = isinstance(data, str) and "\0" not in data and os.path.isdir(data)  # noqa: PTH112

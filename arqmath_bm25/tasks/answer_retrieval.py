@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.analysis.settings import AnalysisSettings
-from arqmath_bm25.collection.links import PostLinks
-from arqmath_bm25.collection.posts import POST_TABLE, PostTable
+from arqmath_bm25.collection.posts import POST_TABLE
+from arqmath_bm25.collection.sites import read_links, scan_sites
 from arqmath_bm25.files import DOCUMENTS
 from arqmath_bm25.labs import MAX_DEPTH, RunName, Variant
 from arqmath_bm25.progress import progress, tell
@@ -113,12 +113,11 @@ class AnswerRetrieval(Task[Task1Settings]):
     @classmethod
     def has_data(cls, collection: Collection) -> bool:
         """Tell whether a collection has posts."""
-        return collection.layout.has_posts()
+        return collection.has_posts
 
     def sources(self, collection: Collection) -> list[Path]:
         """Return the posts, and the links between them if there are any."""
-        links = collection.layout.post_links()
-        return [collection.layout.posts(), *([links] if links else [])]
+        return [file for site in collection.sites for file in (site.posts, site.links) if file]
 
     @property
     def analysis(self) -> dict[str, Any]:
@@ -134,20 +133,25 @@ class AnswerRetrieval(Task[Task1Settings]):
         self, collection: Collection, place: Path, workers: Workers
     ) -> dict[str, int]:
         """Write a document for every answer, and the table of posts."""
-        posts, links = collection.layout.posts(), collection.layout.post_links()
-        with progress("Reading posts", posts.stat().st_size, "B") as advance:
-            table = PostTable.scan(posts, workers, advance)
+        sites = collection.sites
+        if names := ", ".join(collection.site_names):
+            tell(f"{collection.layout.data}: {len(sites)} sites, {names}; ids are SITE:ID")
+        size = sum(site.posts.stat().st_size for site in sites)
+        with progress("Reading posts", size, "B") as advance:
+            table = scan_sites(sites, workers, advance)
         table.save(place / POST_TABLE)
         with progress("Analysing posts", len(table), "posts") as advance:
-            found = PostLinks.read(links)
+            found = read_links(sites)
             written = write_answer_documents(
                 table, found, self.settings.analysis, place / DOCUMENTS, workers, advance,
                 self.settings.bag,
             )  # fmt: skip
         found.save(place / LINKS)
         write_signatures(place / DOCUMENTS, place / SIGNATURES)
-        if links is None:
-            tell(f"{posts.parent}: there is no PostLinks file, so linked questions add nothing")
+        for site in sites:
+            if site.links is None:
+                place = site.posts.parent
+                tell(f"{place}: there is no PostLinks file, so linked questions add nothing")
         return {**table.counts, **written}
 
     def account(self, counts: Mapping[str, int]) -> str:

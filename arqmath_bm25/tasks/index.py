@@ -37,9 +37,15 @@ def directory(task: Task[Any], collection: Collection) -> Path:
     return collection.indexes / task.place(collection) / task.name
 
 
+def recipe(task: Task[Any], collection: Collection) -> dict[str, Any]:
+    """Return what decides the content of the index, beside the files."""
+    sites = collection.site_names
+    return {**task.recipe, **({"sites": sites} if sites else {})}
+
+
 def why_stale(task: Task[Any], collection: Collection, manifest: Manifest) -> str | None:
     """Tell why an index does not serve these settings and files; None if it does."""
-    stale = manifest.why_stale(task.recipe, sources(task.sources(collection)))
+    stale = manifest.why_stale(recipe(task, collection), sources(task.sources(collection)))
     damage = next(manifest.damages(directory(task, collection)), None)
     return stale or (f"this index is damaged: {damage}" if damage else None)
 
@@ -83,7 +89,8 @@ def build(
     prepare()  # its absence is told before hours of work, not after
     began = time.monotonic()
     made_of = sources(task.sources(collection))
-    with building(directory(task, collection), __version__, task.recipe, made_of) as place:
+    made_by = recipe(task, collection)
+    with building(directory(task, collection), __version__, made_by, made_of) as place:
         counts = task.write_documents(collection, place, workers)
         with status("Indexing"):
             for name, (fields, counted) in task.stores.items():
@@ -94,7 +101,7 @@ def build(
             task=task.name,
             settings=task.settings.model_dump(mode="json"),
             default=task.default,
-            recipe=task.recipe,
+            recipe=made_by,
             sources=made_of,
             files=contents(place, DOCUMENTS, *BUILDING),
             counts=counts,

@@ -83,7 +83,7 @@ class SecondStage:
         scores = np.array([hit.score for hit in hits], float)
         gains = {}
         if settings.formulas:
-            answers = np.array(found_ids).astype(np.int64)
+            answers = self._posts.numbers(found_ids)
             gains["formulas"] = settings.formulas * self.maxsim(topic, answers, questions)
             scores += gains["formulas"]
         threads, thread = np.unique(questions, return_inverse=True)

@@ -29,7 +29,8 @@ Data = Annotated[
         "--data",
         envvar="ARQMATH_DATA",
         help="Root of an ARQMath distribution (Collection/, Topics/, Evaluation/), or a directory "
-        "with a raw Posts.xml or the files of NLPS. Default: the bundled sample.",
+        "with a raw Posts.xml, with one such directory a site, or with the files of NLPS. Default: "
+        "the bundled sample.",
     ),
 ]
 Indexes = Annotated[Path, typer.Option("--indexes", help="Where indexes are kept.")]
