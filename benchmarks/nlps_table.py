@@ -1,6 +1,6 @@
-"""Premise selection on PS-ProofWiki: how configs/nlps.yaml was chosen, and what it is worth.
+"""Premise selection on PS-ProofWiki: what configs/nlps.yaml is worth.
 
-    python benchmarks/nlps_table.py [DATA] [--choose]
+    python benchmarks/nlps_table.py [DATA]
 
 DATA (default: data/nlps below ARQMATH_SHARED) holds the files of the shared task, or that part of
 them that there is.
@@ -10,9 +10,6 @@ training set cites it), against the whole lists of premises of all dev statement
 cannot be found counts as missing. "New" statements do not nearly repeat one of the training set
 (cosine of tf-idf below 0.9). Table 2: nothing but the knowledge base in play; lists of premises are
 cut to it, in the training set as well. Ten minutes of CPU time.
-
-`--choose` prints instead what the parameters are worth, by cross-validation on the training set
-alone, one key changed at a time.
 """
 
 from __future__ import annotations
@@ -23,8 +20,7 @@ import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -42,30 +38,18 @@ from arqmath_bm25.labs import PREMISES
 from arqmath_bm25.records import Topic
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index, build, directory
-from arqmath_bm25.tasks.premise_rankers.settings import NlpsSettings
 from arqmath_bm25.tasks.premise_rankers.tfidf import Tfidf
-from arqmath_bm25.tasks.premise_selection import PremiseRanker, PremiseSelection
-from arqmath_bm25.tuning.premise_folds import cross_validate
+from arqmath_bm25.tasks.premise_selection import PremiseSelection
 from arqmath_bm25.workers.local import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arqmath_bm25.evaluation.nlps import Premises
+    from arqmath_bm25.tasks.premise_rankers.settings import NlpsSettings
 
 THREADS = 2
 NEAR = 0.9
-TRIALS: dict[str, dict[str, Sequence[Any]]] = {
-    "bm25": {"fields": [{"contents": 1, "contents_math": w} for w in (0.1, 0.3, 0.5)]},
-    "ridge": {
-        "profile": (0, 0.2, 0.4),
-        "text": (0, 0.1, 0.2, 0.3),
-        "citations": (0, 0.1, 0.2),
-        "penalty": (0.25, 0.5, 1),
-        "self_citation": (0, 0.5, 0.8, 1),
-    },
-    "learned": {"profile": (0.2,)},
-}
 
 
 def gold_of(statements: Sequence[Statement]) -> Premises:
@@ -108,36 +92,6 @@ class Collection:
         }
 
 
-def changed(settings: NlpsSettings, variant: str, key: str, value: Any) -> NlpsSettings:
-    """Return the settings with another value of a key of a variant, or of the regression."""
-    raw = settings.model_dump()
-    place = raw["variants"][variant]
-    (place if key in place else raw["ridge"])[key] = value
-    return NlpsSettings.model_validate(raw)
-
-
-def choose(premises: Sequence[Premise], training: Sequence[Statement], work: Path) -> None:
-    """Print the averages over the folds for every alternative."""
-    default, collections = configured("nlps").settings, dict[str, Collection]()
-    table = Table("variant", "set", *KEYS, title="Cross-validation on the training set")
-
-    for variant, keys in TRIALS.items():
-        for key, value in ((key, value) for key, values in keys.items() for value in values):
-            settings = changed(default, variant, key, value)
-            name = str(settings.ridge)
-            if name not in collections:
-                place = work / f"{len(collections)}"
-                collections[name] = Collection(place, premises, training, settings)
-            ranker = PremiseRanker(collections[name].opened(settings), settings)
-            scores = cross_validate(ranker, variant, THREADS)
-            means = [fmean(score.to_json()[key] for score in scores) for key in KEYS]
-            style = "bold" if settings == default else None
-            table.add_row(
-                variant, f"{key} {value}", *(f"{mean:.4f}" for mean in means), style=style
-            )
-    console.print(table)
-
-
 def compare(
     premises: Sequence[Premise],
     training: Sequence[Statement],
@@ -175,13 +129,9 @@ if __name__ == "__main__":
     shared = os.environ.get("ARQMATH_SHARED", Path(__file__).parents[2] / "shared")
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("data", nargs="?", type=Path, default=Path(shared) / "data" / "nlps")
-    parser.add_argument("--choose", action="store_true")
     options = parser.parse_args()
     files = PremiseFiles.at(options.data)
     read = read_premises(files.knowledge_base), read_statements(files.train)
     console = Console(width=100)
     with tempfile.TemporaryDirectory() as temporary:
-        if options.choose:
-            choose(*read, Path(temporary))
-        else:
-            compare(*read, read_statements(files.statements("dev")), Path(temporary))
+        compare(*read, read_statements(files.statements("dev")), Path(temporary))

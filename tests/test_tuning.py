@@ -16,6 +16,7 @@ from arqmath_bm25.settings import changed, load
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answer_retrieval import Task1Settings
 from arqmath_bm25.tasks.index import Index
+from arqmath_bm25.tasks.premise_rankers.settings import NlpsSettings
 from arqmath_bm25.tuning.ascent import climb, knobs, tune
 from arqmath_bm25.tuning.trials import DEPTH, AnswerTrials, FormulaTrials, Judged, Trials
 
@@ -171,3 +172,14 @@ def test_what_cannot_be_tuned_is_said(
     done = arqmath("tune", *arguments, "--indexes", indexes, "-o", tmp_path / "tuned.yaml")
     assert message in str(done.exception)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_premises_are_tuned_on_the_training_set(tmp_path: Path) -> None:
+    places, tuned = ("--indexes", tmp_path / "indexes"), tmp_path / "tuned.yaml"
+    assert arqmath("index", "nlps", *places).exit_code == 0
+    done = arqmath("tune", "nlps", *places, "--variant", "bm25", "-o", tuned)
+    assert done.exit_code == 0, done.output
+    assert load(NlpsSettings, tuned).ridge.penalty == 0.5
+    refused = arqmath("tune", "nlps", *places, "--on", "2020", "-o", tuned)
+    assert "on its training set alone" in str(refused.exception)

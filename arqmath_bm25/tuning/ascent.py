@@ -107,12 +107,11 @@ def knobs(settings: Settings, variant: str, places: Iterable[str]) -> list[list[
     """Return what may change together, each with its alternatives."""
     together: dict[str, Changes] = {}
     for key, number in flat(settings.model_dump()).items():
-        place, *path = key.split("__")
-        name = path.pop() if path else ""
-        if place not in places or name in _NOT_SEARCHED or not isinstance(number, float):
+        *path, name = key.split("__")
+        if not isinstance(number, float) or name in _NOT_SEARCHED or path[0] not in places:
             continue
-        if path[:1] == [variant] or not path:
-            group = kind(name) if place == "variants" and kind(name) != "text" else name
+        if path[1:2] in ([], [variant]):
+            group = kind(name) if path[0] == "variants" and kind(name) != "text" else name
             together.setdefault(group, {})[key] = number
     return [
         [{key: number * factor for key, number in group.items()} for factor in _FACTORS]
