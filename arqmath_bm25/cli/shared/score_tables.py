@@ -101,7 +101,7 @@ def _count(one: Scored) -> str:
 
 def _notes(one: Scored, keys: Sequence[str]) -> list[str]:
     if isinstance(one.score, AnswerScore):
-        return []
+        return [one.score.note] if one.score.note else []
     notes = [f"warning: {warning}" for warning in one.score.warnings]
     if isinstance(one.score, RunScore):
         everywhere, own = one.score.averages(), one.score.averages_of_run_topics()
