@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 
 import arqmath_bm25 as arq
 from arqmath_bm25.cli import app
+from arqmath_bm25.evaluation.evaluator import Evaluator
+from arqmath_bm25.evaluation.moves import moves
 from arqmath_bm25.records import Hit, Part, Topic
 from arqmath_bm25.tasks.fusion import contributions
 from arqmath_bm25.tasks.index import Index
@@ -159,6 +161,38 @@ def test_the_command_shows_the_parts_of_each_score(sample: arq.Collection) -> No
         parts = {line[1]: float(line[0]) for line in lines[begin + 1 : end] if _is_part(line)}
         assert {"question_text", "formulas", "links", "thread"} <= set(parts)
         assert sum(parts.values()) == pytest.approx(score, abs=0.02)
+
+
+def test_what_moved_between_two_runs_is_explained(sample: arq.Collection, tmp_path: Path) -> None:
+    def done(*arguments: object) -> str:
+        given = [*map(str, arguments), "--indexes", str(sample.indexes)]
+        return CliRunner().invoke(app, given, catch_exceptions=False).output
+
+    done("run", "task1", "--topics", 2021, "--runs", tmp_path)
+    runs = {name: next(tmp_path.rglob(f"*-{name}-?.tsv")) for name in ("text", "both")}
+    evaluator = Evaluator(sample)
+    scored = [evaluator.score(run) for run in runs.values()]
+    rankings = [evaluator.read(run, "task1").rankings["A.201"] for run in runs.values()]
+    ids = [sorted(ranking, key=lambda d: (-ranking[d], d)) for ranking in rankings]
+    moved = moves(sample, evaluator, scored, "A.201", 5)
+    assert [one.doc_id for one in moved] == sorted(
+        {doc for doc in ids[0][:5] + ids[1][:5] if ids[0].index(doc) != ids[1].index(doc)},
+        key=ids[1].index,
+    )
+    for one in moved:
+        assert one.ranks == [found.index(one.doc_id) + 1 for found in ids]
+        for parts, ranking in zip(one.parts, rankings, strict=True):
+            share = ranking[one.doc_id] / max(ranking.values())
+            assert sum(parts.values()) == pytest.approx(share, rel=1e-6)
+        assert ("thread", 0, one.parts[1]["thread"]) in one.causes()
+        changes = [abs(after - before) for _, before, after in one.causes()]
+        assert changes == sorted(changes, reverse=True)
+    output = done("compare", *runs.values(), "--why", "A.201")
+    assert "A.201: what moved, and why" in output
+    assert "thread 0.0% → " in output
+    runs["text"].with_suffix(".manifest.json").unlink()
+    with pytest.raises(arq.InputError, match="no manifest beside it"):
+        moves(sample, evaluator, scored, "A.201", 5)
 
 
 def _is_part(line: list[str]) -> bool:

@@ -5,24 +5,24 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from arqmath_bm25.analysis.answer_text import unpaired_dollars
 from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli import tasks
+from arqmath_bm25.cli.eval import evaluate
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.errors import InputError
+from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.guidelines.rules import validate
 from arqmath_bm25.runs import read_answers, read_run
 from arqmath_bm25.settings import default_config
 from arqmath_bm25.tasks import task_class
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "arqmathbm25-task3-bm25-auto-both-extract-P.tsv"
 
@@ -73,6 +73,34 @@ def test_answers_are_those_that_task_1_ranks_first(workplace: Path) -> None:
     first = {row.topic_id: (f"post {row.doc_id}", row.score) for row in ranked}
     rows = list(read_answers(runs / NAME))
     assert {row.topic_id: (row.sources, row.score) for row in rows} == first
+
+
+def test_answers_that_are_not_judged_are_scored_by_their_posts(
+    workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = workplace / "runs" / "arqmath-sample" / "2022"
+    sources = {row.topic_id: row.sources for row in read_answers(runs / NAME)}
+    qrels = read_qrels(Layout(SAMPLE).qrels("task1", "2022"))
+    grades = [
+        judged[post] for topic, judged in qrels.items() if (post := sources[topic][5:]) in judged
+    ]
+    capsys.readouterr()
+    evaluate(run_folder=workplace / "runs", task="task3", json_file=Path("-"))
+    scored = {one["run"]: one for one in json.loads(capsys.readouterr().out)}
+    assert len(scored) == 3
+    found = scored[NAME.removesuffix(".tsv")]
+    assert found["ar"] == pytest.approx(sum(grades) / len(grades))
+    assert found["p1"] == pytest.approx(sum(grade >= 2 for grade in grades) / len(grades))
+    assert (found["topics_judged"], found["topics"]) == (len(grades), len(qrels))
+    evaluate([runs / NAME])
+    assert "estimates" in capsys.readouterr().out
+    other = workplace / "other" / "arqmath-sample" / "2022" / NAME
+    other.parent.mkdir(parents=True)
+    other.write_text((runs / NAME).read_text().replace("post ", "page "))
+    evaluate(run_folder=workplace / "other")
+    assert "it needs --qrels and --answer-map" in capsys.readouterr().err
+    with pytest.raises(InputError, match="judged under ids of their own"):
+        evaluate([other])
 
 
 @pytest.mark.slow

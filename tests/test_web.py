@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socket
 from concurrent.futures import ThreadPoolExecutor
@@ -116,6 +117,27 @@ def test_the_page_shows_results_as_links_with_drawn_formulas(
     )
 
 
+@pytest.mark.parametrize("task", ["task1", "task2"])
+def test_a_link_beside_a_result_tells_why_it_has_its_score(client: Client, task: str) -> None:
+    tree = LexborHTMLParser(client.get("/", q=QUERY, task=task, depth=3).text)
+    assert not tree.css("details")
+    link = tree.css(".result .hint a[href$='#why']")[1].attributes["href"]
+    tree = LexborHTMLParser(client.get(link.partition("#")[0]).text)
+    (why,) = tree.css("details#why[open]")
+    assert why.parent.css_matches("li.result:nth-child(2)")
+    document = re.search(r"explain=(\d+)", link)[1]
+    answer = client.get("/api/search", q=QUERY, task=task, depth=3, explain=document).json()
+    first, explained, _ = answer["results"]
+    assert (first["parts"], explained["doc_id"]) == (None, document)
+    assert sum(part["score"] for part in explained["parts"]) == pytest.approx(explained["score"])
+    lines = [item.text(deep=False).split() for item in why.css("li")]
+    assert [[line[0], line[1].rstrip(":")] for line in lines] == [
+        [f"{part['score']:.3f}", part["name"]] for part in explained["parts"]
+    ]
+    terms = explained["parts"][0]["terms"]
+    assert [code.text() for code in why.css_first("li").css("code")][:12] == list(terms)[:12]
+
+
 def test_the_preview_draws_what_is_typed(client: Client) -> None:
     html = client.get("/api/preview", q=r"is $\frac{a}{b}$ <b>5").json()["html"]
     assert html.startswith("is <math")
@@ -207,6 +229,7 @@ def test_posts_cannot_put_elements_into_the_page(tmp_path: Path) -> None:
     with running(site) as address:
         for path in (
             f"/?q={quote(f'series {TITLE}')}",
+            f"/?q={quote(f'series {TITLE}')}&explain=2",
             "/posts/2?q=series",
             "/posts/1",
             "/posts/3",
@@ -274,10 +297,14 @@ def test_premises_are_searched_too(tmp_path: Path) -> None:
     build(configured("nlps"), collection, HERE)
     site = Site(collection, {"nlps": Index.open(collection, "nlps")}, SearchThreads(1))
     with running(site) as address:
-        found = Client(address).get("/api/search", q="normal subgroup", task="nlps").json()
+        asked: dict[str, Any] = {"q": "normal subgroup", "task": "nlps"}
+        found = Client(address).get("/api/search", **asked).json()
         assert found["results"][0]["post_id"] is None
         assert "group" in found["results"][0]["text"]
-        assert Client(address).get("/", q="normal subgroup", task="nlps").status == 200
+        assert Client(address).get("/", **asked).status == 200
+        asked |= {"explain": found["results"][0]["doc_id"], "variant": "tfidf"}
+        assert "no sums" in (refused := Client(address).get("/", **asked)).text
+        assert refused.status == 422
 
 
 def test_posts_that_were_replaced_are_told(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.evaluation.evaluator import Scored
     from arqmath_bm25.evaluation.measures import Measure
+
+_DEEP: Final = 10  # ranks that are looked at by --why
 
 
 def compare(
@@ -49,6 +51,14 @@ def compare(
     topics_too: Annotated[
         bool, typer.Option("--topic-values", help="Print the values of every topic as well.")
     ] = False,
+    why: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TOPIC",
+            help="Which documents of a topic moved from the first run to the second, and what "
+            "changed their scores.",
+        ),
+    ] = None,
     json_file: scoring.JsonFile = None,
     per_topic: scoring.PerTopic = None,
 ) -> None:
@@ -57,11 +67,13 @@ def compare(
     Example: arqmath-bm25 compare a.tsv b.tsv c.tsv --qrels qrel_official_task1 --measure map_prime
     """
     from arqmath_bm25.evaluation import compare as comparing  # scipy takes a second to load
+    from arqmath_bm25.evaluation.moves import moves
 
     years = scoring.chosen_years(topics)
     info = read_topic_info(*topic_info) if topic_info else {}
+    collection = Collection(scoring.data_of(runs, data), indexes)
     evaluator = Evaluator(
-        Collection(scoring.data_of(runs, data), indexes), ids=ids, qrels=qrels,
+        collection, ids=ids, qrels=qrels,
         formulas=formulas, answer_map=answer_map, measures=_further(measure),
     )  # fmt: skip
     scored = list(scoring.score_runs(evaluator, runs, scoring.chosen_task(task), years))
@@ -82,6 +94,9 @@ def compare(
         options.write(per_topic, scoring.per_topic_csv(scored))
     if str(json_file) != "-":
         score_tables.print_comparison(key, values, comparisons, categories, topics_too)
+        if why is not None:
+            moved = moves(collection, evaluator, scored[:2], why, _DEEP)
+            score_tables.print_moves(why, moved)
 
 
 def _further(measure: str | None) -> tuple[Measure, ...]:

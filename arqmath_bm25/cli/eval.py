@@ -11,6 +11,7 @@ import typer
 from arqmath_bm25.cli.shared import options, score_tables, scoring
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.errors import InputError
+from arqmath_bm25.evaluation.answers import read_source_posts
 from arqmath_bm25.evaluation.evaluator import Evaluator, JudgedRun, Scored, detect_task
 from arqmath_bm25.evaluation.leave_out import leave_out, team_of
 from arqmath_bm25.evaluation.measure_names import named_measures
@@ -129,6 +130,7 @@ def _score_folder(
     """Score every run of the collection that has official judgments; say what is left out."""
     judged: dict[Task, Sequence[str]] = {
         **{name: collection.layout.judged_years(name) for name in LAB_TASKS},
+        "task3": collection.layout.judged_years("task1"),
         "nlps": SPLITS[:1],  # the premises of the test set are masked
     }
     parts = [(folder / collection.name / year, year) for year in years or YEARS]
@@ -139,12 +141,13 @@ def _score_folder(
             if path.suffix not in _ENDINGS or task not in (None, detected := detect_task(path)):
                 continue
             found = True
-            if part.name in judged.get(detected, ()):
+            known = detected != "task3" or read_source_posts(path)
+            if known and part.name in judged[detected]:
                 yield evaluator.score(path, detected, year)
             else:
                 lacking = (
                     "it needs --qrels and --answer-map"
-                    if detected == "task3"
+                    if not known
                     else f"there are no judgments of {detected} {part.name}"
                 )
                 console.print(f"left out: {path}: {lacking}", soft_wrap=True)

@@ -3,6 +3,9 @@
 AR is the mean grade, P@1 the share of grades of 2 and more, both over the topics whose answer is
 judged. The organisers gave each submitted answer an id per topic (`d_N`) and published a map from
 run and topic to it beside the judgments. Grades 5 (system failure) and 6 (do not know) count 0.
+
+A run that was not judged, but says which posts its answers are taken from, is scored by these: Task
+1 has the same topics. These are estimates, as an answer may be a part of its post.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.measures import RELEVANT
-from arqmath_bm25.runs import read_columns
+from arqmath_bm25.runs import read_answers, read_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,6 +28,11 @@ if TYPE_CHECKING:
 Answers = dict[str, str]  # topic -> id of its answer
 
 KEYS: Final = ("ar", "p1")
+OF_POSTS: Final = (
+    "estimates: the answers are not judged themselves; grades are those of Task 1 for the posts "
+    "that they are taken from"
+)
+_POST: Final = "post "  # begins what our runs say of the source of an answer
 _HIGHEST: Final = 3  # grades above it say why there is none
 
 
@@ -35,6 +43,7 @@ class AnswerScore:
     grades: dict[str, int]  # judged topics of the run -> 0 … 3
     topics: int  # of the qrels
     topics_in_run: int
+    note: str = ""  # what to know of the grades
 
     @property
     def values(self) -> dict[str, dict[str, float]]:
@@ -51,6 +60,7 @@ class AnswerScore:
             "topics_in_run": self.topics_in_run,
             "topics_judged": len(self.grades),
             **{key: fmean(one[key] for one in self.values.values()) for key in KEYS},
+            **({"note": self.note} if self.note else {}),
         }
 
 
@@ -70,6 +80,14 @@ def read_answer_map(path: Path) -> dict[str, Answers]:
         if runs.setdefault(run, {}).setdefault(topic, answer) != answer:
             raise InputError(f"{path}: row {row}: a second answer of {run} to topic {topic}")
     return runs
+
+
+def read_source_posts(path: Path) -> Answers:
+    """Read which post each answer of a Task 3 run is taken from; nothing unless all say it."""
+    sources = {row.topic_id: row.sources for row in read_answers(path)}
+    if not all(source.startswith(_POST) for source in sources.values()):
+        return {}
+    return {topic: source.removeprefix(_POST) for topic, source in sources.items()}
 
 
 def take_top_answers(run: Iterable[RunRow]) -> Answers:

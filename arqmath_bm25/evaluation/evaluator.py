@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.evaluation.answers import (
+    OF_POSTS,
     AnswerScore,
     read_answer_map,
+    read_source_posts,
     score_answers,
     take_top_answers,
 )
@@ -141,7 +143,9 @@ class Evaluator:
             case "task1" | "task2" as ranking:
                 return self._score_run(path, ranking, year)
             case "task3":
-                return self._answers(path) if found == "task3" else self._top_answers(path, year)
+                return (
+                    self._answers(path, year) if found == "task3" else self._top_answers(path, year)
+                )
             case _:
                 return self._premises(path)
 
@@ -198,7 +202,10 @@ class Evaluator:
         qrels = self._judgments(path, answers, year, "task1")
         return self._score_answers(path, answers, qrels)
 
-    def _answers(self, path: Path) -> Scored:
+    def _answers(self, path: Path, year: Year | None) -> Scored:
+        if self._answer_map is None and (posts := read_source_posts(path)):
+            qrels = self._judgments(path, posts, year, "task1")
+            return self._score_answers(path, posts, qrels, OF_POSTS)
         with _about(path):
             answer_map, qrels = self._answer_files()
         runs = read_answer_map(answer_map)
@@ -211,10 +218,10 @@ class Evaluator:
             )
         return self._score_answers(path, answers, qrels)
 
-    def _score_answers(self, path: Path, answers: Answers, qrels: Path) -> Scored:
+    def _score_answers(self, path: Path, answers: Answers, qrels: Path, note: str = "") -> Scored:
         judgments = self._qrels(qrels)
         with _about(path):
-            result = score_answers(answers, judgments)
+            result = replace(score_answers(answers, judgments), note=note)
         return Scored(_name(path), path, "task3", qrels, result)
 
     def _answer_files(self) -> tuple[Path, Path]:

@@ -217,14 +217,21 @@ class Index:
         owner = task_class(asked.index_of or name)
         place = collection.indexes / owner.place(collection) / owner.name
         manifest = Manifest.read(place)
-        if manifest is None:
-            raise NoIndexError(f"{place}: there is no index", owner.name, stale=False)
-        if config is None and not manifest.default:
+        if config is None and manifest is not None and not manifest.default:
             built = owner.of(manifest.settings)
-            task = built if owner is asked else configured(name).on(built)
-        else:
-            task = configured(name, config)
-            built = task.index_task
+            return cls.of(
+                built if owner is asked else configured(name).on(built), collection, engine
+            )
+        return cls.of(configured(name, config), collection, engine)
+
+    @classmethod
+    def of(cls, task: Task[Any], collection: Collection, engine: Engine = AUTO) -> Index:
+        """Open the index that a task searches; raises NoIndexError as `open` does."""
+        built = task.index_task
+        place = directory(built, collection)
+        manifest = Manifest.read(place)
+        if manifest is None:
+            raise NoIndexError(f"{place}: there is no index", built.name, stale=False)
         if reason := why_stale(built, collection, manifest):
             raise NoIndexError(f"{place}: {reason}", built.name, stale=True)
         return cls(task, collection, place, manifest, engine)

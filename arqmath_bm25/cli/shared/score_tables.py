@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.evaluation.compare import Comparison
     from arqmath_bm25.evaluation.evaluator import JudgedRun, Scored
     from arqmath_bm25.evaluation.leave_out import LeftOut
+    from arqmath_bm25.evaluation.moves import Move
     from arqmath_bm25.evaluation.topic_sets import CategoryMeans, TopicInfo
 
 _NAMES: Final = {
@@ -34,6 +35,8 @@ _NAMES: Final = {
 _IDS: Final = {"visual_v2": " (visual ids of v2)", "formula": " (formula ids)"}
 _BOUNDED: Final = [_NAMES.get(key, key) for key in BOUNDED]
 _SHOWN: Final = ("ndcg_prime", "map_prime", "p10_prime", "bpref", "judged_at_10")
+
+_CAUSES: Final = 5  # of a move
 
 
 def table_console() -> Console:
@@ -101,7 +104,7 @@ def _count(one: Scored) -> str:
 
 def _notes(one: Scored, keys: Sequence[str]) -> list[str]:
     if isinstance(one.score, AnswerScore):
-        return []
+        return [one.score.note] if one.score.note else []
     notes = [f"warning: {warning}" for warning in one.score.warnings]
     if isinstance(one.score, RunScore):
         everywhere, own = one.score.averages(), one.score.averages_of_run_topics()
@@ -189,6 +192,17 @@ def print_comparison(
         for topic in topics:
             table.add_row(escape(topic), *(f"{found[topic]:.4f}" for found in values.values()))
         console.print(table)
+
+
+def print_moves(topic: str, moved: Sequence[Move]) -> None:
+    """Print which documents moved, and the parts of their scores that changed most."""
+    table = _table(f"{topic}: what moved, and why", "document", ["from rank", "to"])
+    table.add_column("what its score is made of, in shares of the best score", overflow="fold")
+    for move in moved:
+        causes = [f"{name} {a:.1%} → {b:.1%}" for name, a, b in move.causes()[:_CAUSES] if a != b]
+        ranks = (str(rank or "–") for rank in move.ranks)
+        table.add_row(escape(move.doc_id), *ranks, escape(", ".join(causes)))
+    _console().print(table)
 
 
 def _p(value: float) -> str:

@@ -12,9 +12,9 @@ from arqmath_bm25.analysis.html import read_title
 from arqmath_bm25.pages.posts import beginning
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from arqmath_bm25.records import Hit
+    from arqmath_bm25.records import Hit, Part
     from arqmath_bm25.tasks.task import Shown
 
 MAX_QUERY: Final = 5_000  # characters; the longest questions of the labs have fewer
@@ -36,6 +36,17 @@ class SearchQuery(BaseModel):
         str | None, Field(description="Which fields are searched. Default: the task's best.")
     ] = None
     depth: Annotated[int, Field(ge=1, le=MAX_DEPTH, description="Number of results.")] = 10
+    explain: Annotated[
+        str | None, Field(description="The document whose score is explained, if it is found.")
+    ] = None
+
+
+class Evidence(BaseModel):
+    """A part of a score."""
+
+    name: Annotated[str, Field(description="A field, or evidence as the configuration names it.")]
+    score: float
+    terms: Annotated[dict[str, float], Field(description="Of a field; they add up to its score.")]
 
 
 class Result(BaseModel):
@@ -49,6 +60,10 @@ class Result(BaseModel):
     text: Annotated[str, Field(description="How the post begins, with $…$ around formulas.")]
     formula_id: Annotated[str | None, Field(description="task2: the formula that was found.")]
     latex: str | None
+    doc_id: Annotated[str, Field(description="The post, formula or premise, for `explain`.")]
+    parts: Annotated[
+        list[Evidence] | None, Field(description="What `explain` asks for; the score is their sum.")
+    ]
 
 
 class SearchAnswer(BaseModel):
@@ -72,8 +87,10 @@ class Problem(BaseModel):
     error: str
 
 
-def results(hits: Sequence[Hit], shown: Sequence[Shown]) -> list[Result]:
-    """Write hits for the answer."""
+def results(
+    hits: Sequence[Hit], shown: Sequence[Shown], parts: Mapping[str, Sequence[Part]]
+) -> list[Result]:
+    """Write hits for the answer; `parts` are those of the scores of documents."""
     return [
         Result(
             rank=rank,
@@ -84,6 +101,13 @@ def results(hits: Sequence[Hit], shown: Sequence[Shown]) -> list[Result]:
             text=beginning(one.post.body, _TEXT).text if one.post else one.text,
             formula_id=one.formula.formula_id if one.formula else None,
             latex=one.formula.latex if one.formula else None,
+            doc_id=hit.doc_id,
+            parts=[
+                Evidence(name=name, score=score, terms=dict(terms))
+                for name, score, terms in parts[hit.doc_id]
+            ]
+            if hit.doc_id in parts
+            else None,
         )
         for rank, (hit, one) in enumerate(zip(hits, shown, strict=True), 1)
     ]

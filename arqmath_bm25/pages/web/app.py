@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.pages.web.threads import SearchThreads
-    from arqmath_bm25.records import Hit
+    from arqmath_bm25.records import Hit, Part
     from arqmath_bm25.tasks.index import Index
     from arqmath_bm25.tasks.task import Shown
 
@@ -124,8 +124,11 @@ class Site:
 
         def work() -> str:
             writer = self._writer(query.q, query.task)
-            hits, shown = self._found(query)
-            results = [self._shown(*one, writer) for one in zip(hits, shown, strict=True)]
+            hits, shown, parts = self._found(query)
+            results = [
+                self._shown(hit, one, writer) | {"id": hit.doc_id, "parts": parts.get(hit.doc_id)}
+                for hit, one in zip(hits, shown, strict=True)
+            ]
             advice = self._indexes[query.task].task.advice(query.q)
             return self._render("search.html", query=query, results=results, advice=advice)
 
@@ -250,10 +253,19 @@ class Site:
         found = self._indexes[task].task
         return sorted(found.variants, key=lambda variant: variant != found.primary)
 
-    def _found(self, query: api.SearchQuery) -> tuple[list[Hit], list[Shown]]:
-        index = self._indexes[query.task]
-        hits = index.search(query.q, self._variant(query), query.depth)
-        return hits, [index.task.shown(hit, self._collection) for hit in hits]
+    def _found(
+        self, query: api.SearchQuery
+    ) -> tuple[list[Hit], list[Shown], dict[str, list[Part]]]:
+        """Return hits, how they are shown, and the parts of the score that is to be explained."""
+        index, variant = self._indexes[query.task], self._variant(query)
+        hits = index.search(query.q, variant, query.depth)
+        asked = [hit for hit in hits if hit.doc_id == query.explain]
+        try:
+            parts = index.explain(index.task.topic(query.q), variant, asked) if asked else []
+        except InputError as error:
+            raise HTTPException(422, f"explain: {error}") from None
+        shown = [index.task.shown(hit, self._collection) for hit in hits]
+        return hits, shown, {hit.doc_id: of_hit for hit, of_hit in zip(asked, parts, strict=True)}
 
     def _shown(self, hit: Hit, shown: Shown, writer: PostWriter) -> dict[str, Any]:
         if shown.post is None:
