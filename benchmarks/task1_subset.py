@@ -17,15 +17,17 @@ from typing import TYPE_CHECKING
 
 from subset import grid, subset
 
-from arqmath_bm25.settings import changed
+from arqmath_bm25.settings import changed, default_config, load
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.answer_retrieval import AnswerRetrieval
+from arqmath_bm25.tasks.answer_retrieval import AnswerRetrieval, Task1Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from arqmath_bm25.tasks.answer_retrieval import Task1Settings
-
+EXPANSIONS: list[dict[str, str | int]] = [
+    {"model": "rm3", "documents": 10},
+    {"model": "bo1", "documents": 3},
+]
 FUSIONS: list[tuple[str, dict[str, float]]] = [
     ("rrf", {"text": 1, "math": 1}),
     ("weighted", {"text": 1, "math": 1}),
@@ -72,12 +74,19 @@ def conditions(default: Task1Settings) -> Iterator[tuple[str, AnswerRetrieval, s
         ("single tokens", changed(default, analysis__latex__ngrams=(1, 1))),
         ("1-2-grams", changed(default, analysis__latex__ngrams=(1, 2))),
         ("1-4-grams", changed(default, analysis__latex__ngrams=(1, 4))),
+        ("both, comments x 0.5", reweighed(default, comments_text=0.5, comments_math=0.075)),
         ("no stemming", changed(default, analysis__text__stemmer="none")),
     ]
     for variant in ("both", "text", "math"):
         yield f"{variant} (default)", AnswerRetrieval(default), variant
     for name, settings in alternatives:
         yield name, AnswerRetrieval(settings), "both"
+    for name in ("task1_tfidf", "task1_bag", "task1_bag_text"):
+        settings = load(Task1Settings, default_config(name))
+        yield name, AnswerRetrieval(settings), settings.run.primary
+        for expansion in EXPANSIONS:
+            task = AnswerRetrieval(changed(settings, expansion=expansion))
+            yield f"{name}, {expansion['model']}", task, settings.run.primary
     for method, of in FUSIONS:
         fusion = {"variants": tuple(of), "method": method, "weights": tuple(of.values())}
         parts = [v if weight == 1 else f"{weight:g} x {v}" for v, weight in of.items()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import random
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -271,6 +272,19 @@ def test_a_comment_is_asked_for_only_if_it_is_wanted(tmp_path, posts) -> None:
         write_batch(tmp_path / "b.csv", [], {}, posts, {}, comments=comments)
         boxes = html.fromstring((tmp_path / "b.html").read_text("utf-8")).xpath("//textarea")
         assert len(boxes) == comments
+
+
+def test_hits_lead_to_their_threads_where_these_are_shown(tmp_path, posts) -> None:
+    (a,) = answer_ids(posts, 1)
+    items = [Item("A.1", a, (PooledPost(a),))]
+    write_batch(
+        tmp_path / "b.csv", items, {"A.1": HOSTILE}, posts, {}, threads='https://a.org/$"t/'
+    )
+    text = (tmp_path / "b.csv").read_text("utf-8")
+    (row,) = csv.DictReader(io.StringIO(text, newline=""))
+    (link,) = html.fromstring(row["hit_1"]).xpath("//a[text()='the whole thread']/@href")
+    assert link == f'https://a.org/$"t/{posts.read(a).parent_id}.html#post-{a}'
+    assert "$" not in row["hit_1"]
 
 
 def test_topics_that_the_files_lack_are_named(tmp_path, posts) -> None:

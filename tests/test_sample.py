@@ -6,6 +6,9 @@ import csv
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.activity import COMMENTS, LINKS, TAGS, USERS, VOTES, read
@@ -14,6 +17,8 @@ from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.collection.row_table import VoteTable
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.evaluation.qrels import read_qrels
+from arqmath_bm25.judging.agreement import agreements
+from arqmath_bm25.judging.judge import grades_by_assessor, judge, read_annotations
 from arqmath_bm25.labs import YEARS
 from tools.sample.build import build
 
@@ -85,6 +90,22 @@ def test_comments_votes_and_users_fit_the_posts() -> None:
     assert {comment.post_id for comment in comments} <= ids
     assert {end for link in links for end in link[:2]} <= ids
     assert {tag.name for tag in tags} == {tag for post in posts for tag in post.tags}
+
+
+def test_two_assessors_saw_the_same_answers() -> None:
+    """The first is the qrels; the second differs in 15 of 49 answers, two of them without grade."""
+    files = [SAMPLE / "Assessments" / f"{name}.csv" for name in ("first", "second")]
+    qrels = judge(read_annotations(files[:1])).qrels
+    official = read_qrels(Layout(SAMPLE).qrels("task1", "2020"))
+    assert qrels == {topic: official[topic] for topic in ("A.1", "A.2", "A.3", "A.4")}
+    notes = read_annotations(files)
+    assert len(notes) == 49
+    assert sum(len({one.label for one in given}) > 1 for given in notes.values()) == 15
+    grades = [grades for grades in grades_by_assessor(notes).values() if len(grades) == 2]
+    (agreement,) = agreements(grades_by_assessor(notes))[""]
+    kappa = cohen_kappa_score(*zip(*((g["first"], g["second"]) for g in grades), strict=True))
+    assert agreement.kappa == pytest.approx(kappa)
+    assert agreement.hits == 47
 
 
 def test_topics_are_judged_by_answers_that_exist() -> None:

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 POSTS = r"""<posts>
-<row Id="1" PostTypeId="1" Title="of $a^2+b^2$" Body="$x$ &lt;p>" Tags="&lt;t>"/>
+<row Id="1" PostTypeId="1" AcceptedAnswerId="2" Title="of $a^2+b^2$" Body="$x$ &lt;p>"/>
 <row Id="2" PostTypeId="2" ParentId="1" Body="words"/>
-<row Id="3" PostTypeId="2" ParentId="1" Body="$\sqrt x$ and $\frac{x}{y}$"/>
+<row Id="3" PostTypeId="2" ParentId="1" Score="-3" Body="$\sqrt x$ and $\frac{x}{y}$"/>
 <row Id="4" PostTypeId="1" Title="none" Body="unanswered $z$"/>
 <row Id="5" PostTypeId="1" Title="two" Body="$$\sum_i i$$"/>
-<row Id="6" PostTypeId="2" ParentId="5" Body="$u^2+v^2$"/>
+<row Id="6" PostTypeId="2" ParentId="5" Score="7" Body="$u^2+v^2$"/>
 <row Id="7" PostTypeId="2" ParentId="70" Body="$\sqrt y$, whose question is missing"/>
 </posts>"""
 POST_LINKS = '<postlinks><row PostId="1" RelatedPostId="5"/><row PostId="5" RelatedPostId="99"/>'
@@ -69,6 +69,12 @@ def test_links_and_threads_add_what_their_weights_say(stage: SecondStage) -> Non
 def test_links_of_a_topic_itself_count_nothing(stage: SecondStage) -> None:
     found = scores(stage, Topic("D.5", "x"), linked=0.2, links=1)
     assert found == pytest.approx({"6": 4 + 0.2 * 3 + log(3), "3": 3, "7": 2, "2": 1})
+
+
+def test_votes_and_acceptance_add_what_their_weights_say(stage: SecondStage) -> None:
+    """Answer 6 has 7 votes, 3 has -3; 2 was accepted; of 7 nothing is known, nor its question."""
+    found = scores(stage, Topic("", "x"), votes=0.5, accepted=3.5)
+    assert found == pytest.approx({"6": 4 + 0.5 * log(8), "3": 3, "7": 2, "2": 4.5})
 
 
 def test_formulas_count_in_answer_question_and_title(stage: SecondStage) -> None:

@@ -11,12 +11,16 @@ from running import arqmath
 
 from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.bundled import SAMPLE
+from arqmath_bm25.cli import tasks
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.errors import InputError
 from arqmath_bm25.labs import YEARS
 from arqmath_bm25.runs import read_run
 from arqmath_bm25.settings import default_config
 from arqmath_bm25.tasks.answer_documents import FIELDS, write_answer_documents
+from arqmath_bm25.tasks.index import Index
 from arqmath_bm25.workers.local import Processes
 
 if TYPE_CHECKING:
@@ -63,6 +67,35 @@ def test_documents_have_all_fields_and_do_not_depend_on_processes(
     documents = [json.loads(line) for part in written[1] for line in part.splitlines()]
     assert all({"id", *FIELDS} == set(document) for document in documents)
     assert all(document["contents"] for document in documents)
+
+
+def test_comments_have_fields_where_a_variant_weighs_them(tmp_path: Path) -> None:
+    """Those on the answer, then those on its question; not those on other answers."""
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "Posts.xml").write_text(
+        '<posts><row Id="1" PostTypeId="1" Title="t" Body="b" Tags=""/><row Id="2" PostTypeId="2" '
+        'ParentId="1" Body="b"/><row Id="3" PostTypeId="2" ParentId="1" Body="b"/></posts>'
+    )
+    (data / "Comments.xml").write_text(
+        '<comments><row Id="7" PostId="1" Text="a ring"/><row Id="8" PostId="2" Text="prime $x$"/>'
+        '<row Id="9" PostId="3" Text="ideals"/></comments>'
+    )
+    config = tmp_path / "task1.yaml"
+    config.write_text(
+        "{run: {team: t, id: c, primary: text}, variants: {text: {contents: 1, comments_text: 1}}}"
+    )
+    given = {"data": data, "indexes": tmp_path, "config": config, "threads": 2}
+    tasks.index("task1", keep_documents=True, **given)  # type: ignore[arg-type]
+    lines = (tmp_path / "data/task1").rglob("*.jsonl")
+    documents = [json.loads(line) for file in lines for line in file.read_text().splitlines()]
+    assert [document["comments_text"] for document in documents] == ["prime ring", "ideal ring"]
+    assert [document["comments_math"] for document in documents] == ["x", ""]
+    index = Index.open(Collection(data, tmp_path), "task1", config)
+    assert [hit.doc_id for hit in index.search("ideals", "text", 5)] == ["3"]
+    (data / "Comments.xml").unlink()
+    with pytest.raises(InputError, match="no comments, and the configuration weighs their fields"):
+        tasks.index("task1", overwrite=True, **given)  # type: ignore[arg-type]
 
 
 def test_runs_are_in_the_labs_form(workplace: Path) -> None:

@@ -58,6 +58,10 @@ def pool(
         int, typer.Option(min=1, help="Batches of the same items, each in an order of its own.")
     ] = 1,
     comments: Annotated[bool, typer.Option("--comments", help="A box for a comment.")] = False,
+    threads: Annotated[
+        str,
+        typer.Option(metavar="URL", help="Link hits with the pages of `threads --pool` there."),
+    ] = "",
     strata: Annotated[
         str | None,
         typer.Option(help="Sample the pool, as 10:1,50:0.2: all of the first 10, a fifth to 50."),
@@ -106,8 +110,9 @@ def pool(
     for number, own in enumerate(for_assessors(items, assessors, seed), 1):
         each = output if assessors == 1 else output.with_stem(f"{output.stem}-{number}")
         rows = write_batch(
-            each, items if assessors == 1 else own, known, posts, latex, comments=comments
-        )
+            each, items if assessors == 1 else own, known, posts, latex, comments=comments,
+            threads=threads,
+        )  # fmt: skip
         _report(pooled._replace(items=items), rows, each)
 
 

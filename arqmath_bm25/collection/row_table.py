@@ -71,6 +71,11 @@ class RowTable(Generic[R]):
     def __len__(self) -> int:
         return len(self._places)
 
+    def part(self, keys: NDArray[np.int64]) -> RowTable[R]:
+        """Return the rows of some posts or users."""
+        places = self._places[np.isin(self._places[:, 0], keys)]
+        return RowTable(self.path, self._kind, self._key, places, self.counts)
+
     def of(self, key: str) -> list[R]:
         """Read the records of a post or user, in the order of the file.
 

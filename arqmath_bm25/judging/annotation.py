@@ -55,12 +55,13 @@ def write_batch(
     latex: Mapping[str, str],
     *,
     comments: bool = False,
+    threads: str = "",
 ) -> int:
     """Write the batch to `path`, the template beside it as .html; return the number of rows.
 
     `latex` has the formulas of the hits by formula id; `comments` adds a box for a comment on each
-    hit. Raises InputError for an item whose topic or post is not there. Both files appear only when
-    they are complete.
+    hit, `threads`, the address of pages that the command `threads` wrote, a link. Raises InputError
+    for an item whose topic or post is not there. Both files appear only when they are complete.
     """
     template = path.with_suffix(".html")
     if template == path:
@@ -72,7 +73,7 @@ def write_batch(
         writer = csv.writer(file, quoting=csv.QUOTE_ALL)
         writer.writerow(COLUMNS)
         for item in items:
-            writer.writerow(_row(item, topics, posts, latex))
+            writer.writerow(_row(item, topics, posts, latex, threads))
             rows += 1
     return rows
 
@@ -90,7 +91,11 @@ def posts_of_batch(path: Path) -> list[str]:
 
 
 def _row(
-    item: Item, topics: Mapping[str, Topic], posts: PostTable, latex: Mapping[str, str]
+    item: Item,
+    topics: Mapping[str, Topic],
+    posts: PostTable,
+    latex: Mapping[str, str],
+    threads: str,
 ) -> list[str]:
     """Return one row. A cell is empty, an id or begins with a tag: no spreadsheet computes it."""
     topic = topics.get(item.topic_id)
@@ -106,12 +111,12 @@ def _row(
         asked,
     ]
     for hit in item.hits:
-        row += [hit.post_id, _hit(hit, posts, latex)]
+        row += [hit.post_id, _hit(hit, posts, latex, threads)]
     cells = [cell.replace("$", "&#36;") for cell in row]
     return cells + [""] * (len(COLUMNS) - len(cells))
 
 
-def _hit(hit: PooledPost, posts: PostTable, latex: Mapping[str, str]) -> str:
+def _hit(hit: PooledPost, posts: PostTable, latex: Mapping[str, str], threads: str) -> str:
     """Show a post below the title of its question, and the formula that was found in it."""
     post = require(posts, hit.post_id)
     question = post if post.parent_id is None else posts.read(post.parent_id)
@@ -122,6 +127,11 @@ def _hit(hit: PooledPost, posts: PostTable, latex: Mapping[str, str]) -> str:
     if question is not None and question.title:
         parts.append(f"<h3>{safe_title(question.title, marked)}</h3>")
     parts.append(f"<div>{safe_body(post.body, marked)}</div>")
+    if threads:
+        address = f"{threads.rstrip('/')}/{post.parent_id or post.post_id}.html#post-{post.post_id}"
+        parts.append(
+            f'<p><a href="{plain(address)}" target="_blank" rel="noopener">the whole thread</a></p>'
+        )
     return "".join(parts)
 
 

@@ -2,8 +2,8 @@
 
 Every answer carries the terms of its question, because an answer seldom repeats what it was
 asked, and the titles of the questions that are linked with it. The fields stay apart, so that a
-query can weigh them. `contents` is the answer's own prose: Anserini requires a field of this name,
-and skips documents in which it is blank.
+query can weigh them; comments have fields too where they are asked for. `contents` is the answer's
+own prose: Anserini requires a field of this name, and skips documents in which it is blank.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.analysis.analyzer import Terms
     from arqmath_bm25.analysis.settings import AnalysisSettings
+    from arqmath_bm25.collection.activity import Comment
     from arqmath_bm25.collection.links import PostLinks
-    from arqmath_bm25.collection.posts import PostTable, Thread
+    from arqmath_bm25.collection.posts import Post, PostTable, Thread
+    from arqmath_bm25.collection.row_table import RowTable
     from arqmath_bm25.workers import Workers
 
 Task1Field = Literal[
@@ -42,8 +44,11 @@ Task1Field = Literal[
     "linked_text",
     "linked_math",
     "linked_operators",
+    "comments_text",
+    "comments_math",
 ]
-FIELDS: Final[tuple[str, ...]] = get_args(Task1Field)
+COMMENT_FIELDS: Final = ("comments_text", "comments_math")  # there only if a variant weighs them
+FIELDS: Final[tuple[str, ...]] = get_args(Task1Field)[: -len(COMMENT_FIELDS)]
 _BAG: Final = ("contents", "question_text", "title_text", "tags")
 NOTHING: Final = "∅"  # stands for an answer without words; no query holds it
 
@@ -73,11 +78,12 @@ def answer_documents(
     links: PostLinks,
     analyzer: Analyzer,
     signatures: PartSignatures,
+    comments: RowTable[Comment] | None = None,
 ) -> Iterator[dict[str, str]]:
     """Yield a document, field → terms, for every answer; without its question if that is missing.
 
     Of the questions of `links`, `linked` holds those that the collection has. `signatures` gets
-    those of every post.
+    those of every post. With `comments` there are fields for those on the answer and its question.
     """
     titles = {
         thread.question.post_id: analyzer(read_title(thread.question.title))
@@ -106,7 +112,20 @@ def answer_documents(
                 "answer_math": terms.math,
                 "answer_operators": terms.operators,
                 **context,
+                **(_comment_fields(thread, answer, comments, analyzer) if comments else {}),
             }
+
+
+def _comment_fields(
+    thread: Thread, answer: Post, comments: RowTable[Comment], analyzer: Analyzer
+) -> dict[str, str]:
+    posts = [answer, thread.question] if thread.question else [answer]
+    said = [comment.text for post in posts for comment in comments.of(post.post_id)]
+    terms = list(map(analyzer, map(read_title, said)))
+    return {
+        "comments_text": " ".join(one.words for one in terms if one.words),
+        "comments_math": " ".join(one.math for one in terms if one.math),
+    }
 
 
 def as_bag(document: Mapping[str, str]) -> dict[str, str]:
@@ -131,6 +150,7 @@ class _Part(NamedTuple):
     linked: PostTable
     links: PostLinks
     settings: AnalysisSettings
+    comments: RowTable[Comment] | None
     bag: bool  # all words in one field
     signatures: Path  # where those of its posts are written
 
@@ -142,6 +162,7 @@ def write_answer_documents(
     directory: Path,
     workers: Workers,
     progress: Callable[[int], None] = lambda _: None,
+    comments: RowTable[Comment] | None = None,
     bag: bool = False,
 ) -> dict[str, int]:
     """Write documents of all answers of a dump as JSON lines; return what was counted.
@@ -156,7 +177,9 @@ def write_answer_documents(
             cuts.append(start)
     cuts.append(len(table))
     parts = (
-        _part(table, begin, end, links, settings, bag, directory / f"part-{begin:010}.npz")
+        _part(
+            table, begin, end, links, settings, comments, bag, directory / f"part-{begin:010}.npz"
+        )
         for begin, end in pairwise(cuts)
     )
     counts: Counter[str] = Counter()
@@ -168,12 +191,13 @@ def write_answer_documents(
 
 
 def _part(
-    table: PostTable, begin: int, end: int, links: PostLinks, settings: AnalysisSettings, bag: bool,
-    file: Path,
+    table: PostTable, begin: int, end: int, links: PostLinks, settings: AnalysisSettings,
+    comments: RowTable[Comment] | None, bag: bool, file: Path,
 ) -> _Part:  # fmt: skip
     posts = table.part(begin, end)
     links = links.part(posts.ids)
-    return _Part(posts, table.subset(links.linked()), links, settings, bag, file)
+    comments = comments and comments.part(posts.ids)
+    return _Part(posts, table.subset(links.linked()), links, settings, comments, bag, file)
 
 
 @lru_cache(maxsize=1)  # a process does many parts, and the analyzer remembers what it met
@@ -186,7 +210,8 @@ def _documents(part: _Part, counts: Counter[str]) -> Iterator[dict[str, str]]:
     counts.update({"answers without a question": 0, "answers without words": 0})
     threads, linked = part.posts.threads(), part.linked.threads()
     signatures = PartSignatures(analyzer)
-    for document in answer_documents(threads, linked, part.links, analyzer, signatures):
+    documents = answer_documents(threads, linked, part.links, analyzer, signatures, part.comments)
+    for document in documents:
         counts["answers without a question"] += "tags" not in document
         counts["answers without words"] += document["contents"] == NOTHING
         yield as_bag(document) if part.bag else document

@@ -10,14 +10,22 @@ from pydantic import Field, model_validator
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.analysis.settings import AnalysisSettings
+from arqmath_bm25.collection.activity import COMMENTS
 from arqmath_bm25.collection.posts import POST_TABLE
+from arqmath_bm25.collection.row_table import RowTable
 from arqmath_bm25.collection.sites import read_links, scan_sites
+from arqmath_bm25.errors import InputError
 from arqmath_bm25.files import DOCUMENTS
 from arqmath_bm25.labs import MAX_DEPTH, RunName, Variant
 from arqmath_bm25.progress import progress, tell
 from arqmath_bm25.records import Hit, Part
 from arqmath_bm25.settings import NamePart, Settings, Weight
-from arqmath_bm25.tasks.answer_documents import FIELDS, Task1Field, write_answer_documents
+from arqmath_bm25.tasks.answer_documents import (
+    COMMENT_FIELDS,
+    FIELDS,
+    Task1Field,
+    write_answer_documents,
+)
 from arqmath_bm25.tasks.expansion import ExpansionSettings
 from arqmath_bm25.tasks.fusion import contributions, fuse_rankings
 from arqmath_bm25.tasks.linked_posts import LinkedPosts
@@ -91,6 +99,13 @@ class Task1Settings(Settings):
         return self
 
     @property
+    def comments(self) -> bool:
+        """Whether a variant looks into comments, so that the index has them."""
+        return any(
+            field in COMMENT_FIELDS for name in self.variants for field in self.weights(name)
+        )
+
+    @property
     def one_bag(self) -> bool:
         """Whether queries are weighed anew, which takes documents of one field."""
         return self.model == "tf_idf" or self.expansion is not None
@@ -116,18 +131,27 @@ class AnswerRetrieval(Task[Task1Settings]):
         return collection.has_posts
 
     def sources(self, collection: Collection) -> list[Path]:
-        """Return the posts, and the links between them if there are any."""
-        return [file for site in collection.sites for file in (site.posts, site.links) if file]
+        """Return the posts, and the links between them if there are any; comments if wanted."""
+        found = [file for site in collection.sites for file in (site.posts, site.links) if file]
+        if not self.settings.comments:
+            return found
+        if (comments := collection.layout.comments()) is None:
+            raise InputError(
+                f"{collection.layout.data}: no comments, and the configuration weighs their fields"
+            )
+        return [*found, comments]
 
     @property
     def analysis(self) -> dict[str, Any]:
         """The settings that decide the content of the index."""
-        return {**super().analysis, **({"bag": True} if self.settings.bag else {})}
+        extra = {"bag": self.settings.bag, "comments": self.settings.comments}
+        return {**super().analysis, **{name: True for name, there in extra.items() if there}}
 
     @property
     def stores(self) -> Mapping[str, Store]:
         """The one index."""
-        return {"lucene": Store(() if self.settings.bag else FIELDS[1:], "documents")}
+        fields = FIELDS[1:] + (COMMENT_FIELDS if self.settings.comments else ())
+        return {"lucene": Store(() if self.settings.bag else fields, "documents")}
 
     def write_documents(
         self, collection: Collection, place: Path, workers: Workers
@@ -140,11 +164,15 @@ class AnswerRetrieval(Task[Task1Settings]):
         with progress("Reading posts", size, "B") as advance:
             table = scan_sites(sites, workers, advance)
         table.save(place / POST_TABLE)
+        comments = None
+        if self.settings.comments:
+            file = self.sources(collection)[-1]
+            comments = RowTable.scan(file, COMMENTS, "PostId", workers)
         with progress("Analysing posts", len(table), "posts") as advance:
             found = read_links(sites)
             written = write_answer_documents(
                 table, found, self.settings.analysis, place / DOCUMENTS, workers, advance,
-                self.settings.bag,
+                comments, self.settings.bag,
             )  # fmt: skip
         found.save(place / LINKS)
         write_signatures(place / DOCUMENTS, place / SIGNATURES)

@@ -1,4 +1,4 @@
-"""The second stage of Task 1: the best answers of the first ranked anew by three kinds of evidence.
+"""The second stage of Task 1: the best answers of the first ranked anew by four kinds of evidence.
 
 A score s comes to be, step by step:
 
@@ -7,7 +7,9 @@ A score s comes to be, step by step:
    title, twice, and the three of its body that tell most; each weighs the sum of its terms' idf;
 2. links: s + w · (the best score of an answer to a linked question, if that is above 0), and
    + w · ln(1 + number of the question's links);
-3. threads: s + w · (the best score in the thread).
+3. threads: s + w · (the best score in the thread);
+4. opinion: s + w · ln(1 + votes), if these are above 0, and + w for the answer that was accepted.
+   Both are as the posts say; lab's collections and dumps have them, subsets may not.
 
 No weight is below 0, so that what was ranked anew stays before what was not.
 """
@@ -50,6 +52,8 @@ class StageSettings(Settings):
     linked: Weight = 0
     links: Weight = 0
     thread: Weight = 0
+    votes: Weight = 0
+    accepted: Weight = 0
     depth: Annotated[int, Field(ge=1)] = 100
 
 
@@ -99,6 +103,8 @@ class SecondStage:
         gains["links"] = settings.links * np.log1p(list(map(len, links)))[thread]
         scores += gains["links"]
         gains["thread"] = settings.thread * _best(scores, thread)[thread]
+        if settings.votes or settings.accepted:
+            gains["votes"] = self._opinion(found_ids, settings)
         return gains
 
     def maxsim(
@@ -111,6 +117,16 @@ class SecondStage:
         query = FormulaQuery(self._query(topic), self._signatures.idf)
         total: NDArray[np.float64] = query.maxsim(documents, starts).reshape(3, -1).sum(axis=0)
         return total
+
+    def _opinion(self, answers: Sequence[str], settings: StageSettings) -> NDArray[np.float64]:
+        posts = [self._posts.read(post_id) for post_id in answers]
+        votes = [max(post.score or 0, 0) if post else 0 for post in posts]
+        parents = {post.parent_id for post in posts if post and post.parent_id}
+        questions = filter(None, map(self._posts.read, parents))
+        accepted = {question.accepted_answer_id for question in questions}
+        chosen = [post_id in accepted for post_id in answers]
+        total: NDArray[np.float64] = settings.votes * np.log1p(votes)
+        return total + settings.accepted * np.array(chosen)
 
     def _query(self, topic: Topic) -> list[tuple[Signature, float]]:
         """Return the formulas of a topic that count, with their weights."""

@@ -1,10 +1,11 @@
 """Write the sample collection in the official ARQMath layout from its readable source.
 
-The source is four YAML files: ``source/collection.yaml`` (questions, answers, comments, links),
+The source is five YAML files: ``source/collection.yaml`` (questions, answers, comments, links),
 ``source/users.yaml``, ``source/topics.yaml`` and ``source/formula_topics.yaml`` (Task 1 and Task 2
-topics with their judgments). `build` reads and checks them and writes the collection, the formula
-index in LaTeX, the topics and the qrels of the three labs, with the names, escaping and line ends
-of the official files. The same source always gives the same bytes. Run it with
+topics with their judgments), and ``source/second_assessor.yaml``. `build` reads and checks them and
+writes the collection, the formula index in LaTeX, the topics and the qrels of the three labs, with
+the names, escaping and line ends of the official files, and what two assessors said in Turkle's
+form. The same source always gives the same bytes. Run it with
 ``python -m tools.sample.build [OUTPUT]``.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import html
+import io
 import re
 import sys
 from dataclasses import dataclass, field
@@ -19,8 +21,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
+import yaml
+
 from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.layout import TASK1_QRELS, TASK1_TOPICS, TASK2_QRELS, TASK2_TOPICS
+from arqmath_bm25.judging.annotation import GRADES
 from tools.sample.activity_rows import link_rows, tag_rows, timestamp, user_rows, vote_rows
 from tools.sample.read_source import (
     Answer,
@@ -35,7 +40,7 @@ from tools.sample.read_source import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from arqmath_bm25.labs import Year
     from tools.sample.activity_rows import Row
@@ -137,6 +142,11 @@ def build(output: Path) -> None:
         _write(output / path, text, lab.topics_newline)
         path, text = TASK2_QRELS[year], _formula_qrels(searched, formulas, lab)
         _write(output / path, text, lab.qrels_newline)
+
+    second = yaml.safe_load((SOURCE / "second_assessor.yaml").read_text(encoding="utf-8"))
+    for assessor, others in (("first", {}), ("second", second)):
+        text = _assessments(topics, second, others, assessor)
+        _write(output / "Assessments" / f"{assessor}.csv", text)
 
 
 # Text and formulas
@@ -315,6 +325,27 @@ def _qrels(topics: Iterable[Topic]) -> str:
         for topic in topics
         for answer_id, grade in topic.judgments.items()
     )
+
+
+def _assessments(
+    topics: Iterable[Topic], seen: Container[str], others: Mapping[str, Mapping[int, object]],
+    assessor: str,
+) -> str:  # fmt: skip
+    """Return what an assessor said of the answers to topics that were `seen`, as Turkle has it.
+
+    `others` are the grades that are not those of the qrels.
+    """
+    labels = {str(grade): label for label, grade in GRADES.items() if grade is not None}
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    columns = ("Input.topic_id", "Input.doc_id", "Input.post_1")
+    writer.writerow([*columns, "Answer.grade_1", "Turkle.Username"])
+    for topic in topics:
+        for answer, grade in topic.judgments.items() if topic.number in seen else ():
+            given = str(others.get(topic.number, {}).get(answer, grade))
+            label = labels.get(given, "Do not know")
+            writer.writerow([topic.number, answer, answer, label, assessor])
+    return file.getvalue()
 
 
 def _formula_qrels(topics: Iterable[FormulaTopic], formulas: FormulaIndex, lab: Lab) -> str:

@@ -202,7 +202,7 @@ def print_moves(topic: str, moved: Sequence[Move]) -> None:
         causes = [f"{name} {a:.1%} → {b:.1%}" for name, a, b in move.causes()[:_CAUSES] if a != b]
         ranks = (str(rank or "–") for rank in move.ranks)
         table.add_row(escape(move.doc_id), *ranks, escape(", ".join(causes)))
-    _console().print(table)
+    table_console().print(table)
 
 
 def _p(value: float) -> str:

@@ -14,6 +14,7 @@ from bs4 import BeautifulSoup
 from markupsafe import Markup
 
 from arqmath_bm25.analysis.html import read_title
+from arqmath_bm25.analysis.mini_markdown import comment_html
 from arqmath_bm25.collection.dump import ID
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.pages.posts import PostWriter
@@ -82,7 +83,7 @@ def thread_values(thread: ThreadPosts, address: Address) -> dict[str, Any]:
 
     def body(kind: str, number: str, text: str) -> Markup:
         writer.place = f"{kind}-{number}"
-        return writer.title(text) if kind == "comment" else writer.body(text)
+        return writer.body(comment_html(text) if kind == "comment" else text)
 
     return {
         "thread": thread, "title": writer.title(title), "plain_title": read_title(title).text,
