@@ -1,11 +1,13 @@
 """Reports and the search page in a real browser: formulas have a size, filters work, nothing runs.
 
-Needs Chromium and its driver (Debian: chromium, chromium-driver) and selenium.
+Needs Chromium and its driver (Debian: chromium, chromium-driver), selenium and axe-core-python.
 """
 
 from __future__ import annotations
 
 import shutil
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,12 +16,12 @@ from serving import build_indexes, open_site, running
 
 from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli.report import report
+from arqmath_bm25.cli.threads import threads
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.evaluation.qrels import read_qrels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from selenium.webdriver import Chrome
 
@@ -51,6 +53,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     chrome = webdriver.Chrome(options, webdriver.ChromeService(driver))
     chrome.set_page_load_timeout(30)
+    chrome.set_script_timeout(100)
     yield chrome
     chrome.quit()
 
@@ -69,7 +72,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ]
         runs.append(directory / f"{name}.tsv")
         runs[-1].write_text("".join(rows))
-    report(runs, directory / "site", indexes=directory)
+    report(runs, directory / "site", indexes=directory, depth=5)
     return directory / "site"
 
 
@@ -78,6 +81,14 @@ def search_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     indexes = build_indexes(SAMPLE, tmp_path_factory.mktemp("indexes"))
     with running(open_site(SAMPLE, indexes)) as address:
         yield address
+
+
+@pytest.fixture(scope="module")
+def thread(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    post = next(iter(read_qrels(Layout(SAMPLE).qrels("task1", "2021"))["A.203"]))
+    directory = tmp_path_factory.mktemp("threads")
+    threads(directory / "site", [post], indexes=directory, workers=1)
+    return next(path for path in (directory / "site").glob("*.html") if path.stem != "index")
 
 
 def drawn(browser: Chrome, selector: str) -> list[dict[str, Any]]:
@@ -114,6 +125,7 @@ def test_formulas_are_drawn(browser: Chrome, site: Path) -> None:
         assert element["space"] == MATHML
         assert element["width"] > 4
         assert element["height"] > 8
+    assert browser.execute_script("return document.fonts.check('16px \"STIX Two Math\"', '∑')")
     (numerator, denominator) = drawn(browser, ".post mfrac:first-of-type > *")[:2]
     assert numerator["height"] + denominator["height"] <= fractions[0]["height"] + 1  # stacked
     assert complaints(browser) == []
@@ -149,16 +161,88 @@ def test_dark_pages_are_dark(browser: Chrome, site: Path) -> None:
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
-@pytest.mark.parametrize("name", ["index.html", "topics/A.203.html"])
-def test_pages_fit_a_phone(browser: Chrome, site: Path, name: str) -> None:
+@contextmanager
+def phone(browser: Chrome) -> Iterator[None]:
     size = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     try:
-        browser.get((site / name).as_uri())
-        width = browser.execute_script("return document.documentElement.scrollWidth")
-        assert width <= 360  # wide tables scroll by themselves
+        yield
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def check(browser: Chrome, address: str) -> None:
+    """No violation of any level, nothing to be scrolled sideways, and nothing jumps."""
+    axe = pytest.importorskip("axe_core_python", reason="axe-core-python is not installed")
+    browser.get(address)
+    browser.execute_script((Path(axe.__file__).parent / "axe.min.js").read_text("utf-8"))
+    found = browser.execute_async_script("axe.run().then(arguments[0])")
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []
+    width = browser.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
+    assert width[0] <= width[1]
+    shifts = browser.execute_script("return performance.getEntriesByType('layout-shift').length")
+    assert shifts == 0
+
+
+@pytest.mark.parametrize("name", ["index.html", "topics/A.203.html", "runs/1.html", "thread"])
+def test_pages_on_disk_are_for_everyone(
+    browser: Chrome, site: Path, thread: Path, name: str
+) -> None:
+    address = (thread if name == "thread" else site / name).as_uri()
+    check(browser, address)
+    with phone(browser):
+        check(browser, address)
+
+
+@pytest.mark.parametrize("path", ["", "?q=series+%24%5Cfrac1n%24", "posts/{}", "threads/{}"])
+def test_pages_that_are_served_are_for_everyone(
+    browser: Chrome, search_page: str, path: str
+) -> None:
+    post = next(iter(read_qrels(Layout(SAMPLE).qrels("task1", "2021"))["A.203"]))
+    check(browser, f"{search_page}/{path.format(post)}")
+    with phone(browser):
+        check(browser, f"{search_page}/{path.format(post)}")
+
+
+def test_which_run_is_better_where_it_fails_and_why(browser: Chrome, site: Path) -> None:
+    browser.get((site / "index.html").as_uri())
+    (verdict,) = shown(browser, ".verdict")
+    assert verdict.startswith("good has the best nDCG′, 1.0000. It is +")
+    assert "against bad: better on" in verdict
+    # Sorted by the other run, the topic that it fails worst comes first.
+    head = browser.find_elements(CSS, ".topics thead button")[-1]
+    head.send_keys(Keys.ENTER)
+    values = [float(text) for text in shown(browser, ".topics tbody td:last-child")]
+    assert values == sorted(values)
+    assert browser.find_elements(CSS, ".topics th")[3].get_attribute("aria-sort") == "ascending"
+    head.send_keys(Keys.ENTER)
+    assert shown(browser, ".topics tbody td:last-child")[0] == f"{max(values):.4f}"
+    browser.find_element(CSS, ".verdict a").send_keys(Keys.ENTER)
+    WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".documents"))
+    # The relevant ones are first, with their ranks, how they moved, and what they share.
+    first = browser.find_elements(CSS, ".documents tbody tr")[0]
+    cells = {c.get_attribute("data-label").strip(): c.text for c in first.find_elements(CSS, "td")}
+    assert cells["relevance"] == "High"
+    good, bad = int(cells["good"]), int(cells["bad"])
+    assert good < bad
+    assert cells["move"] == f"▼ {bad - good}"
+    assert int(cells["words"]) > 0
+    for run in ("from", "to"):  # the other way round
+        browser.find_element(CSS, f"select[name={run}]").send_keys("b" if run == "from" else "g")
+    assert first.find_element(CSS, ".move").text == f"▲ {bad - good}"
+    first.find_element(CSS, "summary").send_keys(Keys.ENTER)
+    assert first.find_element(CSS, ".post mark").is_displayed()
+
+
+def test_a_phone_shows_one_run_at_a_time(browser: Chrome, site: Path) -> None:
+    page = (site / "topics" / "A.203.html").as_uri()
+    browser.get(page)
+    assert shown(browser, ".run h3") == ["good", "bad"]
+    with phone(browser):
+        browser.get(page)
+        assert shown(browser, ".run h3") == ["good"]
+        browser.find_elements(CSS, ".tabs input")[0].send_keys(Keys.ARROW_DOWN)
+        assert shown(browser, ".run h3") == ["bad"]
 
 
 def test_topics_are_filtered_by_words(browser: Chrome, site: Path) -> None:
@@ -184,7 +268,7 @@ def test_hits_are_filtered_by_relevance_with_the_keyboard(browser: Chrome, site:
     browser.execute_script("arguments[0].focus()", box)
     browser.switch_to.active_element.send_keys(Keys.SPACE)
     assert set(shown(browser, ".hits .badge")) == words - {"Not relevant"}
-    assert "Not relevant" not in shown(browser, ".document .badge")
+    assert "Not relevant" not in shown(browser, ".documents .badge")
 
 
 def test_links_lead_from_page_to_page(browser: Chrome, site: Path) -> None:
@@ -195,8 +279,8 @@ def test_links_lead_from_page_to_page(browser: Chrome, site: Path) -> None:
     browser.switch_to.active_element.send_keys(Keys.ENTER)
     WebDriverWait(browser, 10).until(lambda b: b.title.startswith(topic))
     browser.find_element(CSS, ".hit .heading a").click()
-    target = browser.find_element(CSS, ".document:target")
-    assert target.is_displayed()
+    WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".documents details[open]"))
+    assert shown(browser, "details[open] .post")
     following = browser.find_elements(CSS, "nav a[rel=next], nav a[rel=prev]")[0]
     following.click()
     assert not browser.title.startswith(topic)
@@ -229,6 +313,8 @@ def test_searching_shows_drawn_results(browser: Chrome, search_page: str) -> Non
     assert len(shown(browser, ".result")) == 10
     assert all(e["height"] > 4 and e["space"] == MATHML for e in drawn(browser, ".result math"))
     assert "diverge" in " ".join(shown(browser, ".result mark")).lower()
+    box = browser.switch_to.active_element
+    assert box.get_property("selectionStart") == len(box.get_property("value"))
     browser.find_element(CSS, ".result h3 a").click()
     WebDriverWait(browser, 10).until(lambda b: "/posts/" in b.current_url)
     assert drawn(browser, ".post math")
@@ -238,7 +324,10 @@ def test_searching_shows_drawn_results(browser: Chrome, search_page: str) -> Non
 def test_formulas_are_found_where_they_stand(browser: Chrome, search_page: str) -> None:
     browser.get(search_page)
     browser.find_element(CSS, "input[value=task2]").click()
-    browser.find_element(CSS, "#q").send_keys(r"\binom nk", Keys.ENTER)
+    browser.find_element(CSS, "#q").send_keys(r"\binom nk")
+    preview = browser.find_element(CSS, "#preview")
+    WebDriverWait(browser, 10).until(lambda _: preview.is_displayed())
+    browser.find_element(CSS, "#q").send_keys(Keys.ENTER)
     WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".result"))
     assert all(element["height"] > 8 for element in drawn(browser, ".result .formula math"))
     browser.find_element(CSS, ".result h3 a").click()

@@ -18,10 +18,12 @@ from hostile_collection import TITLE, write_collection
 from selectolax.lexbor import LexborHTMLParser
 from serving import build_indexes, open_site, running
 
+from arqmath_bm25.analysis.html import read_title
 from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli.serve import serve
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.errors import InputError
+from arqmath_bm25.pages.posts import PostWriter
 from arqmath_bm25.pages.web.api import MAX_QUERY
 from arqmath_bm25.pages.web.app import Site
 from arqmath_bm25.pages.web.threads import SearchThreads
@@ -144,6 +146,65 @@ def test_the_preview_draws_what_is_typed(client: Client) -> None:
     assert html.endswith("</math> &lt;b&gt;5")
 
 
+def test_the_preview_draws_formulas_alone_as_the_task_reads_them(client: Client) -> None:
+    def html(**parameters: object) -> str:
+        return str(client.get("/api/preview", **parameters).json()["html"])
+
+    assert html(q=r"\binom nk", task="task2").startswith("<math")
+    assert html(q=r"\binom nk", task="task1") == ""  # there it is a word
+    assert html(q="<b>series</b>") == ""
+
+
+def test_tags_and_years_narrow_a_search(client: Client) -> None:
+    def found(**parameters: object) -> list[str]:
+        answer = client.get("/api/search", q="series", **parameters)
+        return [result["post_id"] for result in answer.json()["results"]]
+
+    posts = Collection(SAMPLE).posts
+    everything = [posts.read(post) for post in found(depth=100)]
+    assert 3 < len(everything) < 100
+    for tag, year in (("sequences-and-series", None), ("", 2013), ("Sequences-and-Series ", 2013)):
+        expected = [
+            post.post_id
+            for post in everything
+            if (not tag or "sequences-and-series" in Collection(SAMPLE).question_of(post).tags)
+            and (year is None or post.creation_date.startswith("2013"))
+        ]
+        narrow = {"tag": tag} if year is None else {"tag": tag, "year": year}
+        assert found(depth=100, **narrow) == expected
+        assert found(depth=2, **narrow) == expected[:2]
+    assert found(tag="no-such-tag") == []
+    assert "None of the best thousand" in client.get("/", q="series", tag="no-such-tag").text
+
+
+def test_the_page_says_what_it_holds_and_how_to_begin(client: Client, indexes: Path) -> None:
+    tree = LexborHTMLParser(client.get("/").text)
+    index = Index.open(Collection(SAMPLE, indexes), "task1")
+    answers = index.manifest.counts["documents"]
+    assert f"{SAMPLE.name}: {answers:,} answers, " in tree.css_first(".lead").text()
+    links = [link.attributes["href"] for link in tree.css(".examples a")]
+    assert len(links) == 8  # for each task its own, and three topics
+    assert tree.css(".examples math")
+    assert all(client.get(link).status == 200 for link in links)
+    assert LexborHTMLParser(client.get(links[1]).text).css(".result")
+
+
+def test_an_answer_leads_to_others_like_it(client: Client) -> None:
+    first = LexborHTMLParser(client.get("/", q=QUERY).text).css(".result")[0]
+    (more,) = [link for link in first.css("a") if link.text() == "more like this"]
+    found = LexborHTMLParser(client.get(more.attributes["href"]).text).css(".result h3 a")
+    here = first.css_first("h3 a").attributes["href"].partition("?")[0]
+    assert here in [link.attributes["href"].partition("?")[0] for link in found]
+
+
+def test_formulas_that_hold_the_one_asked_for_are_marked() -> None:
+    query = read_title("$x^2 + y^2$")
+    writer = PostWriter([query])
+    assert writer.title("$x^2+y^2 = z^2$").startswith("<mark><math")
+    assert "<mark" not in writer.title("$x^2 - y^2$ and $x$")
+    assert writer.shares([read_title("$x^2+y^2 = z^2$")]) == (0, 1)
+
+
 @pytest.mark.parametrize(
     ("path", "status", "message"),
     [
@@ -157,6 +218,7 @@ def test_the_preview_draws_what_is_typed(client: Client) -> None:
         ("/api/search?q=a&task=task9", 422, "there is no index of task9"),
         ("/api/search?q=a&task=task2&variant=text", 422, "variant: task2 has both, math"),
         ("/api/search?q=a&deph=3", 422, "deph: "),
+        ("/api/search?q=a&year=soon", 422, "year: "),
         ("/posts/1", 404, "There is no post 1"),
         ("/posts/123456789012345678901234567890", 404, "There is no post"),
         ("/posts/x", 404, "Not Found"),

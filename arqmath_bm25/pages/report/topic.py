@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from arqmath_bm25.pages.report.gather import Gathered
     from arqmath_bm25.records import Topic
 
-_EXCERPT: Final = 240  # characters
-_ROOM: Final = 80_000  # characters of the posts of a page
+_EXCERPT: Final = 160  # characters
+_ROOM: Final = 24_000  # characters of the posts of a page that are whole
 _WORDS: Final = {grade: label for label, grade in GRADES.items() if grade is not None}
 
 
@@ -72,7 +72,7 @@ class Document:
     link: str  # empty where there is none
     shares: tuple[int, int]  # of the words, and of the formulas, that the question has
     body: Markup = field(default_factory=Markup)
-    whole: bool = True  # whether the body is all of the post
+    whole: bool = False  # whether the body is all of the post
 
     @property
     def best(self) -> int:
@@ -93,6 +93,7 @@ class TopicPage:
     asks: tuple[int, int]  # how many words and formulas it has
     rankings: dict[str, list[Place]]  # run -> places
     documents: list[Document]  # relevant ones first, best grade first, then by rank
+    absent: int  # relevant ones that no run returns and DATA does not tell
 
 
 def topic_page(gathered: Gathered, topic: Topic) -> TopicPage:
@@ -103,7 +104,7 @@ def topic_page(gathered: Gathered, topic: Topic) -> TopicPage:
     else:
         writer = PostWriter([title, body, Content((" ".join(topic.tags).replace("-", " "),))])
     plain = PostWriter()
-    documents = _documents(gathered, topic.topic_id, writer)
+    documents, absent = _documents(gathered, topic.topic_id, writer)
     asked = plain.formula(Formula(topic.latex, None), display=True) if topic.latex else Markup("")
     return TopicPage(
         topic.topic_id,
@@ -121,6 +122,7 @@ def topic_page(gathered: Gathered, topic: Topic) -> TopicPage:
             for run in gathered.runs
         },
         list(documents.values()),
+        absent,
     )
 
 
@@ -131,10 +133,13 @@ def _place(hit: Returned, documents: Mapping[str, Document], writer: PostWriter)
     return Place(hit, document, document.ranks[0])
 
 
-def _documents(gathered: Gathered, topic: str, writer: PostWriter) -> dict[str, Document]:
-    """Return what is shown of any run, and what is relevant, with as many posts as there is room.
+def _documents(
+    gathered: Gathered, topic: str, writer: PostWriter
+) -> tuple[dict[str, Document], int]:
+    """Return what is shown of any run, and what is relevant; how much of that is not known.
 
-    The most telling come first, so that pages stay small however long posts are.
+    As many posts are whole as there is room, the most telling ones first: pages stay small however
+    long posts are.
     """
     judgments = gathered.qrels.get(topic, {})
     rankings = [{h.doc_id: h for h in run.topics.get(topic, ())} for run in gathered.runs]
@@ -144,12 +149,16 @@ def _documents(gathered: Gathered, topic: str, writer: PostWriter) -> dict[str, 
         for hit in reversed(run.topics.get(topic, ())[: gathered.depth])
         if hit.doc_id
     }
+    absent = 0
     for doc, grade in judgments.items():
         if grade >= RELEVANT:
             hit = next((r[doc] for r in rankings if doc in r), None)
-            # An answer is known by its id alone; a formula only by its place in a ranking.
-            post = doc if gathered.task == "task1" else ""
-            shown.setdefault(doc, hit or Returned(0, 0.0, doc, post))
+            if hit is not None:
+                shown.setdefault(doc, hit)
+            elif gathered.task == "task1" and gathered.collection.posts.read(doc) is not None:
+                shown[doc] = Returned(0, 0.0, doc, doc)
+            else:  # of a formula that no run found, nothing is known
+                absent += 1
     found = []
     for doc, hit in shown.items():
         judged = judgments.get(doc)
@@ -161,13 +170,13 @@ def _documents(gathered: Gathered, topic: str, writer: PostWriter) -> dict[str, 
     room = _ROOM
     for _, document in found:
         if document.post is not None:
-            body = writer.body(document.post.body, document.formula_id) if room > 0 else ""
-            if len(body) > room or not body:
-                document.whole = False
-                body = writer.content(beginning(document.post.body, _EXCERPT))
-            document.body = Markup(body)  # noqa: S704  # the writer's
-            room -= len(body)
-    return {document.doc_id: document for _, document in found}
+            document.body = writer.content(beginning(document.post.body, _EXCERPT))
+            if len(document.post.body) < room:
+                whole = writer.body(document.post.body, document.formula_id)
+                document.whole = len(whole) <= room
+            if document.whole:
+                document.body, room = whole, room - len(whole)
+    return {document.doc_id: document for _, document in found}, absent
 
 
 def _document(

@@ -49,6 +49,9 @@ const compare = (a, b) => typeof a === typeof b ? (a < b ? -1 : Number(a > b))
 
 for (const table of all("table.sortable")) {
   const heads = all("thead th", table);
+  for (const row of all("tbody tr", table)) { // rows are cards on a phone
+    heads.forEach((head, column) => row.cells[column].dataset.label = head.textContent);
+  }
   heads.forEach((head, column) => {
     const button = document.createElement("button");
     button.type = "button";

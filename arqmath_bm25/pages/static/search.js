@@ -11,24 +11,20 @@ if (box) {
 
   const show = async () => {
     running?.abort();
-    if (!box.value.includes("$")) {
-      preview.hidden = true;
-      return;
-    }
     running = new AbortController();
+    const asked = new URLSearchParams({ q: box.value, task: box.form.elements.task.value });
     try {
-      const answer = await fetch(`/api/preview?${new URLSearchParams({ q: box.value })}`,
-        { signal: running.signal });
+      const answer = await fetch(`/api/preview?${asked}`, { signal: running.signal });
       if (answer.ok) {
         preview.innerHTML = (await answer.json()).html; // written safe by the server
-        preview.hidden = false;
+        preview.hidden = !preview.innerHTML;
       }
     } catch (error) {
       if (error.name !== "AbortError") preview.hidden = true;
     }
   };
 
-  box.addEventListener("input", () => {
+  box.form.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(show, PAUSE);
   });
@@ -38,5 +34,6 @@ if (box) {
       box.form.requestSubmit();
     }
   });
+  box.setSelectionRange(box.value.length, box.value.length); // one goes on where one was
   show();
 }

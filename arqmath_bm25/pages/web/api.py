@@ -36,9 +36,21 @@ class SearchQuery(BaseModel):
         str | None, Field(description="Which fields are searched. Default: the task's best.")
     ] = None
     depth: Annotated[int, Field(ge=1, le=MAX_DEPTH, description="Number of results.")] = 10
+    tag: Annotated[
+        str | None, Field(description="Only posts whose question has this tag.", max_length=100)
+    ] = None
+    year: Annotated[int | None, Field(description="Only posts of this year.", ge=2000)] = None
     explain: Annotated[
         str | None, Field(description="The document whose score is explained, if it is found.")
     ] = None
+
+    def lets(self, shown: Shown) -> bool:
+        """Tell whether tag and year let a hit through; what is not known does not pass."""
+        tags = shown.question.tags if shown.question else ()
+        year = (shown.post.creation_date or "")[:4] if shown.post else ""
+        return (not self.tag or self.tag.strip().lower() in tags) and (
+            self.year is None or year == str(self.year)
+        )
 
 
 class Evidence(BaseModel):
@@ -78,7 +90,7 @@ class SearchAnswer(BaseModel):
 class Preview(BaseModel):
     """A query as HTML."""
 
-    html: Annotated[str, Field(description="Safe HTML; formulas are MathML.")]
+    html: Annotated[str, Field(description="Safe HTML; nothing if there is no formula.")]
 
 
 class Problem(BaseModel):
@@ -136,7 +148,7 @@ def openapi(tasks: Sequence[str]) -> dict[str, Any]:
         "info": {"title": "arqmath-bm25 search", "version": __version__},
         "paths": {
             "/api/search": {"get": _operation("Search answers or formulas.", search, SearchAnswer)},
-            "/api/preview": {"get": _operation("Draw a query.", search[:1], Preview)},
+            "/api/preview": {"get": _operation("Draw a query.", search[:2], Preview)},
         },
         "components": {"schemas": definitions["$defs"]},
     }

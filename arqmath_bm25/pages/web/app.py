@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from functools import cached_property
+from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +20,7 @@ from starlette.routing import Route
 
 from arqmath_bm25.analysis.html import Content, Formula, read_title
 from arqmath_bm25.errors import InputError
+from arqmath_bm25.labs import MAX_DEPTH
 from arqmath_bm25.pages.posts import PostWriter, beginning
 from arqmath_bm25.pages.threads.gather import ThreadReader
 from arqmath_bm25.pages.threads.site import thread_number, thread_values
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from arqmath_bm25.tasks.task import Shown
 
 _EXCERPT: Final = 220  # characters of a post on the page of results
+_LIKE: Final = 400  # characters of a post that is a query for others like it
+_EXAMPLES: Final = 3  # topics of each task
 _HEADERS: Final = {
     "content-security-policy": policy(script=True, source="'self'")
     + "; connect-src 'self'; form-action 'self'; frame-ancestors 'none'",
@@ -199,7 +203,8 @@ class Site:
     async def _preview(self, request: Request) -> Response:
         text = request.query_params.get("q", "")
         _check_length(text)
-        html = PostWriter().content(read_title(text))
+        content = self._content(text, request.query_params.get("task", ""))
+        html = PostWriter().content(content) if content.formulas else ""
         return JSONResponse(api.Preview(html=html).model_dump())
 
     async def _description(self, _: Request) -> Response:
@@ -257,15 +262,27 @@ class Site:
         self, query: api.SearchQuery
     ) -> tuple[list[Hit], list[Shown], dict[str, list[Part]]]:
         """Return hits, how they are shown, and the parts of the score that is to be explained."""
-        index, variant = self._indexes[query.task], self._variant(query)
-        hits = index.search(query.q, variant, query.depth)
+        index, hits = self._indexes[query.task], self._hits(query)
         asked = [hit for hit in hits if hit.doc_id == query.explain]
         try:
-            parts = index.explain(index.task.topic(query.q), variant, asked) if asked else []
+            parts = (
+                index.explain(index.task.topic(query.q), self._variant(query), asked)
+                if asked
+                else []
+            )
         except InputError as error:
             raise HTTPException(422, f"explain: {error}") from None
         shown = [index.task.shown(hit, self._collection) for hit in hits]
         return hits, shown, {hit.doc_id: of_hit for hit, of_hit in zip(asked, parts, strict=True)}
+
+    def _hits(self, query: api.SearchQuery) -> list[Hit]:
+        """Search; what tag and year let through is looked for among the best thousand."""
+        index, variant = self._indexes[query.task], self._variant(query)
+        if not query.tag and query.year is None:
+            return index.search(query.q, variant, query.depth)
+        hits = index.search(query.q, variant, MAX_DEPTH)
+        fit = (hit for hit in hits if query.lets(index.task.shown(hit, self._collection)))
+        return list(islice(fit, query.depth))
 
     def _shown(self, hit: Hit, shown: Shown, writer: PostWriter) -> dict[str, Any]:
         if shown.post is None:
@@ -280,15 +297,47 @@ class Site:
             "formula": writer.formula(shown.formula, display=True) if shown.formula else "",
             "formula_id": shown.formula.formula_id if shown.formula else "",
             "link": self._collection.link(shown.post),
+            "like": beginning(shown.post.body, _LIKE).text.removesuffix("…"),
         }
 
     def _writer(self, query: str, task: str) -> PostWriter:
         """Mark what a query asks for: its words, or its formulas where these are searched for."""
+        return PostWriter([self._content(query, task)])
+
+    def _content(self, query: str, task: str) -> Content:
+        """Return a query; where formulas are searched for, they need no dollars."""
         formulas = self._indexes[task].task.topic(query).formulas if task in self._indexes else ()
         content = read_title(query)
         if formulas and not content.formulas:
-            content = Content(tuple(Formula(latex, None) for latex in formulas))
-        return PostWriter([content])
+            return Content(tuple(Formula(latex, None) for latex in formulas))
+        return content
+
+    @cached_property
+    def _holds(self) -> str:
+        """What can be searched, in a few words."""
+        found = []
+        for index in self._indexes.values():
+            for store in index.task.index_task.stores.values():
+                count = index.manifest.counts.get(store.documents)
+                if count is not None:
+                    found.append(f"{count:,} {index.task.title.lower()}")
+        return f"{self._collection.name}: {', '.join(found)}"
+
+    @cached_property
+    def _examples(self) -> list[tuple[str, str]]:
+        """Tasks and queries to begin with: their own, and the first topics that there are."""
+        found = []
+        for name, index in self._indexes.items():
+            found.append((name, index.task.example))
+            try:
+                files = index.task.topic_files(self._collection)
+                topics = index.task.read(self._collection, *files[0]).topics if files else []
+            except InputError:  # a collection need not have topics, nor good ones, to be searched
+                continue
+            for topic in topics[:_EXAMPLES]:
+                text = f"${topic.latex}$" if topic.latex else read_title(topic.title).text
+                found.append((name, text[: api.MAX_QUERY]))
+        return found
 
     def _page(self, template: str, **values: Any) -> Response:
         return HTMLResponse(self._render(template, **values))
@@ -299,6 +348,9 @@ class Site:
             variants=self._variants,
             max_query=api.MAX_QUERY,
             max_depth=api.MAX_DEPTH,
+            holds=self._holds,
+            examples=self._examples,
+            draw=lambda text: PostWriter().content(read_title(text)),
             **values,
         )
 
