@@ -26,7 +26,8 @@ PACKAGE = Path(arqmath_bm25.__file__).parent
 ORDER = (
     "errors", "progress", "records", "labs", "settings", "files", "manifest", "workers", "bundled",
     "analysis", "engines", "runs", "collection", "tasks", "evaluation", "tuning", "guidelines",
-    "judging", "pages", "frames", "api", "pyterrier", "irdatasets", "cli", "__main__",
+    "judging", "pages", "frames", "api", "pyterrier", "irdatasets", "reproduction", "cli",
+    "__main__",
 )  # fmt: skip
 
 
