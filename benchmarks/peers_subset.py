@@ -18,7 +18,6 @@ from pathlib import Path
 import Stemmer
 from comparison.children import run_module
 from comparison.peers import TERRIER, VENV
-from rich.console import Console
 from subset import subset
 
 from arqmath_bm25.analysis.html import read_body, read_title
@@ -29,8 +28,8 @@ from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.rankings import read_rankings
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.reproduction.book import book_of
-
-TOLERANCE = 0.0001
+from arqmath_bm25.reproduction.making import TOLERANCE, with_relevant
+from arqmath_bm25.reproduction.result_pages import SIGNS
 
 
 def write_texts(collection: Collection, years: list[str], work: Path) -> None:
@@ -53,10 +52,14 @@ def write_texts(collection: Collection, years: list[str], work: Path) -> None:
 
 def main(data: Path) -> int:
     """Run and score every system; return the exit status."""
+    python = VENV / "bin" / "python"
+    if not python.is_file():
+        print("the peers are not installed: make .venv-bench/.ready", file=sys.stderr)
+        return 1
     collection = Collection(data)
     table = book_of(collection).tables["task1"]
-    as_expected = True
-    console = Console(highlight=False)
+    qrels = {y: with_relevant(read_qrels(data / str(file))) for y, file in table.sets.items()}
+    same = []
     with tempfile.TemporaryDirectory() as temporary:
         work = Path(temporary)
         write_texts(collection, list(table.sets), work)
@@ -64,30 +67,21 @@ def main(data: Path) -> int:
             "JAVA_HOME": str(java_home()), "PATH": f"{java_home()}/bin:/usr/bin:/bin",
             "PYTERRIER_HOME": str(VENV / "terrier"), **TERRIER,
         }  # fmt: skip
-        for program in ("terrier", "bm25s", "anserini"):
-            further = {"anserini": [anserini_jar()], "bm25s": [Path(Stemmer.__file__).parent]}
-            files = (work / "documents", work / "queries.tsv", work, *further.get(program, []))
-            used = run_module(
-                "comparison.rankers", program, *files, python=VENV / "bin" / "python",
-                environment=environment,
-            )  # fmt: skip
-            console.print(f"{program}: {used['cpu']:.1f} s of the CPU")
-        for path in sorted(work.glob("*.trec")):
-            ranked = read_rankings(path).topics
-            for year, file in table.sets.items():
-                qrels = read_qrels(data / str(file))
-                judged = {t: docs for t, docs in qrels.items() if max(docs.values()) >= 2}
-                found = score(ranked, judged).averages()
-                made = [round(found[key], 5) for key in table.measures]
-                expected = table.rows[path.stem].scores[year]
-                same = all(
-                    abs(m - (e or 0)) <= TOLERANCE for m, e in zip(made, expected, strict=True)
-                )
-                as_expected &= same
-                console.print(
-                    f"{'✓' if same else '✗'} {path.stem} {year}: {made}, {list(expected)}"
-                )
-    return 0 if as_expected else 1
+        further = {"anserini": [anserini_jar()], "bm25s": [Path(Stemmer.__file__).parent]}
+        for program in ("bm25s", "anserini", "terrier"):
+            files = [work / "documents", work / "queries.tsv", work, *further.get(program, [])]
+            ran = ("comparison.rankers", program, *files)
+            used = run_module(*ran, python=python, environment=environment)
+            print(f"{program}: {used['cpu']:.1f} s of the CPU")
+            for path in sorted(work.glob(f"{program}*.trec")):
+                ranked, row = read_rankings(path).topics, table.rows[path.stem]
+                for year, judged in qrels.items():
+                    found = score(ranked, judged).averages()
+                    made = [round(found[key], 5) for key in table.measures]
+                    pairs = zip(made, row.scores[year], strict=True)
+                    same.append(all(e is not None and abs(m - e) <= TOLERANCE for m, e in pairs))
+                    print(f"{SIGNS[same[-1]]} {row.name}, {year}: {made}, {row.scores[year]}")
+    return 0 if all(same) else 1
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ names none is about the official collection. All numbers of README and docs/RESU
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, model_validator
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from arqmath_bm25.collection.collection import Collection
+
+Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]  # part of names of files
 
 
 class Row(Settings):
@@ -43,12 +45,12 @@ class Table(Settings):
     task: Task
     # Set (a year, or `dev`) → its judgments, a file in DATA of which the topics count that have
     # something of grade 2 or 3; without a file the official ones, all topics of them.
-    sets: dict[str, str | None]
+    sets: dict[Key, str | None]
     topics: dict[str, int] = Field({})  # set → how many topics are judged
     measures: dict[str, str]  # key of `eval --json` → its name
     eval: tuple[str, ...] = ()  # further options of eval
     note: str = ""
-    rows: dict[str, Row]
+    rows: dict[Key, Row]
 
     @model_validator(mode="after")
     def _fits(self) -> Table:
@@ -68,7 +70,7 @@ class Book(Settings):
     collection: str
     known_by: dict[str, str] = Field({})  # file in DATA → SHA-256
     note: str = ""
-    tables: dict[str, Table]
+    tables: dict[Key, Table]
 
 
 def books() -> Iterator[Book]:

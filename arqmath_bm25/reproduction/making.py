@@ -33,10 +33,11 @@ from arqmath_bm25.tasks import configured, task_class
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from arqmath_bm25.evaluation.qrels import Qrels
     from arqmath_bm25.reproduction.book import Book, Row, Table
     from arqmath_bm25.tasks.task import Task
 
-_TOLERANCE: Final = 0.0006
+TOLERANCE: Final = 0.0006
 _RELEVANT: Final = 2  # grades from this on
 _PACKAGES: Final = "arqmath_bm25 pyserini numpy scipy scikit-learn pytrec-eval-terrier".split()
 
@@ -177,7 +178,7 @@ class Maker:
         path = self._place / "judgments" / Path(file).name
         qrels = read_qrels(self._collection.layout.data / file)
         path.parent.mkdir(exist_ok=True)
-        write_qrels(path, {t: docs for t, docs in qrels.items() if max(docs.values()) >= _RELEVANT})
+        write_qrels(path, with_relevant(qrels))
         return f"judgments/{path.name}"
 
     def _run(self, words: list[str]) -> tuple[str, float]:
@@ -192,6 +193,11 @@ class Maker:
         return done.stdout, sum(after[:2]) - sum(before[:2])
 
 
+def with_relevant(qrels: Qrels) -> Qrels:
+    """Return the judgments of the topics that have a relevant document."""
+    return {topic: docs for topic, docs in qrels.items() if max(docs.values()) >= _RELEVANT}
+
+
 def _compared(score: dict[str, Any], table: Table, row: Row, name: str) -> dict[str, Any]:
     """Hold the scores of a set of topics against the expected ones."""
     expected = dict(zip(table.measures, row.scores.get(name, ()), strict=False))
@@ -202,7 +208,7 @@ def _compared(score: dict[str, Any], table: Table, row: Row, name: str) -> dict[
         key: round(measured[key] - value, 5) for key, value in expected.items() if value is not None
     }
     return {
-        "ok": same and all(abs(d) <= _TOLERANCE for d in differences.values())
+        "ok": same and all(abs(d) <= TOLERANCE for d in differences.values())
         if differences
         else None,
         "topics": topics,

@@ -76,7 +76,7 @@ def bm25s(documents: Path, queries: list[tuple[str, str]], work: Path, stemmers:
 
 def anserini(documents: Path, queries: Path, work: Path, jar: Path) -> None:
     """Rank by Anserini's command line with all its defaults."""
-    java, index = ["java", "--add-modules", "jdk.incubator.vector", "-cp", str(jar)], work / "index"
+    java, index = ["java", "-cp", str(jar)], work / "index"
     for program in (
         ["IndexCollection", "-collection", "JsonCollection", "-input", str(documents), "-index",
          str(index), "-threads", "1"],
