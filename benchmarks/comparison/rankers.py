@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -74,20 +73,27 @@ def bm25s(documents: Path, queries: list[tuple[str, str]], work: Path, stemmers:
     _write(work, "bm25s", rows)
 
 
-def anserini(documents: Path, queries: Path, work: Path, jar: Path) -> None:
-    """Rank by Anserini's command line with all its defaults."""
-    java, index = ["java", "-cp", str(jar)], work / "index"
-    for program in (
-        ["IndexCollection", "-collection", "JsonCollection", "-input", str(documents), "-index",
-         str(index), "-threads", "1"],
-        ["SearchCollection", "-index", str(index), "-topics", str(queries), "-topicReader",
-         "TsvString", "-output", str(work / "anserini.trec"), "-bm25", "-hits", str(DEPTH)],
-    ):  # fmt: skip
-        name = {"IndexCollection": "index", "SearchCollection": "search"}[program[0]]
-        command = [*java, f"io.anserini.{name}.{program[0]}", *program[1:]]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError(f"{program[0]}: {done.stdout[-500:]}{done.stderr[-500:]}")
+def anserini(documents: Path, queries: list[tuple[str, str]], work: Path, jar: Path) -> None:
+    """Rank by Anserini with its defaults: English analyzer, k1 = 0.9, b = 0.4.
+
+    Its IndexCollection and SimpleSearcher, because SearchCollection asks the network for a list of
+    ready-made indexes.
+    """
+    import jnius_config
+
+    jnius_config.add_classpath(str(jar))
+    from jnius import autoclass
+
+    index = str(work / "index")
+    arguments = ["-collection", "JsonCollection", "-input", str(documents), "-index", index]
+    autoclass("io.anserini.index.IndexCollection").main([*arguments, "-threads", "1"])
+    searcher = autoclass("io.anserini.search.SimpleSearcher")(index)
+    rows = (
+        (topic, hit.docid, hit.score)
+        for topic, text in queries
+        for hit in searcher.search(text, DEPTH)
+    )
+    _write(work, "anserini", rows)
 
 
 def _write(work: Path, name: str, rows: Iterable[tuple[str, str, float]]) -> None:
@@ -111,7 +117,7 @@ def main() -> None:
         case "bm25s":
             bm25s(Path(documents), asked, Path(work), Path(further[0]))
         case _:
-            anserini(Path(documents), Path(queries), Path(work), Path(further[0]))
+            anserini(Path(documents), asked, Path(work), Path(further[0]))
     used = os.times()
     print(json.dumps({"cpu": used.user + used.system + used[2] + used[3]}), file=talk)
 
