@@ -13,7 +13,7 @@ variant := $(if $(VARIANT),--variant "$(VARIANT)")
 config := $(if $(CONFIG),--config "$(CONFIG)")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo index runs eval test quick lint docs mutants bench sample lock clean
+.PHONY: help setup demo index runs eval results test quick lint docs mutants bench sample lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -53,6 +53,9 @@ runs: $(READY) ## write the run files: make runs TASK=task1 DATA=... [YEAR=2021]
 
 eval: $(READY) ## score the run files: make eval TASK=task1 DATA=... [YEAR=2021]
 	$(ARQ) eval --task $(TASK) $(data) $(topics)
+
+results: $(READY) ## make all results again and compare: make results [DATA=...]
+	$(ARQ) reproduce $(data) -o results
 
 test: lint ## lint, type check and every test
 	.venv/bin/pytest

@@ -24,6 +24,7 @@ from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.labs import MAX_DEPTH
 from arqmath_bm25.manifest import Manifest
+from arqmath_bm25.reproduction.making import with_relevant
 from arqmath_bm25.tasks.index import Index, build, directory
 from arqmath_bm25.workers.local import Processes
 
@@ -53,7 +54,7 @@ def opened(task: Task[Any], data: Path, work: Path) -> Index:
 
 def full_scores(index: Index, variant: str, year: str, qrels: Qrels) -> RunScore:
     """Score a variant on the topics with a grade of 2 or more."""
-    qrels = {topic: judged for topic, judged in qrels.items() if max(judged.values()) >= 2}
+    qrels = with_relevant(qrels)
     ((folder, path),) = index.task.topic_files(index.collection, [year])
     topics = index.task.read(index.collection, folder, path).topics
     topics = [topic for topic in topics if topic.topic_id in qrels]

@@ -1,4 +1,4 @@
-"""The library's face: the block of the README, runs and scores as those of the command line."""
+"""The library's face: the block of docs/USAGE.md, runs and scores as those of the command line."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> arq.Collection:
 
 
 def block() -> str:
-    """Return the API block of the README, without the lines that need a file or a directory."""
-    _, _, text = (ROOT / "README.md").read_text().partition("```python\n")
+    """Return the API block of docs/USAGE.md, without the lines that need a file or a directory."""
+    _, _, text = (ROOT / "docs" / "USAGE.md").read_text().partition("```python\n")
     return text.partition("```")[0]
 
 
@@ -62,13 +62,13 @@ print(json.dumps(found.to_dict()))
 """
 
 
-def test_the_block_of_the_readme_runs_as_a_script(tmp_path: Path, sample: arq.Collection) -> None:
+def test_the_block_of_the_docs_runs_as_a_script(tmp_path: Path, sample: arq.Collection) -> None:
     assert "collection.index" in block()
     run_block('arq.Collection("/data/ARQMath")', "arq.sample()", tmp_path, "--topics", "2021")
 
 
 @pytest.mark.slow
-def test_the_block_of_the_readme_runs_on_real_data(lite: Path, tmp_path: Path) -> None:
+def test_the_block_of_the_docs_runs_on_real_data(lite: Path, tmp_path: Path) -> None:
     run_block('"/data/ARQMath"', repr(str(lite)), tmp_path, "--data", lite)
 
 

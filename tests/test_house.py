@@ -27,7 +27,7 @@ ORDER = (
     "errors", "progress", "records", "labs", "settings", "files", "manifest", "ir_metadata",
     "workers", "bundled", "analysis", "engines", "runs", "collection", "tasks", "evaluation",
     "tuning", "guidelines", "judging", "pages", "frames", "api", "pyterrier", "irdatasets",
-    "cli", "__main__",
+    "reproduction", "cli", "__main__",
 )  # fmt: skip
 
 

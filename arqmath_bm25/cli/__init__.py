@@ -33,6 +33,7 @@ COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
     "judge": ("judge", "judge", "Turn the annotations of a batch into qrels."),
     "topics": ("topics", "topics", "Make topics and judgments of linked and duplicate questions."),
     "tune": ("tune", "tune", "Search better settings of a task by cross-validation."),
+    "reproduce": ("reproduce", "reproduce", "Make the results of the book again, and compare."),
     "report": ("report", "report", "Write a report of runs as pages that open from disk."),
     "threads": ("threads", "threads", "Write threads with all that belongs to them as pages."),
     "serve": ("serve", "serve", "Serve a search page over the indexes, and a JSON interface."),

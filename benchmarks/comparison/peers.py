@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from comparison.results import Value
 
 VENV: Final = Path(__file__).parents[2] / ".venv-bench"
-_TERRIER: Final = {"TERRIER_VERSION": "5.11", "TERRIER_HELPER_VERSION": "0.0.8"}
+TERRIER: Final = {"TERRIER_VERSION": "5.11", "TERRIER_HELPER_VERSION": "0.0.8"}
 _TOP: Final = 10
 _COLUMNS: Final = (
     "documents/s", "MB to index", "bytes/document", "ms/query, first", "ms/query", "MB to search",
@@ -123,7 +123,7 @@ def _measure(name: str, work: Path, repeats: int, venv: Path) -> dict[str, Any]:
 
     def run(*arguments: object) -> dict[str, Any]:
         environment = {
-            "JAVA_HOME": str(java_home()), "PYTERRIER_HOME": str(venv / "terrier"), **_TERRIER,
+            "JAVA_HOME": str(java_home()), "PYTERRIER_HOME": str(venv / "terrier"), **TERRIER,
         }  # fmt: skip
         program = "comparison.engines"
         done = run_module(program, name, *arguments, python=python, environment=environment)

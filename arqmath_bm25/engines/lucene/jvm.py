@@ -64,7 +64,7 @@ def prepare() -> None:
     if jnius_config.vm_running:
         return
     home = java_home()
-    jnius_config.add_classpath(str(_anserini_jar()))
+    jnius_config.add_classpath(str(anserini_jar()))
     os.environ["JAVA_HOME"] = str(home)
     os.environ["JVM_PATH"] = str(_libjvm(home))
     jnius_config.add_options(
@@ -151,7 +151,8 @@ def _libjvm(home: Path) -> Path:
     return home / "lib" / "server" / "libjvm.so"
 
 
-def _anserini_jar() -> Path:
+def anserini_jar() -> Path:
+    """Return the jar that comes with Pyserini; InputError where it is missing."""
     spec = find_spec("pyserini")  # finds the package without importing it
     roots = spec.submodule_search_locations if spec else None
     jars = sorted(Path(roots[0]).glob("resources/jars/anserini-*-fatjar.jar")) if roots else []
