@@ -43,7 +43,7 @@ def test_line_ends_do_not_make_another_file_of_it(
         b"\xef\xbb\xbf<html><body>Log in first</body></html>",
         b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"></html>',
         b'{"error": "quota"}',
-        gzip.compress(JUDGMENTS),
+        gzip.compress(JUDGMENTS, mtime=0),
         "<Topics></Topics>".encode("utf-16"),
         b"A.1 Q0 1234 1 0.5 run",
     ],
