@@ -154,13 +154,13 @@ def test_an_expanded_query_finds_what_the_query_alone_does_not(tmp_path: Path, m
 
 
 def test_linked_posts_are_ranked_by_votes(tmp_path: Path) -> None:
-    """A.1 is question 77 of a younger dump, and linked with question 1; A.3 has no link."""
+    """A.1 is question 77 of a younger dump, and linked with question 1; of A.3 it is not known."""
     config = CONFIGS / "task1_linked.yaml"
     data = tmp_path / "data"
     formulas = data / "Topics/Task2 Topics/ARQMath-1/Formulas/Formula_topics_latex_V2.0.tsv"
     formulas.parent.mkdir(parents=True)
     formulas.write_text(
-        "id\ttopic_id\tthread_id\ttype\tformula\nq_1\tA.1\t77\ttitle\tx\nq_2\tA.3\t78\ttitle\tx\n"
+        "id\ttopic_id\tthread_id\ttype\tformula\nq_1\tA.1\t77\ttitle\tx\nq_2\tA.3\tno\ttitle\tx\n"
     )
     topics = tmp_path / "topics.xml"
     ends = "<Title>t</Title><Question>q</Question><Tags>a</Tags></Topic>"

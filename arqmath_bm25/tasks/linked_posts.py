@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from arqmath_bm25.collection.dump import ID
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.topic_formulas import read_topic_formulas
 from arqmath_bm25.errors import InputError
@@ -40,7 +41,8 @@ class LinkedPosts:
         """
         year = year_of(topic.topic_id for topic in topics)
         file = self._layout.topic_formulas(year, "latex")
-        question = {row.topic_id: row.thread_id for row in read_topic_formulas(file)}
+        rows = read_topic_formulas(file)
+        question = {row.topic_id: row.thread_id for row in rows if ID.fullmatch(row.thread_id)}
         ranked = [self._answers(question.get(topic.topic_id, "0"))[:depth] for topic in topics]
         if not any(ranked):
             raise InputError(
