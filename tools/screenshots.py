@@ -7,6 +7,7 @@ of a real collection would hold its posts.
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -19,9 +20,10 @@ SIZES = {"": (1120, 760), "-phone": (390, 760)}
 def main() -> None:
     """Take them all."""
     options = webdriver.ChromeOptions()
+    options.binary_location = str(shutil.which("chromium"))
     for flag in ("--headless", "--no-sandbox", "--hide-scrollbars"):
         options.add_argument(flag)
-    browser = webdriver.Chrome(options)
+    browser = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
     for argument in sys.argv[1:]:
         name, _, address = argument.partition("=")
         for size, (width, height) in SIZES.items():

@@ -6,7 +6,9 @@ network, and run no script but for the one beside them that some have.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from contextlib import contextmanager
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
@@ -20,13 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-STYLE: Final = ("style.css", "math.woff2")
+STYLE: Final = "style.css"
 _MARKER: Final = ".arqmath-bm25-"  # tells pages, which may be replaced, from other folders
 
 
 def policy(script: bool, source: str = "'self' file:") -> str:
-    """Return a content security policy: style and font from `source`, a script if there is one."""
-    allowed = [f"style-src {source}", f"font-src {source}", *[f"script-src {source}"] * script]
+    """Return a content security policy: the style from `source`, and a script if there is one."""
+    allowed = [f"style-src {source}", "font-src data:", *[f"script-src {source}"] * script]
     return "; ".join(["default-src 'none'", *allowed, "base-uri 'none'"])
 
 
@@ -50,22 +52,30 @@ def templates(kind: str, script: str = "", served: bool = False) -> Environment:
     return environment
 
 
+@cache
 def static(name: str) -> bytes:
-    """Return a file that pages need beside them."""
-    return files("arqmath_bm25.pages").joinpath("static", name).read_bytes()
+    """Return a file that pages need beside them; the style has the math font within it.
+
+    Browsers that take every file on a disk for a site of its own would not load it otherwise.
+    """
+    content = files("arqmath_bm25.pages").joinpath("static", name).read_bytes()
+    if name != STYLE:
+        return content
+    font = b"data:font/woff2;base64," + b64encode(static("math.woff2"))
+    return content.replace(b"math.woff2", font)
 
 
 @contextmanager
 def site(directory: Path, kind: str, *beside: str) -> Iterator[Path]:
     """Yield a folder for pages of a kind, which becomes `directory` when they are complete.
 
-    Style, font and what is named are put beside them. Raises InputError if `directory` holds
+    The style and what is named are put beside them. Raises InputError if `directory` holds
     something else.
     """
     if directory.exists() and not (directory / f"{_MARKER}{kind}").is_file():
         raise InputError(f"{directory}: this is there already and no {kind}; choose another -o")
     with building(directory) as place:
-        for name in (*STYLE, *beside):
+        for name in (STYLE, *beside):
             (place / name).write_bytes(static(name))
         yield place
         (place / f"{_MARKER}{kind}").write_text(f"{__version__}\n", encoding="utf-8")

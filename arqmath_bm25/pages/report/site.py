@@ -170,7 +170,11 @@ def _averages(gathered: Gathered) -> dict[str, dict[str, float]]:
 
 
 def _notes(gathered: Gathered) -> list[str]:
-    notes = [f"{run.name}: {w}" for run, score in _scored(gathered) for w in score.warnings]
+    warned: dict[str, list[str]] = {}
+    for run, score in _scored(gathered):
+        for warning in score.warnings:
+            warned.setdefault(warning, []).append(run.name)
+    notes = [f"{', '.join(names)}: {warning}" for warning, names in warned.items()]
     missing = {
         hit.post_id
         for run in gathered.runs

@@ -1,5 +1,6 @@
 // What a report's pages can do beyond being read: filter, sort, compare two runs, show one run at
-// a time on a phone, and open the post that a link leads to. Without this script all is shown.
+// a time on a phone, and open the post that a link leads to. Without scripts all is shown, and the style
+// sheet leaves out what does nothing.
 "use strict";
 
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
@@ -29,7 +30,6 @@ for (const form of all("form[data-filter]")) {
   };
   form.addEventListener("input", apply);
   form.addEventListener("submit", event => event.preventDefault());
-  form.hidden = false;
   apply(); // a browser that goes back keeps what was typed
 }
 
@@ -57,7 +57,7 @@ for (const table of all("table.sortable")) {
     button.type = "button";
     button.append(...head.childNodes);
     head.append(button);
-    button.addEventListener("click", () => {
+    head.addEventListener("click", () => {
       const down = head.ariaSort === "ascending";
       for (const other of heads) other.removeAttribute("aria-sort");
       head.ariaSort = down ? "descending" : "ascending";
@@ -83,7 +83,6 @@ for (const form of all("form.moves")) {
     }
   };
   form.addEventListener("input", apply);
-  form.hidden = false;
   apply();
 }
 
@@ -92,7 +91,6 @@ for (const form of all("form.tabs")) {
   const apply = () => all(".rankings .run").forEach((run, at) =>
     run.classList.toggle("away", String(at + 1) !== form.elements.run.value));
   form.addEventListener("input", apply);
-  form.hidden = false;
   apply();
 }
 

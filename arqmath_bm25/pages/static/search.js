@@ -35,5 +35,4 @@ if (box) {
     }
   });
   box.setSelectionRange(box.value.length, box.value.length); // one goes on where one was
-  show();
 }

@@ -12,6 +12,7 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
+from markupsafe import Markup
 from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -51,9 +52,7 @@ _HEADERS: Final = {
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
 }
-_STATIC: Final = {
-    "style.css": "text/css", "math.woff2": "font/woff2", "search.js": "text/javascript",
-}  # fmt: skip
+_STATIC: Final = {"style.css": "text/css", "search.js": "text/javascript"}
 
 
 class _Guard:
@@ -203,8 +202,7 @@ class Site:
     async def _preview(self, request: Request) -> Response:
         text = request.query_params.get("q", "")
         _check_length(text)
-        content = self._content(text, request.query_params.get("task", ""))
-        html = PostWriter().content(content) if content.formulas else ""
+        html = self._drawn(text, request.query_params.get("task", ""))
         return JSONResponse(api.Preview(html=html).model_dump())
 
     async def _description(self, _: Request) -> Response:
@@ -312,6 +310,11 @@ class Site:
             return Content(tuple(Formula(latex, None) for latex in formulas))
         return content
 
+    def _drawn(self, query: str, task: str) -> Markup:
+        """Return a query with its formulas drawn; nothing if it has none."""
+        content = self._content(query, task)
+        return PostWriter().content(content) if content.formulas else Markup("")
+
     @cached_property
     def _holds(self) -> str:
         """What can be searched, in a few words."""
@@ -350,7 +353,7 @@ class Site:
             max_depth=api.MAX_DEPTH,
             holds=self._holds,
             examples=self._examples,
-            draw=lambda text: PostWriter().content(read_title(text)),
+            preview=self._drawn,
             **values,
         )
 
