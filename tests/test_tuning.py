@@ -18,6 +18,7 @@ from arqmath_bm25.tasks.answer_retrieval import Task1Settings
 from arqmath_bm25.tasks.index import Index
 from arqmath_bm25.tasks.premise_rankers.settings import NlpsSettings
 from arqmath_bm25.tuning.ascent import climb, knobs, tune
+from arqmath_bm25.tuning.duplicates import HALVES, TOPICS, write_duplicates
 from arqmath_bm25.tuning.trials import DEPTH, AnswerTrials, FormulaTrials, Judged, Trials
 
 if TYPE_CHECKING:
@@ -139,6 +140,16 @@ def test_a_trial_scores_what_a_run_with_these_settings_ranks(
     expected = score(rankings, judged.qrels).values
     assert len(values) > 2
     assert values == {topic: pytest.approx(found["ndcg"]) for topic, found in expected.items()}
+
+
+@pytest.mark.slow
+def test_topics_of_a_file_have_their_judgments_beside_them(indexes: Path, tmp_path: Path) -> None:
+    index = Index.open(Collection(indexes=indexes), "task1", engine=Engine("flat"))
+    write_duplicates(index.collection, tmp_path, TOPICS, 0)
+    files = [str(tmp_path / f"topics_{half}.xml") for half in HALVES]
+    of_files, made = Judged.read(index, files), Judged.read(index, ["duplicates"])
+    assert of_files.qrels == made.qrels
+    assert sorted(of_files.topics) == sorted(made.topics)
 
 
 @pytest.mark.slow
