@@ -6,6 +6,7 @@ import json
 import os
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import pytest
 from hostile_collection import RUN_ID, write_collection, write_runs
@@ -22,6 +23,8 @@ from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.pages.report.gather import _short
 from arqmath_bm25.pages.report.hits import Returned, judged_rates
 from arqmath_bm25.pages.report.site import page_names
+from arqmath_bm25.pages.threads.gather import ThreadReader
+from arqmath_bm25.pages.threads.site import write_threads
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,6 +103,21 @@ def test_every_run_has_a_page_with_its_configuration(site: Path) -> None:
         "settings latex ngrams": "1, 3",
     }
     assert "no manifest" in page(site / "runs" / "2.html").css_first("main").text()
+
+
+def test_posts_lead_to_their_threads_where_these_are(runs: list[Path], tmp_path: Path) -> None:
+    """Only two answers of a topic have pages; its other posts have no link to one."""
+    answers = list(QRELS["A.201"])[:2]
+    collection = Collection(indexes=tmp_path / "indexes")
+    threads, place = tmp_path / "the threads", tmp_path / "report"
+    write_threads(ThreadReader(collection), answers, threads)
+    report(runs, place, indexes=tmp_path / "indexes", depth=1000, threads=threads)
+    found = page(place / "topics" / "A.201.html").css("a[href*='threads/']")
+    leads = [str(link.attributes["href"]).partition("#") for link in found]
+    assert {anchor for _, _, anchor in leads} >= {f"post-{answer}" for answer in answers}
+    assert {(place / "topics" / unquote(file)).resolve() for file, _, _ in leads} == {
+        threads / f"{collection.post(answer).parent_id}.html" for answer in answers
+    }
 
 
 def test_every_link_leads_somewhere(site: Path) -> None:

@@ -34,6 +34,9 @@ def report(
         int,
         typer.Option("--depth", min=1, max=MAX_DEPTH, help="Results of a topic that are shown."),
     ] = 20,
+    threads: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Lead to the pages that `threads` wrote.")
+    ] = None,
 ) -> None:
     """Write a report of runs as pages that open from disk: scores, charts, and every topic.
 
@@ -53,5 +56,5 @@ def report(
             status=say,
         )  # fmt: skip
     with progress("Writing pages", len(gathered.questions), "topics") as advance:
-        write_report(gathered, output, progress=advance)
+        write_report(gathered, output, advance, threads)
     options.out.print(f"{output / 'index.html'}: {len(gathered.questions)} topics")

@@ -5,9 +5,11 @@ No page asks the network or runs a script that is not the file beside it (`pages
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from arqmath_bm25.pages.report import charts
 from arqmath_bm25.pages.report.gather import RECALL_LEVELS
@@ -52,19 +54,26 @@ def write_report(
     gathered: Gathered,
     directory: Path,
     progress: Callable[[int], None] = lambda _: None,
+    threads: Path | None = None,
 ) -> None:
     """Write the report to `directory`, which appears only when it is complete.
 
-    `progress` is told the topics that each step did. Raises InputError if `directory` holds
-    something else than a report.
+    Posts lead to their pages in `threads`, as far as these are there. `progress` is told the topics
+    that each step did. Raises InputError if `directory` holds something else than a report.
     """
     with site(directory, "report", "report.js") as place:
         for folder in ("topics", "runs"):
             (place / folder).mkdir()
-        _write_pages(gathered, place, progress)
+        links = {
+            page.stem: quote(os.path.relpath(page, directory / "topics"))
+            for page in (threads.glob("*.html") if threads else ())
+        }
+        _write_pages(gathered, place, progress, links)
 
 
-def _write_pages(gathered: Gathered, place: Path, progress: Callable[[int], None]) -> None:
+def _write_pages(
+    gathered: Gathered, place: Path, progress: Callable[[int], None], threads: Mapping[str, str]
+) -> None:
     environment = templates("report", "report.js")
     names = page_names(gathered.questions)
     topics = list(gathered.questions)
@@ -75,6 +84,7 @@ def _write_pages(gathered: Gathered, place: Path, progress: Callable[[int], None
         "collection": gathered.collection.name,
         "depth": gathered.depth,
         "pages": names,
+        "threads": threads,
     }
     page = environment.get_template("topic.html")
     titles = {}
