@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.provenance import Provenance, provenance
+from arqmath_bm25.evaluation.provenance import Provenance, provenance, run_manifest
 from arqmath_bm25.evaluation.rankings import best
 from arqmath_bm25.labs import MAX_DEPTH
 from arqmath_bm25.records import Hit
@@ -70,6 +70,8 @@ def _parts(
     collection: Collection, run: Scored, topic_id: str, docs: Sequence[str], top: float
 ) -> list[Parts]:
     """Explain the scores of documents in a run."""
+    if (run_manifest(run.file) or {}).get("queries"):
+        raise InputError(f"{run.file}: a manual run, whose queries are not those of the topics")
     known = provenance(run.file) or Provenance(None, None, {}, "")
     try:
         task = task_class(run.task).of(known.settings)

@@ -273,8 +273,9 @@ class AnswerRanker:
         (query,) = self._queries([topic], variant, 1)
         parts = list(map(field_parts, self._searcher.explain(query, ids)))
         if stage := self._stages.get(variant):
-            (found,) = self._searcher.search_many([query], stage.depth, 1)
-            first = self._others(topic, found)
+            searched = MAX_DEPTH if topic.own_thread else stage.depth  # as `rank` does
+            (found,) = self._searcher.search_many([query], searched, 1)
+            first = self._others(topic, found)[: stage.depth]
             place = {hit.doc_id: at for at, hit in enumerate(first)}
             gains = self._second.gains(topic, first, stage) if first else {}
             for doc_id, of_hit in zip(ids, parts, strict=True):
