@@ -110,7 +110,8 @@ def main() -> None:
             line.partition("\t") for line in Path(queries).read_text("utf-8").splitlines()
         )
     ]
-    talk, sys.stdout = sys.stdout, sys.stderr
+    talk = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # Java's loggers write there
     match system:
         case "terrier":
             terrier(Path(documents), asked, Path(work))
