@@ -259,8 +259,9 @@ class AnswerRanker:
         """Return the hits outside of the topic's own thread, if it has one in the collection."""
         if not topic.own_thread:
             return hits
-        threads = self._collection.posts.threads_of([hit.doc_id for hit in hits])
-        own = int(topic.own_thread)
+        posts = self._collection.posts
+        threads = posts.threads_of([hit.doc_id for hit in hits])
+        (own,) = posts.numbers([topic.own_thread])
         return [hit for hit, thread in zip(hits, threads, strict=True) if thread != own]
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:

@@ -91,9 +91,9 @@ class SecondStage:
             gains["formulas"] = settings.formulas * self.maxsim(topic, answers, questions)
             scores += gains["formulas"]
         threads, thread = np.unique(questions, return_inverse=True)
+        own = set(map(str, self._posts.numbers([topic.own_thread] if topic.own_thread else [])))
         links = [
-            [one for one in self._links.of(str(question)) if one != topic.own_thread]
-            for question in threads
+            [one for one in self._links.of(str(question)) if one not in own] for question in threads
         ]
         if settings.linked:
             best = dict(zip(map(str, threads), _best(scores, thread), strict=True))
