@@ -12,6 +12,9 @@ topics := $(if $(YEAR),--topics "$(YEAR)")
 variant := $(if $(VARIANT),--variant "$(VARIANT)")
 config := $(if $(CONFIG),--config "$(CONFIG)")
 
+# Tests of a file stay together.
+parallel := -n auto --maxprocesses 4 --dist loadgroup
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo index runs eval results test quick lint docs mutants bench sample lock clean
 
@@ -58,10 +61,10 @@ results: $(READY) ## make all results again and compare: make results [DATA=...]
 	$(ARQ) reproduce $(data) -o results
 
 test: lint ## lint, type check and every test
-	.venv/bin/pytest
+	.venv/bin/pytest $(parallel)
 
 quick: $(READY) ## the tests that take seconds
-	.venv/bin/pytest -m "not slow"
+	.venv/bin/pytest $(parallel) -m "not slow"
 
 lint: $(READY) ## ruff and mypy
 	.venv/bin/ruff check .
