@@ -268,9 +268,7 @@ def search(
     data: options.Data = None,
     indexes: options.Indexes = options.INDEXES,
     config: options.Config = None,
-    variant: Annotated[
-        str | None, typer.Option(help="One of the configuration. Default: the primary one.")
-    ] = None,
+    variant: options.Variant = None,
     depth: Annotated[int, typer.Option(min=1, max=MAX_DEPTH, help="Hits to show.")] = 5,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show what every field and term gave to each score.")

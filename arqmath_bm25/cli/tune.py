@@ -33,9 +33,7 @@ def tune(
     data: options.Data = None,
     indexes: options.Indexes = options.INDEXES,
     config: options.Config = None,
-    variant: Annotated[
-        str | None, typer.Option(help="One of the configuration. Default: the primary one.")
-    ] = None,
+    variant: options.Variant = None,
     folds: Annotated[int, typer.Option(min=1, help="Parts of the topics; nlps has 5.")] = 5,
     threads: options.Threads = options.THREADS,
 ) -> None:

@@ -49,6 +49,10 @@ Variants = Annotated[
     list[str] | None,
     typer.Option("--variant", help="One of the configuration; repeatable. Default: all."),
 ]
+Variant = Annotated[
+    str | None,
+    typer.Option("--variant", help="One of the configuration. Default: the primary one."),
+]
 Depth = Annotated[int, typer.Option("--depth", min=1, max=MAX_DEPTH, help="Hits for a topic.")]
 Format = Annotated[
     Form, typer.Option("--format", help="Columns of the guidelines, or of TREC (with Q0).")
