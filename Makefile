@@ -83,6 +83,7 @@ sample: $(READY) ## write the bundled sample anew from its source
 
 bench: $(READY) .venv-bench/.ready ## compare with peers, an hour: make bench [SIZES=0.1,0.3]
 	.venv/bin/python benchmarks/bench.py $(if $(SIZES),--sizes "$(SIZES)")
+	work=$$(mktemp -d) && .venv/bin/python benchmarks/engines.py --work $$work && rm -r $$work
 
 # The peers have an environment of their own, which nothing else needs. Where they cannot be
 # installed, the table names them as not installed.
