@@ -17,8 +17,8 @@ from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answer_retrieval import Task1Settings
 from arqmath_bm25.tasks.index import Index
 from arqmath_bm25.tasks.premise_rankers.settings import NlpsSettings
+from arqmath_bm25.tuning.coordinates import climb, knobs, tune
 from arqmath_bm25.tuning.duplicates import HALVES, TOPICS, write_duplicates
-from arqmath_bm25.tuning.search import climb, knobs, tune
 from arqmath_bm25.tuning.trials import DEPTH, AnswerTrials, FormulaTrials, Judged, Trials
 
 if TYPE_CHECKING:

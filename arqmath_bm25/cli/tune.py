@@ -46,7 +46,7 @@ def tune(
 
     Example: arqmath-bm25 tune task1 --on duplicates --on 2020 -o tuned.yaml
     """
-    from arqmath_bm25.tuning.search import tune as search  # scipy takes a second to load
+    from arqmath_bm25.tuning.coordinates import tune as search  # scipy takes a second to load
     from arqmath_bm25.tuning.trials import trials
 
     collection = Collection(data, indexes)
