@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hostile_collection import ATTACK, write_collection, write_runs
 from serving import build_indexes, open_site, running
+from test_threads import rows
 
 from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli.report import report
 from arqmath_bm25.cli.threads import threads
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.evaluation.qrels import read_qrels
+from arqmath_bm25.pages.threads.gather import ThreadReader
+from arqmath_bm25.pages.threads.site import write_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -295,6 +299,24 @@ def test_no_script_of_a_post_runs_in_a_report(browser: Chrome, tmp_path: Path) -
         assert attacked(browser) is None
         assert browser.find_element(CSS, "h1").is_displayed()  # no style of a post hid it
         assert refused(browser) == []
+
+
+def test_formulas_of_real_threads_are_drawn(browser: Chrome, lite: Path, tmp_path: Path) -> None:
+    """Of 25 threads, with hundreds of formulas: each has a size, nothing runs or leaves."""
+    collection = Collection(lite, tmp_path)
+    questions = [row["Id"] for row in rows(Layout(lite).posts()) if row["PostTypeId"] == "1"]
+    write_threads(ThreadReader(collection), questions[::111], tmp_path / "pages")
+    formulas = 0
+    for page in sorted((tmp_path / "pages").glob("*.html")):
+        browser.get(page.as_uri())
+        found = drawn(browser, "article math")
+        assert all(formula["width"] > 0 and formula["height"] > 0 for formula in found), page
+        formulas += len(found)
+        assert browser.execute_script("return document.scripts.length") == 0
+        asked = browser.execute_script("return performance.getEntries().map(entry => entry.name)")
+        assert not [name for name in asked if name.startswith("http")]
+        assert complaints(browser) == []
+    assert formulas > 200
 
 
 def test_searching_shows_drawn_results(browser: Chrome, search_page: str) -> None:
