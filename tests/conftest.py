@@ -27,7 +27,8 @@ os.environ.pop("ARQMATH_DATA", None)  # the sample is meant where no test says a
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let processes share the tests by files, and one of them have all that need nodes."""
     for item in items:
-        nodes = {"opensearch", "three_nodes"} & set(getattr(item, "fixturenames", ()))
+        needed = (item.nodeid, *getattr(item, "fixturenames", ()))
+        nodes = any("opensearch" in name or "three_nodes" in name for name in needed)
         item.add_marker(pytest.mark.xdist_group("nodes" if nodes else item.path.stem))
 
 

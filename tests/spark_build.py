@@ -10,6 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from arqmath_bm25 import progress
 from arqmath_bm25.cli import main
 from arqmath_bm25.collection import posts as collection_posts
 from arqmath_bm25.engines.lucene.ids import open_reader
@@ -42,6 +43,7 @@ if __name__ == "__main__":
     master, data, indexes, size = sys.argv[1:]
     collection_posts._RANGE, answer_documents._POSTS_PER_PART = 1 << 17, int(size)
     spark._LOOK = 0.5
+    progress._PAUSE = 3600  # no lines of what takes long
     spark._PATIENCE = float(os.environ.get("PATIENCE", spark._PATIENCE))
     workers = ["--threads", "2"] if master == "here" else ["--spark", master]
     arguments = ["index", "task1", "--data", data, "--indexes", indexes, "--keep-documents"]

@@ -114,6 +114,7 @@ def test_data_and_indexes_may_be_moved(indexes: Path, tmp_path: Path) -> None:
 def test_tables_are_read_once_for_all_that_use_them(
     indexes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    tasks.index("task2", indexes=indexes)  # if it is not there yet
     opened = []
     load = PostTable.load.__func__  # type: ignore[attr-defined]
     monkeypatch.setattr(PostTable, "load", classmethod(lambda *a: opened.append(1) or load(*a)))
