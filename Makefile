@@ -13,7 +13,7 @@ variant := $(if $(VARIANT),--variant "$(VARIANT)")
 config := $(if $(CONFIG),--config "$(CONFIG)")
 
 # Tests of a file stay together.
-parallel := -n auto --maxprocesses 4 --dist loadgroup
+parallel := -n auto --maxprocesses 4 --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo index runs eval results test quick lint docs mutants bench sample lock clean

@@ -24,14 +24,6 @@ progress._PAUSE = 3600  # no lines of what takes long, on a busy machine either
 os.environ.pop("ARQMATH_DATA", None)  # the sample is meant where no test says another
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let processes share the tests by files, and one of them have all that need nodes."""
-    for item in items:
-        needed = (item.nodeid, *getattr(item, "fixturenames", ()))
-        nodes = any("opensearch" in name or "three_nodes" in name for name in needed)
-        item.add_marker(pytest.mark.xdist_group("nodes" if nodes else item.path.stem))
-
-
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """Real data that is not part of the project; ARQMATH_SHARED says where it is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -38,9 +39,12 @@ def started(count: int, port: int) -> Iterator[Nodes]:
     with tempfile.TemporaryDirectory() as parent:
         Path(parent).chmod(0o755)  # another user runs the nodes if this one is root
         directory = Path(parent, "nodes")
+        port += 1000 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
         command = [str(SCRIPT), "start", str(directory), str(count), str(port)]
         environment = {**os.environ, "PYTHON": sys.executable}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        with Path(tempfile.gettempdir(), "arqmath-opensearch.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # the first may have to download
+            done = subprocess.run(command, env=environment, capture_output=True, text=True)
         if done.returncode == MISSING:
             pytest.skip(f"no OpenSearch: {done.stderr.strip().splitlines()[-1]}")
         assert not done.returncode, done.stderr
