@@ -230,7 +230,7 @@ def _lucene_query(query: Query) -> Any:
 
 def _terms(topic: Topic, analyzer: Analyzer) -> list[str]:
     """Return words and math of a topic alike, repeats included."""
-    title, body = read_title(topic.title), read_body(topic.question)
+    title, body = analyzer(read_title(topic.title)), analyzer(read_body(topic.question))
     fields = question_fields(title, body, topic.tags, analyzer)
     return " ".join(fields.values()).split()
 

@@ -11,22 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arqmath_bm25.analysis import latex
-from arqmath_bm25.analysis.formula_similarity import (
-    FormulaIdf,
-    FormulaQuery,
-    Formulas,
-)
-from arqmath_bm25.analysis.formula_similarity import signature as of_tree
+from arqmath_bm25.analysis.formula_similarity import FormulaIdf, FormulaQuery, Formulas
 from arqmath_bm25.analysis.operator_tree import read_operators
+from arqmath_bm25.analysis.signatures import pack, signatures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arqmath_bm25.analysis.formula_similarity import Signature
+    from arqmath_bm25.analysis.signatures import Signature
 
 
 def signature(source: str) -> Signature:
-    return of_tree(read_operators(latex.read(source)[0]))
+    return signatures([pack(read_operators(latex.read(source)[0]))]).terms
 
 
 COLLECTION = [r"x^2+y^2", r"\sqrt{a}", r"\frac{a}{b}", r"\sum_i x_i", "x", r"\sin^2 x"]

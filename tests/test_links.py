@@ -13,7 +13,7 @@ from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.tasks.answer_documents import NOTHING, answer_documents
-from arqmath_bm25.tasks.signatures import PartSignatures
+from arqmath_bm25.tasks.post_signatures import PartSignatures
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,7 +72,7 @@ def test_titles_of_linked_questions_go_into_the_document(tmp_path: Path) -> None
     links = PostLinks.read(tmp_path / "PostLinks.xml")
     analyzer = Analyzer(AnalysisSettings())
     first, second, third = answer_documents(
-        table.threads(), table.threads(), links, analyzer, PartSignatures(analyzer)
+        table.threads(), table.threads(), links, analyzer, PartSignatures()
     )
     assert first == {
         "id": "2",

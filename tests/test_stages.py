@@ -13,7 +13,7 @@ from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.records import Hit, Topic
 from arqmath_bm25.tasks.answer_documents import write_answer_documents
-from arqmath_bm25.tasks.signatures import SIGNATURES, write_signatures
+from arqmath_bm25.tasks.post_signatures import SIGNATURES, write_signatures
 from arqmath_bm25.tasks.stages import LINKS, SecondStage, StageSettings
 from arqmath_bm25.workers.local import Processes
 

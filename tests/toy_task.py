@@ -53,6 +53,7 @@ def _documents(
 ) -> Iterator[dict[str, str]]:
     analyzer = Analyzer(job[1])
     for question in filter(None, (thread.question for thread in job[0].threads())):
-        title, body = read_title(question.title or ""), read_body(question.body)
+        title = analyzer(read_title(question.title or ""))
+        body = analyzer(read_body(question.body))
         fields = question_fields(title, body, question.tags, analyzer)
         yield {"id": question.post_id, "contents": fields["question_text"] or NOTHING, **fields}

@@ -1,55 +1,23 @@
-r"""How alike two formulas are by their operator trees, whatever their variables are called.
+"""How alike two formulas are by their operator trees, whatever their variables are called.
 
-The signature of a formula is the set of its variable-blind terms: paths through two and three nodes
-(`operator_tree`) and whole subtrees. Terms weigh their idf among formulas, and two formulas are as
+The terms of a signature (`signatures`) weigh their idf among formulas, and two formulas are as
 alike as the squared cosine of their weighted sets. MaxSim (Khattab and Zaharia 2020, there of
 words) holds the formulas of a question against those of a post: each counts by the one that is most
 like it.
-
-A term is a number of 32 bits, a CRC, so that signatures are small sorted arrays and of many posts
-one array; at ten million terms one in 400 shares its number with another, which costs little.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Self
-from zlib import crc32
 
 import numpy as np
-
-from arqmath_bm25.analysis.operator_paths import blind, operator_paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from arqmath_bm25.analysis.operator_paths import OperatorTree
-
-    Signature = NDArray[np.uint32]  # sorted, without repeats
-
-
-def signature(tree: OperatorTree) -> Signature:
-    """Return the signature of an operator tree; of one without symbols it is empty."""
-    tree = blind(tree)
-    terms = map(crc32, map(str.encode, operator_paths(tree)))
-    return np.array(sorted({*terms, *_subtrees(tree)}), np.uint32)
-
-
-def _subtrees(tree: OperatorTree) -> list[int]:
-    """Return a number for each subtree of more than a node; edges, not places, order arguments."""
-    symbols, parents, edges = tree
-    arguments: list[list[int]] = [[] for _ in symbols]
-    for node in range(1, len(symbols)):
-        arguments[parents[node]].append(node)
-    order = [0]
-    for node in order:  # grows while it is read: operators before their arguments
-        order += arguments[node]
-    numbers = [0] * len(symbols)
-    for node in reversed(order[1:]):
-        below = [f"{edges[child]}{numbers[child]}" for child in arguments[node]]
-        numbers[node] = crc32(f"{symbols[node]}({','.join(sorted(below))}".encode())
-    return [numbers[node] for node in order[1:] if arguments[node]]
+    from arqmath_bm25.analysis.signatures import Signature
 
 
 class FormulaIdf(NamedTuple):

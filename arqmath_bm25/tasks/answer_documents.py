@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import Content, read_body, read_title
 from arqmath_bm25.tasks.parts import write_parts
-from arqmath_bm25.tasks.signatures import PartSignatures
+from arqmath_bm25.tasks.post_signatures import PartSignatures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -56,19 +56,17 @@ _POSTS_PER_PART: Final = 10_000
 
 
 def question_fields(
-    title: Content, body: Content, tags: tuple[str, ...], analyzer: Analyzer
+    title: Terms, body: Terms, tags: tuple[str, ...], analyzer: Analyzer
 ) -> dict[str, str]:
     """Terms of a question by field; topics are analysed by this too."""
-    title_terms, body_terms = analyzer(title), analyzer(body)
-    tag_terms = analyzer(Content((" ".join(tags).replace("-", " "),)))
     return {
-        "question_text": body_terms.words,
-        "question_math": body_terms.math,
-        "question_operators": body_terms.operators,
-        "title_text": title_terms.words,
-        "title_math": title_terms.math,
-        "title_operators": title_terms.operators,
-        "tags": tag_terms.words,
+        "question_text": body.words,
+        "question_math": body.math,
+        "question_operators": body.operators,
+        "title_text": title.words,
+        "title_math": title.math,
+        "title_operators": title.operators,
+        "tags": analyzer(Content((" ".join(tags).replace("-", " "),))).words,
     }
 
 
@@ -95,17 +93,17 @@ def answer_documents(
         if thread.question and not thread.answers:
             signatures.add()
         elif question := thread.question:
-            title, body = read_title(question.title or ""), read_body(question.body)
-            signatures.add(body, title)
+            title = analyzer(read_title(question.title or ""))
+            body = analyzer(read_body(question.body))
+            signatures.add(body.trees, title.trees)
             linked_titles = [titles[post] for post in links.of(question.post_id) if post in titles]
             context = {
                 **question_fields(title, body, question.tags, analyzer),
                 **_linked_fields(linked_titles),
             }
         for answer in thread.answers:
-            body = read_body(answer.body)
-            signatures.add(body)
-            terms = analyzer(body)
+            terms = analyzer(read_body(answer.body))
+            signatures.add(terms.trees)
             yield {
                 "id": answer.post_id,
                 "contents": terms.words or NOTHING,
@@ -209,7 +207,7 @@ def _documents(part: _Part, counts: Counter[str]) -> Iterator[dict[str, str]]:
     analyzer = _analyzer(part.settings)
     counts.update({"answers without a question": 0, "answers without words": 0})
     threads, linked = part.posts.threads(), part.linked.threads()
-    signatures = PartSignatures(analyzer)
+    signatures = PartSignatures()
     documents = answer_documents(threads, linked, part.links, analyzer, signatures, part.comments)
     for document in documents:
         counts["answers without a question"] += "tags" not in document

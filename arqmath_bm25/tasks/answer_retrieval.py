@@ -30,9 +30,9 @@ from arqmath_bm25.tasks.expansion import ExpansionSettings
 from arqmath_bm25.tasks.fusion import contributions, fuse_rankings
 from arqmath_bm25.tasks.linked_posts import LinkedPosts
 from arqmath_bm25.tasks.one_bag import OneBag
+from arqmath_bm25.tasks.post_signatures import SIGNATURES, write_signatures
 from arqmath_bm25.tasks.queries import field_parts, kind, topic_query
 from arqmath_bm25.tasks.settings import Bm25Settings, QuerySettings, RunSettings, check_variants
-from arqmath_bm25.tasks.signatures import SIGNATURES, write_signatures
 from arqmath_bm25.tasks.stages import LINKS, SecondStage, StageSettings
 from arqmath_bm25.tasks.task import Ranker, Shown, Store, Task
 

@@ -18,7 +18,7 @@ from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import Thread
 from arqmath_bm25.tasks.answer_documents import answer_documents, as_bag
 from arqmath_bm25.tasks.expansion import Feedback, expanded
-from arqmath_bm25.tasks.signatures import PartSignatures
+from arqmath_bm25.tasks.post_signatures import PartSignatures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -73,7 +73,7 @@ class OneBag:
         for hit in hits:
             answer = collection.post(hit.doc_id)
             threads.append(Thread(collection.question_of(answer), (answer,)))
-        signatures = PartSignatures(self._analyzer)  # which nothing looks at
+        signatures = PartSignatures()  # which nothing looks at
         documents = answer_documents(threads, (), _NO_LINKS, self._analyzer, signatures)
         return [
             Feedback(

@@ -57,9 +57,9 @@ def best_passage(
 
 def _terms(sentence: str, analyzer: Analyzer) -> Counter[tuple[str, str]]:
     """Count the terms of a sentence, each with its field."""
-    words, math_terms, _ = analyzer(read_title(sentence))
-    counts = Counter(("contents", term) for term in words.split())
-    counts.update(("answer_math", term) for term in math_terms.split())
+    terms = analyzer(read_title(sentence))
+    counts = Counter(("contents", term) for term in terms.words.split())
+    counts.update(("answer_math", term) for term in terms.math.split())
     return counts
 
 

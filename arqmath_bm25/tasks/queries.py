@@ -32,7 +32,7 @@ def topic_query(
     """
     if topic.own_thread:
         weights = {field: w for field, w in weights.items() if not field.startswith("linked_")}
-    title, question = read_title(topic.title), read_body(topic.question)
+    title, question = analyzer(read_title(topic.title)), analyzer(read_body(topic.question))
     return weighted_terms(
         question_fields(title, question, topic.tags, analyzer), weights, saturation
     )

@@ -23,10 +23,11 @@ from pydantic import Field
 
 from arqmath_bm25.analysis.formula_similarity import FormulaQuery
 from arqmath_bm25.analysis.html import read_body, read_title
+from arqmath_bm25.analysis.signatures import signatures
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.records import Hit
 from arqmath_bm25.settings import Settings, Weight
-from arqmath_bm25.tasks.signatures import SIGNATURES, PostSignatures
+from arqmath_bm25.tasks.post_signatures import SIGNATURES, PostSignatures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arqmath_bm25.analysis.analyzer import Analyzer
-    from arqmath_bm25.analysis.formula_similarity import Signature
+    from arqmath_bm25.analysis.html import Content
+    from arqmath_bm25.analysis.signatures import Signature
     from arqmath_bm25.collection.posts import PostTable
     from arqmath_bm25.records import Topic
 
@@ -134,8 +136,7 @@ class SecondStage:
         def specific(terms: Signature) -> float:
             return float(self._signatures.idf(terms).sum())
 
-        title = _distinct(self._analyzer.signatures(read_title(topic.title)))
-        body = _distinct(self._analyzer.signatures(read_body(topic.question)))
+        title, body = self._of(read_title(topic.title)), self._of(read_body(topic.question))
         others = [body[key] for key in body if key not in title]
         others.sort(key=specific, reverse=True)
         return [
@@ -143,9 +144,10 @@ class SecondStage:
             *((terms, specific(terms)) for terms in others[:_OF_BODY]),
         ]
 
-
-def _distinct(signatures: Sequence[Signature]) -> dict[bytes, Signature]:
-    return {terms.tobytes(): terms for terms in signatures}
+    def _of(self, content: Content) -> dict[bytes, Signature]:
+        """Return the distinct signatures of formulas, by their bytes."""
+        terms, ends = signatures(self._analyzer(content).trees)
+        return {one.tobytes(): one for one in np.split(terms, ends[:-1]) if len(one)}
 
 
 def _best(scores: NDArray[np.float64], thread: NDArray[np.intp]) -> NDArray[np.float64]:

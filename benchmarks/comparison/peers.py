@@ -107,7 +107,8 @@ def _write_queries(layout: Layout, path: Path) -> int:
     analyzer = Analyzer(configured("task1").settings.analysis)
     queries = []
     for topic in read_topics(layout.topics("task1", layout.years("task1")[-1])):
-        title, question = read_title(topic.title), read_body(topic.question)
+        title = analyzer(read_title(topic.title))
+        question = analyzer(read_body(topic.question))
         fields = question_fields(title, question, topic.tags, analyzer)
         queries.append(list(dict.fromkeys(" ".join(fields.values()).split())))
     path.write_text(json.dumps(queries), encoding="utf-8")

@@ -86,9 +86,8 @@ def _documents(table: PostTable, links: PostLinks, analyzer: Analyzer) -> Iterat
 def _context(
     question: Post, table: PostTable, links: PostLinks, analyzer: Analyzer
 ) -> dict[str, str]:
-    fields = question_fields(
-        read_title(question.title or ""), read_body(question.body), question.tags, analyzer
-    )
+    title, body = analyzer(read_title(question.title or "")), analyzer(read_body(question.body))
+    fields = question_fields(title, body, question.tags, analyzer)
     linked = map(table.read, links.of(question.post_id))
     titles = [analyzer(read_title(post.title)) for post in linked if post and post.title]
     return {

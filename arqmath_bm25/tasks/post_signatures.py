@@ -1,4 +1,4 @@
-"""What the formulas of posts are like: their signatures (`formula_similarity`) beside an index.
+"""What the formulas of posts are like: their signatures (`analysis.signatures`) beside an index.
 
 Each part of the documents leaves those of its posts in a file of its own; these are put one behind
 the other, in the order of the table of posts, and mapped into memory where they are used. The idf
@@ -15,6 +15,7 @@ from zlib import crc32
 import numpy as np
 
 from arqmath_bm25.analysis.formula_similarity import FormulaIdf, Formulas, norms
+from arqmath_bm25.analysis.signatures import signatures
 from arqmath_bm25.files import load_array, new_array
 
 if TYPE_CHECKING:
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from arqmath_bm25.analysis.analyzer import Analyzer
-    from arqmath_bm25.analysis.formula_similarity import Signature
-    from arqmath_bm25.analysis.html import Content
-
     Rows = NDArray[np.int64]  # of posts, in their table; -1 of none
 
 SIGNATURES: Final = "signatures"  # the directory in that of an index
@@ -34,32 +31,36 @@ _COUNTED: Final = 1 << 21  # formulas, repeats included, that idf is counted in
 
 
 class PartSignatures:
-    """Collects the signatures of some posts, in the order of their table."""
+    """Collects the formulas of some posts, in the order of their table, for their signatures."""
 
-    def __init__(self, analyzer: Analyzer) -> None:
-        self._analyzer = analyzer
-        self._formulas: list[Signature] = []
+    def __init__(self) -> None:
+        self._trees: dict[bytes, int] = {}  # each distinct one, numbered
+        self._formulas: list[int] = []  # by these numbers
         self._ends: list[int] = []  # of the formulas of each post
         self._titles: list[int] = []  # of the formulas of its title, which come first
 
-    def add(self, body: Content | None = None, title: Content | None = None) -> None:
-        """Add the next post; one that is never looked at has neither body nor title."""
-        if title:
-            self._formulas += self._analyzer.signatures(title)
+    def add(self, body: Sequence[bytes] = (), title: Sequence[bytes] = ()) -> None:
+        """Add the packed trees of the next post; one that is never looked at has none."""
+        trees = self._trees
+        self._formulas += [trees.setdefault(tree, len(trees)) for tree in title]
         self._titles.append(len(self._formulas))
-        if body:
-            self._formulas += self._analyzer.signatures(body)
+        self._formulas += [trees.setdefault(tree, len(trees)) for tree in body]
         self._ends.append(len(self._formulas))
 
     def save(self, path: Path) -> None:
-        """Write them for `write_signatures`."""
+        """Write the signatures for `write_signatures`."""
+        terms, ends = signatures(list(self._trees))
+        begins = np.concatenate((np.zeros(1, np.int64), ends[:-1]))[: len(ends)]
+        cut = zip(begins.tolist(), ends.tolist(), strict=True)
+        checks = np.array([crc32(terms[begin:end].tobytes()) for begin, end in cut], np.uint32)
+        formulas = np.array(self._formulas, np.int64)
         np.savez(
             path,
-            terms=np.concatenate([np.empty(0, np.uint32), *self._formulas]),
-            ends=np.cumsum(list(map(len, self._formulas)), dtype=np.int64),
+            terms=terms[_ranges(begins[formulas], ends[formulas])],
+            ends=np.cumsum((ends - begins)[formulas]),
             posts=np.array(self._ends, np.int64),
             titles=np.array(self._titles, np.int64),
-            checks=np.array([crc32(terms.tobytes()) for terms in self._formulas], np.uint32),
+            checks=checks[formulas],
         )
 
 
