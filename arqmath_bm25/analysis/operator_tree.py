@@ -53,6 +53,7 @@ _TRAILING: Final = frozenset(".,;:?")  # the sentence's, not the formula's
 _BARS: Final = frozenset(("|", "Vert"))
 _FENCES: Final = frozenset("([{")
 _ENDS: Final[list[list[str]]] = [[], [CLOSE]]
+_NOTHING: Final = "?"
 _D_IN_BRACES: Final = [OPEN, "d", CLOSE]
 _GROUND: Final = (GROUND, "", 0, ANY)
 _INSIDE: Final = "inside"  # the product that is the argument of a function
@@ -269,13 +270,13 @@ class _Reader:
             self.kind, self.head, self.braces, self.fences, self.cells, self.columns,
             self.operators, self.operand, self.base, self.takers,
         ) = self.around.pop()  # type: ignore[assignment]  # fmt: skip
-        if kind == TABLE:
+        if kind in (OPEN, INDEX):
+            if content or self.takers:
+                self.take(content or self.grow(""))
+        elif kind == TABLE:
             self.close_cells(head, [*cells, content] if content else cells, columns)
         elif kind in _FENCES and kind != "{":
             self.close_parentheses(content, head, kind + closing)
-        elif kind in (OPEN, INDEX):
-            if content or self.takers:
-                self.take(content or self.grow(""))
         else:
             self.close_fences(content, ROLES[kind].symbol)
 
@@ -321,6 +322,9 @@ class _Reader:
         self.take(table)
 
     def open_braces(self, role: Role, at: int) -> None:
+        if self.items[at + 2 : at + 3] == [CLOSE] and self.items[at + 1] not in ROLES:
+            self.items[at + 2] = _NOTHING  # many groups hold one operand, and are not opened
+            return
         self.open(OPEN)
         self.fences = 0
         self.braces += 1

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from arqmath_bm25.settings import Settings
 
 # Raised when the same settings come to give other terms: indexes from before are stale then.
-VERSION: Final = 2
+VERSION: Final = 3
 
 
 class TextSettings(Settings):

@@ -8,6 +8,7 @@ checksums are multiples of a number, so that memory stays flat.
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]  # of posts, in their table; -1 of none
 
 SIGNATURES: Final = "signatures"  # the directory in that of an index
-_COUNTED: Final = 1 << 21  # formulas, repeats included, that idf is counted in
+_COUNTED: Final = 1 << 20  # distinct formulas of parts that idf is counted in
 
 
 class PartSignatures:
@@ -48,62 +49,68 @@ class PartSignatures:
         self._ends.append(len(self._formulas))
 
     def save(self, path: Path) -> None:
-        """Write the signatures for `write_signatures`."""
+        """Write the signatures of the distinct formulas for `write_signatures`."""
         terms, ends = signatures(list(self._trees))
-        begins = np.concatenate((np.zeros(1, np.int64), ends[:-1]))[: len(ends)]
-        cut = zip(begins.tolist(), ends.tolist(), strict=True)
-        checks = np.array([crc32(terms[begin:end].tobytes()) for begin, end in cut], np.uint32)
-        formulas = np.array(self._formulas, np.int64)
+        cuts = pairwise([0, *ends.tolist()])
         np.savez(
             path,
-            terms=terms[_ranges(begins[formulas], ends[formulas])],
-            ends=np.cumsum((ends - begins)[formulas]),
+            terms=terms,
+            ends=ends,
+            checks=np.array([crc32(terms[cut[0] : cut[1]].tobytes()) for cut in cuts], np.uint32),
+            formulas=np.array(self._formulas, np.int64),
             posts=np.array(self._ends, np.int64),
             titles=np.array(self._titles, np.int64),
-            checks=checks[formulas],
         )
 
 
 def write_signatures(parts: Path, directory: Path) -> None:
-    """Put the signatures of all parts together, with their idf."""
+    """Put the signatures of all parts together, with their idf and the lengths that follow."""
     files = sorted(parts.glob("*.npz"))
-    sizes = dict.fromkeys(("terms", "ends", "posts"), 0)
+    sizes, distinct = Counter[str](), 0
     for part in _read(files):
-        for name in sizes:
-            sizes[name] += len(part[name])
-    share = 1 + sizes["ends"] // _COUNTED
+        lengths = np.diff(part["ends"], prepend=0)
+        sizes["terms"] += int(lengths[part["formulas"]].sum())
+        sizes["formulas"] += len(part["formulas"])
+        sizes["posts"] += len(part["posts"])
+        distinct += len(lengths)
+    idf = _idf(files, share=1 + distinct // _COUNTED)
     directory.mkdir()
 
     def column(name: str, kind: type, size: int) -> NDArray[Any]:
         return new_array(directory / f"{name}.npy", kind, (size,))
 
     terms = column("terms", np.uint32, sizes["terms"])
-    starts = column("formulas", np.int64, sizes["ends"] + 1)
+    starts = column("formulas", np.int64, sizes["formulas"] + 1)
+    lengths = column("norms", np.float32, sizes["formulas"])
     posts = column("posts", np.int64, sizes["posts"] + 1)
     titles = column("titles", np.int64, sizes["posts"])
-    counted, seen = [np.empty(0, np.uint32)], np.empty(0, np.uint32)
     term = formula = post = 0
-    cuts = [0]
     for part in _read(files):
-        begins = np.concatenate(([0], part["ends"]))
+        starts_of = np.concatenate(([0], part["ends"]))
+        formulas = part["formulas"]
+        begins, ends = starts_of[formulas], starts_of[formulas + 1]
+        after = term + np.cumsum(ends - begins)
+        starts[formula + 1 : formula + 1 + len(formulas)] = after
+        lengths[formula : formula + len(formulas)] = norms(part["terms"], starts_of, idf)[formulas]
+        posts[post + 1 : post + 1 + len(part["posts"])] = formula + part["posts"]
+        titles[post : post + len(part["titles"])] = formula + part["titles"]
+        size = int((ends - begins).sum())
+        terms[term : term + size] = part["terms"][_ranges(begins, ends)]
+        term, formula, post = term + size, formula + len(formulas), post + len(part["posts"])
+    np.savez(directory / "idf.npz", **idf._asdict())
+
+
+def _idf(files: Sequence[Path], share: int) -> FormulaIdf:
+    """Count terms in the distinct formulas of all parts, or in a share of them."""
+    counted, seen = [np.empty(0, np.uint32)], np.empty(0, np.uint32)
+    for part in _read(files):
+        starts = np.concatenate(([0], part["ends"]))
         checks, first = np.unique(part["checks"], return_index=True)
         new = (checks % share == 0) & ~np.isin(checks, seen)
         seen = np.concatenate((seen, checks[new]))
         chosen = np.sort(first[new])
-        counted.append(part["terms"][_ranges(begins[chosen], begins[chosen + 1])])
-        terms[term : term + len(part["terms"])] = part["terms"]
-        starts[formula + 1 : formula + len(begins)] = term + part["ends"]
-        posts[post + 1 : post + 1 + len(part["posts"])] = formula + part["posts"]
-        titles[post : post + len(part["titles"])] = formula + part["titles"]
-        term, formula = term + len(part["terms"]), formula + len(part["ends"])
-        post += len(part["posts"])
-        cuts.append(formula)
-    idf = FormulaIdf.of(np.concatenate(counted), len(seen))
-    lengths = column("norms", np.float32, formula)
-    for begin, end in pairwise(cuts):
-        ends = starts[begin : end + 1]
-        lengths[begin:end] = norms(terms[ends[0] : ends[-1]], ends - ends[0], idf)
-    np.savez(directory / "idf.npz", **idf._asdict())
+        counted.append(part["terms"][_ranges(starts[chosen], starts[chosen + 1])])
+    return FormulaIdf.of(np.concatenate(counted), len(seen))
 
 
 def _read(files: Sequence[Path]) -> Iterator[dict[str, NDArray[Any]]]:
