@@ -15,7 +15,7 @@ from zlib import crc32
 
 import numpy as np
 
-from arqmath_bm25.analysis.formula_similarity import FormulaIdf, Formulas, norms
+from arqmath_bm25.analysis.formula_similarity import FormulaIdf, Formulas
 from arqmath_bm25.analysis.signatures import signatures
 from arqmath_bm25.files import load_array, new_array
 
@@ -64,40 +64,32 @@ class PartSignatures:
 
 
 def write_signatures(parts: Path, directory: Path) -> None:
-    """Put the signatures of all parts together, with their idf and the lengths that follow."""
+    """Put the signatures of all parts together, with their idf."""
     files = sorted(parts.glob("*.npz"))
-    sizes, distinct = Counter[str](), 0
+    sizes = Counter[str]()
     for part in _read(files):
-        lengths = np.diff(part["ends"], prepend=0)
-        sizes["terms"] += int(lengths[part["formulas"]].sum())
-        sizes["formulas"] += len(part["formulas"])
-        sizes["posts"] += len(part["posts"])
-        distinct += len(lengths)
-    idf = _idf(files, share=1 + distinct // _COUNTED)
+        sizes.update({name: len(part[name]) for name in ("terms", "ends", "formulas", "posts")})
     directory.mkdir()
+    idf = _idf(files, share=1 + sizes["ends"] // _COUNTED)
+    np.savez(directory / "idf.npz", **idf._asdict())
 
     def column(name: str, kind: type, size: int) -> NDArray[Any]:
         return new_array(directory / f"{name}.npy", kind, (size,))
 
     terms = column("terms", np.uint32, sizes["terms"])
-    starts = column("formulas", np.int64, sizes["formulas"] + 1)
-    lengths = column("norms", np.float32, sizes["formulas"])
+    starts = column("starts", np.int64, sizes["ends"] + 1)
+    formulas = column("formulas", np.int32, sizes["formulas"])
     posts = column("posts", np.int64, sizes["posts"] + 1)
     titles = column("titles", np.int64, sizes["posts"])
-    term = formula = post = 0
+    done = Counter[str]()
     for part in _read(files):
-        starts_of = np.concatenate(([0], part["ends"]))
-        formulas = part["formulas"]
-        begins, ends = starts_of[formulas], starts_of[formulas + 1]
-        after = term + np.cumsum(ends - begins)
-        starts[formula + 1 : formula + 1 + len(formulas)] = after
-        lengths[formula : formula + len(formulas)] = norms(part["terms"], starts_of, idf)[formulas]
+        term, signature, formula, post = (done[name] for name in sizes)
+        terms[term : term + len(part["terms"])] = part["terms"]
+        starts[signature + 1 : signature + 1 + len(part["ends"])] = term + part["ends"]
+        formulas[formula : formula + len(part["formulas"])] = signature + part["formulas"]
         posts[post + 1 : post + 1 + len(part["posts"])] = formula + part["posts"]
         titles[post : post + len(part["titles"])] = formula + part["titles"]
-        size = int((ends - begins).sum())
-        terms[term : term + size] = part["terms"][_ranges(begins, ends)]
-        term, formula, post = term + size, formula + len(formulas), post + len(part["posts"])
-    np.savez(directory / "idf.npz", **idf._asdict())
+        done.update({name: len(part[name]) for name in sizes})
 
 
 def _idf(files: Sequence[Path], share: int) -> FormulaIdf:
@@ -130,8 +122,8 @@ class PostSignatures:
     """The signatures of all posts, as `write_signatures` wrote them. Thread-safe."""
 
     def __init__(self, directory: Path) -> None:
-        names = ("terms", "formulas", "posts", "titles", "norms")
-        self._terms, self._starts, self._posts, self._titles, self._norms = (
+        names = ("terms", "starts", "formulas", "posts", "titles")
+        self._terms, self._starts, self._formulas, self._posts, self._titles = (
             load_array(directory / f"{name}.npy") for name in names
         )
         with np.load(directory / "idf.npz", allow_pickle=False) as idf:
@@ -145,11 +137,10 @@ class PostSignatures:
         ends = np.concatenate((self._posts[posts + 1], self._titles[titles]))
         ends[np.concatenate((posts, titles)) < 0] = 0
         lengths = np.maximum(ends - begins, 0)
-        formulas = _ranges(begins, begins + lengths)
+        formulas = self._formulas[_ranges(begins, begins + lengths)]
         first, last = self._starts[formulas], self._starts[formulas + 1]
         found = Formulas(
             self._terms[_ranges(first, last)],
             np.concatenate(([0], np.cumsum(last - first))),
-            self._norms[formulas],
         )
         return found, np.concatenate(([0], np.cumsum(lengths)))
