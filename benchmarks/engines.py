@@ -43,7 +43,7 @@ def open_package(engine: str, work: Path, settings: Any) -> Callable[[Query], Ra
     from arqmath_bm25.engines.opening import open_searcher
 
     searcher = open_searcher(work / INDEX / "lucene", settings["k1"], settings["b"], engine)
-    return lambda query: searcher.search(query, DEPTH)
+    return lambda query: [hit[:2] for hit in searcher.search(query, DEPTH)]
 
 
 def open_cluster(work: Path, settings: Any) -> Callable[[Query], Ranking]:
@@ -55,7 +55,7 @@ def open_cluster(work: Path, settings: Any) -> Callable[[Query], Ranking]:
         fields, expected = settings["fields"][1:], settings["documents"]
         load_documents(client, work / INDEX / "documents", "engines", fields, expected, bm25)
     searcher = OpenSearchSearcher(client, "engines", *bm25)
-    return lambda query: searcher.search(query, DEPTH)
+    return lambda query: [hit[:2] for hit in searcher.search(query, DEPTH)]
 
 
 def open_tantivy(work: Path, settings: Any) -> Callable[[Query], Ranking]:
