@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from itertools import pairwise
 from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 _TOGETHER: Final = 1 << 15  # postings
 _ONE: Final = np.ones(1)
+_FOUND: Final = 1 << 16  # terms whose numbers are remembered: topics share two of three
 
 
 class FieldScores(NamedTuple):
@@ -82,6 +84,7 @@ class FlatSearcher(LocalSearcher):
         self._codes = mapped(place / "codes", code_kind(len(pairs)))
         if meta["form"] != FORM or not len(self._docs) == len(self._codes) == self._starts[-1]:
             raise InputError(f"{place}: incomplete, or of another version; build the index anew")
+        self._number = lru_cache(maxsize=_FOUND)(self._find)
         blocks = mapped(place / "blocks", "<i8").tolist()
         begins = [0, *(field["terms"] for field in meta["fields"])]
         self._fields = {}
@@ -130,24 +133,25 @@ class FlatSearcher(LocalSearcher):
         found: TermScores = {}
         for doc in np.flatnonzero(self._ids == doc_id.encode()).astype(self._docs.dtype):
             for name in query.keys() & self._fields.keys():
-                if of_field := dict(self._given(self._fields[name], query[name], doc)):
+                if of_field := dict(self._given(name, query[name], doc)):
                     found[name] = of_field
         return found
 
     def _given(
-        self, field: _Field, terms: Mapping[str, float], doc: np.integer
+        self, name: str, terms: Mapping[str, float], doc: np.integer
     ) -> Iterator[tuple[str, float]]:
         """Yield the terms of a field that a document holds, with what they give."""
-        for term, weight, begin, end in zip(*self._weighted(field, terms), strict=True):
+        divisors = self._fields[name].divisors
+        for term, weight, begin, end in zip(*self._weighted(name, terms), strict=True):
             at = begin + np.searchsorted(self._docs[begin:end], doc)
             if at < end and self._docs[at] == doc:
-                yield term, float(weight - weight / field.divisors[self._codes[at]])
+                yield term, float(weight - weight / divisors[self._codes[at]])
 
     def term_counts(self, field: str, terms: Iterable[str]) -> dict[str, TermCount]:
         """Count those of some terms that a field holds."""
         found = {}
         for term in terms:
-            if (at := self._fields.get(field)) and (number := self._number(at, term)) is not None:
+            if field in self._fields and (number := self._number(field, term)) is not None:
                 codes = self._codes[self._starts[number] : self._starts[number + 1]]
                 found[term] = TermCount(len(codes), int(self._frequencies[codes].sum()))
         return found
@@ -160,17 +164,18 @@ class FlatSearcher(LocalSearcher):
         """Return the scores of all documents; -0.0 where no term occurs."""
         sums = np.full(self.count, -0.0)
         for name, terms in query.items():
-            if field := self._fields.get(name):
-                self._add(sums, field, terms)
+            if name in self._fields:
+                self._add(sums, name, terms)
         return sums
 
-    def _add(self, sums: Sums, field: _Field, terms: Mapping[str, float]) -> None:
+    def _add(self, sums: Sums, name: str, terms: Mapping[str, float]) -> None:
         """Add what the terms of a field give to every document."""
-        _, weights, begins, ends = self._weighted(field, terms)
+        divisors = self._fields[name].divisors
+        _, weights, begins, ends = self._weighted(name, terms)
         lengths = ends - begins
-        many = lengths > len(field.divisors)  # so that it pays to score all codes
+        many = lengths > len(divisors) // 4  # so that it pays to score all codes
         for begin, end, weight in zip(begins[many], ends[many], weights[many], strict=True):
-            of_codes = (weight - weight / field.divisors).astype(np.float64)
+            of_codes = (weight - weight / divisors).astype(np.float64)
             for at in range(begin, end, _TOGETHER):
                 piece = slice(at, min(at + _TOGETHER, end))
                 _add_at(sums, self._docs[piece], of_codes.take(self._codes[piece]))
@@ -179,18 +184,19 @@ class FlatSearcher(LocalSearcher):
             pieces = list(map(slice, begins[batch].tolist(), ends[batch].tolist()))
             codes = np.concatenate([self._codes[piece] for piece in pieces])
             weight = weights[batch].repeat(lengths[batch])
-            scores = weight - weight / field.divisors.take(codes)
+            scores = weight - weight / divisors.take(codes)
             docs = np.concatenate([self._docs[piece] for piece in pieces])
             _add_at(sums, docs, scores.astype(np.float64))
 
     def _weighted(
-        self, field: _Field, terms: Mapping[str, float]
+        self, name: str, terms: Mapping[str, float]
     ) -> tuple[list[str], Floats, Integers, Integers]:
         """Return the terms that a field has, with weights, and where their postings are."""
+        field = self._fields[name]
         found = sorted(
             (number, f"{weight:.9g}", term)  # as Lucene gets it
             for term, weight in terms.items()
-            if weight > 0 and (number := self._number(field, term)) is not None
+            if weight > 0 and (number := self._number(name, term)) is not None
         )
         numbers = np.array([number for number, *_ in found], np.intp)
         boosts = np.array([boost for _, boost, _ in found], np.str_).astype(np.float32)
@@ -202,9 +208,9 @@ class FlatSearcher(LocalSearcher):
             raise InputError(f"the weight of a term is too large: {max(terms.values())}")
         return [term for *_, term in found], weights, begins, ends
 
-    def _number(self, field: _Field, term: str) -> int | None:
+    def _find(self, name: str, term: str) -> int | None:
         """Return the number of a term, if the field has it."""
-        word = term.encode()
+        field, word = self._fields[name], term.encode()
         block = bisect_right(field.heads, word) - 1
         if block < 0 or b"\n" in word:
             return None
