@@ -90,7 +90,7 @@ def measure_scaling(plan: Plan) -> Part:
 
 def measure_peers(plan: Plan) -> Part:
     """Index and search beside other engines."""
-    layouts = [plan.generated(plan.sample), *(of for of in real() if of.task1_years())]
+    layouts = [plan.generated(plan.sample), *(of for of in real() if of.years("task1"))]
     return peers.beside_peers(layouts, plan.scratch, plan.repeats, plan.peers)
 
 

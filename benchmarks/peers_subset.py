@@ -70,8 +70,8 @@ def main(data: Path) -> int:
         further = {"anserini": [anserini_jar()], "bm25s": [Path(Stemmer.__file__).parent]}
         for program in ("bm25s", "anserini", "terrier"):
             files = [work / "documents", work / "queries.tsv", work, *further.get(program, [])]
-            ran = ("comparison.rankers", program, *files)
-            used = run_module(*ran, python=python, environment=environment)
+            ran: list[object] = [program, *files]
+            used = run_module("comparison.rankers", *ran, python=python, environment=environment)
             print(f"{program}: {used['cpu']:.1f} s of the CPU")
             for path in sorted(work.glob(f"{program}*.trec")):
                 ranked, row = read_rankings(path).topics, table.rows[path.stem]

@@ -32,7 +32,7 @@ from spark_build import statistics  # noqa: E402
 
 from arqmath_bm25.analysis.analyzer import Analyzer  # noqa: E402
 from arqmath_bm25.bundled import SAMPLE  # noqa: E402
-from arqmath_bm25.collection import posts  # noqa: E402
+from arqmath_bm25.collection import dump  # noqa: E402
 from arqmath_bm25.collection.layout import Layout  # noqa: E402
 from arqmath_bm25.collection.posts import PostTable  # noqa: E402
 from arqmath_bm25.collection.topics import read_topics  # noqa: E402
@@ -55,7 +55,7 @@ def build(master: str, data: Path, indexes: Path) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     script = ROOT / "tests" / "spark_build.py"
     environment = spark_daemons.environment() if master != "here" else None
-    command = [sys.executable, script, master, data.resolve(), indexes, "10000"]
+    command = [sys.executable, str(script), master, str(data.resolve()), str(indexes), "10000"]
     subprocess.run(command, check=True, env=environment)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -129,7 +129,7 @@ class _Invented:
 
 def table(millions: float) -> None:
     """Make the table of many posts; print seconds and memory."""
-    posts._RANGE, began = 1 << 12, time.process_time()
+    dump._RANGE, began = 1 << 12, time.process_time()  # type: ignore[misc]
     made = PostTable.scan(Layout(SAMPLE).posts(), _Invented(int(millions * 1e6)))
     made.subset([1])  # sorts by id
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -158,7 +158,7 @@ def _ways(index: Index) -> dict[tuple[str, str], Way]:
         queries = [topic_query(topic, analyzer, weights, saturation) for topic in topics]
         return named(topics, queries)
 
-    def named(ranked: Sequence[Topic], queries: list[Query]) -> Iterable[tuple[str, Ranking]]:
+    def named(ranked: Sequence[Topic], queries: Sequence[Query]) -> Iterable[tuple[str, Ranking]]:
         found = searcher.search_many(queries, MAX_DEPTH, THREADS)
         for topic, hits in zip(ranked, found, strict=True):
             yield topic.topic_id, [(hit.doc_id, hit.score) for hit in hits]

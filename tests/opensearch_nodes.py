@@ -31,6 +31,11 @@ class Nodes(NamedTuple):
         """End a node, counted from 1, without a warning."""
         os.kill(int((self.directory / str(number) / "pid").read_text()), signal.SIGKILL)
 
+    def start_again(self, number: int) -> None:
+        """Start a node that was killed, and wait until it holds its shards."""
+        command = [str(SCRIPT), "again", str(self.directory), str(number)]
+        subprocess.run(command, env={**os.environ, "PYTHON": sys.executable}, check=True)
+
 
 @contextmanager
 def started(count: int, port: int) -> Iterator[Nodes]:

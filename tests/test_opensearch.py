@@ -79,10 +79,13 @@ def test_a_killed_node_leaves_no_trace_in_the_rankings(three_nodes: Nodes, tmp_p
     searcher = OpenSearchSearcher(client, "killed", *BM25)
     asked = [{"contents": {f"w{n % 8}": 1.0, f"w{n % 5}": 0.5}} for n in range(200)]
     expected = list(searcher.search_many(asked, 100, threads=2))
-    found = []
-    for hits in searcher.search_many(asked, 100, threads=2):
-        found.append(hits)
-        if len(found) == 50:
-            three_nodes.kill(1)
-    assert found == expected
+    for round_, moment in enumerate((1, 50, 100, 150, 190)):
+        victim = round_ % 3 + 1
+        found = []
+        for hits in searcher.search_many(asked, 100, threads=2):
+            found.append(hits)
+            if len(found) == moment:
+                three_nodes.kill(victim)
+        assert found == expected
+        three_nodes.start_again(victim)
     client.close()

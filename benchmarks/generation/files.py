@@ -134,7 +134,8 @@ def _field(text: str) -> str:
 
 def _write_topics(directory: Path, questions: Iterable[Question]) -> None:
     """Write the topics of 2022 for Task 1 and Task 2: questions that are no posts."""
-    plain, formulas = [], []
+    plain: list[str] = []
+    formulas: list[str] = []
     next_id = 1
     for question in questions:
         if len(plain) == _TOPICS:

@@ -103,4 +103,5 @@ def rank_draw(table: Sequence[tuple[int, float]], uniform: Floats) -> Integers:
     """Turn uniform numbers into ranks 0, 1, … of which the first r have the share in `table`."""
     ranks, shares = zip(*((0.5, 0.0), *table), strict=True)
     logarithms = np.interp(uniform, np.divide(shares, shares[-1]), np.log(ranks))
-    return np.minimum(np.exp(logarithms).astype(np.int64), ranks[-1] - 1)
+    drawn: Integers = np.minimum(np.exp(logarithms).astype(np.int64), ranks[-1] - 1)
+    return drawn
