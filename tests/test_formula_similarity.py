@@ -31,7 +31,7 @@ IDF = FormulaIdf.of(np.concatenate([signature(f) for f in COLLECTION]), len(COLL
 
 def maxsim(query: dict[str, float], *posts: Sequence[str]) -> list[float]:
     asked = FormulaQuery([(signature(f), weight) for f, weight in query.items()], IDF)
-    documents = Formulas.of([signature(f) for post in posts for f in post])
+    documents = Formulas.of([signature(f) for post in posts for f in post], IDF)
     return asked.maxsim(documents, np.cumsum([0, *map(len, posts)])).tolist()
 
 

@@ -113,6 +113,6 @@ def test_signatures_do_not_depend_on_parts_and_workers(
     monkeypatch.setattr("arqmath_bm25.tasks.answer_documents._POSTS_PER_PART", 1)
     built(tmp_path / "parts", 2)
     files = sorted((tmp_path / "one" / SIGNATURES).iterdir())
-    assert len(files) == 6
+    assert len(files) == 7
     for file in files:
         assert (tmp_path / "parts" / SIGNATURES / file.name).read_bytes() == file.read_bytes()

@@ -50,19 +50,29 @@ class Formulas(NamedTuple):
 
     terms: NDArray[np.uint32]  # the signatures, one after the other
     starts: NDArray[np.int64]  # of each signature among the terms, and their end
+    norms: NDArray[np.float32]  # of each formula: the length of its weighted signature
 
     @classmethod
-    def of(cls, signatures: Sequence[Signature]) -> Self:
+    def of(cls, signatures: Sequence[Signature], idf: FormulaIdf) -> Self:
         """Put signatures together."""
         terms = np.concatenate(signatures) if signatures else np.empty(0, np.uint32)
-        return cls(terms, np.cumsum([0, *map(len, signatures)]))
+        starts = np.cumsum([0, *map(len, signatures)])
+        return cls(terms, starts, norms(terms, starts, idf))
+
+
+def norms(
+    terms: NDArray[np.uint32], starts: NDArray[np.int64], idf: FormulaIdf
+) -> NDArray[np.float32]:
+    """Return the length of each weighted signature; see `Formulas`."""
+    sums = np.concatenate(([0.0], np.cumsum(np.square(idf(terms), dtype=np.float64))))
+    lengths: NDArray[np.float64] = np.sqrt(np.diff(sums[starts]))
+    return lengths.astype(np.float32)
 
 
 class FormulaQuery:
     """The formulas of a question, each with its weight, to hold against those of posts."""
 
     def __init__(self, formulas: Sequence[tuple[Signature, float]], idf: FormulaIdf) -> None:
-        self._idf = idf
         signatures = [terms for terms, _ in formulas]
         self._weights = np.array([weight for _, weight in formulas])
         self._terms = np.unique(np.concatenate(signatures)) if formulas else np.empty(0, np.uint32)
@@ -80,14 +90,12 @@ class FormulaQuery:
             return np.zeros(len(best))
         at = np.minimum(np.searchsorted(self._terms, documents.terms), len(self._terms) - 1)
         shared = np.flatnonzero(self._terms[at] == documents.terms)
-        formula = np.searchsorted(documents.starts, shared, side="right") - 1
-        squares = np.square(self._idf(documents.terms), dtype=np.float64)
-        sums = np.concatenate(([0.0], np.cumsum(squares)))[documents.starts]
-        lengths = np.sqrt(np.diff(sums))  # of the weighted signatures
-        cosine = np.zeros((len(lengths), len(self._weights)))
+        formulas = len(documents.norms)
+        formula = np.repeat(np.arange(formulas), np.diff(documents.starts))[shared]
+        cosine = np.zeros((formulas, len(self._weights)))
         for column in range(len(self._weights)):
-            cosine[:, column] = np.bincount(formula, self._parts[at[shared], column], len(lengths))
-        cosine /= np.maximum(lengths, 1e-9)[:, None]
+            cosine[:, column] = np.bincount(formula, self._parts[at[shared], column], formulas)
+        cosine /= np.maximum(documents.norms, 1e-9)[:, None]
         filled = np.flatnonzero(np.diff(posts))
         best[filled] = np.maximum.reduceat(np.square(cosine), posts[:-1][filled])
         total: NDArray[np.float64] = best @ self._weights

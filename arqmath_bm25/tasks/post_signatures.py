@@ -15,7 +15,7 @@ from zlib import crc32
 
 import numpy as np
 
-from arqmath_bm25.analysis.formula_similarity import FormulaIdf, Formulas
+from arqmath_bm25.analysis.formula_similarity import FormulaIdf, Formulas, norms
 from arqmath_bm25.analysis.signatures import signatures
 from arqmath_bm25.files import load_array, new_array
 
@@ -78,6 +78,7 @@ def write_signatures(parts: Path, directory: Path) -> None:
 
     terms = column("terms", np.uint32, sizes["terms"])
     starts = column("starts", np.int64, sizes["ends"] + 1)
+    lengths = column("norms", np.float32, sizes["ends"])
     formulas = column("formulas", np.int32, sizes["formulas"])
     posts = column("posts", np.int64, sizes["posts"] + 1)
     titles = column("titles", np.int64, sizes["posts"])
@@ -85,7 +86,9 @@ def write_signatures(parts: Path, directory: Path) -> None:
     for part in _read(files):
         term, signature, formula, post = (done[name] for name in sizes)
         terms[term : term + len(part["terms"])] = part["terms"]
-        starts[signature + 1 : signature + 1 + len(part["ends"])] = term + part["ends"]
+        of_part = np.concatenate(([0], part["ends"]))
+        starts[signature : signature + len(of_part)] = term + of_part
+        lengths[signature : signature + len(part["ends"])] = norms(part["terms"], of_part, idf)
         formulas[formula : formula + len(part["formulas"])] = signature + part["formulas"]
         posts[post + 1 : post + 1 + len(part["posts"])] = formula + part["posts"]
         titles[post : post + len(part["titles"])] = formula + part["titles"]
@@ -122,8 +125,8 @@ class PostSignatures:
     """The signatures of all posts, as `write_signatures` wrote them. Thread-safe."""
 
     def __init__(self, directory: Path) -> None:
-        names = ("terms", "starts", "formulas", "posts", "titles")
-        self._terms, self._starts, self._formulas, self._posts, self._titles = (
+        names = ("terms", "starts", "norms", "formulas", "posts", "titles")
+        self._terms, self._starts, self._norms, self._formulas, self._posts, self._titles = (
             load_array(directory / f"{name}.npy") for name in names
         )
         with np.load(directory / "idf.npz", allow_pickle=False) as idf:
@@ -142,5 +145,6 @@ class PostSignatures:
         found = Formulas(
             self._terms[_ranges(first, last)],
             np.concatenate(([0], np.cumsum(last - first))),
+            self._norms[formulas],
         )
         return found, np.concatenate(([0], np.cumsum(lengths)))
