@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -34,7 +33,7 @@ from arqmath_bm25.tasks.post_signatures import SIGNATURES, write_signatures
 from arqmath_bm25.tasks.queries import field_parts, kind, topic_query
 from arqmath_bm25.tasks.settings import Bm25Settings, QuerySettings, RunSettings, check_variants
 from arqmath_bm25.tasks.stages import LINKS, SecondStage, StageSettings
-from arqmath_bm25.tasks.task import Ranker, Shown, Store, Task
+from arqmath_bm25.tasks.task import Ranker, Shown, Store, Task, begin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -218,7 +217,7 @@ class AnswerRetrieval(Task[Task1Settings]):
         question = collection.question_of(answer)
         title = read_title(question.title or "").text if question else "(no question)"
         note = f"{hit.score:.2f}  {collection.place(answer)}"
-        text = textwrap.shorten(read_body(answer.body).text, 300, placeholder=" ...")
+        text = begin(read_body(answer.body).text)
         return Shown(title, note=note, text=text, post=answer, question=question)
 
 

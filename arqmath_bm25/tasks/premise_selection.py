@@ -5,7 +5,6 @@ An index has the premises, and in `model/` what was fitted to the training set.
 
 from __future__ import annotations
 
-import textwrap
 from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from threading import Lock
@@ -37,7 +36,7 @@ from arqmath_bm25.tasks.premise_rankers.settings import (
 from arqmath_bm25.tasks.premise_rankers.tfidf import Tfidf
 from arqmath_bm25.tasks.queries import topic_query
 from arqmath_bm25.tasks.submission import write_submission
-from arqmath_bm25.tasks.task import Shown, Store, Task, TopicSet
+from arqmath_bm25.tasks.task import Shown, Store, Task, TopicSet, begin
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -176,8 +175,7 @@ class PremiseSelection(Task[NlpsSettings]):
         text = _texts(collection.premises.knowledge_base).get(
             hit.doc_id, "(cited in the training set; its text is not known)"
         )
-        text = textwrap.shorten(text, 300, placeholder=" ...")
-        return Shown(hit.doc_id, aside=f"{hit.score:.3f}", text=text)
+        return Shown(hit.doc_id, aside=f"{hit.score:.3f}", text=begin(text))
 
 
 @lru_cache(maxsize=1)

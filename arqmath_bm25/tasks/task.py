@@ -6,9 +6,10 @@ index, run, search, the API and the pages know no more of it than what stands he
 
 from __future__ import annotations
 
+import textwrap
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from arqmath_bm25.analysis.settings import VERSION
 from arqmath_bm25.collection.topics import read_topics
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from arqmath_bm25.records import Hit, Part
     from arqmath_bm25.tasks.index import Index
     from arqmath_bm25.workers import Workers
+
+_SHOWN: Final = 300  # characters of a text
 
 S = TypeVar("S", bound=Settings)
 
@@ -71,6 +74,11 @@ class Shown(NamedTuple):
     post: Post | None = None
     question: Post | None = None  # of an answer; of a question, itself; None if it is missing
     formula: Formula | None = None
+
+
+def begin(text: str) -> str:
+    """Return what of a text is shown of a hit, on one line."""
+    return textwrap.shorten(text[: 10 * _SHOWN], _SHOWN, placeholder=" ...")
 
 
 class Task(ABC, Generic[S]):
