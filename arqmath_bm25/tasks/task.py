@@ -78,7 +78,7 @@ class Shown(NamedTuple):
 
 def begin(text: str) -> str:
     """Return what of a text is shown of a hit, on one line."""
-    return textwrap.shorten(text[: 10 * _SHOWN], _SHOWN, placeholder=" ...")
+    return textwrap.shorten(text[: 4 * _SHOWN], _SHOWN, placeholder=" ...")
 
 
 class Task(ABC, Generic[S]):

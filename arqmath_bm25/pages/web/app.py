@@ -22,7 +22,7 @@ from starlette.routing import Route
 from arqmath_bm25.analysis.html import Content, Formula, read_title
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.labs import MAX_DEPTH
-from arqmath_bm25.pages.posts import PostWriter, beginning
+from arqmath_bm25.pages.posts import PostWriter, beginning, excerpt
 from arqmath_bm25.pages.threads.gather import ThreadReader
 from arqmath_bm25.pages.threads.site import thread_number, thread_values
 from arqmath_bm25.pages.web import api
@@ -287,15 +287,16 @@ class Site:
             title, text = shown.heading, writer.content(read_title(shown.text))
             return {"post": None, "score": hit.score, "title": title, "text": text}
         title = (shown.question.title if shown.question else None) or "(no question)"
+        begun = beginning(shown.post.body, _LIKE)
         return {
             "post": shown.post,
             "score": hit.score,
             "title": writer.title(title),
-            "text": writer.content(beginning(shown.post.body, _EXCERPT)),
+            "text": writer.content(excerpt(begun, _EXCERPT)),
             "formula": writer.formula(shown.formula, display=True) if shown.formula else "",
             "formula_id": shown.formula.formula_id if shown.formula else "",
             "link": self._collection.link(shown.post),
-            "like": beginning(shown.post.body, _LIKE).text.removesuffix("…"),
+            "like": begun.text.removesuffix("…"),
         }
 
     def _writer(self, query: str, task: str) -> PostWriter:
