@@ -45,6 +45,7 @@ def test_a_signature_holds_pairs_triples_and_subtrees_once() -> None:
 
 def test_names_of_variables_and_the_order_of_terms_do_not_matter() -> None:
     assert signature("x^2+3y=z").tolist() == signature("c=3a+b^2").tolist()
+    assert signature("x_i+1").tolist() == signature("y_j+1").tolist()
     assert signature("x-y").tolist() != signature("x+y").tolist()
     assert signature(r"\frac{x}{2}").tolist() != signature(r"\frac{2}{x}").tolist()
 

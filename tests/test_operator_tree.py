@@ -118,6 +118,7 @@ def shown(read: OperatorTree, node: int = 0) -> str:
         (r"= 3", "=(3)"),
         (r"x^+ y^{=}", "times(^(1:x 2:+) ^(1:y 2:=))"),
         (r"\sqrt[3", "^(2:frac(1:1 2:3))"),
+        (r"\frac{}{2}", "frac(1: 2:2)"),
         (r"", ""),
     ],
 )

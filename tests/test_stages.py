@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.html import read_title
 from arqmath_bm25.analysis.settings import AnalysisSettings, LatexSettings
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
@@ -30,6 +31,7 @@ POSTS = r"""<posts>
 <row Id="7" PostTypeId="2" ParentId="70" Body="$\sqrt y$, whose question is missing"/>
 </posts>"""
 POST_LINKS = '<postlinks><row PostId="1" RelatedPostId="5"/><row PostId="5" RelatedPostId="99"/>'
+DISTINCT = 5  # signatures: of a sum of squares, a letter, a root, a fraction, a sum over i
 HITS = [Hit("6", 4), Hit("3", 3), Hit("7", 2), Hit("2", 1)]
 
 
@@ -92,6 +94,13 @@ def test_formulas_count_in_answer_question_and_title(stage: SecondStage) -> None
     twice = gained(Topic("", "$p^2+q^2$", "<p>$p^2+q^2$</p>"))
     assert twice == pytest.approx([six, three, seven, two], abs=1e-5)
     assert gained(Topic("", "no formula")) == [0, 0, 0, 0]
+
+
+def test_idf_counts_formulas_that_differ(stage: SecondStage) -> None:
+    """a^2+b^2 and u^2+v^2 are alike, so that a sum, as what no other formula is, tells most."""
+    (terms,) = stage._of(read_title("$x^2+y^2$")).values()
+    values = stage._signatures.idf(terms)
+    assert values.max() == stage._signatures.idf.unseen == pytest.approx(log(1 + DISTINCT))
 
 
 def test_ranks_below_the_depth_stay(stage: SecondStage) -> None:
