@@ -35,7 +35,7 @@ def analyze(settings: AnalysisSettings) -> Terms:
 
 
 def test_ngrams_stay_inside_their_formula_and_text_joins_the_words() -> None:
-    words, math, _ = analyze(AnalysisSettings())
+    words, math, *_ = analyze(AnalysisSettings())
     assert words == "sum converg odd"
     assert math == "a + b a~+ +~b a~+~b c x"
 
@@ -80,7 +80,7 @@ def test_no_text_raises_anywhere_and_all_that_is_written_is_text(one: str, other
     for source in (one, span, f"${one}$", f"&#x{other};&#xE000;{'9' * 5000}&#xE000;"):
         text = answer_text.answer_text(source)
         written = [
-            *analyzer(read_body(source)), *analyzer(read_title(source)), text,
+            *analyzer(read_body(source))[:3], *analyzer(read_title(source))[:3], text,
             safe_body(source, lambda formula, _: plain(formula.latex)),
             safe_title(source, lambda formula, _: plain(formula.latex)),
             *answer_text.sentences(text), answer_text.shorten(text, 9),
