@@ -53,6 +53,7 @@ class _Codes(dict[str, int]):
 
 
 _code: Final = _Codes().__getitem__
+_TOGETHER: Final = 1 << 12  # trees; a node takes some 200 bytes meanwhile
 _VARIABLES: Final = np.array(list(map(_code, VARIABLES)), np.uint32)
 _PLACE: Final = np.uint32(_code("\\?"))  # what a variable is in a blind tree
 _LOWER: Final = np.uint32(_code(LOWER))
@@ -76,6 +77,15 @@ def pack(tree: OperatorTree) -> bytes:
 
 def signatures(packed: Sequence[bytes]) -> Signatures:
     """Return the signatures of packed trees; of one without a symbol it is empty."""
+    batches = range(0, len(packed), _TOGETHER)
+    terms, ends = [np.empty(0, np.uint32)], [np.empty(0, np.int64)]
+    for batch in (_signatures(packed[begin : begin + _TOGETHER]) for begin in batches):
+        ends.append(sum(map(len, terms)) + batch.ends)
+        terms.append(batch.terms)
+    return Signatures(np.concatenate(terms), np.concatenate(ends))
+
+
+def _signatures(packed: Sequence[bytes]) -> Signatures:
     sizes = np.array([len(tree) // 12 for tree in packed], np.int64)  # nodes of each tree
     of_tree = np.repeat(np.arange(len(sizes)), sizes)
     begins = np.repeat(np.cumsum(sizes) - sizes, sizes)  # of the tree of each node
