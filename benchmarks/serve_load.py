@@ -35,6 +35,7 @@ from arqmath_bm25.pages.posts import excerpt
 GOAL: Final = 0.2  # seconds, 95th percentile
 BYTES: Final = 3_600  # of Posts.xml for each answer
 BEGINNING: Final = 60  # characters of a question in a query
+FEW: Final = 3  # words, which may all be function words, so that nothing is found
 
 
 class Client(threading.Thread):
@@ -127,7 +128,8 @@ def load(address: str, data: Path, clients: int, seconds: float, seed: int) -> l
             chance.choices(titles, k=5000), chance.choices(beginnings, k=5000), strict=True
         )
         queries = [Content((*one.pieces, " ", *other.pieces)).text for one, other in pieces]
-        started.append(Client(address, queries, until))
+        asking = [query for query in queries if len(query.split()) > FEW]
+        started.append(Client(address, asking, until))
     for client in started:
         client.start()
     for client in started:
