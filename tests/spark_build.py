@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from arqmath_bm25 import progress
 from arqmath_bm25.cli import main
-from arqmath_bm25.collection import posts as collection_posts
+from arqmath_bm25.collection import dump
 from arqmath_bm25.engines.lucene.ids import open_reader
 from arqmath_bm25.engines.lucene.jvm import java_cast, java_class
 from arqmath_bm25.tasks import answer_documents
@@ -41,7 +41,7 @@ def statistics(index: Path) -> dict[str, tuple[int, ...]]:
 
 if __name__ == "__main__":
     master, data, indexes, size = sys.argv[1:]
-    collection_posts._RANGE, answer_documents._POSTS_PER_PART = 1 << 17, int(size)
+    dump._RANGE, answer_documents._POSTS_PER_PART = 1 << 17, int(size)
     spark._LOOK = 0.5
     progress._PAUSE = 3600  # no lines of what takes long
     spark._PATIENCE = float(os.environ.get("PATIENCE", spark._PATIENCE))
