@@ -26,7 +26,7 @@ from arqmath_bm25.engines.lucene.ids import read_ids
 from arqmath_bm25.errors import InputError
 from arqmath_bm25.records import Hit
 
-try:  # not public, but looks scores up while it adds them: a third of the time of np.add.at
+try:  # not public, but looks scores up while it adds them: a quarter of the time of np.add.at
     from scipy.sparse._sparsetools import coo_matvec
 except ImportError:
     coo_matvec = None
