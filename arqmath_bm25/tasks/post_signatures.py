@@ -132,9 +132,7 @@ class PostSignatures:
         with np.load(directory / "idf.npz", allow_pickle=False) as idf:
             self.idf = FormulaIdf(**idf)
 
-    def of(
-        self, posts: Rows, titles: Rows
-    ) -> tuple[Formulas, NDArray[np.int64]]:  # fmt: skip
+    def of(self, posts: Rows, titles: Rows) -> tuple[Formulas, NDArray[np.int64]]:
         """Return the formulas of posts, then those of titles; and where those of each start."""
         begins = np.concatenate((self._posts[posts], self._posts[titles]))
         ends = np.concatenate((self._posts[posts + 1], self._titles[titles]))
