@@ -58,7 +58,7 @@ eval: $(READY) ## score the run files: make eval TASK=task1 DATA=... [YEAR=2021]
 	$(ARQ) eval --task $(TASK) $(data) $(topics)
 
 results: $(READY) ## make all results again and compare: make results [DATA=...]
-	$(ARQ) reproduce $(data) -o results
+	.venv/bin/python -m experiments reproduce $(data) -o results
 
 test: lint ## lint, type check and every test
 	.venv/bin/pytest $(parallel)
@@ -72,7 +72,7 @@ lint: $(READY) ## ruff and mypy
 	.venv/bin/mypy
 
 docs: $(READY) ## pages of the library from its docstrings: apidocs/index.html
-	.venv/bin/pdoc arqmath_bm25.api arqmath_bm25.frames arqmath_bm25.errors -o apidocs
+	.venv/bin/pdoc arqmath_bm25.api arqmath_bm25.frames arqmath_bm25.core.errors -o apidocs
 
 mutants: $(READY) ## break important lines one at a time: do the tests notice?
 	.venv/bin/python benchmarks/mutants.py

@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from arqmath_bm25.version import __version__
+
 if TYPE_CHECKING:
     from arqmath_bm25.api import (
         Collection,
@@ -20,15 +22,14 @@ if TYPE_CHECKING:
         tokenize,
         write_run,
     )
-    from arqmath_bm25.errors import InputError
+    from arqmath_bm25.core.errors import InputError
     from arqmath_bm25.irdatasets import register_ir_datasets
 
-__version__ = "0.2.0"
 __all__ = [
-    "Collection", "Index", "InputError", "analyze", "evaluate", "read_run", "register_ir_datasets",
-    "sample", "tokenize", "write_run",
+    "Collection", "Index", "InputError", "__version__", "analyze", "evaluate", "read_run",
+    "register_ir_datasets", "sample", "tokenize", "write_run",
 ]  # fmt: skip
-_ELSEWHERE = {"InputError": "errors", "register_ir_datasets": "irdatasets"}
+_ELSEWHERE = {"InputError": "core.errors", "register_ir_datasets": "irdatasets"}
 
 
 def __getattr__(name: str) -> Any:

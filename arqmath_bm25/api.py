@@ -23,20 +23,20 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
 from arqmath_bm25.collection.collection import INDEXES
 from arqmath_bm25.collection.collection import Collection as Files
+from arqmath_bm25.core.errors import InputError, NoIndexError
+from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, LabTask
+from arqmath_bm25.core.records import Topic
+from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import chosen_engine
-from arqmath_bm25.errors import InputError, NoIndexError
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.nlps import read_gold
 from arqmath_bm25.frames import evaluate as evaluate
 from arqmath_bm25.frames import need, run_frame
 from arqmath_bm25.frames import read_run as read_run
 from arqmath_bm25.frames import write_run as write_run
-from arqmath_bm25.labs import MAX_DEPTH, SPLITS, YEARS, LabTask
-from arqmath_bm25.records import Topic
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index as Opened
 from arqmath_bm25.tasks.index import add_engine, ensure
-from arqmath_bm25.workers.local import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from arqmath_bm25 import runs
 from arqmath_bm25.analysis.answer_text import one_line
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import official_stem
+from arqmath_bm25.core.records import Hit
 from arqmath_bm25.evaluation.answers import AnswerScore, score_answers, take_top_answers
 from arqmath_bm25.evaluation.evaluator import detect_task
 from arqmath_bm25.evaluation.nlps import PremiseScore, read_pairs, score_premises, take_premises
-from arqmath_bm25.evaluation.rankings import take_rankings
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.evaluation.score import score as score_rankings
-from arqmath_bm25.evaluation.visual import VisualIds, take_formula_rankings
-from arqmath_bm25.labs import official_stem
-from arqmath_bm25.records import Hit
+from arqmath_bm25.runs import run_files
+from arqmath_bm25.runs.rankings import take_rankings
+from arqmath_bm25.runs.visual import VisualIds, take_formula_rankings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -89,12 +89,12 @@ def read_run(path: str | Path) -> pd.DataFrame:
             ranks[qid] = rank = ranks.get(qid, 0) + 1
             rows.append((qid, doc, 1 / rank, rank))
     elif task == "task3":
-        for one in runs.read_answers(path):
+        for one in run_files.read_answers(path):
             doc = one.sources.removeprefix("post ")
             name = name or one.run_id
             rows.append((one.topic_id, doc, one.score, one.rank, one.answer))
     else:
-        for row in runs.read_run(path, task):
+        for row in run_files.read_run(path, task):
             name = name or row.run_id
             rows.append((row.topic_id, row.doc_id, row.score, row.rank, row.post_id))
     columns = [*_RANKED, *_FURTHER.get(task, ())[:1]]
@@ -104,7 +104,7 @@ def read_run(path: str | Path) -> pd.DataFrame:
 
 
 def write_run(
-    run: pd.DataFrame, path: str | Path, name: str | None = None, form: runs.Form = "lab"
+    run: pd.DataFrame, path: str | Path, name: str | None = None, form: run_files.Form = "lab"
 ) -> None:
     """Write a run as the labs, or TREC, want it; `name` stands in every row.
 
@@ -128,7 +128,7 @@ def write_run(
     for row, answer in zip(_rows(run), answers, strict=False):
         hit = Hit(row.doc_id, row.score, row.post_id, text=one_line(answer))
         rankings[row.topic_id].append(hit)
-    runs.write_run(path, rankings.items(), name, task, form)
+    run_files.write_run(path, rankings.items(), name, task, form)
 
 
 def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: str) -> pd.DataFrame:
@@ -137,7 +137,7 @@ def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: str) -> pd.Data
         (qid, hit.doc_id, score, rank, hit.post_id, hit.visual_id, hit.text)
         for qid, hits in ranked
         for rank, (hit, score) in enumerate(
-            zip(hits, runs.separated([hit.score for hit in hits]), strict=True), 1
+            zip(hits, run_files.separated([hit.score for hit in hits]), strict=True), 1
         )
     ]
     frame = pd.DataFrame(rows, columns=[*_RANKED, "post_id", "visual_id", "answer"])
@@ -156,13 +156,13 @@ def need(frame: pd.DataFrame, what: str, *columns: str) -> None:
             raise InputError(f"{what}: no {name} in row {int(empty.to_numpy().argmax())}")
 
 
-def _rows(run: pd.DataFrame) -> Iterator[runs.RunRow]:
+def _rows(run: pd.DataFrame) -> Iterator[run_files.RunRow]:
     """Yield the rows of a run as if they stood in a file."""
     ranks = run["rank"] if "rank" in run else repeat(0)
     posts = run["post_id"] if "post_id" in run else repeat("")
     columns = zip(run["qid"], run["docno"], ranks, run["score"], posts, strict=False)
     for line, (qid, doc, rank, value, post) in enumerate(columns, 1):
-        yield runs.RunRow(line, str(qid), str(doc), int(rank), float(value), "", str(post))
+        yield run_files.RunRow(line, str(qid), str(doc), int(rank), float(value), "", str(post))
 
 
 @cache

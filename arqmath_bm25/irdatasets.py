@@ -14,7 +14,7 @@ from ir_datasets.indices import Docstore
 
 from arqmath_bm25.analysis.answer_text import answer_text
 from arqmath_bm25.collection.posts import ANSWER, Post, PostTable
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -36,9 +36,9 @@ from rich.console import Console
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import build
-from arqmath_bm25.workers.local import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -19,17 +19,17 @@ from rich.console import Console
 from rich.table import Table
 from subset import THREADS, YEARS, opened, subset
 
+from arqmath_bm25.core.labs import year_of
+from arqmath_bm25.core.settings import changed
 from arqmath_bm25.engines.engine import Engine
-from arqmath_bm25.evaluation.compare import compare
-from arqmath_bm25.labs import year_of
-from arqmath_bm25.settings import changed
+from arqmath_bm25.evaluation.duplicate_topics import HALVES, deal, judge_by_links, related
+from arqmath_bm25.evaluation.significance import compare
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import add_engine
-from arqmath_bm25.tuning.duplicates import HALVES, deal, judge_by_links, related
-from arqmath_bm25.tuning.trials import DUPLICATES, AnswerTrials, Judged
+from experiments.tuning.trials import DUPLICATES, AnswerTrials, Judged
 
 if TYPE_CHECKING:
-    from arqmath_bm25.tasks.answer_retrieval import Task1Settings
+    from arqmath_bm25.tasks.answers.answer_retrieval import Task1Settings
 
 BEFORE = {
     "contents": 1, "question_text": 1, "title_text": 0.5, "tags": 0.5, "linked_text": 0.5,

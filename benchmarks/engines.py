@@ -127,12 +127,12 @@ def prepare(work: Path, gigabytes: float, hosts: list[str]) -> None:
     from arqmath_bm25.analysis.analyzer import Analyzer
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.collection.topics import read_topics
+    from arqmath_bm25.core.workers.local import Processes
     from arqmath_bm25.engines.engine import Engine
     from arqmath_bm25.tasks import configured
-    from arqmath_bm25.tasks.answer_documents import FIELDS
+    from arqmath_bm25.tasks.answers.answer_documents import FIELDS
     from arqmath_bm25.tasks.index import add_engine, build
     from arqmath_bm25.tasks.queries import topic_query
-    from arqmath_bm25.workers.local import Processes
 
     if not (work / "data").exists():
         write_collection(work / "data", int(gigabytes * 1e9), 1, False, lambda _: None)

@@ -33,7 +33,6 @@ from rich.table import Table
 from arqmath_bm25.analysis.formula import FormulaAnalyzer
 from arqmath_bm25.analysis.latex import ngrams, read, tokenize
 from arqmath_bm25.analysis.symbol_layout import paths, read_layout
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import (
     COLUMNS,
@@ -42,9 +41,10 @@ from arqmath_bm25.collection.formulas import (
     read_formulas,
 )
 from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import build
-from arqmath_bm25.workers.local import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

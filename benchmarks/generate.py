@@ -24,7 +24,7 @@ from generation.describe import describe
 from generation.files import write_collection
 from rich.console import Console
 
-from arqmath_bm25.progress import progress
+from arqmath_bm25.core.progress import progress
 
 LARGEST: Final = 30.0  # gigabytes: all distinct formulas that the grammar has
 

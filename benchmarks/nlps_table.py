@@ -33,20 +33,20 @@ from arqmath_bm25.collection.premises import (
     read_premises,
     read_statements,
 )
+from arqmath_bm25.core.labs import PREMISES
+from arqmath_bm25.core.records import Topic
+from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.evaluation.nlps import KEYS, score_premises
-from arqmath_bm25.labs import PREMISES
-from arqmath_bm25.records import Topic
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index, build, directory
-from arqmath_bm25.tasks.premise_rankers.tfidf import Tfidf
-from arqmath_bm25.tasks.premise_selection import PremiseSelection
-from arqmath_bm25.workers.local import Processes
+from arqmath_bm25.tasks.premises.premise_selection import PremiseSelection
+from arqmath_bm25.tasks.premises.rankers.tfidf import Tfidf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arqmath_bm25.evaluation.nlps import Premises
-    from arqmath_bm25.tasks.premise_rankers.settings import NlpsSettings
+    from arqmath_bm25.tasks.premises.rankers.settings import NlpsSettings
 
 THREADS = 2
 NEAR = 0.9

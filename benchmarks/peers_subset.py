@@ -25,11 +25,11 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.engines.lucene.jvm import anserini_jar, java_home
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.evaluation.rankings import read_rankings
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.reproduction.book import book_of
-from arqmath_bm25.reproduction.making import TOLERANCE, with_relevant
-from arqmath_bm25.reproduction.result_pages import SIGNS
+from arqmath_bm25.runs.rankings import read_rankings
+from experiments.results.book import book_of
+from experiments.results.pages import SIGNS
+from experiments.results.runner import TOLERANCE, with_relevant
 
 
 def write_texts(collection: Collection, years: list[str], work: Path) -> None:

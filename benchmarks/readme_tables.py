@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from arqmath_bm25.reproduction.book import books
-from arqmath_bm25.reproduction.result_pages import expected_table
+from experiments.results.book import books
+from experiments.results.pages import expected_table
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))

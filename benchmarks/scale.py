@@ -31,14 +31,14 @@ import spark_daemons  # noqa: E402
 from spark_build import statistics  # noqa: E402
 
 from arqmath_bm25.analysis.analyzer import Analyzer  # noqa: E402
-from arqmath_bm25.bundled import SAMPLE  # noqa: E402
 from arqmath_bm25.collection import dump  # noqa: E402
 from arqmath_bm25.collection.layout import Layout  # noqa: E402
 from arqmath_bm25.collection.posts import PostTable  # noqa: E402
 from arqmath_bm25.collection.topics import read_topics  # noqa: E402
+from arqmath_bm25.core.sample_data import SAMPLE  # noqa: E402
 from arqmath_bm25.engines.lucene.search import LuceneSearcher  # noqa: E402
 from arqmath_bm25.tasks import configured  # noqa: E402
-from arqmath_bm25.tasks.answer_documents import FIELDS  # noqa: E402
+from arqmath_bm25.tasks.answers.answer_documents import FIELDS  # noqa: E402
 from arqmath_bm25.tasks.queries import topic_query  # noqa: E402
 
 if TYPE_CHECKING:

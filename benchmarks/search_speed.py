@@ -49,22 +49,22 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.topics import read_topics
+from arqmath_bm25.core.labs import MAX_DEPTH
+from arqmath_bm25.core.records import Hit
+from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.lucene.jvm import detach_thread, java_cast, java_class
 from arqmath_bm25.engines.lucene.search import query_xml
-from arqmath_bm25.labs import MAX_DEPTH
-from arqmath_bm25.records import Hit
-from arqmath_bm25.runs import write_run
+from arqmath_bm25.runs.run_files import write_run
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.answer_documents import question_fields
+from arqmath_bm25.tasks.answers.answer_documents import question_fields
 from arqmath_bm25.tasks.index import Index, build
 from arqmath_bm25.tasks.queries import topic_query
-from arqmath_bm25.workers.local import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from arqmath_bm25.core.records import Topic
     from arqmath_bm25.engines.engine import Query
-    from arqmath_bm25.records import Topic
 
     Ranking = Sequence[tuple[str, float]]  # documents and scores in rank order
     Rankings = dict[str, Ranking]  # of each topic

@@ -19,14 +19,14 @@ from rich.console import Console
 from rich.table import Table
 
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.evaluation.compare import compare
+from arqmath_bm25.core.labs import MAX_DEPTH
+from arqmath_bm25.core.manifest import Manifest
+from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.labs import MAX_DEPTH
-from arqmath_bm25.manifest import Manifest
-from arqmath_bm25.reproduction.making import with_relevant
+from arqmath_bm25.evaluation.significance import compare
 from arqmath_bm25.tasks.index import Index, build, directory
-from arqmath_bm25.workers.local import Processes
+from experiments.results.runner import with_relevant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from subset import grid, subset
 
-from arqmath_bm25.settings import changed, default_config, load
+from arqmath_bm25.core.settings import changed, default_config, load
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.answer_retrieval import AnswerRetrieval, Task1Settings
+from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval, Task1Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

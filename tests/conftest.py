@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 from opensearch_nodes import Nodes, started
 
-from arqmath_bm25 import progress
+from arqmath_bm25.core import progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _PROGRAM: Final = (
-    "from arqmath_bm25 import progress; progress._PAUSE = 3600;"  # a busy machine is slow
+    "from arqmath_bm25.core import progress; progress._PAUSE = 3600;"  # a busy machine is slow
     "from arqmath_bm25.cli import main; main()"
 )
 

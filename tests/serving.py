@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.pages.web.app import Site
+from arqmath_bm25.pages.web.search_pool import SearchThreads
 from arqmath_bm25.pages.web.server import listen, server
-from arqmath_bm25.pages.web.threads import SearchThreads
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index, build
-from arqmath_bm25.workers.local import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,13 +10,13 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from arqmath_bm25 import progress
 from arqmath_bm25.cli import main
 from arqmath_bm25.collection import dump
+from arqmath_bm25.core import progress
+from arqmath_bm25.core.workers import spark
 from arqmath_bm25.engines.lucene.ids import open_reader
 from arqmath_bm25.engines.lucene.jvm import java_cast, java_class
-from arqmath_bm25.tasks import answer_documents
-from arqmath_bm25.workers import spark
+from arqmath_bm25.tasks.answers import answer_documents
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -34,8 +34,8 @@ from arqmath_bm25.collection.activity import (
 from arqmath_bm25.collection.dump import ParsedRows
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.row_table import RowTable, Tally, VoteTable
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.workers.local import Processes
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.workers.local import Processes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arqmath_bm25.cli import tasks
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.tasks.advice import advice
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.tasks.query_hints import advice
 
 if TYPE_CHECKING:
     from pathlib import Path

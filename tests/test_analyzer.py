@@ -20,8 +20,8 @@ from arqmath_bm25.analysis.settings import (
     LatexSettings,
     TextSettings,
 )
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.tasks import configured
 
 if TYPE_CHECKING:

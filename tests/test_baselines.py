@@ -10,13 +10,13 @@ import pytest
 
 from arqmath_bm25.cli import tasks
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.settings import default_config, load
 from arqmath_bm25.engines.engine import TermCount
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.runs import read_run
-from arqmath_bm25.settings import default_config, load
+from arqmath_bm25.runs.run_files import read_run
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.answer_retrieval import Task1Settings
-from arqmath_bm25.tasks.expansion import ExpansionSettings, Feedback, expanded
+from arqmath_bm25.tasks.answers.answer_retrieval import Task1Settings
+from arqmath_bm25.tasks.answers.expansion import ExpansionSettings, Feedback, expanded
 from arqmath_bm25.tasks.index import Index
 
 if TYPE_CHECKING:

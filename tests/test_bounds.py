@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.bounds import KEYS, bounds, bounds_of_topic
 from arqmath_bm25.evaluation.leave_out import leave_out, team_of
 from arqmath_bm25.evaluation.measures import MEASURES

@@ -15,11 +15,11 @@ from hostile_collection import ATTACK, write_collection, write_runs
 from serving import build_indexes, open_site, running
 from test_threads import rows
 
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli.report import report
 from arqmath_bm25.cli.threads import threads
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.pages.threads.gather import ThreadReader
 from arqmath_bm25.pages.threads.site import write_threads

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli import tasks
 from arqmath_bm25.cli.check import check
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.errors import InputError, NoIndexError
+from arqmath_bm25.core.errors import InputError, NoIndexError
+from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.tasks.index import Index
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arqmath_bm25.collection import dump
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path

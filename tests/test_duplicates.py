@@ -10,17 +10,17 @@ from typer.testing import CliRunner, Result
 from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.records import Topic
-from arqmath_bm25.runs import read_run
-from arqmath_bm25.tuning.duplicates import (
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.records import Topic
+from arqmath_bm25.evaluation.duplicate_topics import (
     TOPICS,
     deal,
     judge_by_links,
     read_questions,
     write_duplicates,
 )
+from arqmath_bm25.evaluation.qrels import read_qrels
+from arqmath_bm25.runs.run_files import read_run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines import flat
 from arqmath_bm25.engines.engine import flat_place
 from arqmath_bm25.engines.flat_build import write_flat
@@ -17,7 +18,6 @@ from arqmath_bm25.engines.lucene.indexing import index_documents
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.engines.opensearch import OpenSearchSearcher, connect, load_documents
-from arqmath_bm25.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

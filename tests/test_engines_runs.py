@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.core.settings import default_config
 from arqmath_bm25.engines.flat import FlatSearcher
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
-from arqmath_bm25.settings import default_config
 from arqmath_bm25.tasks.index import Index
 
 if TYPE_CHECKING:

@@ -13,16 +13,16 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from arqmath_bm25.bundled import NLPS_SAMPLE, SAMPLE
 from arqmath_bm25.cli.compare import compare
 from arqmath_bm25.cli.eval import evaluate
 from arqmath_bm25.collection.formulas import COLUMNS
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import YEARS, Year
+from arqmath_bm25.core.records import Hit
+from arqmath_bm25.core.sample_data import NLPS_SAMPLE, SAMPLE
 from arqmath_bm25.evaluation.qrels import read_qrels, write_qrels
-from arqmath_bm25.labs import YEARS, Year
-from arqmath_bm25.records import Hit
-from arqmath_bm25.runs import write_run
+from arqmath_bm25.runs.run_files import write_run
 
 app = typer.Typer()
 app.command("eval")(evaluate)

@@ -22,7 +22,7 @@ import pytest
 from arqmath_bm25.collection.fetching import alone, fetch
 from arqmath_bm25.collection.fetching.catalogue import PublishedFile
 from arqmath_bm25.collection.fetching.download import PATIENCE, PAUSES, _opener, download
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

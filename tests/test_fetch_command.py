@@ -15,14 +15,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli.fetch import fetch
 from arqmath_bm25.collection.fetching import catalogue as fetch_catalogue
 from arqmath_bm25.collection.fetching.catalogue import Archive, PublishedFile
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import TASK2_QRELS, Layout
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.sample_data import SAMPLE
 
 if TYPE_CHECKING:
     from pathlib import Path

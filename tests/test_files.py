@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25 import files
-from arqmath_bm25.errors import InputError, InterruptedWorkError
-from arqmath_bm25.files import Source, building, complete, manifest_path
-from arqmath_bm25.manifest import Manifest
+from arqmath_bm25.core import files
+from arqmath_bm25.core.errors import InputError, InterruptedWorkError
+from arqmath_bm25.core.files import Source, building, complete, manifest_path
+from arqmath_bm25.core.manifest import Manifest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +86,7 @@ def test_a_swap_that_was_cut_off_is_finished(tmp_path: Path, both: bool) -> None
 
 def test_two_builds_of_one_index_do_not_meet(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from arqmath_bm25.files import building\n"
+        "import sys; from pathlib import Path; from arqmath_bm25.core.files import building\n"
         "with building(Path(sys.argv[1])): print('in', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "task1")]
@@ -143,8 +143,8 @@ def test_the_digest_of_a_large_file_is_kept_until_it_changes(
 WRITER = """
 import sys, time
 from pathlib import Path
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.files import complete
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import complete
 path, own = Path(sys.argv[1]), sys.argv[2]
 for _ in range(50):
     try:

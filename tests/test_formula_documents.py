@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from arqmath_bm25.analysis.settings import FormulaAnalysisSettings
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.formulas import COLUMNS
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.workers.local import HERE, Processes
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks import formula_documents as documents
-from arqmath_bm25.tasks.formula_documents import write_formula_documents
-from arqmath_bm25.tasks.instances import InstanceTable
-from arqmath_bm25.workers.local import HERE, Processes
+from arqmath_bm25.tasks.formulas import formula_documents as documents
+from arqmath_bm25.tasks.formulas.formula_documents import write_formula_documents
+from arqmath_bm25.tasks.formulas.formula_instances import InstanceTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

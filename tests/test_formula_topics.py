@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import YEARS
+from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.evaluation.visual import VisualIds
 from arqmath_bm25.evaluation.visual_qrels import by_visual_id
-from arqmath_bm25.labs import YEARS
+from arqmath_bm25.runs.visual import VisualIds
 from arqmath_bm25.tasks import configured
 
 if TYPE_CHECKING:

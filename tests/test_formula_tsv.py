@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.formulas import (
     COLUMNS,
     FormulaRow,
@@ -21,7 +20,8 @@ from arqmath_bm25.collection.formulas import (
     read_rows,
 )
 from arqmath_bm25.collection.tsv_blocks import BrokenRowError, read_blocks
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.sample_data import SAMPLE
 
 if TYPE_CHECKING:
     from pathlib import Path

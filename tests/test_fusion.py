@@ -8,8 +8,8 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arqmath_bm25.runs import separated
-from arqmath_bm25.tasks.fusion import fuse_rankings, min_max, reciprocal_ranks
+from arqmath_bm25.runs.fusion import fuse_rankings, min_max, reciprocal_ranks
+from arqmath_bm25.runs.run_files import separated
 
 A = [("x", 9.0), ("y", 5.0), ("z", 1.0)]
 B = [("z", 0.2), ("x", 0.1)]

@@ -13,7 +13,7 @@ import arqmath_bm25
 from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.settings import default_config
+from arqmath_bm25.core.settings import default_config
 from arqmath_bm25.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 PACKAGE = Path(arqmath_bm25.__file__).parent
 # Each room may import from those before it. Modules of the ground are rooms of their own.
 ORDER = (
-    "errors", "progress", "records", "labs", "settings", "files", "manifest", "ir_metadata",
-    "workers", "bundled", "analysis", "engines", "runs", "collection", "tasks", "evaluation",
-    "tuning", "guidelines", "judging", "pages", "frames", "api", "pyterrier", "irdatasets",
-    "reproduction", "cli", "__main__",
+    "version", "core", "analysis", "collection", "engines", "runs", "tasks", "evaluation",
+    "pages", "frames", "api", "pyterrier", "irdatasets", "cli", "__main__",
 )  # fmt: skip
 
 

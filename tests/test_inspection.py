@@ -10,14 +10,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli.inspect import inspect as inspect_command
 from arqmath_bm25.collection import dump
 from arqmath_bm25.collection.fetching.catalogue import CATALOGUE
 from arqmath_bm25.collection.inspection import FileReport, inspect, size
 from arqmath_bm25.collection.layout import TASK1_QRELS, TASK1_TOPICS
-from arqmath_bm25.errors import InterruptedWorkError
-from arqmath_bm25.workers.local import Processes
+from arqmath_bm25.core.errors import InterruptedWorkError
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.workers.local import Processes
 
 if TYPE_CHECKING:
     from pathlib import Path

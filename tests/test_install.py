@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from arqmath_bm25 import __version__
+from arqmath_bm25.version import __version__
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.engines.lucene.indexing import count_documents
-from arqmath_bm25.manifest import Manifest
 
 # Small parts, so that several worker processes are at work.
 BUILD = (
-    "import arqmath_bm25.tasks.answer_documents as answers; answers._POSTS_PER_PART = 40;"
+    "import arqmath_bm25.tasks.answers.answer_documents as answers; answers._POSTS_PER_PART = 40;"
     "from arqmath_bm25.cli import main; main()"
 )
 

@@ -9,10 +9,10 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from arqmath_bm25 import __version__
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli import app
-from arqmath_bm25.ir_metadata import ir_metadata
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.runs.ir_metadata import ir_metadata
+from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.judging.adjudication import read_adjudication, write_disagreements
-from arqmath_bm25.judging.agreement import agreements
-from arqmath_bm25.judging.judge import (
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.evaluation.judging.adjudication import read_adjudication, write_disagreements
+from arqmath_bm25.evaluation.judging.agreement import agreements
+from arqmath_bm25.evaluation.judging.judge import (
     HitKey,
     Judged,
     grades_by_assessor,
     read_annotations,
 )
-from arqmath_bm25.judging.judge import judge as judge_annotations
+from arqmath_bm25.evaluation.judging.judge import judge as judge_annotations
 
 if TYPE_CHECKING:
     from pathlib import Path

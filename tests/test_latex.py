@@ -15,7 +15,7 @@ from mutation import check_terms, mutated, real_formulas
 from arqmath_bm25.analysis import latex_table as table
 from arqmath_bm25.analysis.latex import MAX_TOKEN, as_word, ngrams, tokenize
 from arqmath_bm25.analysis.patterns import patterns
-from arqmath_bm25.bundled import SAMPLE
+from arqmath_bm25.core.sample_data import SAMPLE
 
 if TYPE_CHECKING:
     from pathlib import Path

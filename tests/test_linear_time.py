@@ -28,7 +28,7 @@ from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable, read_tags
 from arqmath_bm25.collection.premises import read_premises
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.qrels import read_qrels
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.tasks.answer_documents import NOTHING, answer_documents
-from arqmath_bm25.tasks.post_signatures import PartSignatures
+from arqmath_bm25.tasks.answers.answer_documents import NOTHING, answer_documents
+from arqmath_bm25.tasks.answers.post_signatures import PartSignatures
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines.lucene import ids, jvm
 from arqmath_bm25.engines.lucene.indexing import index_documents
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
-from arqmath_bm25.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +83,7 @@ def test_java_that_does_not_serve_is_refused_before_any_work(tmp_path: Path) -> 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import build
-from arqmath_bm25.workers.local import Processes
+from arqmath_bm25.core.workers.local import Processes
 build(configured("task1"), Collection(indexes={str(tmp_path / "indexes")!r}), Processes(1))
 """
     done = python(script, ARQMATH_JAVA_HOME=str(home))

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from arqmath_bm25.analysis.html import Formula, read_title
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.pages.drawing import render
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.pages.latex_to_mathml import render
 from arqmath_bm25.pages.posts import PostWriter, excerpt
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.measure_names import named_measures
 from arqmath_bm25.evaluation.measures import MEASURES, measure, prime
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.evaluation.rankings import read_rankings
+from arqmath_bm25.runs.rankings import read_rankings
 
 if TYPE_CHECKING:
     from pathlib import Path

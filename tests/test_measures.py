@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.measures import MEASURES, average, measure, prime, trec_measures
-from arqmath_bm25.evaluation.rankings import best, read_rankings
 from arqmath_bm25.evaluation.score import score
+from arqmath_bm25.runs.rankings import best, read_rankings
 
 if TYPE_CHECKING:
     from pathlib import Path

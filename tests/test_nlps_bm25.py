@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.errors import InputError, NoIndexError
-from arqmath_bm25.manifest import Manifest
-from arqmath_bm25.records import Topic
+from arqmath_bm25.core.errors import InputError, NoIndexError
+from arqmath_bm25.core.manifest import Manifest
+from arqmath_bm25.core.records import Topic
+from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.tasks.index import Index, build, directory, why_stale
-from arqmath_bm25.tasks.premise_rankers.settings import NlpsSettings
-from arqmath_bm25.tasks.premise_selection import PremiseSelection
-from arqmath_bm25.workers.local import HERE
+from arqmath_bm25.tasks.premises.premise_selection import PremiseSelection
+from arqmath_bm25.tasks.premises.rankers.settings import NlpsSettings
 
 if TYPE_CHECKING:
     from pathlib import Path

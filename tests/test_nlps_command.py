@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from arqmath_bm25.bundled import NLPS_SAMPLE
 from arqmath_bm25.cli import tasks
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.sample_data import NLPS_SAMPLE
 from arqmath_bm25.evaluation.nlps import read_gold, read_predictions, score_premises
 from arqmath_bm25.tasks import configured, task_class
 

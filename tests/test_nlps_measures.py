@@ -10,7 +10,7 @@ import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.nlps import read_gold, read_predictions, score_premises
 
 if TYPE_CHECKING:

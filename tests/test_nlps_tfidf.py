@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arqmath_bm25.bundled import NLPS_SAMPLE
 from arqmath_bm25.collection.premises import (
     Premise,
     PremiseFiles,
@@ -18,8 +17,9 @@ from arqmath_bm25.collection.premises import (
     read_premises,
     read_statements,
 )
-from arqmath_bm25.tasks.premise_rankers.candidates import Candidates
-from arqmath_bm25.tasks.premise_rankers.tfidf import Tfidf
+from arqmath_bm25.core.sample_data import NLPS_SAMPLE
+from arqmath_bm25.tasks.premises.rankers.candidates import Candidates
+from arqmath_bm25.tasks.premises.rankers.tfidf import Tfidf
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +84,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     statements = read_statements(files.statements("dev"))
     ranker = Tfidf(read_premises(files.knowledge_base))
     whole = list(ranker.rank(statements, 20, 1))
-    monkeypatch.setattr("arqmath_bm25.tasks.premise_rankers.tfidf._BLOCK", 3)
+    monkeypatch.setattr("arqmath_bm25.tasks.premises.rankers.tfidf._BLOCK", 3)
     assert list(ranker.rank(statements, 20, 1)) == whole
 
 

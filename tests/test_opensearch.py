@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from opensearch_nodes import Nodes, started
 
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines.opensearch import OpenSearchSearcher, connect, load_documents
-from arqmath_bm25.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,8 +15,8 @@ from mutation import check_terms, mutated, real_formulas
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.operator_paths import OperatorTree, blind, operator_paths
 from arqmath_bm25.analysis.operator_tree import read_operators
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.core.sample_data import SAMPLE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 from lxml import html
 
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.visual import VisualIds
-from arqmath_bm25.guidelines.eligible import EligibleAnswers, EligibleFormulas
-from arqmath_bm25.judging.annotation import COLUMNS, GRADES, TEMPLATE, write_batch
-from arqmath_bm25.judging.pool import (
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.records import Topic
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.evaluation.judging.annotation import COLUMNS, GRADES, TEMPLATE, write_batch
+from arqmath_bm25.evaluation.judging.pool import (
     Depths,
     Item,
     PooledPost,
@@ -28,7 +27,8 @@ from arqmath_bm25.judging.pool import (
     pool_answers,
     pool_formulas,
 )
-from arqmath_bm25.records import Topic
+from arqmath_bm25.runs.eligible import EligibleAnswers, EligibleFormulas
+from arqmath_bm25.runs.visual import VisualIds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

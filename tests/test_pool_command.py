@@ -9,18 +9,18 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli.judge import judge
 from arqmath_bm25.cli.pool import pool
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.records import Hit
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.evaluation.judging.annotation import GRADES
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.evaluation.rankings import read_rankings
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.judging.annotation import GRADES
-from arqmath_bm25.records import Hit
-from arqmath_bm25.runs import write_run
+from arqmath_bm25.runs.rankings import read_rankings
+from arqmath_bm25.runs.run_files import write_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

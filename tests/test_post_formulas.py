@@ -7,12 +7,12 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.tasks.post_formulas import contents, find_formula, write_post_formulas
-from arqmath_bm25.workers.local import HERE, Processes
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.workers.local import HERE, Processes
+from arqmath_bm25.tasks.formulas.post_formulas import contents, find_formula, write_post_formulas
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +54,7 @@ def test_formulas_of_the_archive_are_numbered_by_post_and_place(tmp_path: Path) 
 def test_processes_and_parts_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     posts = Layout(SAMPLE).posts()
     write_post_formulas(posts, tmp_path / "one", HERE)
-    monkeypatch.setattr("arqmath_bm25.tasks.post_formulas._POSTS_PER_PART", 37)
+    monkeypatch.setattr("arqmath_bm25.tasks.formulas.post_formulas._POSTS_PER_PART", 37)
     write_post_formulas(posts, tmp_path / "two", Processes(2))
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.posts import PostTable, read_tags
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.workers.local import Processes
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.workers.local import Processes
 
 if TYPE_CHECKING:
     from pathlib import Path

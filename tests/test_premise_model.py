@@ -14,7 +14,6 @@ from threadpoolctl import threadpool_limits
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.settings import AnalysisSettings
-from arqmath_bm25.bundled import NLPS_SAMPLE
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.premises import (
     Premise,
@@ -23,30 +22,27 @@ from arqmath_bm25.collection.premises import (
     read_premises,
     read_statements,
 )
+from arqmath_bm25.core.sample_data import NLPS_SAMPLE
+from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.evaluation.nlps import score_premises
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index, build, directory
-from arqmath_bm25.tasks.premise_rankers.evidence import Evidence, Queries, among_best
-from arqmath_bm25.tasks.premise_rankers.folds import folds
-from arqmath_bm25.tasks.premise_rankers.kernel import TextVectors, gram
-from arqmath_bm25.tasks.premise_rankers.learned import Learned, learn
-from arqmath_bm25.tasks.premise_rankers.model import Fitted, Model
-from arqmath_bm25.tasks.premise_rankers.regression import KernelRidge
-from arqmath_bm25.tasks.premise_rankers.ridge import Ridge
-from arqmath_bm25.tasks.premise_rankers.settings import (
-    LearnedVariant,
-    RidgeSettings,
-    RidgeVariant,
-)
-from arqmath_bm25.tasks.premise_rankers.tfidf import Tfidf
-from arqmath_bm25.tasks.premise_selection import PremiseRanker
-from arqmath_bm25.tuning.premise_folds import cross_validate
-from arqmath_bm25.workers.local import HERE
+from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
+from arqmath_bm25.tasks.premises.rankers.evidence import Evidence, Queries, among_best
+from arqmath_bm25.tasks.premises.rankers.folds import folds
+from arqmath_bm25.tasks.premises.rankers.kernel import TextVectors, gram
+from arqmath_bm25.tasks.premises.rankers.learned import Learned, learn
+from arqmath_bm25.tasks.premises.rankers.model import Fitted, Model
+from arqmath_bm25.tasks.premises.rankers.regression import KernelRidge
+from arqmath_bm25.tasks.premises.rankers.ridge import Ridge
+from arqmath_bm25.tasks.premises.rankers.settings import LearnedVariant, RidgeSettings, RidgeVariant
+from arqmath_bm25.tasks.premises.rankers.tfidf import Tfidf
+from experiments.tuning.premise_folds import cross_validate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from arqmath_bm25.tasks.premise_rankers.candidates import Ranking
+    from arqmath_bm25.tasks.premises.rankers.candidates import Ranking
 
 ANALYZER = Analyzer(AnalysisSettings())
 ALONE = RidgeVariant(method="ridge", profile=0, text=0, citations=0)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.settings import AnalysisSettings
-from arqmath_bm25.bundled import NLPS_SAMPLE
 from arqmath_bm25.collection.premises import (
     Premise,
     PremiseFiles,
@@ -20,8 +19,9 @@ from arqmath_bm25.collection.premises import (
     read_premises,
     read_statements,
 )
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.tasks.premise_documents import premise_documents
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.sample_data import NLPS_SAMPLE
+from arqmath_bm25.tasks.premises.premise_documents import premise_documents
 from tools.sample.build_premises import build
 
 if TYPE_CHECKING:

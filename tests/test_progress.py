@@ -8,7 +8,7 @@ import time
 import pytest
 from rich.console import Console
 
-from arqmath_bm25 import progress
+from arqmath_bm25.core import progress
 
 
 @pytest.fixture

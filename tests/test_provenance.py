@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.evaluation.provenance import Provenance, provenance
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.runs.provenance import Provenance, provenance
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from arqmath_bm25.collection.fetching import read_source
 from arqmath_bm25.collection.fetching.catalogue import CATALOGUE, PARTS, PublishedFile, needed
 from arqmath_bm25.collection.fetching.content import check, check_form, has_hash
 from arqmath_bm25.collection.layout import TASK1_QRELS
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import pytest
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.settings import AnalysisSettings
-from arqmath_bm25.records import Topic
+from arqmath_bm25.core.records import Topic
 from arqmath_bm25.tasks.queries import topic_query, weighted_terms
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.files import open_bytes, read_bytes, read_text
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import open_bytes, read_bytes, read_text
 
 if TYPE_CHECKING:
     from pathlib import Path

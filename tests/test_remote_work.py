@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 from spark_build import statistics
 
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers.spark import SparkWorkers
 from arqmath_bm25.engines.lucene.indexing import index_documents
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.engines.lucene.shards import index_parts
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.tasks.parts import write_parts
-from arqmath_bm25.workers.local import HERE
-from arqmath_bm25.workers.spark import SparkWorkers
+from arqmath_bm25.tasks.document_parts import write_parts
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from arqmath_bm25.workers import Workers
+    from arqmath_bm25.core.workers import Workers
 
 J = TypeVar("J")
 R = TypeVar("R")

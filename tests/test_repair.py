@@ -12,13 +12,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.rankings import best, read_rankings
-from arqmath_bm25.evaluation.visual import VisualIds
-from arqmath_bm25.guidelines.eligible import EligibleFormulas
-from arqmath_bm25.guidelines.repair import repair, repaired_path
-from arqmath_bm25.guidelines.rules import is_topic, validate
-from arqmath_bm25.runs import AnswerRow, read_answers, read_run
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.runs.eligible import EligibleFormulas
+from arqmath_bm25.runs.rankings import best, read_rankings
+from arqmath_bm25.runs.repair import repair, repaired_path
+from arqmath_bm25.runs.rules import is_topic, validate
+from arqmath_bm25.runs.run_files import AnswerRow, read_answers, read_run
+from arqmath_bm25.runs.visual import VisualIds
 
 OFFICIAL = "Team-task1-bm25-auto-both-P.tsv"
 

@@ -12,16 +12,16 @@ import pytest
 from hostile_collection import RUN_ID, write_collection, write_runs
 from selectolax.lexbor import LexborHTMLParser
 
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli.report import report
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.pages.report.gather import _short
-from arqmath_bm25.pages.report.hits import Returned, judged_rates
+from arqmath_bm25.pages.report.returned import Returned, judged_rates
 from arqmath_bm25.pages.report.site import page_names
 from arqmath_bm25.pages.threads.gather import ThreadReader
 from arqmath_bm25.pages.threads.site import write_threads

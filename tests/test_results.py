@@ -16,13 +16,14 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
 from readme_tables import PAGES, with_tables
 
-from arqmath_bm25.cli import app, main
+from arqmath_bm25.cli import app, run_program
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.reproduction.book import Book, book_of, books
-from arqmath_bm25.reproduction.making import Maker
-from arqmath_bm25.reproduction.result_pages import expected_table
-from arqmath_bm25.settings import load
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.settings import load
+from experiments.__main__ import app as experiments
+from experiments.results.book import Book, book_of, books
+from experiments.results.pages import expected_table
+from experiments.results.runner import Maker
 
 BOOK = {
     "collection": "a",
@@ -106,7 +107,7 @@ def test_commands_can_be_pasted_and_a_difference_is_told(
     path, out = tmp_path / "book.yaml", tmp_path / "out"
     path.write_text(yaml.safe_dump(BOOK, sort_keys=False))
     arguments = ["reproduce", "--book", str(path), "-o", str(out)]
-    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    done = CliRunner().invoke(experiments, arguments, catch_exceptions=False)
     assert done.exit_code == 0
     assert "1 as expected" in done.output
     made = json.loads((out / "results.json").read_text())
@@ -121,18 +122,18 @@ def test_commands_can_be_pasted_and_a_difference_is_told(
     assert "<code>text</code>, 2021" in page
 
     path.write_text(yaml.safe_dump(BOOK, sort_keys=False).replace("0.8253", "0.8273"))
-    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    done = CliRunner().invoke(experiments, arguments, catch_exceptions=False)
     assert done.exit_code == 1
     assert "1 different" in done.output
     assert "| .8253 / .7456 | .8273 | -0.0020 |" in (out / "results.md").read_text()
     with pytest.raises(SystemExit):
         monkeypatch.setattr(sys, "argv", ["", "reproduce", "-o", str(tmp_path)])
-        main()
+        run_program(experiments, "experiments")
 
 
 @pytest.mark.slow
 def test_results_on_the_sample_are_as_expected(tmp_path: Path) -> None:
     arguments = ["reproduce", "-o", str(tmp_path / "results")]
-    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    done = CliRunner().invoke(experiments, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert "12 as expected" in done.output

@@ -11,10 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.labs import RunName, parse_run_name
-from arqmath_bm25.records import Hit
-from arqmath_bm25.runs import AnswerRow, RunRow, read_answers, read_run, separated, write_run
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import RunName, parse_run_name
+from arqmath_bm25.core.records import Hit
+from arqmath_bm25.runs.run_files import (
+    AnswerRow,
+    RunRow,
+    read_answers,
+    read_run,
+    separated,
+    write_run,
+)
 
 
 def run_file(path: Path, text: str | bytes) -> Path:

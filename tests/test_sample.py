@@ -10,16 +10,16 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.activity import COMMENTS, LINKS, TAGS, USERS, VOTES, read
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.collection.row_table import VoteTable
 from arqmath_bm25.collection.topics import read_topics
+from arqmath_bm25.core.labs import YEARS
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.evaluation.judging.agreement import agreements
+from arqmath_bm25.evaluation.judging.judge import grades_by_assessor, judge, read_annotations
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.judging.agreement import agreements
-from arqmath_bm25.judging.judge import grades_by_assessor, judge, read_annotations
-from arqmath_bm25.labs import YEARS
 from tools.sample.build import build
 
 if TYPE_CHECKING:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import year_of
 from arqmath_bm25.evaluation.answers import read_answer_map, score_answers, take_top_answers
 from arqmath_bm25.evaluation.evaluator import Evaluator, detect_task
 from arqmath_bm25.evaluation.qrels import write_qrels
-from arqmath_bm25.evaluation.rankings import read_rankings
 from arqmath_bm25.evaluation.score import RunScore, score
-from arqmath_bm25.labs import year_of
-from arqmath_bm25.runs import read_run
+from arqmath_bm25.runs.rankings import read_rankings
+from arqmath_bm25.runs.run_files import read_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

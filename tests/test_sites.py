@@ -17,13 +17,13 @@ from arqmath_bm25.cli import app
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import Post, PostTable, Thread
 from arqmath_bm25.collection.sites import find_sites, load_posts, read_links, scan_sites
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.lucene.indexing import index_documents
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.runs import write_run
+from arqmath_bm25.runs.run_files import write_run
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.answer_documents import FIELDS, write_answer_documents
-from arqmath_bm25.workers.local import HERE
+from arqmath_bm25.tasks.answers.answer_documents import FIELDS, write_answer_documents
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,11 +17,11 @@ import pytest
 import spark_daemons
 from spark_build import statistics
 
-from arqmath_bm25.bundled import SAMPLE
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.manifest import Manifest
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.workers.spark import SparkWorkers
 from arqmath_bm25.engines.lucene.ids import read_ids
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.manifest import Manifest
-from arqmath_bm25.workers.spark import SparkWorkers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -178,8 +178,8 @@ def test_without_executors_a_build_ends_with_one_sentence(
 FAULTS = """
 import sys
 from pathlib import Path
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.workers.spark import SparkWorkers
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.workers.spark import SparkWorkers
 
 place = Path(sys.argv[1])
 

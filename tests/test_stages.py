@@ -12,11 +12,11 @@ from arqmath_bm25.analysis.html import read_title
 from arqmath_bm25.analysis.settings import AnalysisSettings, LatexSettings
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.records import Hit, Topic
-from arqmath_bm25.tasks.answer_documents import write_answer_documents
-from arqmath_bm25.tasks.post_signatures import SIGNATURES, write_signatures
-from arqmath_bm25.tasks.stages import LINKS, SecondStage, StageSettings
-from arqmath_bm25.workers.local import Processes
+from arqmath_bm25.core.records import Hit, Topic
+from arqmath_bm25.core.workers.local import Processes
+from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
+from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, write_signatures
+from arqmath_bm25.tasks.answers.second_stage import LINKS, SecondStage, StageSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -119,7 +119,7 @@ def test_signatures_do_not_depend_on_parts_and_workers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built(tmp_path / "one", 1)
-    monkeypatch.setattr("arqmath_bm25.tasks.answer_documents._POSTS_PER_PART", 1)
+    monkeypatch.setattr("arqmath_bm25.tasks.answers.answer_documents._POSTS_PER_PART", 1)
     built(tmp_path / "parts", 2)
     files = sorted((tmp_path / "one" / SIGNATURES).iterdir())
     assert len(files) == 7

@@ -13,7 +13,7 @@ from mutation import check_terms, mutated, real_formulas
 
 from arqmath_bm25.analysis.latex import read
 from arqmath_bm25.analysis.symbol_layout import paths, read_layout
-from arqmath_bm25.bundled import SAMPLE
+from arqmath_bm25.core.sample_data import SAMPLE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,18 +10,18 @@ import pytest
 from running import arqmath
 
 from arqmath_bm25.analysis.settings import AnalysisSettings
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli import tasks
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.labs import YEARS
-from arqmath_bm25.runs import read_run
-from arqmath_bm25.settings import default_config
-from arqmath_bm25.tasks.answer_documents import FIELDS, write_answer_documents
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import YEARS
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.settings import default_config
+from arqmath_bm25.core.workers.local import Processes
+from arqmath_bm25.runs.run_files import read_run
+from arqmath_bm25.tasks.answers.answer_documents import FIELDS, write_answer_documents
 from arqmath_bm25.tasks.index import Index
-from arqmath_bm25.workers.local import Processes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +56,7 @@ def test_documents_have_all_fields_and_do_not_depend_on_processes(
     for processes in (1, 2):
         directory = tmp_path / str(processes)
         directory.mkdir()
-        monkeypatch.setattr("arqmath_bm25.tasks.answer_documents._POSTS_PER_PART", 100)
+        monkeypatch.setattr("arqmath_bm25.tasks.answers.answer_documents._POSTS_PER_PART", 100)
         counts = write_answer_documents(
             table, links, AnalysisSettings(), directory, Processes(processes)
         )

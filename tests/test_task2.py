@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import YEARS
+from arqmath_bm25.core.records import Hit, Topic
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.workers.local import HERE, Processes
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.evaluation.visual import VisualIds
 from arqmath_bm25.evaluation.visual_qrels import by_visual_id
-from arqmath_bm25.labs import YEARS
-from arqmath_bm25.records import Hit, Topic
-from arqmath_bm25.runs import separated
+from arqmath_bm25.runs.run_files import separated
+from arqmath_bm25.runs.visual import VisualIds
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.formula_retrieval import FormulaRetrieval, Task2Settings
+from arqmath_bm25.tasks.formulas.formula_retrieval import FormulaRetrieval, Task2Settings
 from arqmath_bm25.tasks.index import Index, build, why_stale
-from arqmath_bm25.workers.local import HERE, Processes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,11 +7,11 @@ import pytest
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.posts import ANSWER, Post
-from arqmath_bm25.records import Hit, Topic
-from arqmath_bm25.settings import default_config
+from arqmath_bm25.core.records import Hit, Topic
+from arqmath_bm25.core.settings import default_config
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.open_domain import Answerer
-from arqmath_bm25.tasks.passages import best_passage
+from arqmath_bm25.tasks.answers.open_domain import Answerer
+from arqmath_bm25.tasks.answers.passages import best_passage
 
 TOPIC = Topic("A.301", "Roots of $x^2$", "<p>What is a root?</p>", ("roots",))
 LONG = "A proof. " * 200

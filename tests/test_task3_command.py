@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 from arqmath_bm25.analysis.answer_text import unpaired_dollars
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli import tasks
 from arqmath_bm25.cli.eval import evaluate
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.settings import default_config
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.guidelines.rules import validate
-from arqmath_bm25.runs import read_answers, read_run
-from arqmath_bm25.settings import default_config
+from arqmath_bm25.runs.rules import validate
+from arqmath_bm25.runs.run_files import read_answers, read_run
 from arqmath_bm25.tasks import task_class
 
 NAME = "arqmathbm25-task3-bm25-auto-both-extract-P.tsv"

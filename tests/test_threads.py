@@ -17,12 +17,12 @@ from serving import build_indexes, open_site, running
 from test_web import Client
 from typer.testing import CliRunner, Result
 
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli.pool import pool
 from arqmath_bm25.cli.threads import threads
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.pages.threads.gather import ThreadReader
 from arqmath_bm25.pages.threads.site import write_threads
 

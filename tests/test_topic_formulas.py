@@ -12,9 +12,9 @@ from arqmath_bm25.collection.topic_formulas import (
     read_topic_formulas,
     searched_formulas,
 )
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.labs import YEARS
-from arqmath_bm25.records import Topic
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import YEARS
+from arqmath_bm25.core.records import Topic
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.labs import YEARS
-from arqmath_bm25.records import Topic
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import YEARS
+from arqmath_bm25.core.records import Topic
+from arqmath_bm25.core.sample_data import SAMPLE
 
 if TYPE_CHECKING:
     from pathlib import Path

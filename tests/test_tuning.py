@@ -10,16 +10,17 @@ from typer.testing import CliRunner, Result
 
 from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.core.settings import changed, load
 from arqmath_bm25.engines.engine import Engine
+from arqmath_bm25.evaluation.duplicate_topics import HALVES, TOPICS, write_duplicates
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.settings import changed, load
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.answer_retrieval import Task1Settings
+from arqmath_bm25.tasks.answers.answer_retrieval import Task1Settings
 from arqmath_bm25.tasks.index import Index
-from arqmath_bm25.tasks.premise_rankers.settings import NlpsSettings
-from arqmath_bm25.tuning.ascent import climb, knobs, tune
-from arqmath_bm25.tuning.duplicates import HALVES, TOPICS, write_duplicates
-from arqmath_bm25.tuning.trials import DEPTH, AnswerTrials, FormulaTrials, Judged, Trials
+from arqmath_bm25.tasks.premises.rankers.settings import NlpsSettings
+from experiments.__main__ import app as experiments
+from experiments.tuning.coordinate_search import climb, knobs, tune
+from experiments.tuning.trials import DEPTH, AnswerTrials, FormulaTrials, Judged, Trials
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,7 +100,8 @@ def test_one_part_is_scored_with_what_it_chose_itself() -> None:
 
 
 def arqmath(*arguments: object) -> Result:
-    return CliRunner().invoke(app, list(map(str, arguments)))
+    program = experiments if arguments[0] == "tune" else app
+    return CliRunner().invoke(program, list(map(str, arguments)))
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 
 from arqmath_bm25.collection.fetching.catalogue import Archive
 from arqmath_bm25.collection.fetching.unpack import unpack
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.visual import VisualIds
-from arqmath_bm25.guidelines.eligible import EligibleAnswers, EligibleFormulas
-from arqmath_bm25.guidelines.findings import EXAMPLES, Finding
-from arqmath_bm25.guidelines.rules import Report, check_teams, validate
-from arqmath_bm25.records import Hit
-from arqmath_bm25.runs import task_of, write_run
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.records import Hit
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.runs.eligible import EligibleAnswers, EligibleFormulas
+from arqmath_bm25.runs.findings import EXAMPLES, Finding
+from arqmath_bm25.runs.rules import Report, check_teams, validate
+from arqmath_bm25.runs.run_files import task_of, write_run
+from arqmath_bm25.runs.visual import VisualIds
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from arqmath_bm25.labs import LabTask
+    from arqmath_bm25.core.labs import LabTask
 
 NAME = {
     "task1": "Team-task1-bm25-auto-both-P.tsv",

@@ -10,14 +10,14 @@ import pytest
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import COLUMNS
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.coverage import coverage_note
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import read_qrels, write_qrels
-from arqmath_bm25.evaluation.rankings import best
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.evaluation.visual import VisualIds, read_formula_rankings
 from arqmath_bm25.evaluation.visual_qrels import by_visual_id, kind_of_name
+from arqmath_bm25.runs.rankings import best
+from arqmath_bm25.runs.visual import VisualIds, read_formula_rankings
 
 # formula, post, type, visual id, issue
 FORMULAS = [

@@ -19,17 +19,17 @@ from selectolax.lexbor import LexborHTMLParser
 from serving import build_indexes, open_site, running
 
 from arqmath_bm25.analysis.html import read_title
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli.serve import serve
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.pages.posts import PostWriter
 from arqmath_bm25.pages.web.api import MAX_QUERY
 from arqmath_bm25.pages.web.app import Site
-from arqmath_bm25.pages.web.threads import SearchThreads
+from arqmath_bm25.pages.web.search_pool import SearchThreads
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index, build
-from arqmath_bm25.workers.local import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

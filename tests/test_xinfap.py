@@ -11,8 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.records import Hit
 from arqmath_bm25.evaluation.evaluator import Evaluator
+from arqmath_bm25.evaluation.judging.pool import Item, PooledPost
+from arqmath_bm25.evaluation.judging.pool_sampling import Stratum, draw, parse_strata
 from arqmath_bm25.evaluation.sampled_qrels import (
     Pooled,
     judged_part,
@@ -21,10 +24,7 @@ from arqmath_bm25.evaluation.sampled_qrels import (
     write_sampled_qrels,
 )
 from arqmath_bm25.evaluation.xinfap import xinfap, xinfap_by_topic
-from arqmath_bm25.judging.pool import Item, PooledPost
-from arqmath_bm25.judging.strata import Stratum, draw, parse_strata
-from arqmath_bm25.records import Hit
-from arqmath_bm25.runs import write_run
+from arqmath_bm25.runs.run_files import write_run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.collection.posts import POST_TABLE, PostTable
-from arqmath_bm25.files import DOCUMENTS
-from arqmath_bm25.tasks.answer_documents import NOTHING, question_fields
-from arqmath_bm25.tasks.answer_retrieval import AnswerRetrieval
-from arqmath_bm25.tasks.parts import write_parts
+from arqmath_bm25.core.files import DOCUMENTS
+from arqmath_bm25.tasks.answers.answer_documents import NOTHING, question_fields
+from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
+from arqmath_bm25.tasks.document_parts import write_parts
 from arqmath_bm25.tasks.task import Shown
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.analysis.settings import AnalysisSettings
     from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.records import Hit
-    from arqmath_bm25.workers import Workers
+    from arqmath_bm25.core.records import Hit
+    from arqmath_bm25.core.workers import Workers
 
 
 class QuestionRetrieval(AnswerRetrieval):

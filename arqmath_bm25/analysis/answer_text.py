@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 from arqmath_bm25.analysis.html import Formula, read_body
-from arqmath_bm25.labs import MAX_ANSWER
+from arqmath_bm25.core.labs import MAX_ANSWER
 
 _PIECE: Final = re.compile(
     r"\$\$(?:\\.|\$[^$\\]*\$|[^$\\])+?\$\$"  # `$$…$$`, in which `\text{$…$}` may stand

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
-from arqmath_bm25.settings import Settings
+from arqmath_bm25.core.settings import Settings
 
 # Raised when the same settings come to give other terms: indexes from before are stale then.
 VERSION: Final = 3

@@ -13,8 +13,8 @@ from typing import Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from arqmath_bm25 import __version__
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.version import __version__
 
 # Command → its module, its function there, and what `--help` says of it.
 COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
@@ -32,8 +32,6 @@ COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
     "pool": ("pool", "pool", "Pool runs for judging, into a CSV batch for the annotation tool."),
     "judge": ("judge", "judge", "Turn the annotations of a batch into qrels."),
     "topics": ("topics", "topics", "Make topics and judgments of linked and duplicate questions."),
-    "tune": ("tune", "tune", "Search better settings of a task by cross-validation."),
-    "reproduce": ("reproduce", "reproduce", "Make the results of the book again, and compare."),
     "report": ("report", "report", "Write a report of runs as pages that open from disk."),
     "threads": ("threads", "threads", "Write threads with all that belongs to them as pages."),
     "serve": ("serve", "serve", "Serve a search page over the indexes, and a JSON interface."),
@@ -89,18 +87,23 @@ def _options(
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Print results and errors only."),
 ) -> None:
     from arqmath_bm25.cli.shared.options import out
-    from arqmath_bm25.progress import console
+    from arqmath_bm25.core.progress import console
 
     out.quiet = console.quiet = quiet
 
 
 def main() -> None:
     """Run the program; the entry point of the console script."""
+    run_program(app, "arqmath-bm25")  # completion goes by this name
+
+
+def run_program(program: typer.Typer, name: str) -> None:
+    """Run a program of commands; a fault of the input is one message and exit status 1."""
     for stream in (sys.stdout, sys.stderr):  # names of files may be in no encoding
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        app(prog_name="arqmath-bm25")  # completion goes by this name
+        program(prog_name=name)
     except KeyboardInterrupt:
         sys.exit(130)
     except InputError as error:

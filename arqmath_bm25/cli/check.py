@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from arqmath_bm25.cli.shared.options import out
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.manifest import Manifest
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.manifest import Manifest
 
 
 def check(

@@ -11,7 +11,7 @@ import typer
 
 from arqmath_bm25.cli.shared import options, score_tables, scoring
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation import answers, measures, nlps
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measure_names import named_measures
@@ -66,8 +66,8 @@ def compare(
 
     Example: arqmath-bm25 compare a.tsv b.tsv c.tsv --qrels qrel_official_task1 --measure map_prime
     """
-    from arqmath_bm25.evaluation import compare as comparing  # scipy takes a second to load
-    from arqmath_bm25.evaluation.moves import moves
+    from arqmath_bm25.evaluation import significance as comparing  # scipy takes a second to load
+    from arqmath_bm25.evaluation.rank_changes import moves
 
     years = scoring.chosen_years(topics)
     info = read_topic_info(*topic_info) if topic_info else {}

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from arqmath_bm25.cli.shared.options import Format, keep_runs, out
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.frames import read_run, write_run
 
 

@@ -10,15 +10,15 @@ import typer
 
 from arqmath_bm25.cli.shared import options, score_tables, scoring
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import LAB_TASKS, SPLITS, YEARS, Task, Year
+from arqmath_bm25.core.progress import console, status
 from arqmath_bm25.evaluation.answers import read_source_posts
 from arqmath_bm25.evaluation.evaluator import Evaluator, JudgedRun, Scored, detect_task
 from arqmath_bm25.evaluation.leave_out import leave_out, team_of
 from arqmath_bm25.evaluation.measure_names import named_measures
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.evaluation.topic_sets import official_topic_info, read_topic_info
-from arqmath_bm25.labs import LAB_TASKS, SPLITS, YEARS, Task, Year
-from arqmath_bm25.progress import console, status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

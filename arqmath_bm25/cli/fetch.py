@@ -18,8 +18,8 @@ from arqmath_bm25.collection.fetching.catalogue import (
     needed,
 )
 from arqmath_bm25.collection.layout import PUBLISHED
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.labs import LabTask
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import LabTask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from arqmath_bm25 import __version__
 from arqmath_bm25.cli.shared.options import Depth, Format, keep_runs, out, task_of_runs
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.rankings import best, take_rankings
-from arqmath_bm25.files import sources
-from arqmath_bm25.labs import MAX_DEPTH
-from arqmath_bm25.records import Hit
-from arqmath_bm25.runs import read_run, write_run
-from arqmath_bm25.tasks.fusion import RRF_K, Method, fuse_rankings
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import sources
+from arqmath_bm25.core.labs import MAX_DEPTH
+from arqmath_bm25.core.records import Hit
+from arqmath_bm25.runs.fusion import RRF_K, Method, fuse_rankings
+from arqmath_bm25.runs.rankings import best, take_rankings
+from arqmath_bm25.runs.run_files import read_run, write_run
+from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,13 +12,13 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.cli.shared.score_tables import table_console
 from arqmath_bm25.collection import inspection
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.progress import progress
-from arqmath_bm25.workers.local import Processes
+from arqmath_bm25.core.progress import progress
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.workers.local import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

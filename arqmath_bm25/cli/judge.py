@@ -8,16 +8,16 @@ from typing import Annotated
 import typer
 
 from arqmath_bm25.cli.shared.options import out
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.evaluation.judging import judge as judging
+from arqmath_bm25.evaluation.judging.adjudication import read_adjudication, write_disagreements
+from arqmath_bm25.evaluation.judging.agreement import agreements
 from arqmath_bm25.evaluation.qrels import write_qrels
 from arqmath_bm25.evaluation.sampled_qrels import (
     read_sampled_qrels,
     with_grades,
     write_sampled_qrels,
 )
-from arqmath_bm25.judging import judge as judging
-from arqmath_bm25.judging.adjudication import read_adjudication, write_disagreements
-from arqmath_bm25.judging.agreement import agreements
 
 
 def judge(

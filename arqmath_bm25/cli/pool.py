@@ -13,14 +13,20 @@ from arqmath_bm25.cli.shared.options import out
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import YEARS
+from arqmath_bm25.evaluation.judging.annotation import require, write_batch
+from arqmath_bm25.evaluation.judging.pool import (
+    Depths,
+    Pool,
+    for_assessors,
+    pool_answers,
+    pool_formulas,
+)
+from arqmath_bm25.evaluation.judging.pool_sampling import draw, parse_strata
 from arqmath_bm25.evaluation.sampled_qrels import write_sampled_qrels
-from arqmath_bm25.evaluation.visual import VisualIds
-from arqmath_bm25.guidelines.eligible import EligibleAnswers, EligibleFormulas
-from arqmath_bm25.judging.annotation import require, write_batch
-from arqmath_bm25.judging.pool import Depths, Pool, for_assessors, pool_answers, pool_formulas
-from arqmath_bm25.judging.strata import draw, parse_strata
-from arqmath_bm25.labs import YEARS
+from arqmath_bm25.runs.eligible import EligibleAnswers, EligibleFormulas
+from arqmath_bm25.runs.visual import VisualIds
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.posts import PostTable

@@ -9,8 +9,8 @@ import typer
 
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.labs import MAX_DEPTH, LabTask
-from arqmath_bm25.progress import progress, status
+from arqmath_bm25.core.labs import MAX_DEPTH, LabTask
+from arqmath_bm25.core.progress import progress, status
 
 
 def report(

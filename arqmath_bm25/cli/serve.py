@@ -9,9 +9,9 @@ import typer
 
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.engines.engine import chosen_engine
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.manifest import Manifest
 from arqmath_bm25.tasks import TASKS, task_class
 from arqmath_bm25.tasks.index import Index
 
@@ -33,8 +33,8 @@ def serve(
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise InputError("serve needs starlette and uvicorn: pip install 'arqmath-bm25[web]'")
     from arqmath_bm25.pages.web.app import Site
+    from arqmath_bm25.pages.web.search_pool import SearchThreads
     from arqmath_bm25.pages.web.server import listen, own_names, server
-    from arqmath_bm25.pages.web.threads import SearchThreads
 
     collection, chosen = Collection(data, indexes), chosen_engine(engine, hosts)
     places = {name: task_class(name).place(collection) for name in TASKS}

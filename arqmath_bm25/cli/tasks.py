@@ -12,29 +12,29 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.text import Text
 
-from arqmath_bm25 import __version__
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.cli.shared.options import out, results
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import sources
+from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, year_of
+from arqmath_bm25.core.progress import progress, tell
+from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import chosen_engine
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.provenance import run_manifest
-from arqmath_bm25.files import sources
-from arqmath_bm25.ir_metadata import ir_metadata
-from arqmath_bm25.labs import MAX_DEPTH, SPLITS, YEARS, year_of
-from arqmath_bm25.progress import progress, tell
-from arqmath_bm25.runs import Form, file_name, write_run
+from arqmath_bm25.runs.ir_metadata import ir_metadata
+from arqmath_bm25.runs.provenance import run_manifest
+from arqmath_bm25.runs.run_files import Form, file_name, write_run
 from arqmath_bm25.tasks import TASKS, task_class
 from arqmath_bm25.tasks.index import Index, ensure
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
-from arqmath_bm25.workers.local import Processes
+from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from arqmath_bm25.records import Hit, Part
+    from arqmath_bm25.core.records import Hit, Part
+    from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.tasks.task import Shown, Task, TopicSet
-    from arqmath_bm25.workers import Workers
 
 _DECISIVE = (
     "settings",
@@ -117,7 +117,7 @@ def _workers(threads: int, spark: str | None) -> Iterator[Workers]:
     if spark is None:
         yield Processes(threads)
         return
-    from arqmath_bm25.workers.spark import SparkWorkers
+    from arqmath_bm25.core.workers.spark import SparkWorkers
 
     with closing(SparkWorkers(spark)) as workers:
         yield workers

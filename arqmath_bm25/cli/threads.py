@@ -9,10 +9,10 @@ import typer
 
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.judging.annotation import posts_of_batch
-from arqmath_bm25.progress import progress, status
-from arqmath_bm25.workers.local import Processes
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.progress import progress, status
+from arqmath_bm25.core.workers.local import Processes
+from arqmath_bm25.evaluation.judging.annotation import posts_of_batch
 
 
 def threads(

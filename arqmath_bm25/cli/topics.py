@@ -9,8 +9,8 @@ import typer
 
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.progress import status
-from arqmath_bm25.tuning.duplicates import TOPICS, write_duplicates
+from arqmath_bm25.core.progress import status
+from arqmath_bm25.evaluation.duplicate_topics import TOPICS, write_duplicates
 
 
 def topics(

@@ -14,17 +14,17 @@ from rich.text import Text
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.visual import VisualIds
-from arqmath_bm25.guidelines.eligible import EligibleAnswers, EligibleFormulas
-from arqmath_bm25.guidelines.repair import repair, repaired_path
-from arqmath_bm25.guidelines.rules import Report, check_teams
-from arqmath_bm25.guidelines.rules import validate as check
-from arqmath_bm25.labs import LabTask
-from arqmath_bm25.runs import task_of
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import LabTask
+from arqmath_bm25.runs.eligible import EligibleAnswers, EligibleFormulas
+from arqmath_bm25.runs.repair import repair, repaired_path
+from arqmath_bm25.runs.rules import Report, check_teams
+from arqmath_bm25.runs.rules import validate as check
+from arqmath_bm25.runs.run_files import task_of
+from arqmath_bm25.runs.visual import VisualIds
 
 if TYPE_CHECKING:
-    from arqmath_bm25.guidelines.eligible import Eligible
+    from arqmath_bm25.runs.eligible import Eligible
 
     _Known = tuple[list[tuple[str, ...]], Eligible | None]  # topics of each lab, documents
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Final
 
-from arqmath_bm25.bundled import NLPS_SAMPLE, SAMPLE
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import POST_TABLE, QUESTION
 from arqmath_bm25.collection.premises import PremiseFiles
 from arqmath_bm25.collection.sites import dumps_in, find_sites, load_posts, scan_sites
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.files import sources
-from arqmath_bm25.manifest import Manifest
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import sources
+from arqmath_bm25.core.manifest import Manifest
+from arqmath_bm25.core.sample_data import NLPS_SAMPLE, SAMPLE
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.posts import Post, PostTable

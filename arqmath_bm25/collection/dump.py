@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from lxml import etree
 
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.files import ARCHIVES, GZIP
-from arqmath_bm25.workers.local import HERE
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import ARCHIVES, GZIP
+from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from arqmath_bm25.workers import Workers
+    from arqmath_bm25.core.workers import Workers
 
 F = TypeVar("F")
 

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from arqmath_bm25.collection.tsv_blocks import SWALLOWED, BrokenRowError, read_blocks
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.files import decoded, open_bytes
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import decoded, open_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -35,8 +35,8 @@ from arqmath_bm25.collection.formulas import formula_files, read_formula_blocks
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.collection.topic_formulas import read_topic_formulas
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.errors import InputError, InterruptedWorkError
-from arqmath_bm25.workers.local import HERE
+from arqmath_bm25.core.errors import InputError, InterruptedWorkError
+from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arqmath_bm25.collection.fetching.catalogue import PublishedFile
-    from arqmath_bm25.workers import Workers
+    from arqmath_bm25.core.workers import Workers
 
 Status = Literal["complete", "differs", "not known", "unreadable", "missing"]
 

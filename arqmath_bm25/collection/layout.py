@@ -9,13 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.labs import YEARS
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import YEARS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arqmath_bm25.labs import LabTask, Year
+    from arqmath_bm25.core.labs import LabTask, Year
 
 PUBLISHED: Final = "https://www.cs.rit.edu/~dprl/ARQMath-backup/"
 

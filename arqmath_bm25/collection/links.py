@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 import numpy as np
 
 from arqmath_bm25.collection.dump import ID, ParsedRows, check
-from arqmath_bm25.files import load_array
+from arqmath_bm25.core.files import load_array
 
 if TYPE_CHECKING:
     from pathlib import Path

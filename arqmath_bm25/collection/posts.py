@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 import numpy as np
 
 from arqmath_bm25.collection.dump import ID, ROWS_TOGETHER, attributes, scan
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.files import load_array
-from arqmath_bm25.workers.local import HERE
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import load_array
+from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arqmath_bm25.collection.dump import ParsedRows
-    from arqmath_bm25.workers import Workers
+    from arqmath_bm25.core.workers import Workers
 
     IntVector = NDArray[np.int64]
     IntMatrix = NDArray[np.int64]

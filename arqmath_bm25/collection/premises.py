@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 from zipfile import is_zipfile
 
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.files import read_text
-from arqmath_bm25.labs import SPLITS
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import read_text
+from arqmath_bm25.core.labs import SPLITS
 
 if TYPE_CHECKING:
-    from arqmath_bm25.labs import Split
+    from arqmath_bm25.core.labs import Split
 
 PUBLISHED: Final = "https://github.com/ai-systems/tg2022task_premise_retrieval"
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from arqmath_bm25.collection.activity import ACCEPTED, DOWN, FAVOURITE, UP, VOTES, good_rows, is_id
 from arqmath_bm25.collection.dump import ParsedRows, attributes, scan
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.workers.local import HERE
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arqmath_bm25.collection.activity import Kind
-    from arqmath_bm25.workers import Workers
+    from arqmath_bm25.core.workers import Workers
 
     IntMatrix = NDArray[np.int64]
 

@@ -20,15 +20,15 @@ import numpy as np
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import ANSWER, QUESTION, Post, PostTable
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.files import load_array
-from arqmath_bm25.workers.local import HERE
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import load_array
+from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from arqmath_bm25.collection.posts import IntMatrix, IntVector
-    from arqmath_bm25.workers import Workers
+    from arqmath_bm25.core.workers import Workers
 
 _ID_BITS: Final = 40
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

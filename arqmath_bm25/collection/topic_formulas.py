@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from arqmath_bm25.collection.formulas import header, read_rows
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from arqmath_bm25.records import Topic
+    from arqmath_bm25.core.records import Topic
 
 _IDS: Final = ("id", "topic_id", "thread_id", "type")
 _FORMULA: Final = frozenset(("formula", "latex", "slt", "opt"))

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 from lxml import etree
 
 from arqmath_bm25.collection.posts import read_tags
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.files import complete, read_bytes
-from arqmath_bm25.records import Topic
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import complete, read_bytes
+from arqmath_bm25.core.records import Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from arqmath_bm25.files import open_bytes
+from arqmath_bm25.core.files import open_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,13 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from arqmath_bm25.records import Hit
+    from arqmath_bm25.core.records import Hit
 
     Query = Mapping[str, Mapping[str, float]]  # field → term → weight of the term
     TermScores = dict[str, dict[str, float]]  # field → term → what it gives to a score

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.records import Hit
 from arqmath_bm25.engines.engine import LocalSearcher, TermCount, flat_place
 from arqmath_bm25.engines.flat_build import BLOCK, FORM, META, code_kind, lengths_of_bytes, mapped
 from arqmath_bm25.engines.lucene.ids import read_ids
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.records import Hit
 
 try:  # not public, but looks scores up while it adds them: a quarter of the time of np.add.at
     from scipy.sparse._sparsetools import coo_matvec

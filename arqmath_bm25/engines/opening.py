@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines.engine import flat_place
 from arqmath_bm25.engines.flat import FlatSearcher
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
-from arqmath_bm25.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.records import Hit
 from arqmath_bm25.engines.engine import Searcher
 from arqmath_bm25.engines.explanations import term_scores
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.records import Hit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.measures import RELEVANT
-from arqmath_bm25.runs import read_answers, read_columns
+from arqmath_bm25.runs.run_files import read_answers, read_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from arqmath_bm25.evaluation.qrels import Qrels
-    from arqmath_bm25.runs import RunRow
+    from arqmath_bm25.runs.run_files import RunRow
 
 Answers = dict[str, str]  # topic -> id of its answer
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from arqmath_bm25.evaluation.measures import RELEVANT, average
-from arqmath_bm25.evaluation.rankings import best
+from arqmath_bm25.runs.rankings import best
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arqmath_bm25.evaluation.qrels import Qrels
-    from arqmath_bm25.evaluation.rankings import Ranking
+    from arqmath_bm25.runs.rankings import Ranking
 
 KEYS: Final = ("ndcg", "map", "p10")  # measures of the whole run
 _HIGH: Final = 3

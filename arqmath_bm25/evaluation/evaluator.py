@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import MAX_DEPTH, official_stem, parse_run_name, year_of
 from arqmath_bm25.evaluation.answers import (
     OF_POSTS,
     AnswerScore,
@@ -25,26 +26,25 @@ from arqmath_bm25.evaluation.coverage import coverage_note
 from arqmath_bm25.evaluation.measures import MEASURES, Measure
 from arqmath_bm25.evaluation.nlps import PremiseScore, read_gold, read_predictions, score_premises
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.evaluation.rankings import read_rankings
 from arqmath_bm25.evaluation.sampled_qrels import is_sampled, judged_part, read_sampled_qrels
 from arqmath_bm25.evaluation.score import RunScore, score
-from arqmath_bm25.evaluation.visual import VisualIds, read_formula_rankings
 from arqmath_bm25.evaluation.visual_qrels import by_visual_id
 from arqmath_bm25.evaluation.xinfap import XINFAP, xinfap_by_topic
-from arqmath_bm25.labs import MAX_DEPTH, official_stem, parse_run_name, year_of
-from arqmath_bm25.runs import read_answers, read_columns, read_run, task_of
+from arqmath_bm25.runs.rankings import read_rankings
+from arqmath_bm25.runs.run_files import read_answers, read_columns, read_run, task_of
+from arqmath_bm25.runs.visual import VisualIds, read_formula_rankings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.core.labs import LabTask, Task, Year
     from arqmath_bm25.evaluation.answers import Answers
     from arqmath_bm25.evaluation.qrels import Qrels
-    from arqmath_bm25.evaluation.rankings import Ranking, Rankings
-    from arqmath_bm25.evaluation.visual import FormulaRankings
     from arqmath_bm25.evaluation.visual_qrels import IdKind, VisualQrels
-    from arqmath_bm25.labs import LabTask, Task, Year
+    from arqmath_bm25.runs.rankings import Ranking, Rankings
+    from arqmath_bm25.runs.visual import FormulaRankings
 
 _NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import official_stem, parse_run_name
 from arqmath_bm25.evaluation.measures import MEASURES
-from arqmath_bm25.evaluation.rankings import best
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.labs import official_stem, parse_run_name
+from arqmath_bm25.runs.rankings import best
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.evaluation.measures import Measure
     from arqmath_bm25.evaluation.qrels import Qrels
-    from arqmath_bm25.evaluation.rankings import Ranking
+    from arqmath_bm25.runs.rankings import Ranking
 
 
 class LeftOut(NamedTuple):

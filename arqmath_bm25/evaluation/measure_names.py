@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.measures import JUDGED, Measure, trec_measures
 
 

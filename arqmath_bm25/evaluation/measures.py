@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pytrec_eval
 
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.rankings import Ranking, best
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.runs.rankings import Ranking, best
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -12,8 +12,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.collection.premises import read_statements
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.runs import read_columns
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.runs.run_files import read_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.files import complete
-from arqmath_bm25.runs import read_columns
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import complete
+from arqmath_bm25.runs.run_files import read_columns
 
 if TYPE_CHECKING:
     from pathlib import Path

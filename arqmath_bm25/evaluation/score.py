@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.measures import MEASURES, Measure, average, measure, prime
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.evaluation.measures import TopicValues
     from arqmath_bm25.evaluation.qrels import Qrels
-    from arqmath_bm25.evaluation.rankings import Ranking
+    from arqmath_bm25.runs.rankings import Ranking
 
 # Fewer judged ids than this share of those that the run could hold: another id space.
 _LEAST_FOUND: Final = 0.05

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.files import read_text
-from arqmath_bm25.labs import YEARS
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import read_text
+from arqmath_bm25.core.labs import YEARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

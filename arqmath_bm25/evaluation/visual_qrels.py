@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.visual import id_number
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.runs.visual import id_number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arqmath_bm25.evaluation.qrels import Qrels
-    from arqmath_bm25.evaluation.visual import VisualIds
+    from arqmath_bm25.runs.visual import VisualIds
 
 IdKind = Literal["visual", "visual_v2", "formula"]
 ID_KINDS: Final[tuple[IdKind, ...]] = get_args(IdKind)

@@ -16,7 +16,7 @@ from arqmath_bm25.analysis.html import Content, Formula, read_body
 from arqmath_bm25.analysis.latex import tokenize
 from arqmath_bm25.analysis.safe_html import plain, safe_body, safe_title
 from arqmath_bm25.analysis.text import WordAnalyzer
-from arqmath_bm25.pages.drawing import render
+from arqmath_bm25.pages.latex_to_mathml import render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from arqmath_bm25 import __version__
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.files import building
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import building
+from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.settings import default_config, load
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.settings import default_config, load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 # Name → module and class. A module is imported when its task is asked for.
 TASKS: Final[dict[str, str]] = {
-    "task1": "arqmath_bm25.tasks.answer_retrieval:AnswerRetrieval",
-    "task2": "arqmath_bm25.tasks.formula_retrieval:FormulaRetrieval",
-    "task3": "arqmath_bm25.tasks.open_domain:OpenDomain",
-    "nlps": "arqmath_bm25.tasks.premise_selection:PremiseSelection",
+    "task1": "arqmath_bm25.tasks.answers.answer_retrieval:AnswerRetrieval",
+    "task2": "arqmath_bm25.tasks.formulas.formula_retrieval:FormulaRetrieval",
+    "task3": "arqmath_bm25.tasks.answers.open_domain:OpenDomain",
+    "nlps": "arqmath_bm25.tasks.premises.premise_selection:PremiseSelection",
 }
 
 

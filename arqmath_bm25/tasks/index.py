@@ -9,27 +9,27 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from arqmath_bm25 import __version__
+from arqmath_bm25.core.errors import InputError, NoIndexError
+from arqmath_bm25.core.files import BUILDING, DOCUMENTS, building, contents, sources
+from arqmath_bm25.core.manifest import Manifest
+from arqmath_bm25.core.progress import status
 from arqmath_bm25.engines.engine import AUTO, Engine, flat_place
 from arqmath_bm25.engines.lucene.jvm import prepare
 from arqmath_bm25.engines.lucene.shards import index_parts
 from arqmath_bm25.engines.opening import open_searcher
-from arqmath_bm25.errors import InputError, NoIndexError
-from arqmath_bm25.files import BUILDING, DOCUMENTS, building, contents, sources
-from arqmath_bm25.manifest import Manifest
-from arqmath_bm25.progress import status
 from arqmath_bm25.tasks import configured, task_class
-from arqmath_bm25.tasks.parts import clear
+from arqmath_bm25.tasks.document_parts import clear
+from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.core.records import Hit, Part, Topic
+    from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.engines.engine import LocalSearcher, Searcher
-    from arqmath_bm25.records import Hit, Part, Topic
     from arqmath_bm25.tasks.task import Ranker, Task
-    from arqmath_bm25.workers import Workers
 
 
 def directory(task: Task[Any], collection: Collection) -> Path:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.progress import tell
-from arqmath_bm25.runs import read_columns
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.progress import tell
+from arqmath_bm25.runs.run_files import read_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

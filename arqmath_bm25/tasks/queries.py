@@ -11,15 +11,15 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.records import Part
-from arqmath_bm25.tasks.answer_documents import question_fields
+from arqmath_bm25.core.records import Part
+from arqmath_bm25.tasks.answers.answer_documents import question_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from arqmath_bm25.analysis.analyzer import Analyzer
+    from arqmath_bm25.core.records import Topic
     from arqmath_bm25.engines.engine import TermScores
-    from arqmath_bm25.records import Topic
 
 
 def topic_query(

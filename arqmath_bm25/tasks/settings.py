@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from arqmath_bm25.labs import VARIANTS, LabTask, RunName, Variant
-from arqmath_bm25.settings import NamePart, Settings
+from arqmath_bm25.core.labs import VARIANTS, LabTask, RunName, Variant
+from arqmath_bm25.core.settings import NamePart, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

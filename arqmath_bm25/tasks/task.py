@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Pro
 
 from arqmath_bm25.analysis.settings import VERSION
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.labs import MAX_DEPTH, parse_run_name
-from arqmath_bm25.records import Topic
-from arqmath_bm25.settings import Settings
-from arqmath_bm25.tasks.advice import advice
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import MAX_DEPTH, parse_run_name
+from arqmath_bm25.core.records import Topic
+from arqmath_bm25.core.settings import Settings
+from arqmath_bm25.tasks.query_hints import advice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from arqmath_bm25 import labs
     from arqmath_bm25.analysis.html import Formula
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.collection.posts import Post
-    from arqmath_bm25.records import Hit, Part
+    from arqmath_bm25.core import labs
+    from arqmath_bm25.core.records import Hit, Part
+    from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.tasks.index import Index
-    from arqmath_bm25.workers import Workers
 
 _SHOWN: Final = 300  # characters of a text
 

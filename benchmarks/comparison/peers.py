@@ -23,7 +23,7 @@ from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.engines.lucene.jvm import java_home
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.answer_documents import question_fields
+from arqmath_bm25.tasks.answers.answer_documents import question_fields
 from comparison.children import ChildError, run_module
 from comparison.engines import DEPTH, ENGINES, K1, NOT_INSTALLED, OURS, B
 from comparison.results import Part, Table

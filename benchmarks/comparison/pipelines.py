@@ -17,9 +17,9 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.answer_documents import write_answer_documents
-from arqmath_bm25.workers.local import Processes
+from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
 
 
 def main() -> None:

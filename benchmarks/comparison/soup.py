@@ -23,7 +23,7 @@ from arqmath_bm25.analysis.html import (
     read_title,
     split_math,
 )
-from arqmath_bm25.tasks.answer_documents import NOTHING, question_fields
+from arqmath_bm25.tasks.answers.answer_documents import NOTHING, question_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

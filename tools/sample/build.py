@@ -23,9 +23,9 @@ from xml.sax.saxutils import escape
 
 import yaml
 
-from arqmath_bm25.bundled import SAMPLE
 from arqmath_bm25.collection.layout import TASK1_QRELS, TASK1_TOPICS, TASK2_QRELS, TASK2_TOPICS
-from arqmath_bm25.judging.annotation import GRADES
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.evaluation.judging.annotation import GRADES
 from tools.sample.activity_rows import link_rows, tag_rows, timestamp, user_rows, vote_rows
 from tools.sample.read_source import (
     Answer,
@@ -42,7 +42,7 @@ from tools.sample.read_source import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
-    from arqmath_bm25.labs import Year
+    from arqmath_bm25.core.labs import Year
     from tools.sample.activity_rows import Row
 
 SOURCE = Path(__file__).parent / "source"

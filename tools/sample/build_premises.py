@@ -16,8 +16,8 @@ from typing import Any
 
 import yaml
 
-from arqmath_bm25.bundled import NLPS_SAMPLE
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.sample_data import NLPS_SAMPLE
 
 SOURCE = Path(__file__).parent / "source" / "premises.yaml"
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from arqmath_bm25.labs import Year
+    from arqmath_bm25.core.labs import Year
 
 _YEARS: dict[int, Year] = {0: "2020", 2: "2021", 3: "2022"}  # by hundreds of the number
 

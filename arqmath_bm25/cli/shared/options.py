@@ -12,11 +12,11 @@ import typer
 from rich.console import Console
 
 from arqmath_bm25.collection.collection import INDEXES as INDEXES
+from arqmath_bm25.core.errors import InputError, NoIndexError
+from arqmath_bm25.core.files import complete
+from arqmath_bm25.core.labs import MAX_DEPTH, YEARS, LabTask
 from arqmath_bm25.engines.engine import EngineName
-from arqmath_bm25.errors import InputError, NoIndexError
-from arqmath_bm25.files import complete
-from arqmath_bm25.labs import MAX_DEPTH, YEARS, LabTask
-from arqmath_bm25.runs import Form, task_of
+from arqmath_bm25.runs.run_files import Form, task_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

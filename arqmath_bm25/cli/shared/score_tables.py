@@ -21,10 +21,10 @@ from arqmath_bm25.evaluation.topic_sets import topic_sets
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from arqmath_bm25.evaluation.compare import Comparison
     from arqmath_bm25.evaluation.evaluator import JudgedRun, Scored
     from arqmath_bm25.evaluation.leave_out import LeftOut
-    from arqmath_bm25.evaluation.moves import Move
+    from arqmath_bm25.evaluation.rank_changes import Move
+    from arqmath_bm25.evaluation.significance import Comparison
     from arqmath_bm25.evaluation.topic_sets import CategoryMeans, TopicInfo
 
 _NAMES: Final = {

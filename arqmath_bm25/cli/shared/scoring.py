@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from arqmath_bm25.bundled import SAMPLE
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.evaluation.provenance import provenance
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import TASKS, YEARS, Task, Year
+from arqmath_bm25.core.progress import console
+from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.visual_qrels import IdKind
-from arqmath_bm25.labs import TASKS, YEARS, Task, Year
-from arqmath_bm25.progress import console
+from arqmath_bm25.runs.provenance import provenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

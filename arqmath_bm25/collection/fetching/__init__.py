@@ -13,8 +13,8 @@ from urllib.parse import quote, urlsplit
 from arqmath_bm25.collection.fetching.content import check, has_hash
 from arqmath_bm25.collection.fetching.download import SCHEMES, AbsentError, download
 from arqmath_bm25.collection.fetching.unpack import unpack
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.files import complete, locked
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import complete, locked
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

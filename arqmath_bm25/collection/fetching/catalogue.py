@@ -25,7 +25,7 @@ from arqmath_bm25.collection.layout import (
     Representation,
     topic_formulas,
 )
-from arqmath_bm25.labs import YEARS, LabTask
+from arqmath_bm25.core.labs import YEARS, LabTask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

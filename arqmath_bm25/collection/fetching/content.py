@@ -11,7 +11,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -34,9 +34,9 @@ from urllib.request import (
 
 from pydantic import TypeAdapter
 
-from arqmath_bm25 import __version__
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.progress import console, progress
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.progress import console, progress
+from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from arqmath_bm25.collection.fetching.content import check_form
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.progress import progress
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from arqmath_bm25.core.files import load_array
 from arqmath_bm25.engines.lucene.jvm import java_cast, java_class
-from arqmath_bm25.files import load_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

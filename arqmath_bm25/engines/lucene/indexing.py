@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines.lucene.ids import open_reader, write_ids
 from arqmath_bm25.engines.lucene.jvm import java_class
-from arqmath_bm25.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 
 JAVA: Final = range(21, 26)  # Anserini's classes are compiled for 21; newer ones are untried
 INSTALL_JAR: Final = "pip install --no-deps --ignore-requires-python pyserini==2.4.0"

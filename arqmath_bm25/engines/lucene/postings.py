@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines.lucene.ids import open_directory, open_reader
 from arqmath_bm25.engines.lucene.jvm import java_cast, java_class
-from arqmath_bm25.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path

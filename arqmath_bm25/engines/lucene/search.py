@@ -20,11 +20,11 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
+from arqmath_bm25.core.records import Hit
 from arqmath_bm25.engines.engine import LocalSearcher, TermCount
 from arqmath_bm25.engines.explanations import term_scores
 from arqmath_bm25.engines.lucene.ids import open_reader, read_ids
 from arqmath_bm25.engines.lucene.jvm import detach_thread, java_class
-from arqmath_bm25.records import Hit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

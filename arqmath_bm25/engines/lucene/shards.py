@@ -21,7 +21,7 @@ from arqmath_bm25.engines.lucene.jvm import java_class
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arqmath_bm25.workers import Workers
+    from arqmath_bm25.core.workers import Workers
 
 _LUCENE = "lucene"
 

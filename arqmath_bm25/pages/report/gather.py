@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import year_of
+from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.evaluation.evaluator import Evaluator, detect_task
 from arqmath_bm25.evaluation.measures import trec_measures
-from arqmath_bm25.evaluation.provenance import run_manifest
 from arqmath_bm25.evaluation.score import RunScore
-from arqmath_bm25.evaluation.visual import VisualIds
-from arqmath_bm25.labs import year_of
-from arqmath_bm25.manifest import Manifest
-from arqmath_bm25.pages.report.hits import Topics, answer_hits, formula_hits, text_hits
+from arqmath_bm25.pages.report.returned import Topics, answer_hits, formula_hits, text_hits
+from arqmath_bm25.runs.provenance import run_manifest
+from arqmath_bm25.runs.visual import VisualIds
 from arqmath_bm25.tasks import task_class
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.collection.layout import Layout
+    from arqmath_bm25.core.labs import LabTask
+    from arqmath_bm25.core.records import Topic
     from arqmath_bm25.evaluation.qrels import Qrels
-    from arqmath_bm25.labs import LabTask
-    from arqmath_bm25.records import Topic
 
 RECALL_LEVELS: Final = tuple(f"{n / 10:.2f}" for n in range(11))
 _PRECISIONS: Final = [trec_measures(f"iprec_at_recall_{level}")[1] for level in RECALL_LEVELS]

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Final
 from markupsafe import Markup
 
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
+from arqmath_bm25.core.labs import MAX_DEPTH
+from arqmath_bm25.evaluation.judging.annotation import GRADES
 from arqmath_bm25.evaluation.measures import RELEVANT
-from arqmath_bm25.judging.annotation import GRADES
-from arqmath_bm25.labs import MAX_DEPTH
 from arqmath_bm25.pages.posts import PostWriter, beginning
-from arqmath_bm25.pages.report.hits import Returned
+from arqmath_bm25.pages.report.returned import Returned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from arqmath_bm25.collection.posts import Post
+    from arqmath_bm25.core.records import Topic
     from arqmath_bm25.pages.report.gather import Gathered
-    from arqmath_bm25.records import Topic
 
 _EXCERPT: Final = 160  # characters
 _ROOM: Final = 24_000  # characters of the posts of a page that are whole

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from arqmath_bm25.collection.activity import COMMENTS, DUPLICATE, LINKS, USERS
 from arqmath_bm25.collection.row_table import RowTable, Tally, VoteTable
-from arqmath_bm25.workers.local import HERE
+from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.activity import Comment, Kind
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.collection.posts import Post
-    from arqmath_bm25.workers import Workers
+    from arqmath_bm25.core.workers import Workers
 
 R = TypeVar("R")
 # What a post is to the other one: by whether the link is a duplicate's, and which end the post is.

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from arqmath_bm25.analysis.html import read_title
 from arqmath_bm25.analysis.mini_markdown import comment_html
 from arqmath_bm25.collection.dump import ID
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.pages.posts import PostWriter
 from arqmath_bm25.pages.writing import site, templates
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 
-from arqmath_bm25 import __version__
 from arqmath_bm25.analysis.html import read_title
 from arqmath_bm25.pages.posts import beginning
+from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arqmath_bm25.records import Hit, Part
+    from arqmath_bm25.core.records import Hit, Part
     from arqmath_bm25.tasks.task import Shown
 
 MAX_QUERY: Final = 5_000  # characters; the longest questions of the labs have fewer

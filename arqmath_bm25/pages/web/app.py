@@ -20,13 +20,13 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from arqmath_bm25.analysis.html import Content, Formula, read_title
-from arqmath_bm25.errors import InputError
-from arqmath_bm25.labs import MAX_DEPTH
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.pages.posts import PostWriter, beginning, excerpt
 from arqmath_bm25.pages.threads.gather import ThreadReader
 from arqmath_bm25.pages.threads.site import thread_number, thread_values
 from arqmath_bm25.pages.web import api
-from arqmath_bm25.pages.web.threads import BusyError
+from arqmath_bm25.pages.web.search_pool import BusyError
 from arqmath_bm25.pages.writing import policy, static, templates
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.pages.web.threads import SearchThreads
-    from arqmath_bm25.records import Hit, Part
+    from arqmath_bm25.core.records import Hit, Part
+    from arqmath_bm25.pages.web.search_pool import SearchThreads
     from arqmath_bm25.tasks.index import Index
     from arqmath_bm25.tasks.task import Shown
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from arqmath_bm25.errors import InputError
+from arqmath_bm25.core.errors import InputError
 
 if TYPE_CHECKING:
     from asyncio import TimerHandle, Transport

@@ -1,0 +1,1 @@
+"""What every room stands on: errors, settings, files, manifests, workers, the labs' rules."""

@@ -1,0 +1,110 @@
+"""The labs' own rules: tasks, years, names, columns and limits.
+
+Sources: the guidelines of ARQMath 1-3 (CLEF 2020-2022) and of TextGraphs-16 (NLPS).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+from arqmath_bm25.core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+LabTask = Literal["task1", "task2", "task3"]  # of ARQMath
+LAB_TASKS: Final[tuple[LabTask, ...]] = get_args(LabTask)
+Task = Literal["task1", "task2", "task3", "nlps"]
+TASKS: Final[tuple[Task, ...]] = get_args(Task)
+Variant = Literal["text", "math", "both"]
+VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)
+Year = Literal["2020", "2021", "2022"]
+YEARS: Final[tuple[Year, ...]] = get_args(Year)
+Split = Literal["dev", "test"]  # sets of statements (NLPS)
+SPLITS: Final[tuple[Split, ...]] = get_args(Split)
+
+MAX_DEPTH: Final = 1000  # rows of a topic that the labs accept
+MAX_ANSWER: Final = 1200  # characters of an answer (Task 3)
+MAX_RUNS: Final = 5  # of a team in a task
+PREMISES: Final = 500  # of a statement that the shared task demands and evaluates (NLPS)
+
+COLUMNS: Final[dict[LabTask, tuple[str, ...]]] = {
+    "task1": ("topic", "post", "rank", "score", "run id"),
+    "task2": ("topic", "formula", "post", "rank", "score", "run id"),
+    "task3": ("topic", "rank", "score", "run id", "sources", "answer"),
+}
+_PRIME_PREFIX: Final = re.compile(r"prime?_")
+_TOPIC: Final = re.compile(r"[AB]\.([1-9][0-9]{0,2})")
+_HUNDREDS: Final[dict[int, Year]] = {0: "2020", 2: "2021", 3: "2022"}
+
+
+@dataclass(frozen=True, slots=True)
+class RunName:
+    """The parts of an official file name: `[team]-[task]-[id]-[manual|auto]-[fields]-[P|A].tsv`.
+
+    Task 3 has `extract` or `generate` before the last part.
+    """
+
+    team: str
+    task: Task
+    run_id: str
+    variant: Variant
+    primary: bool
+    manual: bool = False
+    method: Literal["", "extract", "generate"] = ""
+
+    def __str__(self) -> str:
+        parts = [self.team, self.task, self.run_id, "manual" if self.manual else "auto"]
+        parts += [self.variant, *([self.method] if self.method else [])]
+        return "-".join([*parts, "P" if self.primary else "A"])
+
+
+_NAME: Final = re.compile(
+    r"(?P<team>[^-\s]+)-(?P<task>task[123])-(?P<run_id>.+?)-(?P<how>manual|auto)"
+    r"-(?P<variant>text|math|both)(?:-(?P<method>extract|generate))?-(?P<kind>[PA])"
+)
+
+
+def parse_run_name(stem: str) -> RunName | None:
+    """Read the parts of a file name (without its ending); None if it is not an official one."""
+    match = _NAME.fullmatch(stem)
+    if match is None or (match["task"] == "task3") != bool(match["method"]):
+        return None
+    return RunName(
+        team=match["team"],
+        task=match["task"],  # type: ignore[arg-type]  # the pattern admits tasks only
+        run_id=match["run_id"],
+        variant=match["variant"],  # type: ignore[arg-type]
+        primary=match["kind"] == "P",
+        manual=match["how"] == "manual",
+        method=match["method"] or "",  # type: ignore[arg-type]
+    )
+
+
+def official_stem(path: Path) -> str:
+    """Return the file name without its ending, without the organisers' prefix `prim_`/`prime_`."""
+    return _PRIME_PREFIX.sub("", path.name.removesuffix(".gz").rsplit(".", 1)[0], count=1)
+
+
+def year_of(topics: Iterable[str]) -> Year:
+    """Tell the lab's year from topic ids; InputError unless all are of one year.
+
+    Topics are numbered through the labs: A.1-100 in 2020, A.201-300 in 2021, A.301-400 in 2022.
+    """
+    years: dict[Year, str] = {}
+    for topic in topics:
+        match = _TOPIC.fullmatch(topic)
+        year = _HUNDREDS.get((int(match[1]) - 1) // 100) if match else None
+        if year is None:
+            raise InputError(
+                f"topic {topic!r} is of none of the labs (A.1-100, A.201-300, A.301-400, or B): "
+                "say with --qrels FILE which judgments to use"
+            )
+        years.setdefault(year, topic)
+    if len(years) > 1:
+        found = " and ".join(f"{topic} ({year})" for year, topic in sorted(years.items()))
+        raise InputError(f"topics of more than one year, {found}: choose one with --topics YEAR")
+    return next(iter(years))

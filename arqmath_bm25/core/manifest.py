@@ -1,0 +1,124 @@
+"""What an index is and was made of: manifest.json, and whether it still serves.
+
+An index is known by content, not by place: it serves wherever it lies, for every copy of the files
+that it was built from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import Source, complete, contents, restore
+from arqmath_bm25.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+MANIFEST: Final = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What an index is: of which files, with which settings, holding what."""
+
+    task: str
+    settings: dict[str, Any]  # all of the configuration
+    default: bool  # whether that was the task's default configuration
+    recipe: dict[str, Any]  # what of it, and of the program, decides the content
+    sources: list[Source]
+    files: dict[str, tuple[int, str]]  # of the index: name → size and SHA-256
+    counts: dict[str, int]
+    seconds: float  # that the build took
+    version: str = field(default=__version__)
+
+    @classmethod
+    def read(cls, directory: Path) -> Manifest | None:
+        """Read the manifest of an index; None if there is no complete index."""
+        restore(directory)
+        path = directory / MANIFEST
+        try:
+            found = json.loads(path.read_bytes())
+            parts = {name: (int(size), str(sha)) for name, (size, sha) in found["files"].items()}
+            made_of = [Source(**one) for one in found["sources"]]
+            manifest = cls(**{**found, "sources": made_of, "files": parts})
+            if not all(
+                isinstance(value, kind)
+                for value, kind in (
+                    (manifest.settings, dict), (manifest.recipe, dict), (manifest.counts, dict),
+                    (manifest.files, dict),
+                )
+            ):  # fmt: skip
+                raise TypeError("settings, recipe, files and counts must be objects")
+        except FileNotFoundError:
+            return None
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise InputError(
+                f"{path}: not a manifest of this version of the program "
+                f"({' '.join(str(error).split())}); build the index again with --overwrite"
+            ) from None
+        return manifest
+
+    def write(self, directory: Path) -> None:
+        """Write manifest.json."""
+        with complete(directory / MANIFEST) as file:
+            file.write(json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n")
+
+    def why_stale(self, recipe: Mapping[str, Any], sources: Sequence[Source]) -> str | None:
+        """Tell why the index does not serve this recipe and these files; None if it does."""
+        if _series(self.version) != _series(__version__):
+            return f"this index was built by version {self.version}, this is {__version__}"
+        if self.recipe.get("analysis version") != recipe.get("analysis version"):
+            return "this index was built with an older analysis of text and formulas"
+        if self.sites != recipe.get("sites", []):
+            return f"this index is of {', '.join(self.sites) or 'one site'}, other than DATA"
+        if self.recipe != recipe:
+            return "this index was built with other analysis settings"
+        if self.sources != sources:
+            return f"this index was built from other data ({self._other(sources)})"
+        return None
+
+    @property
+    def sites(self) -> list[str]:
+        """The sites that ids carry; none where there was one alone."""
+        return list(self.recipe.get("sites", ()))
+
+    @property
+    def digest(self) -> str:
+        """A name for the content of the index."""
+        content = [self.recipe, [source.sha256 for source in self.sources]]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    def damages(self, directory: Path, thorough: bool = False) -> Iterator[str]:
+        """Yield what is wrong with the files of the index: absent or of another size.
+
+        `thorough`: their content as well, which reads all of it.
+        """
+        now = contents(directory) if thorough else {}
+        for name, (size, digest) in self.files.items():
+            path = directory / name
+            if not path.is_file():
+                yield f"{name} is missing"
+            elif path.stat().st_size != size:
+                yield f"{name} has {path.stat().st_size:,} bytes, {size:,} were written"
+            elif thorough and now[name][1] != digest:
+                yield f"{name} has other content than was written"
+
+    def _other(self, sources: Sequence[Source]) -> str:
+        known = {source.name: source for source in sources}
+        for source in self.sources:
+            if source.name not in known:
+                return f"from {source.name}, which is not there"
+            if known[source.name] != source:
+                return f"{source.name} has other content"
+        new = next((one.name for one in sources if one not in self.sources), "other order of files")
+        return f"without {new}"
+
+
+def _series(version: str) -> str:
+    """Return major and minor version: within these, indexes stay as they are."""
+    return ".".join(version.split(".")[:2])

@@ -1,0 +1,13 @@
+"""The bundled samples: a small tree in the official ARQMath layout, and a premise collection.
+
+`tools/sample/` builds both from what people wrote. (The folder `sample` is no package, since
+`arqmath_bm25.sample` is a function.)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+SAMPLE: Final = Path(__file__).parents[1] / "sample" / "arqmath-sample"
+NLPS_SAMPLE: Final = SAMPLE.with_name("nlps-sample")

@@ -1,0 +1,99 @@
+"""Work spread over processes, with no more of it in memory than they can do at once."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections import deque
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import chain, islice
+from multiprocessing.context import SpawnContext, SpawnProcess
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from arqmath_bm25.core.errors import InterruptedWorkError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from concurrent.futures import Future
+
+J = TypeVar("J")
+R = TypeVar("R")
+
+
+class _Process(SpawnProcess):
+    """Runs no main module, as other spawned processes do before their work, which is none of it.
+
+    So a script that builds an index needs no `if __name__ == "__main__"`.
+    """
+
+    def start(self) -> None:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            super().start()
+        finally:
+            sys.modules["__main__"] = main
+
+
+class _Spawn(SpawnContext):
+    """A fork would copy a running JVM."""
+
+    Process = _Process
+
+
+class Processes:
+    """Workers that are processes of this machine; one process is this one."""
+
+    remote: Final = False
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def map(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[R]:
+        """Yield `work(job)` of every job, in their order; a single job is done in this process.
+
+        At most two jobs for each process are waiting. Raises InterruptedWorkError if a process is
+        killed.
+        """
+        jobs = iter(jobs)
+        first = list(islice(jobs, 2))
+        if self.count == 1 or len(first) < 2:
+            yield from map(work, chain(first, jobs))
+            return
+        with ProcessPoolExecutor(self.count, _Spawn(), _end_with_parent) as pool:
+            waiting: deque[Future[R]] = deque()
+            try:
+                for job in chain(first, jobs):
+                    waiting.append(pool.submit(work, job))
+                    if len(waiting) > 2 * self.count:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            except BrokenProcessPool:
+                raise InterruptedWorkError(
+                    "a worker process was killed, perhaps for want of memory; try fewer --threads"
+                ) from None
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+
+HERE: Final = Processes(1)  # for work that is not worth a process
+
+
+def _end_with_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
+    # A worker must not outlive a build that was killed.
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

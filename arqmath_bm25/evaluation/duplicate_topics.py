@@ -1,0 +1,139 @@
+"""Topics and judgments without assessors: questions that users linked or called duplicates.
+
+A question of the collection with a linked one that has answers is a topic, D.ID with its id.
+Answers to its duplicates have grade 3, to other linked questions 2; the direction of a link does
+not matter. No topic finds what was made of the link itself: its own thread, the titles of linked
+questions and the link count nothing when such a topic is run (`Topic.own_thread`), and the notice
+"Possible Duplicate: …", which the site put before old questions, is left out. Who runs such
+topics with another system drops the thread of question ID from its rankings.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from array import array
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from arqmath_bm25.collection.activity import DUPLICATE, LINKED, LINKS, read
+from arqmath_bm25.collection.topics import write_topics
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.records import Topic
+from arqmath_bm25.evaluation.qrels import write_qrels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.posts import PostTable
+    from arqmath_bm25.evaluation.qrels import Qrels
+
+TOPICS: Final = 1000
+HALVES: Final = ("train", "test")
+_GRADES: Final = {LINKED: 2, DUPLICATE: 3}
+_NOTICE: Final = re.compile(
+    r"\s*<blockquote>\s*<p>\s*<strong>\s*Possible Duplicates?:.*?</blockquote>", re.DOTALL
+)
+_FORMULA: Final = re.compile(r'(<span class="math-container"(?: id="[^"<>]*")?>)([^<$]+)(</span>)')
+
+
+def judge_by_links(collection: Collection, number: int = TOPICS, seed: int = 0) -> Qrels:
+    """Return judgments for `number` topics chosen at random, or all if there are fewer.
+
+    Raises InputError if the collection has no links, or none that makes a topic.
+    """
+    links = collection.layout.post_links()
+    if links is None:
+        raise InputError(
+            f"DATA={collection.layout.data}: there is no PostLinks file, which tells duplicates"
+        )
+    near = _links(links, collection.posts)
+    begins = np.flatnonzero(np.r_[True, near[1:, 0] != near[:-1, 0]][: len(near)])
+    of_question = np.split(near, begins[1:])
+    random.Random(seed).shuffle(of_question)  # noqa: S311  # the same for everybody
+    qrels: Qrels = {}
+    for rows in of_question:
+        grades = {
+            answer: grade
+            for _, question, grade in rows.tolist()  # a duplicate comes after the same as a link
+            for answer in collection.posts.answers_of(question)
+        }
+        if grades and len(qrels) < number:
+            qrels[f"D.{rows[0, 0]}"] = grades
+    if not qrels:
+        raise InputError(f"{links}: no link leads from a question of DATA to one with answers")
+    return dict(sorted(qrels.items(), key=lambda topic: int(topic[0].removeprefix("D."))))
+
+
+def _links(path: Path, posts: PostTable) -> NDArray[np.int64]:
+    """Return rows (question, linked question, grade), sorted, both ways, of known questions."""
+    found = array("q")  # 24 bytes a row
+    for link in read(path, LINKS, Counter()):
+        one, other = int(link.post_id), int(link.related_post_id)
+        if (grade := _GRADES.get(link.link_type)) and one != other and min(one, other) > 0:
+            found.extend((one, other, grade, other, one, grade))
+    rows = np.unique(np.frombuffer(found, np.int64).reshape(-1, 3), axis=0)
+    known: NDArray[np.int64] = rows[
+        posts.are_questions(rows[:, 0]) & posts.are_questions(rows[:, 1])
+    ]
+    return known
+
+
+def read_questions(collection: Collection, ids: Iterable[str]) -> Iterator[Topic]:
+    """Read the topics with some ids, in the order of their numbers, as the labs write them."""
+    posts = collection.posts.subset(int(topic_id.removeprefix("D.")) for topic_id in ids)
+    for post in (thread.question for thread in posts.threads()):
+        if post is not None:
+            body = _NOTICE.sub("", post.body, count=1) if _NOTICE.match(post.body) else post.body
+            title, question = (_FORMULA.sub(r"\1$\2$\3", text) for text in (post.title or "", body))
+            yield Topic(f"D.{post.post_id}", title, question, post.tags)
+
+
+def related(collection: Collection, qrels: Qrels) -> dict[str, set[int]]:
+    """Return of each topic its own thread and those of what is relevant to it."""
+    found = {}
+    for topic_id, grades in qrels.items():
+        threads = set(collection.posts.threads_of([doc for doc, g in grades.items() if g > 1]))
+        found[topic_id] = threads | {int(own) for own in [Topic(topic_id, "").own_thread] if own}
+    return found
+
+
+def deal(related: Mapping[str, Iterable[object]], number: int) -> list[list[str]]:
+    """Deal topics into parts of about the same size; what is related stays together.
+
+    So much may hang together that one part is larger than the others.
+    """
+    topics, keys = list(related), dict[object, int]()
+    pairs = [
+        (row, keys.setdefault(key, len(topics) + len(keys)))
+        for row, topic in enumerate(topics)
+        for key in related[topic]
+    ]
+    ends = np.array(pairs, np.int64).reshape(-1, 2).T
+    size = len(topics) + len(keys)
+    graph = coo_array((np.ones(len(pairs), np.int8), (ends[0], ends[1])), (size, size))
+    groups: dict[int, list[str]] = {}
+    for topic, group in zip(topics, connected_components(graph, directed=False)[1], strict=False):
+        groups.setdefault(group, []).append(topic)
+    parts: list[list[str]] = [[] for _ in range(number)]
+    for members in sorted(groups.values(), key=len, reverse=True):
+        min(parts, key=len).extend(members)
+    return parts
+
+
+def write_duplicates(collection: Collection, place: Path, number: int, seed: int) -> dict[str, int]:
+    """Write topics_train.xml, qrels_train.tsv and the same of test; return the topics of each."""
+    qrels = judge_by_links(collection, number, seed)
+    halves = dict(zip(HALVES, deal(related(collection, qrels), len(HALVES)), strict=True))
+    for half, topics in halves.items():
+        write_topics(place / f"topics_{half}.xml", read_questions(collection, topics))
+        write_qrels(place / f"qrels_{half}.tsv", {t: qrels[t] for t in qrels if t in set(topics)})
+    return {half: len(topics) for half, topics in halves.items()}

@@ -1,0 +1,1 @@
+"""How new judgments come about."""

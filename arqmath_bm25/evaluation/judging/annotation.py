@@ -1,0 +1,160 @@
+r"""Pooled items as a CSV batch for the annotation tool Turkle, and the template that shows them.
+
+One row per topic and document. The template (annotation.html) shows the topic beside up to five
+hits and asks for a grade of each. Turkle's results repeat the columns as `Input.NAME` and hold the
+grades as `Answer.grade_1` … `Answer.grade_5`; `judge.py` reads them. Formulas stand in `\(…\)` for
+MathJax. Turkle fills `${name}` in templates by plain replacement, so no dollar is left as such:
+`&#36;` is one to the browser only.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from arqmath_bm25.analysis.safe_html import FormulaWriter, plain, safe_body, safe_title
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import complete, read_csv
+from arqmath_bm25.evaluation.judging.pool import MAX_INSTANCES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from arqmath_bm25.analysis.html import Formula
+    from arqmath_bm25.collection.posts import Post, PostTable
+    from arqmath_bm25.core.records import Topic
+    from arqmath_bm25.evaluation.judging.pool import Item, PooledPost
+
+TEMPLATE: Final = Path(__file__).with_name("annotation.html")
+
+# What assessors choose from; None is no judgment.
+GRADES: Final[dict[str, int | None]] = {
+    "High": 3,
+    "Medium": 2,
+    "Low": 1,
+    "Not relevant": 0,
+    "System failure": None,
+    "Do not know": None,
+}
+_COMMENT_BOX: Final = re.compile(r'\n *<label class="comment">.*')
+_TOPIC_COLUMNS: Final = ("topic_id", "doc_id", "title", "question", "formula")
+_POST: Final = re.compile(r"(?:Input\.)?post_\d+")
+COLUMNS: Final = (
+    *_TOPIC_COLUMNS,
+    *(f"{name}_{number}" for number in range(1, MAX_INSTANCES + 1) for name in ("post", "hit")),
+)
+
+
+def write_batch(
+    path: Path,
+    items: Iterable[Item],
+    topics: Mapping[str, Topic],
+    posts: PostTable,
+    latex: Mapping[str, str],
+    *,
+    comments: bool = False,
+    threads: str = "",
+) -> int:
+    """Write the batch to `path`, the template beside it as .html; return the number of rows.
+
+    `latex` has the formulas of the hits by formula id; `comments` adds a box for a comment on each
+    hit, `threads`, the address of pages that the command `threads` wrote, a link. Raises InputError
+    for an item whose topic or post is not there. Both files appear only when they are complete.
+    """
+    template = path.with_suffix(".html")
+    if template == path:
+        raise InputError(f"{path}: the batch is a CSV file; expected a name such as batch.csv")
+    rows = 0
+    with complete(template) as page, complete(path) as file:
+        text = TEMPLATE.read_text("utf-8")
+        page.write(text if comments else _COMMENT_BOX.sub("", text))
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+        writer.writerow(COLUMNS)
+        for item in items:
+            writer.writerow(_row(item, topics, posts, latex, threads))
+            rows += 1
+    return rows
+
+
+def posts_of_batch(path: Path) -> list[str]:
+    """Return the ids of the posts that a batch, or the results of one, asks assessors to grade.
+
+    Raises InputError for a file that is no batch.
+    """
+    rows = read_csv(path, "batch")
+    columns = [name for name in (rows[0] if rows else ()) if name and _POST.fullmatch(name)]
+    if not columns:
+        raise InputError(f"{path}: row 1: no column post_1; expected a batch that `pool` wrote")
+    return [row[column] for row in rows for column in columns if row[column]]
+
+
+def _row(
+    item: Item,
+    topics: Mapping[str, Topic],
+    posts: PostTable,
+    latex: Mapping[str, str],
+    threads: str,
+) -> list[str]:
+    """Return one row. A cell is empty, an id or begins with a tag: no spreadsheet computes it."""
+    topic = topics.get(item.topic_id)
+    if topic is None:
+        raise InputError(f"topic {item.topic_id}: the runs have it, the topic files do not")
+    asked = f"<h3>Formula: {_mathjax(topic.latex)}</h3>" if topic.latex else ""
+    marked = _marking(topic.formula_id)
+    row = [
+        item.topic_id,
+        item.doc_id,
+        f"<span>{safe_title(topic.title, marked)}</span>",
+        f"<div>{safe_body(topic.question, marked)}</div>",
+        asked,
+    ]
+    for hit in item.hits:
+        row += [hit.post_id, _hit(hit, posts, latex, threads)]
+    cells = [cell.replace("$", "&#36;") for cell in row]
+    return cells + [""] * (len(COLUMNS) - len(cells))
+
+
+def _hit(hit: PooledPost, posts: PostTable, latex: Mapping[str, str], threads: str) -> str:
+    """Show a post below the title of its question, and the formula that was found in it."""
+    post = require(posts, hit.post_id)
+    question = post if post.parent_id is None else posts.read(post.parent_id)
+    marked = _marking(hit.formula_id)
+    parts = []
+    if hit.formula_id:
+        parts.append(f"<h3>Formula: {_mathjax(latex[hit.formula_id])}</h3>")
+    if question is not None and question.title:
+        parts.append(f"<h3>{safe_title(question.title, marked)}</h3>")
+    parts.append(f"<div>{safe_body(post.body, marked)}</div>")
+    if threads:
+        address = f"{threads.rstrip('/')}/{post.parent_id or post.post_id}.html#post-{post.post_id}"
+        parts.append(
+            f'<p><a href="{plain(address)}" target="_blank" rel="noopener">the whole thread</a></p>'
+        )
+    return "".join(parts)
+
+
+def _marking(formula_id: str) -> FormulaWriter:
+    """Write formulas for MathJax, the one with this id as a marked one."""
+
+    def write(formula: Formula, display: bool) -> str:
+        html = _mathjax(formula.latex, display)
+        return f"<mark>{html}</mark>" if formula_id and formula.formula_id == formula_id else html
+
+    return write
+
+
+def _mathjax(latex: str, display: bool = False) -> str:
+    return rf"\[{plain(latex)}\]" if display else rf"\({plain(latex)}\)"
+
+
+def require(posts: PostTable, post_id: str) -> Post:
+    """Read a post that must be there; InputError if the collection does not have it."""
+    post = posts.read(post_id)
+    if post is None:
+        raise InputError(
+            f"{posts.path}: no post {post_id}, though the formula index has it: are the two of one "
+            "version?"
+        )
+    return post

@@ -1,0 +1,163 @@
+"""Annotations → judgments: the results CSVs of Turkle, back into qrels.
+
+The grade of a formula (Task 2) is the highest of its instances. "System failure" and "Do not know"
+are no judgments: they are left out and counted, as the labs did in Tasks 1 and 2. What several
+assessors say of one hit is settled by a rule that has to be named; without one, those who disagree
+must settle it first, as one assessor must who says two things.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import read_csv
+from arqmath_bm25.evaluation.judging.annotation import GRADES
+from arqmath_bm25.evaluation.judging.pool import MAX_INSTANCES, in_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from arqmath_bm25.evaluation.qrels import Qrels
+
+_KIND = "results file of a batch, as Turkle writes it"
+_REQUIRED = ("Input.topic_id", "Input.doc_id", "Input.post_1", "Answer.grade_1")
+_ASSESSOR = ("Turkle.Username", "WorkerId")  # columns that name who gave the labels
+
+# agreed: all the same, or an error; highest: the best grade; first: of the first file and row;
+# majority: the label given most often, of equally many the best.
+Rule = Literal["agreed", "highest", "first", "majority"]
+RULES: Final[tuple[Rule, ...]] = get_args(Rule)
+
+
+class HitKey(NamedTuple):
+    """What is labelled: one post that is shown for a document of a topic."""
+
+    topic_id: str
+    doc_id: str
+    post_id: str
+
+
+class Annotation(NamedTuple):
+    """What one assessor says of one hit."""
+
+    hit: HitKey
+    assessor: str
+    label: str
+    comment: str
+    file: Path
+    row: int  # of the CSV as a table, the header being row 1
+
+
+Annotations = dict[HitKey, list[Annotation]]  # in the order of files and rows
+
+
+class Judged(NamedTuple):
+    """Judgments, and what became of every annotation."""
+
+    qrels: Qrels  # topics and documents in the order of their numbers
+    labels: Counter[str]  # hits by the label that they were given in the end
+    without_grade: int  # documents of which no hit was given a grade
+    settled: int  # hits of which assessors had said different things
+
+
+def read_annotations(files: Sequence[Path]) -> Annotations:
+    """Read the annotations of some batches, one of each assessor for a hit.
+
+    Assessors are told by Turkle's columns, else by the file. Raises InputError for a file that is
+    no results CSV, a hit without label, an unknown label, and an assessor who gives a hit two
+    different labels, naming the rows.
+    """
+    found: dict[HitKey, dict[str, Annotation]] = {}
+    for path in files:
+        for annotation in _read(path):
+            first = found.setdefault(annotation.hit, {}).setdefault(annotation.assessor, annotation)
+            if first.label != annotation.label:
+                raise _unsettled(first, annotation)
+    return {hit: list(by_assessor.values()) for hit, by_assessor in found.items()}
+
+
+def judge(
+    annotations: Annotations, rule: Rule = "agreed", adjudicated: Mapping[HitKey, str] | None = None
+) -> Judged:
+    """Make judgments of annotations: one label for each hit, adjudicated or by the rule.
+
+    Raises InputError for a hit with different labels that neither settles.
+    """
+    best: dict[str, dict[str, int]] = {}
+    documents = set()
+    labels: Counter[str] = Counter()
+    settled = 0
+    for hit, given in annotations.items():
+        documents.add((hit.topic_id, hit.doc_id))
+        label = (adjudicated or {}).get(hit) or _settle(given, rule)
+        labels[label] += 1
+        settled += len({one.label for one in given}) > 1
+        grade = GRADES[label]
+        if grade is not None:
+            grades = best.setdefault(hit.topic_id, {})
+            grades[hit.doc_id] = max(grade, grades.get(hit.doc_id, grade))
+    qrels = {
+        topic: {doc: best[topic][doc] for doc in sorted(best[topic], key=in_order)}
+        for topic in sorted(best, key=in_order)
+    }
+    return Judged(qrels, labels, len(documents) - sum(map(len, qrels.values())), settled)
+
+
+def grades_by_assessor(annotations: Annotations) -> dict[HitKey, dict[str, int]]:
+    """Return hit → assessor → grade, without labels that are no grade."""
+    return {
+        hit: {one.assessor: grade for one in given if (grade := GRADES[one.label]) is not None}
+        for hit, given in annotations.items()
+    }
+
+
+def _settle(given: list[Annotation], rule: Rule) -> str:
+    order = list(GRADES)  # best first, no judgment last
+    counts = Counter(one.label for one in given)
+    match rule:
+        case "first":
+            return given[0].label
+        case "highest":
+            return min(counts, key=order.index)
+        case "majority":
+            return min(counts, key=lambda label: (-counts[label], order.index(label)))
+    for one in given:
+        if one.label != given[0].label:
+            raise _unsettled(given[0], one)
+    return given[0].label
+
+
+def _unsettled(first: Annotation, other: Annotation) -> InputError:
+    where = f"row {first.row}" + (f" of {first.file}" if first.file != other.file else "")
+    return InputError(
+        f"{other.file}: row {other.row}: post {other.hit.post_id} for topic {other.hit.topic_id} "
+        f"is {other.label!r}, in {where} {first.label!r}; settle which it is and keep that row"
+        + (f", or name a rule: {', '.join(RULES[1:])}" if first.assessor != other.assessor else "")
+    )
+
+
+def _read(path: Path) -> Iterator[Annotation]:
+    """Yield every labelled hit of a results CSV."""
+    for number, row in enumerate(read_csv(path, _KIND, *_REQUIRED), 2):
+        assessor = next(filter(None, (row.get(name) for name in _ASSESSOR)), path.name)
+        topic, doc = row["Input.topic_id"], row["Input.doc_id"]
+        if not topic or not doc:
+            raise InputError(f"{path}: row {number}: Input.topic_id or Input.doc_id is empty")
+        for hit in range(1, MAX_INSTANCES + 1):
+            if post := row.get(f"Input.post_{hit}"):
+                label = read_label(path, number, row, f"Answer.grade_{hit}")
+                comment = row.get(f"Answer.comment_{hit}", "").strip()
+                yield Annotation(HitKey(topic, doc, post), assessor, label, comment, path, number)
+
+
+def read_label(path: Path, number: int, row: Mapping[str, str], column: str) -> str:
+    """Return the label in a column of row `number`; InputError if it is none of GRADES."""
+    label = row.get(column, "").strip()
+    if label not in GRADES:
+        raise InputError(
+            f"{path}: row {number}: {column} is {label!r}; expected one of {', '.join(GRADES)}"
+        )
+    return label

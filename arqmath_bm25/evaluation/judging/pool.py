@@ -1,0 +1,173 @@
+"""Pooling: which hits of which runs are to be judged, by the evaluation protocol of the labs.
+
+Task 1 pools the union of the best answers of every run, deeper for primary and manual runs (2020:
+50 and 20, 2021: 45 and 15, 2022: 45 and 20). Task 2 pools visually distinct formulas in the same
+way (25 and 10, 20 and 10, 25 and 15) and shows of each at most five posts that runs found it in.
+What a run may not return is left out before.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from arqmath_bm25.core.labs import official_stem, parse_run_name
+from arqmath_bm25.runs.rankings import best, read_rankings
+from arqmath_bm25.runs.run_files import read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from arqmath_bm25.runs.eligible import EligibleAnswers, EligibleFormulas
+
+MAX_INSTANCES: Final = 5  # posts in which one formula is judged
+
+
+class PooledPost(NamedTuple):
+    """One post that is shown to an assessor."""
+
+    post_id: str
+    formula_id: str = ""  # Task 2: the instance that is to be judged in it
+
+
+class Item(NamedTuple):
+    """One document that is to be judged for a topic."""
+
+    topic_id: str
+    doc_id: str  # answer (Task 1), visual id (Task 2)
+    hits: tuple[PooledPost, ...]  # Task 1: the answer itself
+
+
+class Depths(NamedTuple):
+    """How many documents of a topic a run adds to the pool."""
+
+    primary: int  # of runs whose file name ends in -P, and of manual ones
+    other: int
+
+    def of(self, run: Path) -> int:
+        """Return the depth to which a run is pooled."""
+        name = parse_run_name(official_stem(run))
+        deep = name is not None and (name.primary or name.manual)
+        return self.primary if deep else self.other
+
+
+class Pool(NamedTuple):
+    """What is to be judged, and what was left out of it."""
+
+    items: list[Item]
+    left_out: Counter[str]  # rule -> hits of runs that broke it
+    ranks: dict[str, dict[str, int]]  # topic -> document -> its best rank in a run
+
+
+def pool_answers(
+    runs: Sequence[Path], depths: Depths, eligible: EligibleAnswers, seed: int
+) -> Pool:
+    """Pool the answers of Task 1 runs.
+
+    Raises InputError as `runs.read_run` does.
+    """
+    pooled: dict[str, dict[str, int]] = {}
+    left_out: Counter[str] = Counter()
+    for run in runs:
+        for topic, ranking in read_rankings(run).topics.items():
+            allowed = {}
+            for doc, score in ranking.items():
+                fault = eligible.fault(doc)
+                if fault is None:
+                    allowed[doc] = score
+                else:
+                    left_out[fault.rule] += 1
+            _add(pooled, topic, best(allowed, depths.of(run)))
+    items = [Item(topic, doc, (PooledPost(doc),)) for topic, docs in pooled.items() for doc in docs]
+    return Pool(_shuffled(items, seed), left_out, pooled)
+
+
+def _add(pooled: dict[str, dict[str, int]], topic: str, docs: Iterable[str]) -> None:
+    ranks = pooled.setdefault(topic, {})
+    for rank, doc in enumerate(docs, 1):
+        ranks[doc] = min(rank, ranks.get(doc, rank))
+
+
+def pool_formulas(
+    runs: Sequence[Path],
+    depths: Depths,
+    eligible: EligibleFormulas,
+    thread_of: Callable[[str], str],
+    seed: int,
+) -> Pool:
+    """Pool the visually distinct formulas of Task 2 runs, each with the posts to be shown.
+
+    Candidates for these are the hits in the pool: what a run returns down to the last of the
+    formulas that it adds. `thread_of` tells the question of a post. Raises InputError as
+    `runs.read_run` does.
+    """
+    pooled: dict[str, dict[str, int]] = {}
+    found: dict[tuple[str, str], dict[str, str]] = {}  # topic, visual id -> post -> formula id
+    left_out: Counter[str] = Counter()
+    for run in runs:
+        scores: dict[str, dict[str, float]] = {}  # topic -> formula -> score
+        post_of: dict[str, str] = {}
+        for row in read_run(run, "task2"):
+            fault = eligible.fault(row.doc_id, row.post_id)
+            if fault is not None:
+                left_out[fault.rule] += 1
+                continue
+            scores.setdefault(row.topic_id, {})[row.doc_id] = row.score
+            post_of[row.doc_id] = row.post_id
+        for topic, formulas in scores.items():
+            ranking: dict[str, float] = {}
+            for formula in sorted(formulas, key=formulas.__getitem__, reverse=True):
+                ranking.setdefault(eligible.visual_id(formula), formulas[formula])
+            chosen = dict.fromkeys(best(ranking, depths.of(run)))
+            _add(pooled, topic, chosen)
+            least = min(ranking[visual] for visual in chosen)
+            for formula, value in formulas.items():
+                if value >= least and (visual := eligible.visual_id(formula)) in chosen:
+                    posts = found.setdefault((topic, visual), {})
+                    post = post_of[formula]
+                    posts[post] = min(posts.get(post, formula), formula, key=in_order)
+    items = []
+    for (topic, visual), posts in sorted(found.items()):
+        chance = random.Random(f"{seed} {topic} {visual}")  # noqa: S311
+        shown = choose_posts({post: thread_of(post) for post in posts}, chance)
+        items.append(Item(topic, visual, tuple(PooledPost(post, posts[post]) for post in shown)))
+    return Pool(_shuffled(items, seed), left_out, pooled)
+
+
+def for_assessors(items: Sequence[Item], assessors: int, seed: int) -> list[list[Item]]:
+    """Return the same items for each of several assessors, in an order of their own."""
+    return [_shuffled(items, seed + number) for number in range(assessors)]
+
+
+def choose_posts(
+    threads: Mapping[str, str], chance: random.Random, limit: int = MAX_INSTANCES
+) -> list[str]:
+    """Choose at most `limit` of the posts that hold a formula; `threads` are their questions.
+
+    All posts if they are no more; else one of each thread and the rest from the others, if the
+    threads are fewer than `limit`; else one of each of `limit` threads. Chosen at random.
+    """
+    posts = sorted(threads)
+    if len(posts) <= limit:
+        return posts
+    by_thread: dict[str, list[str]] = {}
+    for post in posts:
+        by_thread.setdefault(threads[post], []).append(post)
+    drawn = chance.sample(sorted(by_thread), min(limit, len(by_thread)))
+    chosen = [chance.choice(by_thread[thread]) for thread in drawn]
+    others = [post for post in posts if post not in chosen]
+    return sorted(chosen + chance.sample(others, limit - len(chosen)))
+
+
+def in_order(name: str) -> tuple[int, str]:
+    """Sort topics (A.9 before A.10) and ids by their numbers."""
+    return len(name), name
+
+
+def _shuffled(items: Iterable[Item], seed: int) -> list[Item]:
+    """Order items by topic, and by chance within: their place must not tell of ranks."""
+    items = sorted(items)
+    random.Random(seed).shuffle(items)  # noqa: S311
+    return sorted(items, key=lambda item: in_order(item.topic_id))

@@ -1,0 +1,91 @@
+"""Which documents two runs rank differently for a topic, and why: the parts of their scores.
+
+Parts are shares of the score of the run's best document for the topic, since two configurations may
+score on different scales. What a run is made of is said by the manifest beside it, so that only
+runs of this program can be explained, and only while the index is as it was.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import MAX_DEPTH
+from arqmath_bm25.core.records import Hit
+from arqmath_bm25.runs.provenance import Provenance, provenance, run_manifest
+from arqmath_bm25.runs.rankings import best
+from arqmath_bm25.tasks import task_class
+from arqmath_bm25.tasks.index import Index
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
+
+    Parts = dict[str, float]  # a field, or evidence as the configuration names it → what it gave
+
+
+class Move(NamedTuple):
+    """A document that two runs rank differently."""
+
+    doc_id: str  # an answer, or a visual id
+    ranks: list[int | None]  # in both runs, from 1; None: not among the best 1,000
+    parts: list[Parts]  # of its score in both runs, as shares of the best score
+
+    def causes(self) -> list[tuple[str, float, float]]:
+        """Return what gave how much in the first run and in the second; most change first."""
+        old, new = self.parts
+        found = [(name, old.get(name, 0.0), new.get(name, 0.0)) for name in {**old, **new}]
+        return sorted(found, key=lambda cause: -abs(cause[2] - cause[1]))
+
+
+def moves(
+    collection: Collection, evaluator: Evaluator, runs: Sequence[Scored], topic: str, depth: int
+) -> list[Move]:
+    """Return what moved among the `depth` best documents of two runs of Task 1 or 2 for a topic.
+
+    They come in the order of the second run. Raises InputError for a run of another task or without
+    a manifest, a topic that DATA lacks, and an index that is gone or has other settings.
+    """
+    places, tops = [], []
+    for run in runs:
+        if run.task not in ("task1", "task2"):
+            raise InputError(f"{run.file}: only runs of Tasks 1 and 2 are explained")
+        ranking = evaluator.read(run.file, run.task, run.year).rankings.get(topic, {})
+        places.append({doc: rank for rank, doc in enumerate(best(ranking, MAX_DEPTH), 1)})
+        tops.append(max(ranking.values(), default=1.0))
+    near = {doc for ranks in places for doc, rank in ranks.items() if rank <= depth}
+    found = {doc: [ranks.get(doc) for ranks in places] for doc in near}
+    moved = sorted(doc for doc, (before, after) in found.items() if before != after)
+    parts = [
+        _parts(collection, run, topic, moved, top) for run, top in zip(runs, tops, strict=True)
+    ]
+    of_both = map(list, zip(*parts, strict=True))
+    result = [Move(doc, found[doc], of_doc) for doc, of_doc in zip(moved, of_both, strict=True)]
+    return sorted(result, key=lambda move: [rank or MAX_DEPTH + 1 for rank in move.ranks[::-1]])
+
+
+def _parts(
+    collection: Collection, run: Scored, topic_id: str, docs: Sequence[str], top: float
+) -> list[Parts]:
+    """Explain the scores of documents in a run."""
+    if (run_manifest(run.file) or {}).get("queries"):
+        raise InputError(f"{run.file}: a manual run, whose queries are not those of the topics")
+    known = provenance(run.file) or Provenance(None, None, {}, "")
+    try:
+        task = task_class(run.task).of(known.settings)
+        task.variants.index(known.variant)
+    except ValueError:
+        raise InputError(
+            f"{run.file}: no manifest beside it says how it was made; only runs of this program, "
+            "of this version, are explained"
+        ) from None
+    index = Index.of(task, collection)
+    for folder, path in task.topic_files(collection):
+        for topic in task.read(collection, folder, path).topics:
+            if topic.topic_id == topic_id:
+                hits = [Hit(doc, 0, visual_id=doc) for doc in docs]
+                explained = index.explain(topic, known.variant, hits)
+                return [{part.name: part.score / top for part in parts} for parts in explained]
+    raise InputError(f"{topic_id}: no topic file of {collection.layout.data} has this topic")

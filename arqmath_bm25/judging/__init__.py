@@ -1,1 +1,0 @@
-"""From runs to judgments: pools, batches for assessors, and what becomes of their labels."""

@@ -1,0 +1,1 @@
+"""What a run is: read, checked, repaired, fused and described."""

@@ -1,0 +1,98 @@
+"""What made a run, in the words of ir_metadata 0.1, a standard of the field after PRIMAD.
+
+The manifest beside a run is a file of this standard, in the JSON that is YAML too. Its `resources`
+are left out: they are times, and the same run is to have the same manifest.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final
+
+from arqmath_bm25.version import __version__
+
+# What else decides a ranking, or a term: distributions of Python, and the one with Lucene's jar.
+_LIBRARIES: Final = ("lxml", "numpy", "PyStemmer", "scikit-learn", "scipy", "selectolax")
+_TOOLKITS: Final = ("pyserini",)
+
+
+def ir_metadata(
+    task: str, tag: str, command: str, settings: dict[str, Any], variant: str, data: dict[str, str]
+) -> dict[str, Any]:
+    """Describe a run: its name, the command and the settings that made it, and the test collection.
+
+    Of the settings of a task, those are told that the standard has a name for.
+    """
+    made = settings.get("ranking", {}).get("settings", settings)  # Task 3 ranks as Task 1 does
+    text = made.get("analysis", {}).get("text", {})
+    how = made.get("variants", {}).get(variant) or made.get("fusions", {}).get(variant, {})
+    method = how.get("method", made.get("model", "bm25"))
+    params = how | (made.get("bm25", {}) if method == "bm25" else {})
+    stage = made.get("stages", {}).get(variant)
+    second = [{"name": "second stage", "reranks": variant, "params": stage}] if stage else []
+    return {
+        "schema-version": 0.1,
+        "run-version": 1.0,
+        "tag": tag,
+        "platform": _platform(),
+        "research goal": {"venue": {"name": "TextGraphs-16" if task == "nlps" else "CLEF ARQMath"}},
+        "implementation": {
+            "executable": {"cmd": command},
+            "source": {"lang": ["python", "java"]},
+        },
+        "method": {
+            "automatic": "-manual-" not in tag,
+            "score ties": "descending id",
+            "indexing": {
+                "tokenizer": "arqmath_bm25.analysis",
+                "stemmer": text.get("stemmer", "none"),
+                "stopwords": "arqmath_bm25.analysis.text" if text.get("stop_words") else "none",
+            },
+            "retrieval": [{"name": variant, "method": method, "params": params}, *second],
+        },
+        "actor": {"team": settings.get("run", {}).get("team", ""), "role": "experimenter"},
+        "data": {"test collection": data},
+    }
+
+
+def _platform() -> dict[str, Any]:
+    """Describe this machine and what is installed on it."""
+    distribution, model = platform.system(), platform.processor()
+    with suppress(OSError):
+        distribution = platform.freedesktop_os_release()["PRETTY_NAME"]
+    with suppress(OSError):
+        told = dict(
+            line.split(":", 1)
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if ":" in line
+        )
+        model = told.get("model name\t", model).strip()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return {
+        "hardware": {
+            "cpu": {
+                "model": model,
+                "architecture": platform.machine(),
+                "operation mode": platform.architecture()[0].replace("bit", "-bit"),
+                "number of cores": os.cpu_count(),
+            },
+            "ram": f"{memory:.2f} GB",
+        },
+        "operating system": {"kernel": platform.release(), "distribution": distribution},
+        "software": {
+            "libraries": {"python": _installed(_LIBRARIES)},
+            "retrieval toolkit": [f"arqmath_bm25=={__version__}", *_installed(_TOOLKITS)],
+        },
+    }
+
+
+def _installed(names: tuple[str, ...]) -> list[str]:
+    found = []
+    for name in names:
+        with suppress(PackageNotFoundError):
+            found.append(f"{name}=={version(name)}")
+    return found

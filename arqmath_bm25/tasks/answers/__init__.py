@@ -1,0 +1,1 @@
+"""Tasks that rank answers: Tasks 1 and 3."""

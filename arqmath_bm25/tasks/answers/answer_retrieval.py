@@ -1,0 +1,308 @@
+"""Task 1, answer retrieval: answers (posts) to a question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.html import read_body, read_title
+from arqmath_bm25.analysis.settings import AnalysisSettings
+from arqmath_bm25.collection.activity import COMMENTS
+from arqmath_bm25.collection.posts import POST_TABLE
+from arqmath_bm25.collection.row_table import RowTable
+from arqmath_bm25.collection.sites import read_links, scan_sites
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import DOCUMENTS
+from arqmath_bm25.core.labs import MAX_DEPTH, RunName, Variant
+from arqmath_bm25.core.progress import progress, tell
+from arqmath_bm25.core.records import Hit, Part
+from arqmath_bm25.core.settings import NamePart, Settings, Weight
+from arqmath_bm25.runs.fusion import contributions, fuse_rankings
+from arqmath_bm25.tasks.answers.answer_documents import (
+    COMMENT_FIELDS,
+    FIELDS,
+    Task1Field,
+    write_answer_documents,
+)
+from arqmath_bm25.tasks.answers.expansion import ExpansionSettings
+from arqmath_bm25.tasks.answers.linked_posts import LinkedPosts
+from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, write_signatures
+from arqmath_bm25.tasks.answers.second_stage import LINKS, SecondStage, StageSettings
+from arqmath_bm25.tasks.answers.single_field import OneBag
+from arqmath_bm25.tasks.queries import field_parts, kind, topic_query
+from arqmath_bm25.tasks.settings import Bm25Settings, QuerySettings, RunSettings, check_variants
+from arqmath_bm25.tasks.task import Ranker, Shown, Store, Task, begin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.core.records import Topic
+    from arqmath_bm25.core.workers import Workers
+    from arqmath_bm25.engines.engine import Query
+    from arqmath_bm25.tasks.index import Index
+
+
+class FusionSettings(Settings):
+    """A run fused from the rankings of several variants; see fusion.py."""
+
+    variants: Annotated[tuple[Variant, ...], Field(min_length=2)]
+    method: Literal["rrf", "weighted"] = "rrf"
+    weights: tuple[Weight, ...] | None = None  # of the variants; None: all the same
+
+    @model_validator(mode="after")
+    def _a_weight_each(self) -> FusionSettings:
+        if self.weights is not None and len(self.weights) != len(self.variants):
+            raise ValueError(f"{len(self.weights)} weights for {len(self.variants)} variants")
+        return self
+
+
+class Task1Settings(Settings):
+    """configs/task1.yaml."""
+
+    run: RunSettings
+    analysis: AnalysisSettings = AnalysisSettings()
+    bag: bool = False  # all words of an answer and its question in one field, `contents`
+    model: Literal["bm25", "tf_idf", "linked"] = "bm25"
+    expansion: ExpansionSettings | None = None
+    bm25: Bm25Settings = Bm25Settings()
+    query: QuerySettings = QuerySettings()
+    variants: Annotated[dict[Variant, dict[Task1Field, Weight]], Field(min_length=1)]
+    stages: dict[Variant, StageSettings] = Field(default_factory=dict)
+    fusions: dict[NamePart, FusionSettings] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _usable_variants(self) -> Task1Settings:
+        check_variants("run.primary", self.run.primary, self.variants)
+        weighed = {field for variant in self.variants for field in self.weights(variant)}
+        if (self.bag or self.one_bag) and weighed != {"contents"}:
+            raise ValueError("variants: with bag, tf_idf or expansion, `contents` is the one field")
+        for variant, stage in self.stages.items():
+            if variant not in self.variants:
+                raise ValueError(f"stages: {variant!r} is not among the variants")
+            if stage.formulas and not self.analysis.latex.operators:
+                raise ValueError(f"stages.{variant}.formulas: needs analysis.latex.operators")
+        for variant in self.variants:
+            for field in self.weights(variant):
+                if kind(field) == "operators" and not self.analysis.latex.operators:
+                    raise ValueError(f"variants.{variant}.{field}: needs analysis.latex.operators")
+        for name, fusion in self.fusions.items():
+            for variant in fusion.variants:
+                if variant not in self.variants:
+                    raise ValueError(f"fusions.{name}: {variant!r} is not among the variants")
+            if name in self.variants:
+                raise ValueError(f"fusions.{name}: this is the name of a variant")
+        return self
+
+    @property
+    def comments(self) -> bool:
+        """Whether a variant looks into comments, so that the index has them."""
+        return any(
+            field in COMMENT_FIELDS for name in self.variants for field in self.weights(name)
+        )
+
+    @property
+    def one_bag(self) -> bool:
+        """Whether queries are weighed anew, which takes documents of one field."""
+        return self.model == "tf_idf" or self.expansion is not None
+
+    def weights(self, variant: str) -> dict[str, float]:
+        """Weight of every field that a variant looks into."""
+        (weights,) = (weights for name, weights in self.variants.items() if name == variant)
+        return {field: weight for field, weight in weights.items() if weight}
+
+
+class AnswerRetrieval(Task[Task1Settings]):
+    """Answers to a question."""
+
+    name: ClassVar[str] = "task1"
+    model = Task1Settings
+    title = "Answers"
+    example = r"Why does $\sum \frac{1}{n}$ diverge?"
+    nothing = "No answer holds a term of this query."
+
+    @classmethod
+    def has_data(cls, collection: Collection) -> bool:
+        """Tell whether a collection has posts."""
+        return collection.has_posts
+
+    def sources(self, collection: Collection) -> list[Path]:
+        """Return the posts, and the links between them if there are any; comments if wanted."""
+        found = [file for site in collection.sites for file in (site.posts, site.links) if file]
+        if not self.settings.comments:
+            return found
+        if (comments := collection.layout.comments()) is None:
+            raise InputError(
+                f"{collection.layout.data}: no comments, and the configuration weighs their fields"
+            )
+        return [*found, comments]
+
+    @property
+    def analysis(self) -> dict[str, Any]:
+        """The settings that decide the content of the index."""
+        extra = {"bag": self.settings.bag, "comments": self.settings.comments}
+        return {**super().analysis, **{name: True for name, there in extra.items() if there}}
+
+    @property
+    def stores(self) -> Mapping[str, Store]:
+        """The one index."""
+        fields = FIELDS[1:] + (COMMENT_FIELDS if self.settings.comments else ())
+        return {"lucene": Store(() if self.settings.bag else fields, "documents")}
+
+    def write_documents(
+        self, collection: Collection, place: Path, workers: Workers
+    ) -> dict[str, int]:
+        """Write a document for every answer, and the table of posts."""
+        sites = collection.sites
+        if names := ", ".join(collection.site_names):
+            tell(f"{collection.layout.data}: {len(sites)} sites, {names}; ids are SITE:ID")
+        size = sum(site.posts.stat().st_size for site in sites)
+        with progress("Reading posts", size, "B") as advance:
+            table = scan_sites(sites, workers, advance)
+        table.save(place / POST_TABLE)
+        comments = None
+        if self.settings.comments:
+            file = self.sources(collection)[-1]
+            comments = RowTable.scan(file, COMMENTS, "PostId", workers)
+        with progress("Analysing posts", len(table), "posts") as advance:
+            found = read_links(sites)
+            written = write_answer_documents(
+                table, found, self.settings.analysis, place / DOCUMENTS, workers, advance,
+                comments, self.settings.bag,
+            )  # fmt: skip
+        found.save(place / LINKS)
+        write_signatures(place / DOCUMENTS, place / SIGNATURES)
+        for site in sites:
+            if site.links is None:
+                place = site.posts.parent
+                tell(f"{place}: there is no PostLinks file, so linked questions add nothing")
+        return {**table.counts, **written}
+
+    def account(self, counts: Mapping[str, int]) -> str:
+        """Say what became of every row: rows = questions + answers + what was left out."""
+        left = dict(counts)
+        rows, documents = left.pop("rows"), left.pop("documents")
+        questions, answers = left.pop("questions"), left.pop("answers")
+        notes = [f"{number:,} {what}" for what, number in left.items() if number]
+        return (
+            f"{rows:,} posts read, {questions:,} questions, {answers:,} answers; "
+            f"{documents:,} answers indexed, {answers - documents:,} lost"
+            + (f" ({'; '.join(notes)})" if notes else "")
+        )
+
+    @property
+    def variants(self) -> list[str]:
+        """Names of variants and fusions."""
+        return [*self.settings.variants, *self.settings.fusions]
+
+    def run_name(self, variant: str) -> str:
+        """Return the name of a run; that of a fusion goes into its id."""
+        run = self.settings.run
+        if variant in self.settings.fusions:
+            return str(RunName(run.team, "task1", f"{run.id}{variant}", "both", primary=False))
+        return super().run_name(variant)
+
+    def ranker(self, index: Index) -> Ranker:
+        """Return what ranks answers."""
+        if self.settings.model == "linked":
+            return LinkedPosts(index)
+        return AnswerRanker(index, self.settings)
+
+    def shown(self, hit: Hit, collection: Collection) -> Shown:
+        """Return an answer with the title of its question."""
+        answer = collection.post(hit.doc_id)
+        question = collection.question_of(answer)
+        title = read_title(question.title or "").text if question else "(no question)"
+        note = f"{hit.score:.2f}  {collection.place(answer)}"
+        text = begin(read_body(answer.body).text)
+        return Shown(title, note=note, text=text, post=answer, question=question)
+
+
+class AnswerRanker:
+    """Ranks answers by weighted fields."""
+
+    def __init__(self, index: Index, settings: Task1Settings) -> None:
+        self._settings = settings
+        self._analyzer = Analyzer(settings.analysis)
+        self._collection = index.collection
+        self._searcher = index.searcher()
+        self._bag = OneBag(index, settings, self._analyzer) if settings.one_bag else None
+        self._stages: Mapping[str, StageSettings] = {}
+        # A task of one's own may have answers without what the second stage looks at.
+        if settings.stages and (index.directory / SIGNATURES).exists():
+            self._stages = {str(variant): stage for variant, stage in settings.stages.items()}
+            self._second = SecondStage(index.directory, index.collection.posts, self._analyzer)
+
+    def rank(
+        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
+    ) -> Iterator[list[Hit]]:
+        """Yield the `depth` best answers of every topic; `variant` may be that of a fusion."""
+        if variant in self._settings.fusions:
+            return self._fuse(topics, self._settings.fusions[variant], depth, threads)
+        queries = self._queries(topics, variant, threads)
+        stage = self._stages.get(variant)
+        found = self._searcher.search_many(
+            queries, max(depth, stage.depth if stage else 0), threads
+        )
+        pairs = (
+            (topic, self._others(topic, hits)) for topic, hits in zip(topics, found, strict=True)
+        )
+        if stage is None:
+            return (hits for _, hits in pairs)
+        return (self._second(topic, hits, stage)[:depth] for topic, hits in pairs)
+
+    def _others(self, topic: Topic, hits: list[Hit]) -> list[Hit]:
+        """Return the hits outside of the topic's own thread, if it has one in the collection."""
+        if not topic.own_thread:
+            return hits
+        posts = self._collection.posts
+        threads = posts.threads_of([hit.doc_id for hit in hits])
+        (own,) = posts.numbers([topic.own_thread])
+        return [hit for hit, thread in zip(hits, threads, strict=True) if thread != own]
+
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+        """Return what fields and the second stage, or the rankings of a fusion, gave to hits."""
+        ids = [hit.doc_id for hit in hits]
+        if fusion := self._settings.fusions.get(variant):
+            (rankings,) = self._rankings([topic], fusion, 1)
+            given = contributions(rankings, _weights(fusion), fusion.method)
+            return [list(map(Part, fusion.variants, given[doc_id])) for doc_id in ids]
+        (query,) = self._queries([topic], variant, 1)
+        parts = list(map(field_parts, self._searcher.explain(query, ids)))
+        if stage := self._stages.get(variant):
+            searched = MAX_DEPTH if topic.own_thread else stage.depth  # as `rank` does
+            (found,) = self._searcher.search_many([query], searched, 1)
+            first = self._others(topic, found)[: stage.depth]
+            place = {hit.doc_id: at for at, hit in enumerate(first)}
+            gains = self._second.gains(topic, first, stage) if first else {}
+            for doc_id, of_hit in zip(ids, parts, strict=True):
+                if (at := place.get(doc_id)) is not None:
+                    of_hit += [Part(name, float(gain[at])) for name, gain in gains.items()]
+        return parts
+
+    def _queries(self, topics: Sequence[Topic], variant: str, threads: int) -> Sequence[Query]:
+        weights, saturation = self._settings.weights(variant), self._settings.query.saturation
+        queries = [topic_query(topic, self._analyzer, weights, saturation) for topic in topics]
+        return self._bag.weighed(queries, self._searcher, threads) if self._bag else queries
+
+    def _fuse(
+        self, topics: Sequence[Topic], fusion: FusionSettings, depth: int, threads: int
+    ) -> Iterator[list[Hit]]:
+        for rankings in self._rankings(topics, fusion, threads):
+            fused = fuse_rankings(rankings, _weights(fusion), fusion.method)
+            yield [Hit(doc_id, score) for doc_id, score in fused[:depth]]
+
+    def _rankings(
+        self, topics: Sequence[Topic], fusion: FusionSettings, threads: int
+    ) -> Iterator[list[list[tuple[str, float]]]]:
+        """Yield, for each topic, the rankings of a fusion."""
+        ranked = [self.rank(topics, name, MAX_DEPTH, threads) for name in fusion.variants]
+        for rankings in zip(*ranked, strict=True):
+            yield [[(hit.doc_id, hit.score) for hit in hits] for hits in rankings]
+
+
+def _weights(fusion: FusionSettings) -> Sequence[float]:
+    return fusion.weights or [1.0] * len(fusion.variants)

@@ -1,0 +1,65 @@
+"""The labs' baseline of linked posts: answers to questions that users linked with the topic's.
+
+They are ranked by votes, whatever they say. The labs hid these links from participants, so DATA has
+to be a dump of the site that is younger than the topics; which of its questions a topic is, the
+labs' topic-formula file tells.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arqmath_bm25.collection.dump import ID
+from arqmath_bm25.collection.links import PostLinks
+from arqmath_bm25.collection.topic_formulas import read_topic_formulas
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import year_of
+from arqmath_bm25.core.records import Hit, Part
+from arqmath_bm25.tasks.answers.second_stage import LINKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from arqmath_bm25.core.records import Topic
+    from arqmath_bm25.tasks.index import Index
+
+
+class LinkedPosts:
+    """Ranks answers by votes. Serves all threads."""
+
+    def __init__(self, index: Index) -> None:
+        self._layout = index.collection.layout
+        self._posts = index.collection.posts
+        self._links = PostLinks.load(index.directory / LINKS)
+
+    def rank(
+        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
+    ) -> Iterator[list[Hit]]:
+        """Yield the `depth` answers with most votes of every topic, none for topics without links.
+
+        Raises InputError if no topic has any.
+        """
+        year = year_of(topic.topic_id for topic in topics)
+        file = self._layout.topic_formulas(year, "latex")
+        rows = read_topic_formulas(file)
+        question = {row.topic_id: row.thread_id for row in rows if ID.fullmatch(row.thread_id)}
+        ranked = [self._answers(question.get(topic.topic_id, "0"))[:depth] for topic in topics]
+        if not any(ranked):
+            raise InputError(
+                f"{self._layout.data}: no question is linked with a topic of {year}; the labs hid "
+                "these links: DATA must have PostLinks.xml and Posts.xml of a later dump"
+            )
+        return iter(ranked)
+
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+        """Return the votes of each hit."""
+        return [[Part("votes", hit.score)] for hit in hits]
+
+    def _answers(self, question: str) -> list[Hit]:
+        threads = (self._posts.thread(int(linked)) for linked in self._links.of(question))
+        hits = [
+            Hit(answer.post_id, float(answer.score or 0))
+            for thread in threads
+            for answer in (thread.answers if thread else ())
+        ]
+        return sorted(hits, key=lambda hit: (hit.score, hit.doc_id), reverse=True)

@@ -1,0 +1,152 @@
+"""Task 3, open-domain question answering: one answer text, from the best answer of Task 1.
+
+The answer is the text of the highest ranked post that has any, whole if it fits into the lab's
+1,200 characters, else a passage of it. A topic for which no post has text gets no answer.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import ValidationInfo, model_validator
+
+from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.answer_text import answer_text, one_line, shorten
+from arqmath_bm25.core.labs import MAX_ANSWER
+from arqmath_bm25.core.settings import Settings, load
+from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval, Task1Settings
+from arqmath_bm25.tasks.answers.passages import best_passage
+from arqmath_bm25.tasks.queries import topic_query
+from arqmath_bm25.tasks.settings import RunSettings, check_variants
+from arqmath_bm25.tasks.task import Shown, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.core.records import Hit, Part, Topic
+    from arqmath_bm25.tasks.index import Index
+    from arqmath_bm25.tasks.task import Ranker
+
+_YEAR = "2022"  # of the one lab that had this task
+_OWN_FIELDS = ("contents", "answer_math")  # of Task 1: what an answer itself says
+
+
+class RankingSettings(Settings):
+    """A Task 1 configuration, given by its file name in the directory of the one that names it."""
+
+    path: Path
+    settings: Task1Settings
+
+    @model_validator(mode="before")
+    @classmethod
+    def _load(cls, given: object, info: ValidationInfo) -> object:
+        if not isinstance(given, str) or info.context is None:
+            return given
+        path = info.context / given
+        return {"path": path, "settings": load(Task1Settings, path)}
+
+
+class Task3Settings(Settings):
+    """configs/task3.yaml."""
+
+    run: RunSettings
+    ranking: RankingSettings
+    passage: Literal["start", "best"]
+
+    @model_validator(mode="after")
+    def _known_primary(self) -> Task3Settings:
+        check_variants("run.primary", self.run.primary, self.ranking.settings.variants)
+        return self
+
+
+class OpenDomain(Task[Task3Settings]):
+    """One answer text for a question; it has the index of Task 1."""
+
+    name: ClassVar[str] = "task3"
+    model = Task3Settings
+    index_of = "task1"
+    title = "Answer texts"
+    example = AnswerRetrieval.example
+    nothing = AnswerRetrieval.nothing
+    rows_are = "answers"
+    lab = "task3"
+
+    def __init__(
+        self, settings: Task3Settings, default: bool = False, answers: AnswerRetrieval | None = None
+    ) -> None:
+        super().__init__(settings, default)
+        self._answers = answers or AnswerRetrieval(settings.ranking.settings, default)
+
+    @property
+    def index_task(self) -> Task[Any]:
+        """Task 1, with the settings of the ranking."""
+        return self._answers
+
+    def on(self, built: Task[Any]) -> Task[Any]:
+        """Return this task on an index of Task 1."""
+        assert isinstance(built, AnswerRetrieval)  # noqa: S101  # whose index this searches
+        return OpenDomain(self.settings, self.default, built)
+
+    @classmethod
+    def has_data(cls, collection: Collection) -> bool:
+        """Tell whether a collection has posts and the topics of 2022."""
+        return collection.layout.has_posts() and _YEAR in collection.layout.years("task3")
+
+    def topic_files(
+        self, collection: Collection, chosen: Sequence[str] | None = None
+    ) -> list[tuple[str, Path]]:
+        """Return topic files, that of the one year without `chosen`."""
+        return super().topic_files(collection, chosen or [_YEAR])
+
+    @property
+    def variants(self) -> list[str]:
+        """Names of the variants of the ranking."""
+        return list(self._answers.settings.variants)
+
+    def ranker(self, index: Index) -> Answerer:
+        """Return what extracts answers."""
+        return Answerer(index, self._answers, self.settings)
+
+    def shown(self, hit: Hit, collection: Collection) -> Shown:
+        """Return an answer as a run would hold it."""
+        post = collection.post(hit.doc_id)
+        note = f"{hit.score:.2f}  post {hit.doc_id}  {len(hit.text):,} characters"
+        question = collection.question_of(post)
+        return Shown(note=note, text=hit.text, post=post, question=question)
+
+
+class Answerer:
+    """Extracts answers from the posts that Task 1 ranks."""
+
+    def __init__(self, index: Index, answers: AnswerRetrieval, settings: Task3Settings) -> None:
+        self._posts = index.collection.posts
+        self._ranker: Ranker = answers.ranker(index)
+        self._ranking = answers.settings
+        self._analyzer = Analyzer(self._ranking.analysis)
+        self._passage = settings.passage
+
+    def rank(
+        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
+    ) -> Iterator[list[Hit]]:
+        """Yield the answer to every topic, from the `depth` best posts; none if they have none."""
+        ranked = self._ranker.rank(topics, variant, depth, threads)
+        for topic, hits in zip(topics, ranked, strict=True):
+            extracts = (self._extract(topic, variant, hit) for hit in hits)
+            found = next((extract for extract in extracts if extract.text), None)
+            yield [found] if found else []
+
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+        """Return what the ranking of Task 1 says."""
+        return self._ranker.explain(topic, variant, hits)
+
+    def _extract(self, topic: Topic, variant: str, hit: Hit) -> Hit:
+        post = self._posts.read(hit.doc_id)
+        text = answer_text(post.body) if post else ""
+        if self._passage == "best" and len(text) > MAX_ANSWER:
+            weights, saturation = self._ranking.weights(variant), self._ranking.query.saturation
+            own = {field: weights[field] for field in _OWN_FIELDS if field in weights}
+            query = topic_query(topic, self._analyzer, own, saturation)
+            text = best_passage(text, query, self._analyzer, saturation)
+        return hit._replace(text=one_line(shorten(text)))

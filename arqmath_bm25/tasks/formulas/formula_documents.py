@@ -1,0 +1,92 @@
+"""Task 2 documents: one per visually distinct formula, whose terms are those of its first instance.
+
+Rows are read once, in one process; only formulas that are analysed become text, in as many
+processes as there are. Every row is accounted for: read = indexed + each kind of left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from arqmath_bm25.analysis.formula import FormulaAnalyzer
+from arqmath_bm25.collection.formulas import formula_files, read_formula_blocks
+from arqmath_bm25.tasks.answers.answer_documents import NOTHING
+from arqmath_bm25.tasks.document_parts import write_parts
+from arqmath_bm25.tasks.formulas.formula_instances import Groups
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from arqmath_bm25.analysis.settings import FormulaAnalysisSettings, FormulaField
+    from arqmath_bm25.core.workers import Workers
+
+_PER_PART: Final = 20_000  # documents that one process writes at a time
+
+
+class _Part(NamedTuple):
+    """Some distinct formulas, each with the id of its document."""
+
+    formulas: list[tuple[str, str]]
+    settings: FormulaAnalysisSettings
+    fields: tuple[FormulaField, ...]
+
+
+def write_formula_documents(
+    formulas: Path,
+    settings: FormulaAnalysisSettings,
+    fields: tuple[FormulaField, ...],
+    directory: Path,
+    instances: Path,
+    workers: Workers,
+    progress: Callable[[int], None] = lambda _: None,
+) -> dict[str, int]:
+    """Write the documents of the formula TSVs as JSON lines to `directory`; return the counts.
+
+    The table of instances goes to the file `instances`. What is written does not depend on the
+    number of `workers`. `progress` is told how many bytes each step read.
+    """
+    groups = Groups()
+    counts = Counter(documents=0)
+    parts = (_Part(part, settings, fields) for part in _distinct(formulas, groups, progress))
+    for counted in write_parts(_documents, parts, directory, workers):
+        counts.update(counted)
+    groups.save(instances)
+    return {**groups.counts, **counts}
+
+
+def _distinct(
+    formulas: Path, groups: Groups, progress: Callable[[int], None]
+) -> Iterator[list[tuple[str, str]]]:
+    """Yield the distinct formulas with their ids, as many at a time as make a part."""
+    batch: list[tuple[str, str]] = []
+    for file in formula_files(formulas):
+        for block in read_formula_blocks(file):
+            batch += groups.add(block)
+            while len(batch) >= _PER_PART:
+                yield batch[:_PER_PART]
+                batch = batch[_PER_PART:]
+        progress(file.stat().st_size)
+    yield batch
+
+
+@lru_cache(maxsize=1)  # a process does many parts, and the analyzer remembers what it met
+def _analyzer(
+    settings: FormulaAnalysisSettings, fields: tuple[FormulaField, ...]
+) -> FormulaAnalyzer:
+    return FormulaAnalyzer(settings, fields)
+
+
+def _documents(part: _Part, counts: Counter[str]) -> Iterator[dict[str, str]]:
+    analyzer = _analyzer(part.settings, part.fields)
+    analyse = analyzer.latex if part.settings.source == "latex" else analyzer.mathml
+    for visual_id, formula in part.formulas:
+        document = {"id": visual_id}
+        for field, terms in analyse(formula).items():
+            document[field] = " ".join(terms)
+        if not document["contents"]:
+            counts["formulas without a symbol"] += 1
+            document["contents"] = NOTHING
+        yield document

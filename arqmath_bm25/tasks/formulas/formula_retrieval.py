@@ -1,0 +1,336 @@
+"""Task 2, formula retrieval: formulas that are like one formula, each in one of its posts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple, get_args
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from arqmath_bm25.analysis.formula import FormulaAnalyzer
+from arqmath_bm25.analysis.html import Content, Formula, read_title
+from arqmath_bm25.analysis.settings import FormulaAnalysisSettings, FormulaField
+from arqmath_bm25.collection.formulas import formula_files
+from arqmath_bm25.collection.topic_formulas import searched_formulas
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import DOCUMENTS
+from arqmath_bm25.core.labs import MAX_DEPTH, Variant
+from arqmath_bm25.core.progress import progress, status, tell
+from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.settings import Settings, Weight
+from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks.formulas.formula_documents import write_formula_documents
+from arqmath_bm25.tasks.formulas.formula_instances import InstanceTable
+from arqmath_bm25.tasks.formulas.post_formulas import contents, find_formula, write_post_formulas
+from arqmath_bm25.tasks.index import Index
+from arqmath_bm25.tasks.queries import field_parts
+from arqmath_bm25.tasks.query_hints import advice
+from arqmath_bm25.tasks.settings import Bm25Settings, RunSettings, check_variants
+from arqmath_bm25.tasks.task import Shown, Store, Task, TopicSet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.core.workers import Workers
+
+_INSTANCES: Final = "instances.npy"
+_SHOWN: Final = 120  # characters shown before and after a formula
+
+
+class FormulaVariant(Settings):
+    """What counts for a formula: its own fields, and the posts that it stands in."""
+
+    fields: Annotated[dict[FormulaField, Weight], Field(min_length=1)]
+    context: Weight = 0
+
+
+class Task2Settings(Settings):
+    """configs/task2.yaml."""
+
+    run: RunSettings
+    analysis: FormulaAnalysisSettings = FormulaAnalysisSettings()
+    bm25: Bm25Settings = Bm25Settings()
+    variants: Annotated[dict[Variant, FormulaVariant], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _usable_variants(self) -> Task2Settings:
+        weights = {name: variant.fields for name, variant in self.variants.items()}
+        check_variants("run.primary", self.run.primary, weights, ".fields")
+        return self
+
+    @property
+    def fields(self) -> tuple[FormulaField, ...]:
+        """The fields to index: `contents`, which every document has, and what variants weigh."""
+        weighed = {f for v in self.variants.values() for f, weight in v.fields.items() if weight}
+        return tuple(f for f in get_args(FormulaField) if f == "contents" or f in weighed)
+
+
+class FormulaRetrieval(Task[Task2Settings]):
+    """Formulas that are like one formula; free text without dollars is one as a whole."""
+
+    name: ClassVar[str] = "task2"
+    model = Task2Settings
+    title = "Formulas"
+    example = "$x^n + y^n = z^n$"
+    nothing = "No formula is like this one in any place."
+    hits_are = "formula"
+    lab = "task2"
+
+    @classmethod
+    def has_data(cls, collection: Collection) -> bool:
+        """Tell whether a collection has formula TSVs."""
+        return collection.layout.has_formulas()
+
+    def sources(self, collection: Collection) -> list[Path]:
+        """Return the formula TSVs; of a dump without any its posts, whose formulas are read."""
+        source = collection.layout.formula_source(self.settings.analysis.source)
+        return list(formula_files(source))
+
+    @property
+    def analysis(self) -> dict[str, Any]:
+        """The settings that decide the content of the index."""
+        return {**super().analysis, "fields": list(self.settings.fields)}
+
+    @property
+    def stores(self) -> Mapping[str, Store]:
+        """The one index."""
+        return {"lucene": Store(self.settings.fields[1:], "documents")}
+
+    def needed(self, collection: Collection) -> list[Task[Any]]:
+        """Return Task 1 where a variant looks at the posts."""
+        return [configured("task1")] if self._contextual and collection.layout.has_posts() else []
+
+    @property
+    def _contextual(self) -> list[str]:
+        return [name for name, variant in self.settings.variants.items() if variant.context]
+
+    def write_documents(
+        self, collection: Collection, place: Path, workers: Workers
+    ) -> dict[str, int]:
+        """Write a document for every visually distinct formula, and the table of instances."""
+        settings = self.settings
+        formulas = source = collection.layout.formula_source(settings.analysis.source)
+        if formulas.suffix == ".xml":
+            source = place / "formulas.tsv"
+            tell(
+                f"{formulas}: there are no formula files, so the formulas of the posts get ids of "
+                "our own; the judgments of the labs do not hold for these"
+            )
+            with status("Reading formulas of posts"):
+                write_post_formulas(formulas, source, workers)
+        size = sum(file.stat().st_size for file in formula_files(source))
+        with progress("Analysing formulas", size, "B") as advance:
+            counts = write_formula_documents(
+                source, settings.analysis, settings.fields, place / DOCUMENTS, place / _INSTANCES,
+                workers, advance,
+            )  # fmt: skip
+        if source != formulas:
+            source.unlink()
+        if not counts["documents"]:
+            raise InputError(
+                f"{formulas}: none of the {counts['rows']:,} rows may be returned; expected "
+                "formulas of type title, question or answer"
+            )
+        return counts
+
+    def account(self, counts: Mapping[str, int]) -> str:
+        """Say what became of every row: rows = instances + what was left out."""
+        left = dict(counts)
+        rows, instances, documents = (left.pop(key) for key in ("rows", "instances", "documents"))
+        within = {
+            key: left.pop(key)
+            for key in ("instances without a visual id", "formulas without a symbol")
+            if key in left
+        }
+        left_out = [f"{number:,} {what}" for what, number in left.items()]
+        notes = [f"{number:,} {what}" for what, number in within.items()]
+        lost = rows - instances - sum(left.values())
+        return (
+            f"{rows:,} formulas read, {instances:,} indexed as {documents:,} visually distinct ones"
+            + (f" ({', '.join(notes)})" if notes else "")
+            + (f"; left out: {', '.join(left_out)}" if left_out else "")
+            + f"; {lost:,} lost"
+        )
+
+    def topic_files(
+        self, collection: Collection, chosen: Sequence[str] | None = None
+    ) -> list[tuple[str, Path]]:
+        """Return topic files of Task 2."""
+        return collection.layout.topic_files("task2", chosen)
+
+    def read(self, collection: Collection, folder: str, path: Path) -> TopicSet:
+        """Read topics with their formulas, as the source of the index has them.
+
+        Where a topic-formula file has none for a topic, its LaTeX serves.
+        """
+        found = super().read(collection, folder, path)
+        for topic in found.topics:
+            if not topic.formulas:
+                raise InputError(
+                    f"{path}: topic {topic.topic_id} has no <Formula_Id> or no <Latex>; expected "
+                    "a topic file of Task 2"
+                )
+        layout, source = collection.layout, self.settings.analysis.source
+        year = {layout.topics("task2", year): year for year in layout.years("task2")}.get(path)
+        if source == "latex" or year is None:
+            return found
+        if source == "slt" and not layout.has_topic_formulas(year, source):
+            return found  # their LaTeX gives the same terms
+        file = layout.topic_formulas(year, source)
+        mathml = searched_formulas(found.topics, file)
+        topics = [topic._replace(mathml=mathml.get(topic.formula_id, "")) for topic in found.topics]
+        return TopicSet(folder, path, topics, (file,))
+
+    def advice(self, query: str) -> str:
+        """Return what may be wrong with a query: prose, or a dollar left open."""
+        return advice(query, formula_wanted=True)
+
+    def topic(self, text: str) -> Topic:
+        """Return free text as a topic: its formulas, and its words if there are any."""
+        content = read_title(text)
+        formulas = tuple(formula.latex for formula in content.formulas)
+        words = text if formulas and content.prose.strip() else ""
+        return Topic("", words, formulas=formulas or (text,))
+
+    def runnable(self, collection: Collection) -> tuple[list[str], str]:
+        """Return all variants; without posts, those without context."""
+        if collection.layout.has_posts():
+            return self.variants, ""
+        known = [name for name in self.variants if name not in self._contextual]
+        note = f"{collection.layout.data}: no posts, so only the variants without context are run"
+        return known, note
+
+    def ranker(self, index: Index) -> FormulaRanker:
+        """Return what ranks formulas."""
+        return FormulaRanker(index, self.settings)
+
+    def shown(self, hit: Hit, collection: Collection) -> Shown:
+        """Return a formula with the text around it."""
+        post = collection.post(hit.post_id)
+        question = collection.question_of(post)
+        title = read_title(question.title or "").text if question else "(no question)"
+        heading, text, formula = f"formula {hit.doc_id}", "", Formula("", hit.doc_id)
+        if found := find_formula(hit.doc_id, contents(post)):
+            formula, pieces = found.formula, found.content.pieces
+            before = Content(pieces[: found.piece]).text[-_SHOWN:].partition(" ")[2]
+            after = Content(pieces[found.piece + 1 :]).text[:_SHOWN].rpartition(" ")[0]
+            heading, text = formula.latex, f"... {before} ${formula.latex}$ {after} ..."
+        note = f"{hit.score:.2f}  {collection.place(post)}  {title}"
+        return Shown(
+            heading, note=note, text=text, post=post, question=question, formula=formula
+        )  # fmt: skip
+
+
+class Context(NamedTuple):
+    """What the posts of a thread are worth for a question; threads are sorted."""
+
+    threads: NDArray[np.int32]
+    scores: NDArray[np.float64]
+
+
+_NO_CONTEXT: Final = Context(np.empty(0, np.int32), np.empty(0))
+
+
+class FormulaRanker:
+    """Ranks formulas by weighted fields, and by the posts that they stand in."""
+
+    def __init__(self, index: Index, settings: Task2Settings) -> None:
+        self._collection = index.collection
+        self._settings = settings
+        self._analyzer = FormulaAnalyzer(settings.analysis, settings.fields)
+        self._instances = InstanceTable.load(index.directory / _INSTANCES)
+        self._engine = index.engine
+        self._searcher = index.searcher()
+
+    @cached_property
+    def _answers(self) -> Index:
+        return Index.open(self._collection, "task1", engine=self._engine)
+
+    def rank(
+        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
+    ) -> Iterator[list[Hit]]:
+        """Yield the `depth` best formulas of every topic.
+
+        Raises InputError for LaTeX if this is an index of operator trees.
+        """
+        weights = self._variant(variant)
+        if self._settings.analysis.source == "opt" and not any(topic.mathml for topic in topics):
+            raise InputError(
+                "analysis.source: opt: a formula in LaTeX has no operator tree; run the topics of "
+                "a year, whose trees DATA holds, or index with source latex or slt"
+            )
+        queries = [self.query(topic, weights.fields) for topic in topics]
+        searched = MAX_DEPTH if weights.context else depth
+        found = self._searcher.search_many(queries, searched, threads)
+        contexts: Iterator[Context] = (_NO_CONTEXT for _ in topics)
+        if weights.context:
+            contexts = self.contexts(topics, threads)
+        for hits, context in zip(found, contexts, strict=True):
+            yield self.choose(hits, context, weights.context)[:depth]
+
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+        """Return what fields gave to hits and, if it counts, their context."""
+        weights = self._variant(variant)
+        query = self.query(topic, weights.fields)
+        fields = self._searcher.explain(query, [hit.visual_id for hit in hits])
+        if not weights.context or not hits:
+            return list(map(field_parts, fields))
+        ((best,),) = self._searcher.search_many([query], 1, 1)
+        (context,) = self.contexts([topic], 1)
+        texts = [self._instances.best(hit.visual_id, *context)[1] for hit in hits]
+        return [
+            [*field_parts(of_hit, best.score), Part("context", weights.context * text)]
+            for of_hit, text in zip(fields, texts, strict=True)
+        ]
+
+    def _variant(self, name: str) -> FormulaVariant:
+        (found,) = (variant for known, variant in self._settings.variants.items() if known == name)
+        return found
+
+    def query(self, topic: Topic, weights: Mapping[FormulaField, float]) -> dict[str, Any]:
+        """Return field → term → weight; a term that occurs twice weighs twice as much."""
+        analysed = self._analyse(topic)
+        query: dict[str, dict[str, float]] = {}
+        for field, weight in weights.items():
+            terms = Counter(term for fields in analysed for term in fields.get(field, ()))
+            query[field] = {term: weight * n for term, n in terms.items()}
+        return query
+
+    def _analyse(self, topic: Topic) -> list[dict[str, list[str]]]:
+        if topic.mathml:
+            return [self._analyzer.mathml(topic.mathml)]
+        if self._settings.analysis.source == "opt":  # of some formulas LaTeXML made nothing
+            return []
+        return [self._analyzer.latex(formula) for formula in topic.formulas]
+
+    def contexts(self, topics: Sequence[Topic], threads: int) -> Iterator[Context]:
+        """Yield what the posts of threads are worth for the questions of topics, if any has one."""
+        if not any(topic.title or topic.question for topic in topics):
+            return (_NO_CONTEXT for _ in topics)
+        return map(self._context, self._answers.rank(topics, "text", MAX_DEPTH, threads))
+
+    def _context(self, hits: list[Hit]) -> Context:
+        """Give every thread the score of its best answer, as a share of the best of all."""
+        if not hits:
+            return _NO_CONTEXT
+        posts = self._collection.posts
+        threads = posts.threads_of([hit.doc_id for hit in hits]).astype(np.int32)
+        # Hits are sorted by score, so that the first of a thread is its best.
+        distinct, first = np.unique(threads, return_index=True)
+        scores = np.array([hit.score for hit in hits])
+        return Context(distinct, scores[first] / scores[0])
+
+    def choose(self, hits: list[Hit], context: Context, weight: float) -> list[Hit]:
+        """Take one instance of each formula; with a context, rank them anew."""
+        chosen = []
+        for hit in hits:
+            instance, text = self._instances.best(hit.doc_id, *context)
+            score = hit.score / hits[0].score + weight * text if weight else hit.score
+            chosen.append(Hit(instance.formula_id, score, instance.post_id, hit.doc_id))
+        return sorted(chosen, key=lambda hit: -hit.score)

@@ -1,0 +1,100 @@
+"""The formulas of a dump that comes without formula files: written as a file of these, of v1.
+
+A formula keeps the id of its span; the lab's posts have ids, the archive's have none. There a
+formula gets the number 1,000,000,000 + 400 * (row of its post in the table of posts) + its place in
+the post, title first: above every id of the lab, the same for the same dump, and telling the place.
+What comes after the 400th formula of a post is left out.
+"""
+
+from __future__ import annotations
+
+import csv
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from arqmath_bm25.analysis.html import Formula, read_body, read_title
+from arqmath_bm25.collection.formulas import COLUMNS
+from arqmath_bm25.collection.posts import QUESTION, PostTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from arqmath_bm25.analysis.html import Content
+    from arqmath_bm25.collection.posts import Post
+    from arqmath_bm25.core.workers import Workers
+
+_FIRST: Final = 1_000_000_000
+_PER_POST: Final = 400
+_POSTS_PER_PART: Final = 10_000
+
+
+class _Part(NamedTuple):
+    """Some posts of a table that begin with row `row` of it."""
+
+    posts: PostTable
+    row: int
+
+
+class Place(NamedTuple):
+    """Where a formula stands."""
+
+    formula: Formula
+    content: Content
+    piece: int  # its number among the pieces of the content
+
+
+def write_post_formulas(posts: Path, file: Path, workers: Workers) -> None:
+    """Write the formulas of all questions and answers in a dump as a TSV."""
+    table = PostTable.scan(posts, workers)
+    rows = range(0, len(table), _POSTS_PER_PART)
+    parts = (_Part(table.part(row, row + _POSTS_PER_PART), row) for row in rows)
+    with file.open("w", encoding="utf-8", newline="") as tsv:
+        writer = csv.writer(tsv, delimiter="\t", lineterminator="\n")
+        writer.writerow(COLUMNS["v1"])
+        for found in workers.map(_formulas, parts):
+            writer.writerows(found)
+
+
+def contents(post: Post) -> tuple[Content, Content]:
+    """Read the title of a post, which is empty if it is an answer, and its body."""
+    return read_title(post.title or ""), read_body(post.body)
+
+
+def find_formula(formula_id: str, contents: Sequence[Content]) -> Place | None:
+    """Return where in the `contents` of a post a formula stands.
+
+    None of a formula that the post has lost; the lab's formula files have a few of these.
+    """
+    wanted = int(formula_id) - _FIRST
+    place = wanted % _PER_POST if wanted >= 0 else -1
+    seen = 0
+    for content in contents:
+        for number, piece in enumerate(content.pieces):
+            if isinstance(piece, Formula):
+                if piece.formula_id == formula_id or (seen == place and not piece.formula_id):
+                    return Place(piece, content, number)
+                seen += 1
+    return None
+
+
+def _formulas(part: _Part) -> list[tuple[str, str, str, str, str]]:
+    found = []
+    row = part.row
+    for thread in part.posts.threads():
+        for post in (*([thread.question] if thread.question else ()), *thread.answers):
+            thread_id = post.post_id if post.post_type == QUESTION else post.parent_id
+            title, body = contents(post)
+            kind = "question" if post.post_type == QUESTION else "answer"
+            typed = chain(
+                (("title", formula) for formula in title.formulas),
+                ((kind, formula) for formula in body.formulas),
+            )
+            first = _FIRST + _PER_POST * row
+            for number, (where, formula) in enumerate(islice(typed, _PER_POST), first):
+                formula_id = formula.formula_id or str(number)
+                found.append(
+                    (formula_id, post.post_id, thread_id or post.post_id, where, formula.latex)
+                )
+            row += 1
+    return found

@@ -1,0 +1,1 @@
+"""NLPS: premises."""

@@ -1,1 +1,0 @@
-"""Choosing settings by cross-validation, on data that no score is reported for."""

@@ -1,0 +1,1 @@
+"""Experiments beside the package: tuned settings, and every documented result made again."""

@@ -1,0 +1,16 @@
+"""`python -m experiments tune …` and `python -m experiments reproduce …`, from a checkout."""
+
+from __future__ import annotations
+
+import typer
+
+from arqmath_bm25.cli import run_program
+from experiments.reproduce import reproduce
+from experiments.tune import tune
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
+app.command()(tune)
+app.command()(reproduce)
+
+if __name__ == "__main__":
+    run_program(app, "python -m experiments")

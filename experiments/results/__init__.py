@@ -1,0 +1,1 @@
+"""The tables of the documentation, made again and compared."""

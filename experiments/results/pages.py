@@ -1,0 +1,106 @@
+"""Results as tables in Markdown and as a page: what was expected, what was made, how.
+
+Markdown tables of expected scores are what README.md and docs/RESULTS.md show between markers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from markupsafe import Markup, escape
+
+from arqmath_bm25.pages.writing import templates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from experiments.results.book import Book, Table
+
+SIGNS: Final = {True: "✓", False: "✗", None: "–"}
+_COLUMNS: Final = ("", "topics", "made", "expected", "difference", "judged@10", "CPU s", "")
+
+
+def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown, numbers to the right."""
+    of_words = {columns[0], "source", "version or SHA-256"}
+    lines = [columns, ["---" if name in of_words else "---:" for name in columns], *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+
+
+def expected_table(table: Table, main: bool = False) -> str:
+    """Return the expected scores as Markdown with three digits; `main` rows alone if asked for."""
+    rows = [row for row in table.rows.values() if row.main or not main]
+    counted = {one: f" ({n} topics)" for one, n in table.topics.items()}
+    names = " / ".join(table.measures.values())
+    columns = [names, *(f"{one}{counted.get(one, '')}" for one in table.sets)]
+    told = [[row.name, *(joined(row.scores.get(one, ()), 3) for one in table.sets)] for row in rows]
+    if not main and any(row.source for row in rows):
+        columns.append("source")
+        told = [[*cells, row.source] for cells, row in zip(told, rows, strict=True)]
+    return markdown(columns, told)
+
+
+def write_results(book: Book, made: dict[str, Any], place: Path) -> None:
+    """Write results.json, results.md and index.html to a directory."""
+    text = json.dumps(made, indent=1, ensure_ascii=False)
+    (place / "results.json").write_text(text + "\n", encoding="utf-8")
+    tables: list[dict[str, Any]] = [
+        {
+            "title": f"{book.tables[name].title}: {', '.join(book.tables[name].measures.values())}",
+            "note": book.tables[name].note,
+            "rows": list(_rows(book.tables[name], rows)),
+            "commands": {book.tables[name].rows[key].name: rows[key]["commands"] for key in rows},
+        }
+        for name, rows in made["tables"].items()
+    ]
+    facts = {**made["versions"], "code": made["code"], "book": made["book"]}
+    facts |= {f"data: {one['name']}": one["sha256"] for one in made["data"]}
+    lines = [f"# Results on {book.collection}\n", book.note]
+    for table in tables:
+        lines += [f"## {table['title']}\n", table["note"]]
+        lines.append(markdown(_COLUMNS, table["rows"]))
+        for name, commands in table["commands"].items():
+            lines.append("\n".join([f"{name}:\n", "```", *commands, "```\n"]))
+    lines.append(markdown(["", "version or SHA-256"], facts.items()))
+    (place / "results.md").write_text(
+        "\n\n".join(line.strip() for line in lines if line) + "\n", encoding="utf-8"
+    )
+    environment = templates("results")
+    environment.filters["code"] = _with_code
+    page = environment.get_template("results.html").render(
+        book=book, columns=_COLUMNS, tables=tables, facts=facts
+    )
+    (place / "index.html").write_text(page, encoding="utf-8")
+
+
+def _rows(table: Table, made: dict[str, Any]) -> Iterable[list[str]]:
+    """Yield a row for each run and set of topics; those of other people have no score of ours."""
+    for key, row in table.rows.items():
+        for one in table.sets:
+            expected = joined(row.scores.get(one, ()))
+            if key not in made and one in row.scores:
+                yield [f"{row.name}, {one}", "", "", expected, "", "", "", ""]
+            elif key in made and one in made[key]["sets"]:
+                found, cpu = made[key]["sets"][one], made[key]["cpu_seconds"]
+                differences = " / ".join(f"{d:+.4f}" for d in found["difference"].values())
+                judged = found["judged_at_10"]
+                yield [
+                    f"{row.name}, {one}", str(found["topics"]),
+                    joined(found["measured"].values()), expected, differences,
+                    "" if judged is None else f"{judged:.2f}", f"{cpu['index']} + {cpu['run']}",
+                    SIGNS[found["ok"]],
+                ]  # fmt: skip
+
+
+def joined(values: Iterable[float | None], digits: int = 4) -> str:
+    """Write scores as tables of papers do, .712 / .500; one that is not known as a dash."""
+    told = ["–" if v is None else f"{v:.{digits}f}".removeprefix("0") for v in values]
+    return " / ".join(told) or "–"
+
+
+def _with_code(text: str) -> Markup:
+    """Return a name in Markdown as HTML."""
+    return Markup(re.sub("`(.+?)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704  # escaped

@@ -1,0 +1,223 @@
+"""Makes the rows of a book of results, each by commands that a reader can paste.
+
+The commands run one after the other, in processes of their own, in the directory of the results;
+an index that serves several rows is built once. Scores are compared in three digits: some expected
+ones have no more, and the sums of floating-point numbers depend on the processor.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import resource
+import shlex
+import subprocess
+import sys
+from dataclasses import asdict
+from importlib.metadata import version
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from arqmath_bm25.api import Collection
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import contents, sources
+from arqmath_bm25.core.manifest import Manifest
+from arqmath_bm25.core.settings import default_config
+from arqmath_bm25.evaluation.qrels import read_qrels, write_qrels
+from arqmath_bm25.tasks import configured, task_class
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arqmath_bm25.evaluation.qrels import Qrels
+    from arqmath_bm25.tasks.task import Task
+    from experiments.results.book import Book, Row, Table
+
+TOLERANCE: Final = 0.0006
+_RELEVANT: Final = 2  # grades from this on
+_PACKAGES: Final = "arqmath_bm25 pyserini numpy scipy scikit-learn pytrec-eval-terrier".split()
+
+
+class Maker:
+    """Makes the rows of a book for one collection, in the directory `place`, which is empty."""
+
+    def __init__(self, book: Book, data: Path | None, place: Path) -> None:
+        """`data` is the root of the collection, the bundled sample without."""
+        self._book = book
+        self._data = ["--data", str(data.resolve())] if data is not None else []
+        self._collection = Collection(data, place / "indexes")
+        self._place = place
+        self._indexes: list[dict[str, Any]] = []  # task → recipe, of each folder of indexes
+        self._built: dict[tuple[str, ...], float] = {}  # folder and task → seconds of the CPU
+        self.sets = {name: self._sets(table) for name, table in book.tables.items()}
+        self.rows = [
+            (name, row)
+            for name, table in book.tables.items()
+            for row, one in table.rows.items()
+            if one.variant and self.sets[name]
+        ]
+
+    def make_all(self, tell: Callable[[str, str, dict[str, Any]], None]) -> dict[str, Any]:
+        """Make every row; return what is known of them, which is JSON.
+
+        `tell` gets table, row and what was made of it. Raises InputError with what a failing
+        command says.
+        """
+        if not self.rows:
+            raise InputError(f"{self._collection.layout.data}: has nothing that the book is about")
+        tables: dict[str, dict[str, Any]] = {}
+        for name, row in self.rows:
+            made = tables.setdefault(name, {})[row] = self._make(name, row)
+            tell(name, row, made)
+        manifests = filter(None, map(Manifest.read, self._place.glob("indexes/*/*/*/")))
+        data = {source.sha256: asdict(source) for one in manifests for source in one.sources}
+        code = contents(Path(__file__).parents[2] / "arqmath_bm25", "sample", "configs")
+        return {
+            "collection": self._book.collection,
+            "ok": all(row["ok"] is not False for rows in tables.values() for row in rows.values()),
+            "versions": {
+                **{package: version(package) for package in _PACKAGES},
+                "Python": platform.python_version(),
+                "platform": platform.platform(),
+            },
+            "code": _digest({n: found for n, found in code.items() if n.endswith(".py")}),
+            "book": _digest(self._book.model_dump(mode="json")),
+            "data": sorted(data.values(), key=lambda one: str(one["name"])),
+            "tables": tables,
+        }
+
+    def _sets(self, table: Table) -> list[str]:
+        """Return the sets of topics whose judgments are there."""
+        if not task_class(table.task).has_data(self._collection):
+            return []
+        judged, data = self._collection.judged_years(table.task), self._collection.layout.data
+        return [
+            one
+            for one, file in table.sets.items()
+            if (one in judged if file is None else (data / file).is_file())
+        ]
+
+    def _make(self, name: str, key: str) -> dict[str, Any]:
+        table = self._book.tables[name]
+        row, sets = table.rows[key], self.sets[name]
+        config = self._configuration(f"{name}-{key}.yaml", table.task, row)
+        task = configured(table.task, self._place / config[-1] if config else None)
+        there = [*self._data, "--indexes", self._folder(task)]
+        index = ["index", table.task, *there, *config]
+        built = (there[-1], table.task)
+        if built not in self._built:
+            self._built[built] = self._run(index)[1]
+        runs = f"runs/{name}-{key}"
+        topics = [word for one in sets for word in ("--topics", one)]
+        run = ["run", table.task, *there, *config, "--runs", runs, "--variant", row.variant]
+        run += topics
+        seconds, commands, scores = self._run(run)[1], [index, run], dict[str, dict[str, Any]]()
+        files = dict[str, str]()
+        for one in sets:
+            (path,) = (self._place / runs).glob(f"*/{one}/*.t*")  # .tsv, NLPS: .txt
+            files[one] = str(path.relative_to(self._place))
+        for file, of in groupby(sets, lambda one: table.sets[one]):
+            judged, together = ["--qrels", self._judgments(file)] if file else [], list(of)
+            named = [files[one] for one in together]
+            commands.append(["eval", *named, *there, *judged, *table.eval, "--json", "-"])
+            for one, score in zip(together, json.loads(self._run(commands[-1])[0]), strict=True):
+                source, judgments = sources(
+                    [self._place / files[one], self._place / score["qrels"]]
+                )
+                scores[one] = _compared(score, table, row, one)
+                scores[one] |= {"judgments": judgments.sha256, "run": source.sha256}
+        verdicts = [one["ok"] for one in scores.values()]
+        return {
+            "ok": all(known) if (known := [ok for ok in verdicts if ok is not None]) else None,
+            "commands": [shlex.join(["arqmath-bm25", *words]) for words in commands],
+            "settings": _digest(task.settings.model_dump(mode="json")),
+            "cpu_seconds": {"index": round(self._built[built], 1), "run": round(seconds, 1)},
+            "sets": scores,
+        }
+
+    def _configuration(self, name: str, task: str, row: Row) -> list[str]:
+        """Write the configuration of a row; return the option that names it."""
+        if not row.config and not row.change:
+            return []
+        source = default_config(row.config.removesuffix(".yaml") or task)
+        text = source.read_text(encoding="utf-8")
+        if row.change:
+            changed = yaml.safe_load(text)
+            for key, value in row.change.items():
+                *path, last = key.split(".")
+                part = changed
+                for step in path:
+                    part = part.get(step)
+                    if not isinstance(part, dict):
+                        raise InputError(f"{source}: change {key}: there is no part {step}")
+                part[last] = value
+            text = yaml.safe_dump(changed, sort_keys=False)
+        written = self._place / "configs" / name
+        written.parent.mkdir(exist_ok=True)
+        written.write_text(text, encoding="utf-8")
+        return ["--config", f"configs/{name}"]
+
+    def _folder(self, task: Task[Any]) -> str:
+        """Return the folder whose indexes serve a task, a new one if none does."""
+        own = task.index_task
+        needed = {one.name: one.recipe for one in (own, *own.needed(self._collection))}
+        for recipes in self._indexes:
+            if all(recipes.get(name, recipe) == recipe for name, recipe in needed.items()):
+                break
+        else:
+            self._indexes.append(recipes := {})
+        recipes.update(needed)
+        return f"indexes/{self._indexes.index(recipes) + 1}"
+
+    def _judgments(self, file: str) -> str:
+        """Write the judgments of the topics with a relevant document; return their place."""
+        path = self._place / "judgments" / Path(file).name
+        qrels = read_qrels(self._collection.layout.data / file)
+        path.parent.mkdir(exist_ok=True)
+        write_qrels(path, with_relevant(qrels))
+        return f"judgments/{path.name}"
+
+    def _run(self, words: list[str]) -> tuple[str, float]:
+        """Run a command; return what it prints, and its seconds of the CPU."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        program = [sys.executable, "-m", "arqmath_bm25", "--quiet"]
+        done = subprocess.run([*program, *words], cwd=self._place, capture_output=True, text=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if done.returncode:
+            command = shlex.join(["arqmath-bm25", *words])
+            raise InputError(f"`{command}` failed: {done.stderr.strip().removeprefix('error: ')}")
+        return done.stdout, sum(after[:2]) - sum(before[:2])
+
+
+def with_relevant(qrels: Qrels) -> Qrels:
+    """Return the judgments of the topics that have a relevant document."""
+    return {topic: docs for topic, docs in qrels.items() if max(docs.values()) >= _RELEVANT}
+
+
+def _compared(score: dict[str, Any], table: Table, row: Row, name: str) -> dict[str, Any]:
+    """Hold the scores of a set of topics against the expected ones."""
+    expected = dict(zip(table.measures, row.scores.get(name, ()), strict=False))
+    topics = score.get("topics", score.get("statements"))
+    same = table.topics.get(name, topics) == topics
+    measured = {key: round(score[key], 5) for key in table.measures}
+    differences = {
+        key: round(measured[key] - value, 5) for key, value in expected.items() if value is not None
+    }
+    return {
+        "ok": same and all(abs(d) <= TOLERANCE for d in differences.values())
+        if differences
+        else None,
+        "topics": topics,
+        "measured": measured,
+        "expected": expected,
+        "difference": differences,
+        "judged_at_10": score.get("judged_at_10"),
+    }
+
+
+def _digest(what: Any) -> str:
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Settings chosen on judged topics, by cross-validation."""

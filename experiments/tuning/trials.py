@@ -1,0 +1,284 @@
+"""What settings are worth for every topic: a trial needs no new index and no JVM.
+
+What each field gives to a document comes from flat postings, once for every k1, b and saturation.
+A trial adds it up by its weights, and ranks the first documents anew as the task does.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+
+import numpy as np
+
+from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import MAX_DEPTH, YEARS
+from arqmath_bm25.core.records import Hit
+from arqmath_bm25.engines.flat import FlatSearcher
+from arqmath_bm25.engines.lucene.ids import read_ids
+from arqmath_bm25.evaluation.duplicate_topics import deal, judge_by_links, read_questions, related
+from arqmath_bm25.evaluation.evaluator import Evaluator
+from arqmath_bm25.evaluation.measures import RELEVANT, Measure, measure
+from arqmath_bm25.tasks.answers.second_stage import SecondStage
+from arqmath_bm25.tasks.formulas.formula_retrieval import FormulaRanker
+from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
+from arqmath_bm25.tasks.premises.rankers.folds import folds
+from arqmath_bm25.tasks.queries import topic_query
+from experiments.tuning.premise_folds import cross_validate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from arqmath_bm25.core.labs import LabTask
+    from arqmath_bm25.core.records import Topic
+    from arqmath_bm25.engines.engine import Query
+    from arqmath_bm25.evaluation.qrels import Qrels
+    from arqmath_bm25.tasks.index import Index
+
+    Values = dict[str, float]  # topic → measure
+    Ids = NDArray[np.int64]
+
+DEPTH: Final = 300  # documents of a topic that are measured
+DUPLICATES: Final = "duplicates"
+_STORE: Final = "lucene"
+
+
+class Judged(NamedTuple):
+    """Topics with a relevant document that the collection holds, and the judgments of such."""
+
+    topics: list[Topic]
+    qrels: Qrels
+
+    @classmethod
+    def read(cls, index: Index, sets: Sequence[str]) -> Judged:
+        """Read `duplicates`, years, and topic files beside whose topics_X.xml is qrels_X.tsv.
+
+        Raises InputError for what is missing, and for a topic that two sets have.
+        """
+        known = read_ids(index.directory / _STORE)
+        topics: dict[str, Topic] = {}
+        qrels: Qrels = {}
+        for name in sets:
+            found = _read(index, name)
+            of_set = {topic.topic_id: topic for topic in found.topics}
+            if common := next(iter(of_set.keys() & topics.keys()), None):
+                raise InputError(f"--on {name}: topic {common} is in another set too")
+            topics |= of_set
+            for topic_id, grades in found.qrels.items():
+                there = np.isin(np.array(list(grades), np.bytes_), known)
+                held = {doc: g for (doc, g), t in zip(grades.items(), there, strict=True) if t}
+                if topic_id in of_set and max(held.values(), default=0) >= RELEVANT:
+                    qrels[topic_id] = held
+        if len(qrels) < 2:
+            raise InputError(f"--on {' '.join(sets)}: fewer than 2 topics have a relevant document")
+        return cls([topic for topic in topics.values() if topic.topic_id in qrels], qrels)
+
+
+def _read(index: Index, name: str) -> Judged:
+    task, collection = index.task, index.collection
+    lab: LabTask = "task2" if task.lab == "task2" else "task1"
+    if name == DUPLICATES:
+        if lab != "task1":
+            raise InputError(f"--on {name}: linked questions tell of answers only, of task1")
+        qrels = judge_by_links(collection)
+        return Judged(list(read_questions(collection, qrels)), qrels)
+    ((folder, path),) = task.topic_files(collection, [name])
+    topics = task.read(collection, folder, path).topics
+    year = next((year for year in YEARS if year == name), None)
+    beside = path.with_name(path.name.replace("topics", "qrels", 1)).with_suffix(".tsv")
+    file = collection.layout.qrels(lab, year) if year else beside
+    return Judged(list(topics), Evaluator(collection).judgments(lab, file).qrels)
+
+
+class Trials(ABC):
+    """Trials of settings for a variant; the same settings are tried once."""
+
+    places: ClassVar[tuple[str, ...]] = ("bm25", "query", "variants", "stages")  # of what is tuned
+
+    def __init__(self, index: Index, variant: str, threads: int) -> None:
+        self.index = index
+        self.variant = variant
+        self.threads = threads
+        self._settings: dict[str, Any] = {}
+        self._values = cache(lambda key: self._measure(self._settings[key]))
+
+    def values(self, settings: Any) -> Values:
+        """Return the value of every topic."""
+        key = settings.model_dump_json()
+        self._settings[key] = settings
+        found: Values = self._values(key)
+        return found
+
+    @abstractmethod
+    def folds(self, number: int) -> list[list[str]]:
+        """Deal the topics into parts."""
+
+    @abstractmethod
+    def _measure(self, settings: Any) -> Values: ...
+
+
+class RankedFields(Trials):
+    """Trials by what each field gives: nDCG of the first documents."""
+
+    searched: ClassVar[int] = DEPTH  # documents of a topic that are ranked anew
+
+    def __init__(self, index: Index, variant: str, threads: int, judged: Judged) -> None:
+        super().__init__(index, variant, threads)
+        self.judged = judged
+        self._found = lru_cache(maxsize=4)(self._search)
+
+    def _search(self, k1: float, b: float, saturation: float) -> list[tuple[Any, ...]]:
+        """Return, for every topic, ids of documents, fields, documents × fields."""
+        searcher = FlatSearcher(self.index.directory / _STORE, k1, b)
+        queries = (self.query(topic, saturation) for topic in self.judged.topics)
+        found = []
+        by_field = searcher.field_scores(queries, self.searched, self.threads)
+        for topic, one in zip(self.judged.topics, by_field, strict=True):
+            ids = np.array(one.doc_ids, np.bytes_)
+            own = self.index.collection.posts.answers_of(int(topic.own_thread or -1))
+            keep = ~np.isin(ids, np.array(own, np.bytes_))
+            found.append((ids[keep], one.fields, one.scores[keep].astype(float)))
+        searcher.close()
+        return found
+
+    def _measure(self, settings: Any) -> Values:
+        bm25, weights = settings.bm25, self.weights(settings)
+        saturation = settings.query.saturation if hasattr(settings, "query") else 0.0
+        rankings = {}
+        table = self._found(bm25.k1, bm25.b, saturation)
+        for topic, (ids, fields, parts) in zip(self.judged.topics, table, strict=True):
+            scores = parts @ np.array([weights[field] for field in fields])
+            order = np.lexsort((ids, scores))[::-1][: self.searched]
+            hits = [Hit(ids[at].decode(), float(scores[at])) for at in order if scores[at] > 0]
+            ranked = self.again(topic, hits, settings)[:DEPTH] if hits else []
+            rankings[topic.topic_id] = {hit.visual_id or hit.doc_id: hit.score for hit in ranked}
+        ndcg = Measure("ndcg", "ndcg", primed=False)
+        measured = measure(rankings, rankings, self.judged.qrels, [ndcg])
+        return {topic: values["ndcg"] for topic, values in measured.items()}
+
+    @abstractmethod
+    def weights(self, settings: Any) -> dict[str, float]:
+        """Return the weights of the fields."""
+
+    @abstractmethod
+    def query(self, topic: Topic, saturation: float) -> Query:
+        """Return the query of a topic, with all weights 1."""
+
+    @abstractmethod
+    def again(self, topic: Topic, hits: list[Hit], settings: Any) -> list[Hit]:
+        """Rank the hits of the fields anew."""
+
+
+class AnswerTrials(RankedFields):
+    """Trials for Task 1."""
+
+    def __init__(self, index: Index, variant: str, threads: int, judged: Judged) -> None:
+        super().__init__(index, variant, threads, judged)
+        self._analyzer = Analyzer(index.task.settings.analysis)
+        self._fields = dict.fromkeys(self.weights(index.task.settings), 1.0)
+        self._stage = _Remembering(index.directory, index.collection.posts, self._analyzer)
+
+    def folds(self, number: int) -> list[list[str]]:
+        """Keep topics together that have a thread in common."""
+        return deal(related(self.index.collection, self.judged.qrels), number)
+
+    def weights(self, settings: Any) -> dict[str, float]:
+        """Return those of the variant."""
+        return dict(settings.variants[self.variant])
+
+    def query(self, topic: Topic, saturation: float) -> Query:
+        """Return the terms of the topic in every field."""
+        return topic_query(topic, self._analyzer, self._fields, saturation)
+
+    def again(self, topic: Topic, hits: list[Hit], settings: Any) -> list[Hit]:
+        """Apply the second stage."""
+        stage = settings.stages.get(self.variant)
+        return self._stage(topic, hits, stage) if stage else hits
+
+
+class _Remembering(SecondStage):
+    """The second stage; what takes time is done once for a topic and an answer."""
+
+    def __init__(self, directory: Path, *others: Any) -> None:
+        super().__init__(directory, *others)
+        self._known: dict[str, dict[int, float]] = {}
+
+    def maxsim(self, topic: Topic, answers: Ids, questions: Ids) -> NDArray[np.float64]:
+        known = self._known.setdefault(topic.topic_id, {})
+        new = np.array([answer not in known for answer in answers.tolist()])
+        if new.any():
+            found = super().maxsim(topic, answers[new], questions[new])
+            known.update(zip(answers[new].tolist(), found.tolist(), strict=True))
+        return np.array([known[answer] for answer in answers.tolist()])
+
+
+class FormulaTrials(RankedFields):
+    """Trials for Task 2."""
+
+    searched = MAX_DEPTH  # as many as a run with a context ranks anew
+
+    def __init__(self, index: Index, variant: str, threads: int, judged: Judged) -> None:
+        super().__init__(index, variant, threads, judged)
+        self._ranker = FormulaRanker(index, index.task.settings)
+        self._fields = dict.fromkeys(index.task.settings.variants[variant].fields, 1.0)
+        contexts = self._ranker.contexts(judged.topics, threads)
+        self._contexts = {
+            topic.topic_id: one for topic, one in zip(judged.topics, contexts, strict=True)
+        }
+
+    def folds(self, number: int) -> list[list[str]]:
+        """Keep topics together that have a relevant formula in common."""
+        relevant = {
+            topic: [doc for doc, grade in grades.items() if grade >= RELEVANT]
+            for topic, grades in self.judged.qrels.items()
+        }
+        return deal(relevant, number)
+
+    def weights(self, settings: Any) -> dict[str, float]:
+        """Return those of the variant."""
+        return dict(settings.variants[self.variant].fields)
+
+    def query(self, topic: Topic, saturation: float) -> Query:
+        """Return the terms of the topic in every field."""
+        return self._ranker.query(topic, self._fields)
+
+    def again(self, topic: Topic, hits: list[Hit], settings: Any) -> list[Hit]:
+        """Apply the context."""
+        context = settings.variants[self.variant].context
+        return self._ranker.choose(hits, self._contexts[topic.topic_id], context)
+
+
+class PremiseTrials(Trials):
+    """Trials for NLPS, on the training set alone: MAP@500, each fold with itself hidden."""
+
+    places = ("variants", "ridge")
+
+    def folds(self, number: int) -> list[list[str]]:
+        """Return the folds of the training set, whatever number is asked for."""
+        training = PremiseRanker(self.index, self.index.task.settings).training
+        return [[training[n].statement_id for n in part] for part in folds(training)]
+
+    def _measure(self, settings: Any) -> Values:
+        ranker = PremiseRanker(self.index, settings)
+        found = cross_validate(ranker, self.variant, self.threads)
+        return {s: values["map_500"] for score in found for s, values in score.values.items()}
+
+
+def trials(index: Index, variant: str, threads: int, sets: Sequence[str]) -> Trials:
+    """Return the trials of a task on some sets of topics; InputError if it has none."""
+    name = index.task.name
+    if name == "nlps":
+        if sets:
+            raise InputError("--on: nlps is tuned on its training set alone")
+        return PremiseTrials(index, variant, threads)
+    kinds: dict[str, type[RankedFields]] = {"task1": AnswerTrials, "task2": FormulaTrials}
+    if name not in kinds:
+        raise InputError(f"tune {name}: expected task1, task2 or nlps")
+    if not sets:
+        raise InputError("tune on which topics? Give --on duplicates, a year or a topic file")
+    return kinds[name](index, variant, threads, Judged.read(index, sets))
