@@ -45,7 +45,7 @@ if __name__ == "__main__":
     spark._LOOK = 0.5
     progress._PAUSE = 3600  # no lines of what takes long
     spark._PATIENCE = float(os.environ.get("PATIENCE", spark._PATIENCE))
-    workers = ["--threads", "2"] if master == "here" else ["--spark", master]
+    workers = ["--jobs", "2"] if master == "here" else ["--spark", master]
     arguments = ["index", "task1", "--data", data, "--indexes", indexes, "--keep-documents"]
     sys.argv[1:] = [*arguments, *workers]
     main()

@@ -61,7 +61,7 @@ def test_a_manifest_is_read_as_the_standard_s_tools_read_it(tmp_path: Path) -> N
         "topics": "Topics_Task1_2021_V1.1.xml",
     }  # fmt: skip
     before = path.read_bytes()
-    again = [*run, *indexes, "--threads", "1", "--overwrite"]
+    again = [*run, *indexes, "--jobs", "1", "--overwrite"]
     assert CliRunner().invoke(app, again).exit_code == 0
     assert path.read_bytes() == before
 

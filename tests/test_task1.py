@@ -129,8 +129,8 @@ def test_a_run_says_what_it_was_made_of(workplace: Path) -> None:
 
 @pytest.mark.slow
 def test_the_same_input_gives_the_same_bytes(workplace: Path, tmp_path: Path) -> None:
-    done("index", "task1", "--threads", 1, cwd=tmp_path)
-    done("run", "task1", "--threads", 4, cwd=tmp_path)
+    done("index", "task1", "--jobs", 1, cwd=tmp_path)
+    done("run", "task1", "--jobs", 4, cwd=tmp_path)
     runs = sorted((workplace / "runs").rglob("*.tsv"))
     assert len(runs) == 9
     for path in runs:

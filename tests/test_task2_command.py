@@ -84,7 +84,7 @@ def test_runs_have_official_names_columns_and_places(workplace: Path) -> None:
 def test_runs_are_the_same_each_time_and_in_trec_form(workplace: Path) -> None:
     path = workplace / RUNS / "2021" / f"{PRIMARY}.tsv"
     before = path.read_bytes()
-    done("run", "task2", "--topics", 2021, "--threads", 1, cwd=workplace)
+    done("run", "task2", "--topics", 2021, "--jobs", 1, cwd=workplace)
     assert path.read_bytes() == before
     options = ("--topics", 2021, "--format", "trec", "--variant", "both", "--runs", "trec")
     done("run", "task2", *options, cwd=workplace)

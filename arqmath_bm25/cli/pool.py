@@ -66,7 +66,11 @@ def pool(
     comments: Annotated[bool, typer.Option("--comments", help="A box for a comment.")] = False,
     threads: Annotated[
         str,
-        typer.Option(metavar="URL", help="Link hits with the pages of `threads --pool` there."),
+        typer.Option(
+            "--thread-pages",
+            metavar="URL",
+            help="Link every hit to its page; `threads --pool` writes these pages.",
+        ),
     ] = "",
     strata: Annotated[
         str | None,

@@ -35,7 +35,10 @@ def report(
         typer.Option("--depth", min=1, max=MAX_DEPTH, help="Results of a topic that are shown."),
     ] = 20,
     threads: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Lead to the pages that `threads` wrote.")
+        Path | None,
+        typer.Option(
+            "--thread-pages", metavar="DIR", help="Link posts to the pages that `threads` wrote."
+        ),
     ] = None,
 ) -> None:
     """Write a report of runs as pages that open from disk: scores, charts, and every topic.

@@ -79,8 +79,8 @@ def index(
     ] = False,
     engine: options.EngineOption = "auto",
     hosts: options.Hosts = None,
-    shards: Annotated[int, typer.Option(min=1, help="Of an index in a cluster.")] = 1,
-    replicas: Annotated[int, typer.Option(min=0, help="Of each shard in a cluster.")] = 0,
+    shards: Annotated[int, typer.Option(min=1, help="Shards of an OpenSearch index.")] = 1,
+    replicas: Annotated[int, typer.Option(min=0, help="Replicas of each OpenSearch shard.")] = 0,
     spark: Annotated[
         str | None,
         typer.Option(
@@ -283,7 +283,10 @@ def search(
     if not query.strip():
         raise InputError("the query is empty; give words, and formulas between dollars")
     collection, by = Collection(data, indexes), chosen_engine(engine, hosts)
-    for name in _chosen(task, collection):
+    names = _chosen(task, collection)
+    for name in names:
+        if len(names) > 1:
+            results.print(Text(name, style="bold underline"))
         with options.naming_the_build(data, indexes, config):
             opened = Index.open(collection, name, config, by)
             ranking = opened.task

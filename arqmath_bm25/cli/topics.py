@@ -24,9 +24,9 @@ def topics(
     data: options.Data = None,
     indexes: options.Indexes = options.INDEXES,
     number: Annotated[
-        int, typer.Option("--topics", min=2, help="How many, chosen at random.")
+        int, typer.Option("--count", min=2, help="Number of topics, drawn at random.")
     ] = TOPICS,
-    seed: Annotated[int, typer.Option(help="Of the choice.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random draw.")] = 0,
 ) -> None:
     """Make topics and judgments of linked and duplicate questions, for any system.
 

@@ -100,7 +100,7 @@ def build_all(layout: Layout, work: Path) -> Step:
 def _build(task: str, layout: Layout, work: Path) -> Build:
     seconds, peaks = watch([
         *(sys.executable, "-m", "arqmath_bm25", "index", task, "--data", layout.data),
-        *("--indexes", work, "--threads", _THREADS),
+        *("--indexes", work, "--jobs", _THREADS),
     ])  # fmt: skip
     index = work / layout.name / task
     counts = json.loads((index / "manifest.json").read_text(encoding="utf-8"))["counts"]

@@ -58,7 +58,7 @@ Format = Annotated[
     Form, typer.Option("--format", help="Columns of the guidelines, or of TREC (with Q0).")
 ]
 Threads = Annotated[
-    int, typer.Option("--threads", min=1, help="Processes and threads to work with.")
+    int, typer.Option("--jobs", "-j", min=1, help="Processes (or threads) that work in parallel.")
 ]
 EngineOption = Annotated[
     EngineName,

@@ -76,7 +76,7 @@ class Processes:
                     yield waiting.popleft().result()
             except BrokenProcessPool:
                 raise InterruptedWorkError(
-                    "a worker process was killed, perhaps for want of memory; try fewer --threads"
+                    "a worker process was killed, perhaps for want of memory; try fewer --jobs"
                 ) from None
             finally:
                 for future in waiting:
