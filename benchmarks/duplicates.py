@@ -4,8 +4,8 @@
 
 DATA is as in task1_subset.py. Topics are its questions with linked or duplicate ones
 (`topics duplicates`), in the halves that the command writes; nDCG@300 of the variant `both`. p is
-that of a paired randomization test against the first row, BM25 of 79d6b84 without a second stage,
-over all duplicates. The years are those of task1_subset.py. Takes a minute.
+that of a paired randomization test against the first row, the first stage alone, over all
+duplicates. The years are those of task1_subset.py. Takes a minute.
 """
 
 from __future__ import annotations
@@ -29,24 +29,16 @@ from arqmath_bm25.tasks.index import add_engine
 from experiments.tuning.trials import DUPLICATES, AnswerTrials, Judged
 
 if TYPE_CHECKING:
-    from arqmath_bm25.tasks.answers.answer_retrieval import Task1Settings
-
-BEFORE = {
-    "contents": 1, "question_text": 1, "title_text": 0.5, "tags": 0.5, "linked_text": 0.5,
-    "answer_math": 0.3, "question_math": 0.3, "title_math": 0.15, "linked_math": 0.15,
-    "answer_operators": 0, "question_operators": 0, "title_operators": 0, "linked_operators": 0,
-}  # fmt: skip
+    from arqmath_bm25.tasks.answers.settings import Task1Settings
 
 
 def conditions(default: Task1Settings) -> dict[str, Task1Settings]:
     """Name the settings to compare."""
-    second = default.stages["both"].model_dump()
     return {
-        "BM25 of 79d6b84": changed(default, variants__both=BEFORE, stages={}),
+        "first stage alone": changed(default, stages={}),
         "default": default,
-        "no second stage": changed(default, stages={}),
         "no MaxSim": changed(default, stages__both__formulas=0),
-        "no links": changed(default, stages__both={**second, "linked": 0, "links": 0}),
+        "no linked questions": changed(default, stages__both__linked=0),
         "no thread maximum": changed(default, stages__both__thread=0),
     }
 
@@ -80,7 +72,7 @@ def main(data: Path) -> None:
                 f"{one.wins}/{one.losses}",
                 f"{one.randomization_p:.4f}",
             )
-            table.add_row(name, *means, *(tests if name != "BM25 of 79d6b84" else ()))
+            table.add_row(name, *means, *(tests if name != "first stage alone" else ()))
     Console(width=120).print(table)
 
 

@@ -130,9 +130,8 @@ MUTANTS: Final = (
            'pools["text"].update(terms.split())', "queries"),
     Mutant("tasks/answers/answer_documents.py",
            '"contents": terms.words or NOTHING,', '"contents": terms.words,', "links task1"),
-    Mutant("tasks/answers/answer_documents.py",
-           "linked_titles = [titles[post] for post in links.of(question.post_id) if post in titles]",  # noqa: E501
-           "linked_titles = list(titles.values())", "links"),
+    Mutant("tasks/queries.py",
+           "kept.get(kind(field), terms)", "kept.get(kind(field), {})", "queries"),
     Mutant("tasks/answers/answer_documents.py",
            "signatures.add(body.trees, title.trees)",
            "signatures.add(body.trees)", "stages"),

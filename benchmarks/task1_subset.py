@@ -19,15 +19,12 @@ from subset import grid, subset
 
 from arqmath_bm25.core.settings import changed, default_config, load
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval, Task1Settings
+from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
+from arqmath_bm25.tasks.answers.settings import Task1Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-EXPANSIONS: list[dict[str, str | int]] = [
-    {"model": "rm3", "documents": 10},
-    {"model": "bo1", "documents": 3},
-]
 FUSIONS: list[tuple[str, dict[str, float]]] = [
     ("rrf", {"text": 1, "math": 1}),
     ("weighted", {"text": 1, "math": 1}),
@@ -40,6 +37,9 @@ FUSIONS: list[tuple[str, dict[str, float]]] = [
 ]
 
 
+OPERATORS = ("answer_operators", "question_operators", "title_operators")
+
+
 def reweighed(settings: Task1Settings, **weights: float) -> Task1Settings:
     """Return the settings with other weights of fields in the variant `both`."""
     return changed(settings, variants__both={**settings.weights("both"), **weights})
@@ -48,45 +48,43 @@ def reweighed(settings: Task1Settings, **weights: float) -> Task1Settings:
 def conditions(default: Task1Settings) -> Iterator[tuple[str, AnswerRetrieval, str]]:
     """Name the settings to compare, with the variant or fusion that is run."""
     weights = default.weights("both")
-    of_answers = ("contents", "answer_math", "answer_operators")
-    no_context = {field: weights[field] for field in of_answers}
-    doubled = {f: weight * (2 if f.endswith("_math") else 1) for f, weight in weights.items()}
-    linked = dict.fromkeys(("linked_text", "linked_math", "linked_operators"), 0)
-    operators = {f: 0 for f in weights if f.endswith("_operators")}
-    no_links = {"linked": 0, "links": 0}
-    second = default.stages["both"].model_dump()
+    own = {field: weights[field] for field in ("contents", "answer_operators")}
+    ngrams = {"answer_math": 0.15, "question_math": 0.15, "title_math": 0.075}
     alternatives = [
-        ("both, no MaxSim", changed(default, stages__both__formulas=0)),
-        ("both, no links", changed(default, stages__both={**second, **no_links})),
-        ("both, no thread maximum", changed(default, stages__both__thread=0)),
-        ("both, no second stage", changed(default, stages={})),
-        ("both, second stage on 200", changed(default, stages__both__depth=200)),
-        ("both, second stage on 1000", changed(default, stages__both__depth=1000)),
+        ("both, first stage alone", changed(default, stages={})),
+        *(
+            (
+                f"both, no {part} in the second stage",
+                changed(default, **{f"stages__both__{part}": 0}),
+            )
+            for part in ("formulas", "linked", "thread")
+        ),
+        *((f"both, no {field}", reweighed(default, **{field: 0})) for field in weights),
+        ("both, no operators", reweighed(default, **dict.fromkeys(OPERATORS, 0))),
+        ("both, operators x 0.5", reweighed(default, **dict.fromkeys(OPERATORS, 0.15))),
+        ("both, operators x 2", reweighed(default, **dict.fromkeys(OPERATORS, 0.6))),
+        ("both, n-grams too", reweighed(default, **ngrams)),
+        ("both, answer alone", changed(default, variants__both=own)),
+        ("both, all query terms", changed(default, query__most={})),
+        (
+            "both, half of the query terms",
+            changed(default, query__most={"text": 30, "operators": 60}),
+        ),
         ("both, MaxSim x 0.5", changed(default, stages__both__formulas=0.03)),
         ("both, MaxSim x 2", changed(default, stages__both__formulas=0.12)),
-        ("both, no operators", reweighed(default, **operators)),
-        ("both, answer alone", changed(default, variants__both=no_context)),
-        ("both, no linked titles", reweighed(default, **linked)),
-        ("both, no tags", reweighed(default, tags=0)),
-        ("both, math x 2", changed(default, variants__both=doubled)),
+        ("both, thread x 0.5", changed(default, stages__both__thread=0.5)),
+        ("both, second stage on 1000", changed(default, stages__both__depth=1000)),
         ("k1 = 0.9, b = 0.4", changed(default, bm25={"k1": 0.9, "b": 0.4})),
         ("saturation 8", changed(default, query__saturation=8)),
-        ("single tokens", changed(default, analysis__latex__ngrams=(1, 1))),
-        ("1-2-grams", changed(default, analysis__latex__ngrams=(1, 2))),
-        ("1-4-grams", changed(default, analysis__latex__ngrams=(1, 4))),
-        ("both, comments x 0.5", reweighed(default, comments_text=0.5, comments_math=0.075)),
         ("no stemming", changed(default, analysis__text__stemmer="none")),
     ]
     for variant in ("both", "text", "math"):
         yield f"{variant} (default)", AnswerRetrieval(default), variant
     for name, settings in alternatives:
         yield name, AnswerRetrieval(settings), "both"
-    for name in ("task1_tfidf", "task1_bag", "task1_bag_text"):
+    for name in ("task1_tokens", "task1_tfidf", "task1_bag", "task1_bag_text"):
         settings = load(Task1Settings, default_config(name))
         yield name, AnswerRetrieval(settings), settings.run.primary
-        for expansion in EXPANSIONS:
-            task = AnswerRetrieval(changed(settings, expansion=expansion))
-            yield f"{name}, {expansion['model']}", task, settings.run.primary
     for method, of in FUSIONS:
         fusion = {"variants": tuple(of), "method": method, "weights": tuple(of.values())}
         parts = [v if weight == 1 else f"{weight:g} x {v}" for v, weight in of.items()]

@@ -1,8 +1,7 @@
-"""The labs' baselines: TF-IDF and BM25 over one bag, query expansion, linked posts, by hand."""
+"""The labs' baselines: TF-IDF and BM25 over one bag, linked posts, by hand."""
 
 from __future__ import annotations
 
-from collections import Counter
 from math import log, log2
 from typing import TYPE_CHECKING
 
@@ -12,11 +11,9 @@ from arqmath_bm25.cli import tasks
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.settings import default_config, load
-from arqmath_bm25.engines.engine import TermCount
 from arqmath_bm25.runs.run_files import read_run
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.answers.answer_retrieval import Task1Settings
-from arqmath_bm25.tasks.answers.expansion import ExpansionSettings, Feedback, expanded
+from arqmath_bm25.tasks.answers.settings import Task1Settings
 from arqmath_bm25.tasks.index import Index
 
 if TYPE_CHECKING:
@@ -37,14 +34,6 @@ BAGS = {
     "5": "prime frac beta 2",
     "6": "ideal",
 }
-
-
-def changed(tmp_path: Path, name: str, **changes: object) -> Path:
-    """Write a configuration that comes with the package anew, with changes."""
-    settings = load(Task1Settings, CONFIGS / f"{name}.yaml").model_dump(mode="json")
-    path = tmp_path / f"{name}.yaml"
-    path.write_text(str({**settings, **changes}).replace("None", "null"))
-    return path
 
 
 def opened(tmp_path: Path, config: Path) -> Index:
@@ -90,69 +79,6 @@ def test_bm25_over_one_bag_with_and_without_latex(tmp_path: Path) -> None:
     assert set(found(stripped, "ring")) == {"2", "3"}
 
 
-def counts(**known: tuple[int, int]) -> dict[str, TermCount]:
-    return {term: TermCount(*numbers) for term, numbers in known.items()}
-
-
-def expansion(model: str, **settings: float) -> ExpansionSettings:
-    return ExpansionSettings.model_validate({"model": model, **settings})
-
-
-def test_rm3_mixes_the_query_with_shares_of_the_best_documents() -> None:
-    """Of each document its two most frequent terms, in shares, times its score; then two of all.
-
-    ab 3/5, cd 2/5 of the first (score 2); cd 3/4, ef 1/4 of the second (score 1): cd 1.55, ab 1.2,
-    ef .25. `the` is in more than a tenth of 100 documents; `x` and `é1` are not words.
-    """
-    documents = [
-        Feedback(Counter({"ab": 3, "cd": 2, "ef": 1, "the": 9}), 2.0),
-        Feedback(Counter({"cd": 3, "ef": 1, "x": 8, "é1": 8}), 1.0),
-    ]
-    known = counts(ab=(10, 9), cd=(5, 9), ef=(2, 2), the=(11, 99), x=(1, 8)) | counts(é1=(1, 8))
-    given = {"ab": 3.0, "gh": 1.0}
-    weights = expanded(given, documents, expansion("rm3", terms=2), lambda _: known, 100)
-    assert weights == pytest.approx(
-        {"ab": (0.75 + 1.2 / 2.75) / 2, "gh": 0.125, "cd": 1.55 / 2.75 / 2}
-    )
-    assert expanded(given, [], expansion("rm3"), lambda _: known, 100) == given
-
-
-def test_bo1_adds_what_the_best_documents_tell_to_the_query() -> None:
-    """Weights of Terrier's Bo1, of terms in two documents or in the query, over the greatest.
-
-    ab occurs 4 times in them and 5 in the collection of 10, cd 2 and 2, gh (asked for) once and 20;
-    ef is in one of them only.
-    """
-    documents = [
-        Feedback(Counter({"ab": 3, "cd": 1, "ef": 5}), 2.0),
-        Feedback(Counter({"ab": 1, "cd": 1, "gh": 1}), 1.0),
-    ]
-    known = counts(ab=(3, 5), cd=(2, 2), ef=(1, 5), gh=(9, 20))
-    given = {"gh": 2.0, "ij": 1.0}
-    weights = expanded(given, documents, expansion("bo1", terms=3), lambda _: known, 10)
-    greatest = 4 * log2(1.4 / 0.4) + log2(1.4)  # of ab, as if all that the collection has is here
-    assert weights == pytest.approx(
-        {
-            "gh": 1 + (1 * log2(3 / 2) + log2(3)) / greatest,
-            "ij": 0.5,
-            "ab": (4 * log2(1.5 / 0.5) + log2(1.5)) / greatest,
-            "cd": (2 * log2(1.2 / 0.2) + log2(1.2)) / greatest,
-        }
-    )
-
-
-@pytest.mark.parametrize("model", ["rm3", "bo1"])
-def test_an_expanded_query_finds_what_the_query_alone_does_not(tmp_path: Path, model: str) -> None:
-    """`beta` is in post 5 alone, with `prime`; that is in post 2 as well."""
-    expansions = {"model": model, "documents": 1, "terms": 4}
-    for name in ("task1_tfidf", "task1_bag"):
-        index = opened(tmp_path, changed(tmp_path, name))
-        assert set(found(index, "beta")) == {"5"}
-        more = opened(tmp_path, changed(tmp_path, name, expansion=expansions))
-        # More than a tenth of four documents hold every term, so that RM3 takes none.
-        assert set(found(more, "beta")) == ({"5", "2"} if model == "bo1" else {"5"})
-
-
 def test_linked_posts_are_ranked_by_votes(tmp_path: Path) -> None:
     """A.1 is question 77 of a younger dump, and linked with question 1; of A.3 it is not known."""
     config = CONFIGS / "task1_linked.yaml"
@@ -186,11 +112,12 @@ def test_linked_posts_are_ranked_by_votes(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"variants": {"both": {"contents": 1, "tags": 1}}}, "`contents` is the one field"),
-        ({"expansion": {"model": "rocchio"}}, "expansion.model"),
-        ({"expansion": {"model": "rm3", "terms": 0}}, "expansion.terms"),
         ({"model": "tfidf"}, "model: Input should be 'bm25', 'tf_idf' or 'linked'"),
     ],
 )
 def test_faults_of_configurations(tmp_path: Path, changes: dict[str, object], message: str) -> None:
+    settings = load(Task1Settings, CONFIGS / "task1_bag.yaml").model_dump(mode="json")
+    path = tmp_path / "task1_bag.yaml"
+    path.write_text(str({**settings, **changes}).replace("None", "null"))
     with pytest.raises(InputError, match=message):
-        configured("task1", changed(tmp_path, "task1_bag", **changes))
+        configured("task1", path)

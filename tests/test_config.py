@@ -22,7 +22,7 @@ def test_the_default_has_the_three_variants_and_official_names() -> None:
         "arqmathbm25-task1-bm25-auto-math-A",
         "arqmathbm25-task1-bm25-auto-both-P",
     ]
-    assert task.settings.weights("both")["answer_math"] == 0.15
+    assert task.settings.weights("both")["answer_operators"] == 0.3
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_the_default_has_the_three_variants_and_official_names() -> None:
             {"analysis": {}, "stages": {}},
             "variants.both.answer_operators: needs analysis.latex.operators",
         ),
-        ({"stages": {"tags": {"links": 1}}}, "stages.tags"),
-        ({"stages": {"both": {"links": -1}}}, "stages.both.links"),
+        ({"stages": {"tags": {"thread": 1}}}, "stages.tags"),
+        ({"stages": {"both": {"thread": -1}}}, "stages.both.thread"),
         ({"query": {"saturation": float("nan")}}, "query.saturation"),
         ({"fusions": {"rrf": {"variants": ["text"]}}}, "fusions.rrf.variants"),
         ({"fusions": {"rrf": {"variants": ["text", "all"]}}}, "fusions.rrf.variants.1"),

@@ -115,11 +115,11 @@ def test_the_second_stage_is_explained_as_the_configuration_names_it(
 ) -> None:
     index = Index.open(sample, "task1")
     ((_, hits, parts), *_) = explained(index, "2021", "both")
-    stage = ["formulas", "linked", "links", "thread"]
+    stage = ["formulas", "linked", "thread"]
     assert len(hits) == 12
     for place, of_hit in enumerate(parts):
         names = [part.name for part in of_hit]
-        assert names[-4:] == stage if place < 10 else not set(names) & set(stage)
+        assert names[-3:] == stage if place < 10 else not set(names) & set(stage)
 
 
 def test_the_rest_of_the_terms_counts_together() -> None:
@@ -159,7 +159,7 @@ def test_the_command_shows_the_parts_of_each_score(sample: arq.Collection) -> No
     starts = [at for at, line in enumerate(lines) if line[1:2] == ["answer"]]
     for begin, end, score in zip(starts, [starts[1], len(lines)], hits["score"], strict=True):
         parts = {line[1]: float(line[0]) for line in lines[begin + 1 : end] if _is_part(line)}
-        assert {"question_text", "formulas", "links", "thread"} <= set(parts)
+        assert {"question_text", "formulas", "thread"} <= set(parts)
         assert sum(parts.values()) == pytest.approx(score, abs=0.02)
 
 

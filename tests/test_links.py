@@ -65,15 +65,11 @@ def test_every_row_is_accounted_for(tmp_path: Path) -> None:
     }
 
 
-def test_titles_of_linked_questions_go_into_the_document(tmp_path: Path) -> None:
-    (tmp_path / "PostLinks.xml").write_text(LINKS)
+def test_a_document_has_the_terms_of_an_answer_and_of_its_question(tmp_path: Path) -> None:
     (tmp_path / "Posts.xml").write_text(POSTS)
     table = PostTable.scan(tmp_path / "Posts.xml")
-    links = PostLinks.read(tmp_path / "PostLinks.xml")
     analyzer = Analyzer(AnalysisSettings())
-    first, second, third = answer_documents(
-        table.threads(), table.threads(), links, analyzer, PartSignatures()
-    )
+    first, second, third = answer_documents(table.threads(), analyzer, PartSignatures())
     assert first == {
         "id": "2",
         "contents": "answer",
@@ -86,9 +82,6 @@ def test_titles_of_linked_questions_go_into_the_document(tmp_path: Path) -> None
         "title_math": "",
         "title_operators": "",
         "tags": "",  # `a` is a stop word
-        "linked_text": "three five",
-        "linked_math": "x y",
-        "linked_operators": "",
     }
     own = {"contents": "answer question miss", "answer_math": "", "answer_operators": ""}
     assert second == {"id": "6", **own}

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.core.records import Topic
-from arqmath_bm25.tasks.queries import topic_query, weighted_terms
+from arqmath_bm25.tasks.queries import heaviest, idf, topic_query, weighted_terms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def test_terms_repeated_in_a_query_saturate() -> None:
@@ -25,3 +30,34 @@ def test_a_topic_asks_with_its_title_its_text_and_its_tags() -> None:
         {"group": 4 / 3, "finit": 1.0, "ring": 1.0, "theori": 1.0}
     )
     assert query["tags"] == pytest.approx({t: 2 * w for t, w in query["contents"].items()})
+
+
+class Counted:
+    """Documents that hold a term, by field, of ten."""
+
+    count = 10
+
+    def __init__(self, **counts: dict[str, int]) -> None:
+        self._counts = counts
+
+    def document_counts(self, field: str, terms: Iterable[str]) -> dict[str, int]:
+        of_field = self._counts[field]
+        return {term: of_field[term] for term in terms if term in of_field}
+
+
+def test_of_a_long_query_the_terms_are_kept_that_can_add_most() -> None:
+    """Of words the gains are: limit 2 idf(5), sum idf(1) + idf(2), set 3 idf(9), absent 0."""
+    searcher = Counted(
+        contents={"limit": 5, "sum": 1, "set": 9}, title_text={"sum": 2}, answer_operators={"~+": 1}
+    )
+    words = {"limit": 2.0, "sum": 1.0, "set": 3.0, "absent": 99.0}
+    query = {"contents": words, "title_text": words, "answer_operators": {"~+": 1.0, "~x": 1.0}}
+    assert idf(1, 10) + idf(2, 10) > 2 * idf(5, 10) > 3 * idf(9, 10)
+    kept = heaviest(query, searcher, {"text": 2})  # type: ignore[arg-type]
+    assert kept == {
+        "contents": {"limit": 2.0, "sum": 1.0},
+        "title_text": {"limit": 2.0, "sum": 1.0},
+        "answer_operators": {"~+": 1.0, "~x": 1.0},
+    }
+    assert heaviest(query, searcher, {}) == query  # type: ignore[arg-type]
+    assert list(heaviest(query, searcher, {"text": 1})["contents"]) == ["sum"]  # type: ignore[arg-type]

@@ -139,9 +139,7 @@ def test_a_run_over_two_sites_names_them(release: Path, tmp_path: Path) -> None:
     sites = find_sites([release])
     table, settings = scan_sites(sites), configured("task1").settings
     (tmp_path / "documents").mkdir()
-    written = write_answer_documents(
-        table, read_links(sites), settings.analysis, tmp_path / "documents", HERE
-    )
+    written = write_answer_documents(table, settings.analysis, FIELDS, tmp_path / "documents", HERE)
     lines = (tmp_path / "documents" / "part-00000.jsonl").read_text()
     assert '{"id":"mathoverflow.net:2"' in lines
     index, count = tmp_path / "lucene", written["documents"]

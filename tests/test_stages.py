@@ -14,20 +14,21 @@ from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers.local import Processes
-from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
+from arqmath_bm25.tasks.answers.answer_documents import FIELDS, write_answer_documents
 from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, write_signatures
-from arqmath_bm25.tasks.answers.second_stage import LINKS, SecondStage, StageSettings
+from arqmath_bm25.tasks.answers.second_stage import LINKS, SecondStage
+from arqmath_bm25.tasks.answers.settings import StageSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 POSTS = r"""<posts>
-<row Id="1" PostTypeId="1" AcceptedAnswerId="2" Title="of $a^2+b^2$" Body="$x$ &lt;p>"/>
+<row Id="1" PostTypeId="1" Title="of $a^2+b^2$" Body="$x$ &lt;p>"/>
 <row Id="2" PostTypeId="2" ParentId="1" Body="words"/>
-<row Id="3" PostTypeId="2" ParentId="1" Score="-3" Body="$\sqrt x$ and $\frac{x}{y}$"/>
+<row Id="3" PostTypeId="2" ParentId="1" Body="$\sqrt x$ and $\frac{x}{y}$"/>
 <row Id="4" PostTypeId="1" Title="none" Body="unanswered $z$"/>
 <row Id="5" PostTypeId="1" Title="two" Body="$$\sum_i i$$"/>
-<row Id="6" PostTypeId="2" ParentId="5" Score="7" Body="$u^2+v^2$"/>
+<row Id="6" PostTypeId="2" ParentId="5" Body="$u^2+v^2$"/>
 <row Id="7" PostTypeId="2" ParentId="70" Body="$\sqrt y$, whose question is missing"/>
 </posts>"""
 POST_LINKS = '<postlinks><row PostId="1" RelatedPostId="5"/><row PostId="5" RelatedPostId="99"/>'
@@ -42,7 +43,7 @@ def built(place: Path, workers: int) -> SecondStage:
     table, links = PostTable.scan(place / "Posts.xml"), PostLinks.read(place / "PostLinks.xml")
     settings = AnalysisSettings(latex=LatexSettings(operators=True))
     (place / "documents").mkdir()
-    write_answer_documents(table, links, settings, place / "documents", Processes(workers))
+    write_answer_documents(table, settings, FIELDS, place / "documents", Processes(workers))
     write_signatures(place / "documents", place / SIGNATURES)
     links.save(place / LINKS)
     return SecondStage(place, table, Analyzer(settings))
@@ -59,24 +60,11 @@ def scores(stage: SecondStage, topic: Topic, **weights: float) -> dict[str, floa
     return {hit.doc_id: hit.score for hit in hits}
 
 
-def test_links_and_threads_add_what_their_weights_say(stage: SecondStage) -> None:
-    links = {"6": 4 + 0.2 * 3 + log(3), "3": 3 + 0.2 * 4 + log(2), "7": 2, "2": 1 + 0.8 + log(2)}
-    assert scores(stage, Topic("", "x"), linked=0.2, links=1) == pytest.approx(links)
-    of_one = links["3"] / 2  # the best of thread 1
-    threads = {"6": 1.5 * links["6"], "3": 3 * of_one, "7": 3, "2": links["2"] + of_one}
-    found = scores(stage, Topic("", "x"), linked=0.2, links=1, thread=0.5)
-    assert found == pytest.approx(threads)
-
-
-def test_links_of_a_topic_itself_count_nothing(stage: SecondStage) -> None:
-    found = scores(stage, Topic("D.5", "x"), linked=0.2, links=1)
-    assert found == pytest.approx({"6": 4 + 0.2 * 3 + log(3), "3": 3, "7": 2, "2": 1})
-
-
-def test_votes_and_acceptance_add_what_their_weights_say(stage: SecondStage) -> None:
-    """Answer 6 has 7 votes, 3 has -3; 2 was accepted; of 7 nothing is known, nor its question."""
-    found = scores(stage, Topic("", "x"), votes=0.5, accepted=3.5)
-    assert found == pytest.approx({"6": 4 + 0.5 * log(8), "3": 3, "7": 2, "2": 4.5})
+def test_linked_questions_and_threads_add_what_their_weights_say(stage: SecondStage) -> None:
+    linked = {"6": 4 + 0.2 * 3, "3": 3 + 0.2 * 4, "7": 2, "2": 1 + 0.2 * 4}
+    assert scores(stage, Topic("", "x"), linked=0.2) == pytest.approx(linked)
+    threads = {"6": 1.5 * linked["6"], "3": 1.5 * 3.8, "7": 3, "2": 1.8 + 3.8 / 2}
+    assert scores(stage, Topic("", "x"), linked=0.2, thread=0.5) == pytest.approx(threads)
 
 
 def test_formulas_count_in_answer_question_and_title(stage: SecondStage) -> None:
@@ -104,7 +92,7 @@ def test_idf_counts_formulas_that_differ(stage: SecondStage) -> None:
 
 
 def test_ranks_below_the_depth_stay(stage: SecondStage) -> None:
-    settings = StageSettings(links=1, depth=2)
+    settings = StageSettings(thread=1, depth=2)
     assert stage(Topic("", "x"), HITS, settings)[2:] == HITS[2:]
     assert stage(Topic("", "x"), [], settings) == []
 

@@ -10,11 +10,8 @@ import pytest
 from running import arqmath
 
 from arqmath_bm25.analysis.settings import AnalysisSettings
-from arqmath_bm25.cli import tasks
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.settings import default_config
@@ -51,14 +48,13 @@ def test_documents_have_all_fields_and_do_not_depend_on_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = PostTable.scan(POSTS)
-    links = PostLinks.read(POSTS.with_name("PostLinks.V1.3.xml"))
     written = {}
     for processes in (1, 2):
         directory = tmp_path / str(processes)
         directory.mkdir()
         monkeypatch.setattr("arqmath_bm25.tasks.answers.answer_documents._POSTS_PER_PART", 100)
         counts = write_answer_documents(
-            table, links, AnalysisSettings(), directory, Processes(processes)
+            table, AnalysisSettings(), FIELDS, directory, Processes(processes)
         )
         assert counts["documents"] == 221
         written[processes] = [path.read_text() for path in sorted(directory.glob("*.jsonl"))]
@@ -69,33 +65,15 @@ def test_documents_have_all_fields_and_do_not_depend_on_processes(
     assert all(document["contents"] for document in documents)
 
 
-def test_comments_have_fields_where_a_variant_weighs_them(tmp_path: Path) -> None:
-    """Those on the answer, then those on its question; not those on other answers."""
-    data = tmp_path / "data"
-    data.mkdir()
-    (data / "Posts.xml").write_text(
-        '<posts><row Id="1" PostTypeId="1" Title="t" Body="b" Tags=""/><row Id="2" PostTypeId="2" '
-        'ParentId="1" Body="b"/><row Id="3" PostTypeId="2" ParentId="1" Body="b"/></posts>'
-    )
-    (data / "Comments.xml").write_text(
-        '<comments><row Id="7" PostId="1" Text="a ring"/><row Id="8" PostId="2" Text="prime $x$"/>'
-        '<row Id="9" PostId="3" Text="ideals"/></comments>'
-    )
-    config = tmp_path / "task1.yaml"
-    config.write_text(
-        "{run: {team: t, id: c, primary: text}, variants: {text: {contents: 1, comments_text: 1}}}"
-    )
-    given = {"data": data, "indexes": tmp_path, "config": config, "threads": 2}
-    tasks.index("task1", keep_documents=True, **given)  # type: ignore[arg-type]
-    lines = (tmp_path / "data/task1").rglob("*.jsonl")
-    documents = [json.loads(line) for file in lines for line in file.read_text().splitlines()]
-    assert [document["comments_text"] for document in documents] == ["prime ring", "ideal ring"]
-    assert [document["comments_math"] for document in documents] == ["x", ""]
-    index = Index.open(Collection(data, tmp_path), "task1", config)
-    assert [hit.doc_id for hit in index.search("ideals", "text", 5)] == ["3"]
-    (data / "Comments.xml").unlink()
-    with pytest.raises(InputError, match="no comments, and the configuration weighs their fields"):
-        tasks.index("task1", overwrite=True, **given)  # type: ignore[arg-type]
+def test_only_fields_that_a_variant_weighs_are_indexed(workplace: Path) -> None:
+    index = Index.open(Collection(SAMPLE, workplace / "indexes"), "task1")
+    weights = map(index.task.settings.weights, ("text", "math", "both"))
+    weighed = {field for of_variant in weights for field in of_variant}
+    assert len(weighed) == 7
+    searcher = index.local()
+    for field in FIELDS:
+        terms = ["x", "sum", "~+", "~x", "calculu", "geometri"]
+        assert bool(searcher.document_counts(field, terms)) == (field in weighed), field
 
 
 def test_runs_are_in_the_labs_form(workplace: Path) -> None:

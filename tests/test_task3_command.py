@@ -62,7 +62,6 @@ def test_the_runs_of_2022_are_valid_and_say_where_answers_come_from(workplace: P
     for name in (NAME, NAME.replace("both-extract-P", "math-extract-A")):
         assert_valid(runs / "2022" / name, topics)
     manifest = json.loads((runs / "2022" / NAME).with_suffix(".manifest.json").read_text())
-    assert manifest["settings"]["passage"] == "start"
     assert manifest["settings"]["ranking"]["settings"]["bm25"] == {"k1": 1.2, "b": 0.75}
 
 
@@ -145,8 +144,6 @@ def test_topics_that_data_lacks_are_named(workplace: Path, tmp_path: Path) -> No
         (("ranking: task1.yaml", "ranking: absent.yaml"), "absent.yaml: cannot read"),
         (("ranking: task1.yaml", "ranking: 1"), "ranking: Input should be"),
         (("primary: both", "primary: none"), "run.primary: Input should be 'text', 'math' or"),
-        (("passage: start", "passage: end"), "passage: Input should be 'start' or 'best'"),
-        (("passage: start", ""), "passage: Field required"),
     ],
 )
 def test_faults_of_the_configuration(tmp_path: Path, change: tuple[str, str], message: str) -> None:
@@ -173,12 +170,7 @@ def test_the_primary_variant_must_be_ranked(tmp_path: Path) -> None:
 def test_the_real_topics_of_2022_get_a_valid_answer_each(lite: Path, tmp_path: Path) -> None:
     index(tmp_path, data=lite)
     topics = [f"A.{number}" for number in range(301, 401)]
-    for passage in ("start", "best"):
-        config = tmp_path / "task3.yaml"
-        text = default_config("task3").read_text(encoding="utf-8")
-        config.write_text(text.replace("passage: start", f"passage: {passage}"))
-        shutil.copy(default_config("task1"), tmp_path)
-        run(tmp_path, data=lite, config=config, overwrite=True)
-        for name in ("both-extract-P", "text-extract-A", "math-extract-A"):
-            path = tmp_path / "runs/arqmath-lite/2022" / NAME.replace("both-extract-P", name)
-            assert_valid(path, topics)
+    run(tmp_path, data=lite)
+    for name in ("both-extract-P", "text-extract-A", "math-extract-A"):
+        path = tmp_path / "runs/arqmath-lite/2022" / NAME.replace("both-extract-P", name)
+        assert_valid(path, topics)

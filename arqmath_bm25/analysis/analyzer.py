@@ -30,10 +30,12 @@ class Terms(NamedTuple):
 class Analyzer:
     """Turns content into terms as the settings say. One serves all threads."""
 
-    def __init__(self, settings: AnalysisSettings) -> None:
+    def __init__(self, settings: AnalysisSettings, ngrams: bool = True) -> None:
+        """Without `ngrams` no formula has any, which saves their time."""
         stemmer = settings.text.stemmer
         self._words = WordAnalyzer(None if stemmer == "none" else stemmer, settings.text.stop_words)
         self._latex = settings.latex
+        self._ngrams = ngrams
         self._formula = lru_cache(maxsize=_CACHED_FORMULAS)(self._analyze_formula)
 
     def __call__(self, content: Content) -> Terms:
@@ -56,11 +58,13 @@ class Analyzer:
 
     def _analyze_formula(self, latex: str) -> Terms:
         items, text = read(latex)
-        symbols, joint = arrange(items), "~"
-        if self._latex.form == "words":
-            symbols, joint = list(map(as_word, symbols)), "_"
         words = " ".join(self._words(text)) if text else ""
-        math = " ".join(ngrams(symbols, *self._latex.ngrams, joint))
+        math = ""
+        if self._ngrams:
+            symbols, joint = arrange(items), "~"
+            if self._latex.form == "words":
+                symbols, joint = list(map(as_word, symbols)), "_"
+            math = " ".join(ngrams(symbols, *self._latex.ngrams, joint))
         if not self._latex.operators:
             return Terms(words, math, "", ())
         tree = read_operators(items)

@@ -56,13 +56,6 @@ def chosen_engine(
     return Engine(name, tuple(hosts.split(",")) if hosts else (), shards, replicas)
 
 
-class TermCount(NamedTuple):
-    """How often a term occurs in a field."""
-
-    documents: int  # that hold it
-    occurrences: int
-
-
 class Searcher(ABC):
     """An open index. Thread-safe."""
 
@@ -93,11 +86,11 @@ class Searcher(ABC):
 
 
 class LocalSearcher(Searcher):
-    """An open index of this machine, which also counts terms."""
+    """An open index of this machine, which also counts documents."""
 
     @abstractmethod
-    def term_counts(self, field: str, terms: Iterable[str]) -> dict[str, TermCount]:
-        """Count those of some terms that a field holds."""
+    def document_counts(self, field: str, terms: Iterable[str]) -> dict[str, int]:
+        """Count the documents that hold a term in a field, of those terms that any holds."""
 
 
 def flat_place(index: Path) -> Path:

@@ -22,7 +22,7 @@ import numpy as np
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.engines.engine import LocalSearcher, TermCount, flat_place
+from arqmath_bm25.engines.engine import LocalSearcher, flat_place
 from arqmath_bm25.engines.flat_build import BLOCK, FORM, META, code_kind, lengths_of_bytes, mapped
 from arqmath_bm25.engines.lucene.ids import read_ids
 
@@ -78,7 +78,6 @@ class FlatSearcher(LocalSearcher):
         pairs = mapped(place / "pairs", "<i4").reshape(-1, 2)
         self._ids = read_ids(index)
         self.count = len(self._ids)
-        self._frequencies = pairs[:, 0]
         self._starts = mapped(place / "starts", "<i8")
         self._docs = mapped(place / "docs", "<i4")
         self._codes = mapped(place / "codes", code_kind(len(pairs)))
@@ -147,14 +146,16 @@ class FlatSearcher(LocalSearcher):
             if at < end and self._docs[at] == doc:
                 yield term, float(weight - weight / divisors[self._codes[at]])
 
-    def term_counts(self, field: str, terms: Iterable[str]) -> dict[str, TermCount]:
-        """Count those of some terms that a field holds."""
-        found = {}
-        for term in terms:
-            if field in self._fields and (number := self._number(field, term)) is not None:
-                codes = self._codes[self._starts[number] : self._starts[number + 1]]
-                found[term] = TermCount(len(codes), int(self._frequencies[codes].sum()))
-        return found
+    def document_counts(self, field: str, terms: Iterable[str]) -> dict[str, int]:
+        """Count the documents that hold a term in a field, of those terms that any holds."""
+        if field not in self._fields:
+            return {}
+        numbers = {term: self._number(field, term) for term in terms}
+        return {
+            term: int(self._starts[number + 1] - self._starts[number])
+            for term, number in numbers.items()
+            if number is not None
+        }
 
     def close(self) -> None:
         """Close the index."""

@@ -13,7 +13,7 @@ from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.files import BUILDING, DOCUMENTS, building, contents, sources
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import status
-from arqmath_bm25.engines.engine import AUTO, Engine, flat_place
+from arqmath_bm25.engines.engine import AUTO, Engine, LocalSearcher, flat_place
 from arqmath_bm25.engines.lucene.jvm import prepare
 from arqmath_bm25.engines.lucene.shards import index_parts
 from arqmath_bm25.engines.opening import open_searcher
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.records import Hit, Part, Topic
     from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.engines.engine import LocalSearcher, Searcher
+    from arqmath_bm25.engines.engine import Searcher
     from arqmath_bm25.tasks.task import Ranker, Task
 
 
@@ -244,10 +244,18 @@ class Index:
             return self._searchers[store]
 
     def local(self) -> LocalSearcher:
-        """Open what lies on this machine, whatever engine searches: it counts terms."""
-        bm25, by = self.task.index_task.settings.bm25, self.engine.name
-        by = "auto" if by == "opensearch" else by
-        return open_searcher(self.directory / "lucene", bm25.k1, bm25.b, by)
+        """Open what lies on this machine, whatever engine searches: it counts documents."""
+        searcher = self.searcher()
+        if not isinstance(searcher, LocalSearcher):
+            with self._opening:
+                if "local" not in self._searchers:
+                    bm25 = self.task.index_task.settings.bm25
+                    self._searchers["local"] = open_searcher(
+                        self.directory / "lucene", bm25.k1, bm25.b
+                    )
+                searcher = self._searchers["local"]
+        assert isinstance(searcher, LocalSearcher)  # noqa: S101
+        return searcher
 
     def _open(self, store: str) -> Searcher:
         bm25 = self.task.index_task.settings.bm25

@@ -8,6 +8,7 @@ through their operator trees in those of operators.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from math import log, log2
 from typing import TYPE_CHECKING
 
 from arqmath_bm25.analysis.html import read_body, read_title
@@ -19,19 +20,14 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.analysis.analyzer import Analyzer
     from arqmath_bm25.core.records import Topic
-    from arqmath_bm25.engines.engine import TermScores
+    from arqmath_bm25.engines.engine import LocalSearcher, Query, TermScores
+    from arqmath_bm25.tasks.settings import Kind
 
 
 def topic_query(
     topic: Topic, analyzer: Analyzer, weights: Mapping[str, float], saturation: float
 ) -> dict[str, dict[str, float]]:
-    """Return field → term → weight for a topic; `weights` are those of the fields.
-
-    A topic that is a question of the collection does not ask for the titles of linked questions,
-    as its own is among them.
-    """
-    if topic.own_thread:
-        weights = {field: w for field, w in weights.items() if not field.startswith("linked_")}
+    """Return field → term → weight for a topic; `weights` are those of the fields."""
     title, question = analyzer(read_title(topic.title)), analyzer(read_body(topic.question))
     return weighted_terms(
         question_fields(title, question, topic.tags, analyzer), weights, saturation
@@ -58,6 +54,44 @@ def weighted_terms(
     }
 
 
+def heaviest(query: Query, searcher: LocalSearcher, most: Mapping[Kind, int]) -> Query:
+    """Keep of each kind of terms in `most` as many as it says: those that can add most to a score.
+
+    That is the sum of weight · idf over the fields; equal terms are kept in their order.
+    """
+    gains: defaultdict[Kind, Counter[str]] = defaultdict(Counter)
+    for field, terms in query.items():
+        if kind(field) in most:
+            of_kind = gains[kind(field)]
+            for term, documents in searcher.document_counts(field, terms).items():
+                of_kind[term] += terms[term] * idf(documents, searcher.count)  # type: ignore[assignment]
+    kept = {name: dict(of_kind.most_common(most[name])) for name, of_kind in gains.items()}
+    return {
+        field: {term: terms[term] for term in terms if term in kept.get(kind(field), terms)}
+        for field, terms in query.items()
+    }
+
+
+def weighed_by_tf_idf(query: Query, searcher: LocalSearcher, k1: float) -> Query:
+    """Return the query for which an engine ranks as Terrier's TF_IDF does for the given one.
+
+    An engine adds up weight · idf · tf / (tf + K), which is BM25. TF_IDF has Robertson's tf,
+    k1 · tf / (tf + K), times log2(N / df + 1): another idf.
+    """
+    every, weighed = searcher.count, dict[str, dict[str, float]]()
+    for field, terms in query.items():
+        weighed[field] = {
+            term: terms[term] * k1 * log2(every / documents + 1) / idf(documents, every)
+            for term, documents in searcher.document_counts(field, terms).items()
+        }
+    return weighed
+
+
+def idf(documents: int, every: int) -> float:
+    """Return Lucene's idf of a term that `documents` of `every` document hold."""
+    return log(1 + (every - documents + 0.5) / (documents + 0.5))
+
+
 def field_parts(fields: TermScores, divisor: float = 1) -> list[Part]:
     """Return what each field gave to a score that was divided by `divisor`."""
     parts = []
@@ -69,7 +103,8 @@ def field_parts(fields: TermScores, divisor: float = 1) -> list[Part]:
     return sorted(parts, key=lambda part: (-part.score, part.name))
 
 
-def kind(field: str) -> str:
+def kind(field: str) -> Kind:
     """Return what the terms of a field are: `math`, `operators` or else `text`."""
-    ending = field.rpartition("_")[2]
-    return ending if ending in ("math", "operators") else "text"
+    if field.endswith("_math"):
+        return "math"
+    return "operators" if field.endswith("_operators") else "text"

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+Kind = Literal["text", "math", "operators"]  # of terms, as the name of a field ends
+
+
 class Bm25Settings(Settings):
     """Parameters of BM25 (Robertson and Zaragoza 2009), the same for all fields."""
 
@@ -24,6 +27,8 @@ class QuerySettings(Settings):
     """How a topic becomes weighted terms."""
 
     saturation: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 2.0
+    # Terms of a kind that are searched for, those with the greatest weight times idf; without all.
+    most: dict[Kind, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
 
 
 class RunSettings(Settings):

@@ -15,11 +15,10 @@ from pathlib import Path
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
+from arqmath_bm25.tasks.answers.answer_documents import FIELDS, write_answer_documents
 
 
 def main() -> None:
@@ -39,12 +38,11 @@ def main() -> None:
 
     began, cpu = time.perf_counter(), time.process_time()
     table = PostTable.scan(layout.posts(), workers)
-    links = PostLinks.read(layout.post_links())
     scanned = time.perf_counter()
     if options.way == "soup":
-        soup.write_documents(table, links, Analyzer(settings), documents / "part-00000.jsonl")
+        soup.write_documents(table, Analyzer(settings), documents / "part-00000.jsonl")
     else:
-        write_answer_documents(table, links, settings, documents, workers)
+        write_answer_documents(table, settings, FIELDS, documents, workers)
     ended = time.perf_counter()
     seconds = {"clock": ended - began, "cpu": time.process_time() - cpu}
     print(json.dumps({**seconds, "analysis": ended - scanned}))

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arqmath_bm25.analysis.analyzer import Analyzer
-    from arqmath_bm25.collection.links import PostLinks
     from arqmath_bm25.collection.posts import Post, PostTable
 
 _BLOCKS: Final = (
@@ -60,18 +59,18 @@ def _with_dollars(piece: str | Formula) -> str | Formula:
     return piece if isinstance(piece, Formula) else piece.replace(_CODE_DOLLAR, "$")
 
 
-def write_documents(table: PostTable, links: PostLinks, analyzer: Analyzer, path: Path) -> None:
+def write_documents(table: PostTable, analyzer: Analyzer, path: Path) -> None:
     """Write the documents of documents/answers.py as JSON lines."""
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        for document in _documents(table, links, analyzer):
+        for document in _documents(table, analyzer):
             file.write(json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
-def _documents(table: PostTable, links: PostLinks, analyzer: Analyzer) -> Iterator[dict[str, str]]:
+def _documents(table: PostTable, analyzer: Analyzer) -> Iterator[dict[str, str]]:
     for thread in table.threads():
         context = {}
         if thread.answers and thread.question:
-            context = _context(thread.question, table, links, analyzer)
+            context = _context(thread.question, analyzer)
         for answer in thread.answers:
             terms = analyzer(read_body(answer.body))
             yield {
@@ -83,16 +82,6 @@ def _documents(table: PostTable, links: PostLinks, analyzer: Analyzer) -> Iterat
             }
 
 
-def _context(
-    question: Post, table: PostTable, links: PostLinks, analyzer: Analyzer
-) -> dict[str, str]:
+def _context(question: Post, analyzer: Analyzer) -> dict[str, str]:
     title, body = analyzer(read_title(question.title or "")), analyzer(read_body(question.body))
-    fields = question_fields(title, body, question.tags, analyzer)
-    linked = map(table.read, links.of(question.post_id))
-    titles = [analyzer(read_title(post.title)) for post in linked if post and post.title]
-    return {
-        **fields,
-        "linked_text": " ".join(terms.words for terms in titles if terms.words),
-        "linked_math": " ".join(terms.math for terms in titles if terms.math),
-        "linked_operators": " ".join(terms.operators for terms in titles if terms.operators),
-    }
+    return question_fields(title, body, question.tags, analyzer)

@@ -25,7 +25,7 @@ from arqmath_bm25.tasks.answers.second_stage import SecondStage
 from arqmath_bm25.tasks.formulas.formula_retrieval import FormulaRanker
 from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
 from arqmath_bm25.tasks.premises.rankers.folds import folds
-from arqmath_bm25.tasks.queries import topic_query
+from arqmath_bm25.tasks.queries import heaviest, topic_query
 from experiments.tuning.premise_folds import cross_validate
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class AnswerTrials(RankedFields):
     def __init__(self, index: Index, variant: str, threads: int, judged: Judged) -> None:
         super().__init__(index, variant, threads, judged)
         self._analyzer = Analyzer(index.task.settings.analysis)
-        self._fields = dict.fromkeys(self.weights(index.task.settings), 1.0)
+        self._weights = index.task.settings.weights(variant)
         self._stage = _Remembering(index.directory, index.collection.posts, self._analyzer)
 
     def folds(self, number: int) -> list[list[str]]:
@@ -192,8 +192,16 @@ class AnswerTrials(RankedFields):
         return dict(settings.variants[self.variant])
 
     def query(self, topic: Topic, saturation: float) -> Query:
-        """Return the terms of the topic in every field."""
-        return topic_query(topic, self._analyzer, self._fields, saturation)
+        """Return the terms of the topic in every field that the index was built to weigh.
+
+        They are those that the default weights choose.
+        """
+        query = topic_query(topic, self._analyzer, self._weights, saturation)
+        most = self.index.task.settings.query.most
+        return {
+            field: {term: weight / self._weights[field] for term, weight in terms.items()}
+            for field, terms in heaviest(query, self.index.local(), most).items()
+        }
 
     def again(self, topic: Topic, hits: list[Hit], settings: Any) -> list[Hit]:
         """Apply the second stage."""

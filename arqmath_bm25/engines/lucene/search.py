@@ -21,7 +21,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.engines.engine import LocalSearcher, TermCount
+from arqmath_bm25.engines.engine import LocalSearcher
 from arqmath_bm25.engines.explanations import term_scores
 from arqmath_bm25.engines.lucene.ids import open_reader, read_ids
 from arqmath_bm25.engines.lucene.jvm import detach_thread, java_class
@@ -118,14 +118,14 @@ class LuceneSearcher(LocalSearcher):
             found = term_scores(json.loads(self._json.writeValueAsString(explanation)))
         return found
 
-    def term_counts(self, field: str, terms: Iterable[str]) -> dict[str, TermCount]:
-        """Count those of some terms that a field holds."""
-        term_class, found = java_class("org.apache.lucene.index.Term"), {}
-        for text in terms:
-            term = term_class(field, text)
-            if documents := self._reader.docFreq(term):
-                found[text] = TermCount(documents, self._reader.totalTermFreq(term))
-        return found
+    def document_counts(self, field: str, terms: Iterable[str]) -> dict[str, int]:
+        """Count the documents that hold a term in a field, of those terms that any holds."""
+        of_term = java_class("org.apache.lucene.index.Term")
+        try:
+            counts = {term: int(self._reader.docFreq(of_term(field, term))) for term in terms}
+        finally:
+            detach_thread()
+        return {term: documents for term, documents in counts.items() if documents}
 
     def close(self) -> None:
         """Close the index."""

@@ -1,9 +1,9 @@
 """Task 1 documents: one per answer, with its question as context.
 
 Every answer carries the terms of its question, because an answer seldom repeats what it was
-asked, and the titles of the questions that are linked with it. The fields stay apart, so that a
-query can weigh them; comments have fields too where they are asked for. `contents` is the answer's
-own prose: Anserini requires a field of this name, and skips documents in which it is blank.
+asked. The fields stay apart, so that a query can weigh them; only those that a variant weighs are
+indexed, and `contents`, the answer's own prose: Anserini requires a field of this name, and skips
+documents in which it is blank.
 """
 
 from __future__ import annotations
@@ -19,15 +19,12 @@ from arqmath_bm25.tasks.answers.post_signatures import PartSignatures
 from arqmath_bm25.tasks.document_parts import write_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from arqmath_bm25.analysis.analyzer import Terms
     from arqmath_bm25.analysis.settings import AnalysisSettings
-    from arqmath_bm25.collection.activity import Comment
-    from arqmath_bm25.collection.links import PostLinks
-    from arqmath_bm25.collection.posts import Post, PostTable, Thread
-    from arqmath_bm25.collection.row_table import RowTable
+    from arqmath_bm25.collection.posts import PostTable, Thread
     from arqmath_bm25.core.workers import Workers
 
 Task1Field = Literal[
@@ -41,14 +38,8 @@ Task1Field = Literal[
     "title_math",
     "title_operators",
     "tags",
-    "linked_text",
-    "linked_math",
-    "linked_operators",
-    "comments_text",
-    "comments_math",
 ]
-COMMENT_FIELDS: Final = ("comments_text", "comments_math")  # there only if a variant weighs them
-FIELDS: Final[tuple[str, ...]] = get_args(Task1Field)[: -len(COMMENT_FIELDS)]
+FIELDS: Final[tuple[str, ...]] = get_args(Task1Field)
 _BAG: Final = ("contents", "question_text", "title_text", "tags")
 NOTHING: Final = "∅"  # stands for an answer without words; no query holds it
 
@@ -71,23 +62,12 @@ def question_fields(
 
 
 def answer_documents(
-    threads: Iterable[Thread],
-    linked: Iterable[Thread],
-    links: PostLinks,
-    analyzer: Analyzer,
-    signatures: PartSignatures,
-    comments: RowTable[Comment] | None = None,
+    threads: Iterable[Thread], analyzer: Analyzer, signatures: PartSignatures
 ) -> Iterator[dict[str, str]]:
     """Yield a document, field → terms, for every answer; without its question if that is missing.
 
-    Of the questions of `links`, `linked` holds those that the collection has. `signatures` gets
-    those of every post. With `comments` there are fields for those on the answer and its question.
+    `signatures` gets the formulas of every post.
     """
-    titles = {
-        thread.question.post_id: analyzer(read_title(thread.question.title))
-        for thread in linked
-        if thread.question and thread.question.title
-    }
     for thread in threads:
         context: dict[str, str] = {}
         if thread.question and not thread.answers:
@@ -96,11 +76,7 @@ def answer_documents(
             title = analyzer(read_title(question.title or ""))
             body = analyzer(read_body(question.body))
             signatures.add(body.trees, title.trees)
-            linked_titles = [titles[post] for post in links.of(question.post_id) if post in titles]
-            context = {
-                **question_fields(title, body, question.tags, analyzer),
-                **_linked_fields(linked_titles),
-            }
+            context = question_fields(title, body, question.tags, analyzer)
         for answer in thread.answers:
             terms = analyzer(read_body(answer.body))
             signatures.add(terms.trees)
@@ -110,20 +86,7 @@ def answer_documents(
                 "answer_math": terms.math,
                 "answer_operators": terms.operators,
                 **context,
-                **(_comment_fields(thread, answer, comments, analyzer) if comments else {}),
             }
-
-
-def _comment_fields(
-    thread: Thread, answer: Post, comments: RowTable[Comment], analyzer: Analyzer
-) -> dict[str, str]:
-    posts = [answer, thread.question] if thread.question else [answer]
-    said = [comment.text for post in posts for comment in comments.of(post.post_id)]
-    terms = list(map(analyzer, map(read_title, said)))
-    return {
-        "comments_text": " ".join(one.words for one in terms if one.words),
-        "comments_math": " ".join(one.math for one in terms if one.math),
-    }
 
 
 def as_bag(document: Mapping[str, str]) -> dict[str, str]:
@@ -133,41 +96,31 @@ def as_bag(document: Mapping[str, str]) -> dict[str, str]:
     return {"id": document["id"], "contents": contents or NOTHING}
 
 
-def _linked_fields(linked: Sequence[Terms]) -> dict[str, str]:
-    return {
-        "linked_text": " ".join(terms.words for terms in linked if terms.words),
-        "linked_math": " ".join(terms.math for terms in linked if terms.math),
-        "linked_operators": " ".join(terms.operators for terms in linked if terms.operators),
-    }
-
-
 class _Part(NamedTuple):
-    """Some threads of a dump, and what else their documents take from it."""
+    """Some threads of a dump, and how their documents are made."""
 
     posts: PostTable
-    linked: PostTable
-    links: PostLinks
     settings: AnalysisSettings
-    comments: RowTable[Comment] | None
+    fields: tuple[str, ...]
     bag: bool  # all words in one field
     signatures: Path  # where those of its posts are written
 
 
 def write_answer_documents(
     table: PostTable,
-    links: PostLinks,
     settings: AnalysisSettings,
+    fields: tuple[str, ...],
     directory: Path,
     workers: Workers,
     progress: Callable[[int], None] = lambda _: None,
-    comments: RowTable[Comment] | None = None,
     bag: bool = False,
 ) -> dict[str, int]:
     """Write documents of all answers of a dump as JSON lines; return what was counted.
 
-    With `bag` they have but one field, for all words of an answer and its question. The files do
-    not depend on the number of `workers`, nor their memory on the size of the dump: each is sent
-    the places of the posts that it reads. `progress` is told how many posts each step did.
+    They have the fields of `fields`, or with `bag` only one, for all words of an answer and its
+    question. The files do not depend on the number of `workers`, nor their memory on the size of
+    the dump: each is sent the places of the posts that it reads. `progress` is told how many posts
+    each step did.
     """
     cuts = [0]
     for start in table.thread_starts().tolist():
@@ -175,9 +128,7 @@ def write_answer_documents(
             cuts.append(start)
     cuts.append(len(table))
     parts = (
-        _part(
-            table, begin, end, links, settings, comments, bag, directory / f"part-{begin:010}.npz"
-        )
+        _Part(table.part(begin, end), settings, fields, bag, directory / f"part-{begin:010}.npz")
         for begin, end in pairwise(cuts)
     )
     counts: Counter[str] = Counter()
@@ -188,29 +139,21 @@ def write_answer_documents(
     return dict(counts)
 
 
-def _part(
-    table: PostTable, begin: int, end: int, links: PostLinks, settings: AnalysisSettings,
-    comments: RowTable[Comment] | None, bag: bool, file: Path,
-) -> _Part:  # fmt: skip
-    posts = table.part(begin, end)
-    links = links.part(posts.ids)
-    comments = comments and comments.part(posts.ids)
-    return _Part(posts, table.subset(links.linked()), links, settings, comments, bag, file)
-
-
 @lru_cache(maxsize=1)  # a process does many parts, and the analyzer remembers what it met
-def _analyzer(settings: AnalysisSettings) -> Analyzer:
-    return Analyzer(settings)
+def _analyzer(settings: AnalysisSettings, ngrams: bool) -> Analyzer:
+    return Analyzer(settings, ngrams)
 
 
 def _documents(part: _Part, counts: Counter[str]) -> Iterator[dict[str, str]]:
-    analyzer = _analyzer(part.settings)
+    ngrams = any(field.endswith("_math") for field in part.fields)
+    analyzer = _analyzer(part.settings, ngrams)
     counts.update({"answers without a question": 0, "answers without words": 0})
-    threads, linked = part.posts.threads(), part.linked.threads()
     signatures = PartSignatures()
-    documents = answer_documents(threads, linked, part.links, analyzer, signatures, part.comments)
-    for document in documents:
+    for document in answer_documents(part.posts.threads(), analyzer, signatures):
         counts["answers without a question"] += "tags" not in document
         counts["answers without words"] += document["contents"] == NOTHING
-        yield as_bag(document) if part.bag else document
+        if part.bag:
+            yield as_bag(document)
+        else:
+            yield {field: document[field] for field in ("id", *part.fields) if field in document}
     signatures.save(part.signatures)

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
-
-from pydantic import Field, model_validator
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.analysis.settings import AnalysisSettings
-from arqmath_bm25.collection.activity import COMMENTS
 from arqmath_bm25.collection.posts import POST_TABLE
-from arqmath_bm25.collection.row_table import RowTable
 from arqmath_bm25.collection.sites import read_links, scan_sites
-from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import DOCUMENTS
-from arqmath_bm25.core.labs import MAX_DEPTH, RunName, Variant
+from arqmath_bm25.core.labs import MAX_DEPTH, RunName
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.records import Hit, Part
-from arqmath_bm25.core.settings import NamePart, Settings, Weight
 from arqmath_bm25.runs.fusion import contributions, fuse_rankings
-from arqmath_bm25.tasks.answers.answer_documents import (
-    COMMENT_FIELDS,
-    FIELDS,
-    Task1Field,
-    write_answer_documents,
-)
-from arqmath_bm25.tasks.answers.expansion import ExpansionSettings
+from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
 from arqmath_bm25.tasks.answers.linked_posts import LinkedPosts
 from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, write_signatures
-from arqmath_bm25.tasks.answers.second_stage import LINKS, SecondStage, StageSettings
-from arqmath_bm25.tasks.answers.single_field import OneBag
-from arqmath_bm25.tasks.queries import field_parts, kind, topic_query
-from arqmath_bm25.tasks.settings import Bm25Settings, QuerySettings, RunSettings, check_variants
+from arqmath_bm25.tasks.answers.second_stage import LINKS, SecondStage
+from arqmath_bm25.tasks.answers.settings import FusionSettings, StageSettings, Task1Settings
+from arqmath_bm25.tasks.queries import field_parts, heaviest, topic_query, weighed_by_tf_idf
 from arqmath_bm25.tasks.task import Ranker, Shown, Store, Task, begin
 
 if TYPE_CHECKING:
@@ -44,75 +30,6 @@ if TYPE_CHECKING:
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.engines.engine import Query
     from arqmath_bm25.tasks.index import Index
-
-
-class FusionSettings(Settings):
-    """A run fused from the rankings of several variants; see fusion.py."""
-
-    variants: Annotated[tuple[Variant, ...], Field(min_length=2)]
-    method: Literal["rrf", "weighted"] = "rrf"
-    weights: tuple[Weight, ...] | None = None  # of the variants; None: all the same
-
-    @model_validator(mode="after")
-    def _a_weight_each(self) -> FusionSettings:
-        if self.weights is not None and len(self.weights) != len(self.variants):
-            raise ValueError(f"{len(self.weights)} weights for {len(self.variants)} variants")
-        return self
-
-
-class Task1Settings(Settings):
-    """configs/task1.yaml."""
-
-    run: RunSettings
-    analysis: AnalysisSettings = AnalysisSettings()
-    bag: bool = False  # all words of an answer and its question in one field, `contents`
-    model: Literal["bm25", "tf_idf", "linked"] = "bm25"
-    expansion: ExpansionSettings | None = None
-    bm25: Bm25Settings = Bm25Settings()
-    query: QuerySettings = QuerySettings()
-    variants: Annotated[dict[Variant, dict[Task1Field, Weight]], Field(min_length=1)]
-    stages: dict[Variant, StageSettings] = Field(default_factory=dict)
-    fusions: dict[NamePart, FusionSettings] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _usable_variants(self) -> Task1Settings:
-        check_variants("run.primary", self.run.primary, self.variants)
-        weighed = {field for variant in self.variants for field in self.weights(variant)}
-        if (self.bag or self.one_bag) and weighed != {"contents"}:
-            raise ValueError("variants: with bag, tf_idf or expansion, `contents` is the one field")
-        for variant, stage in self.stages.items():
-            if variant not in self.variants:
-                raise ValueError(f"stages: {variant!r} is not among the variants")
-            if stage.formulas and not self.analysis.latex.operators:
-                raise ValueError(f"stages.{variant}.formulas: needs analysis.latex.operators")
-        for variant in self.variants:
-            for field in self.weights(variant):
-                if kind(field) == "operators" and not self.analysis.latex.operators:
-                    raise ValueError(f"variants.{variant}.{field}: needs analysis.latex.operators")
-        for name, fusion in self.fusions.items():
-            for variant in fusion.variants:
-                if variant not in self.variants:
-                    raise ValueError(f"fusions.{name}: {variant!r} is not among the variants")
-            if name in self.variants:
-                raise ValueError(f"fusions.{name}: this is the name of a variant")
-        return self
-
-    @property
-    def comments(self) -> bool:
-        """Whether a variant looks into comments, so that the index has them."""
-        return any(
-            field in COMMENT_FIELDS for name in self.variants for field in self.weights(name)
-        )
-
-    @property
-    def one_bag(self) -> bool:
-        """Whether queries are weighed anew, which takes documents of one field."""
-        return self.model == "tf_idf" or self.expansion is not None
-
-    def weights(self, variant: str) -> dict[str, float]:
-        """Weight of every field that a variant looks into."""
-        (weights,) = (weights for name, weights in self.variants.items() if name == variant)
-        return {field: weight for field, weight in weights.items() if weight}
 
 
 class AnswerRetrieval(Task[Task1Settings]):
@@ -130,27 +47,19 @@ class AnswerRetrieval(Task[Task1Settings]):
         return collection.has_posts
 
     def sources(self, collection: Collection) -> list[Path]:
-        """Return the posts, and the links between them if there are any; comments if wanted."""
-        found = [file for site in collection.sites for file in (site.posts, site.links) if file]
-        if not self.settings.comments:
-            return found
-        if (comments := collection.layout.comments()) is None:
-            raise InputError(
-                f"{collection.layout.data}: no comments, and the configuration weighs their fields"
-            )
-        return [*found, comments]
+        """Return the posts, and the links between them if there are any."""
+        return [file for site in collection.sites for file in (site.posts, site.links) if file]
 
     @property
     def analysis(self) -> dict[str, Any]:
         """The settings that decide the content of the index."""
-        extra = {"bag": self.settings.bag, "comments": self.settings.comments}
-        return {**super().analysis, **{name: True for name, there in extra.items() if there}}
+        bag = {"bag": True} if self.settings.bag else {}
+        return {**super().analysis, "fields": list(self.settings.fields), **bag}
 
     @property
     def stores(self) -> Mapping[str, Store]:
         """The one index."""
-        fields = FIELDS[1:] + (COMMENT_FIELDS if self.settings.comments else ())
-        return {"lucene": Store(() if self.settings.bag else fields, "documents")}
+        return {"lucene": Store(self.settings.fields[1:], "documents")}
 
     def write_documents(
         self, collection: Collection, place: Path, workers: Workers
@@ -163,17 +72,13 @@ class AnswerRetrieval(Task[Task1Settings]):
         with progress("Reading posts", size, "B") as advance:
             table = scan_sites(sites, workers, advance)
         table.save(place / POST_TABLE)
-        comments = None
-        if self.settings.comments:
-            file = self.sources(collection)[-1]
-            comments = RowTable.scan(file, COMMENTS, "PostId", workers)
+        settings = self.settings
         with progress("Analysing posts", len(table), "posts") as advance:
-            found = read_links(sites)
             written = write_answer_documents(
-                table, found, self.settings.analysis, place / DOCUMENTS, workers, advance,
-                comments, self.settings.bag,
+                table, settings.analysis, settings.fields, place / DOCUMENTS, workers, advance,
+                settings.bag,
             )  # fmt: skip
-        found.save(place / LINKS)
+        read_links(sites).save(place / LINKS)
         write_signatures(place / DOCUMENTS, place / SIGNATURES)
         for site in sites:
             if site.links is None:
@@ -227,9 +132,9 @@ class AnswerRanker:
     def __init__(self, index: Index, settings: Task1Settings) -> None:
         self._settings = settings
         self._analyzer = Analyzer(settings.analysis)
+        self._index = index
         self._collection = index.collection
         self._searcher = index.searcher()
-        self._bag = OneBag(index, settings, self._analyzer) if settings.one_bag else None
         self._stages: Mapping[str, StageSettings] = {}
         # A task of one's own may have answers without what the second stage looks at.
         if settings.stages and (index.directory / SIGNATURES).exists():
@@ -242,7 +147,7 @@ class AnswerRanker:
         """Yield the `depth` best answers of every topic; `variant` may be that of a fusion."""
         if variant in self._settings.fusions:
             return self._fuse(topics, self._settings.fusions[variant], depth, threads)
-        queries = self._queries(topics, variant, threads)
+        queries = self._queries(topics, variant)
         stage = self._stages.get(variant)
         found = self._searcher.search_many(
             queries, max(depth, stage.depth if stage else 0), threads
@@ -270,7 +175,7 @@ class AnswerRanker:
             (rankings,) = self._rankings([topic], fusion, 1)
             given = contributions(rankings, _weights(fusion), fusion.method)
             return [list(map(Part, fusion.variants, given[doc_id])) for doc_id in ids]
-        (query,) = self._queries([topic], variant, 1)
+        (query,) = self._queries([topic], variant)
         parts = list(map(field_parts, self._searcher.explain(query, ids)))
         if stage := self._stages.get(variant):
             searched = MAX_DEPTH if topic.own_thread else stage.depth  # as `rank` does
@@ -283,10 +188,13 @@ class AnswerRanker:
                     of_hit += [Part(name, float(gain[at])) for name, gain in gains.items()]
         return parts
 
-    def _queries(self, topics: Sequence[Topic], variant: str, threads: int) -> Sequence[Query]:
-        weights, saturation = self._settings.weights(variant), self._settings.query.saturation
+    def _queries(self, topics: Sequence[Topic], variant: str) -> list[Query]:
+        settings, local = self._settings, self._index.local()
+        weights, saturation = settings.weights(variant), settings.query.saturation
         queries = [topic_query(topic, self._analyzer, weights, saturation) for topic in topics]
-        return self._bag.weighed(queries, self._searcher, threads) if self._bag else queries
+        if settings.model == "tf_idf":
+            return [weighed_by_tf_idf(query, local, settings.bm25.k1) for query in queries]
+        return [heaviest(query, local, settings.query.most) for query in queries]
 
     def _fuse(
         self, topics: Sequence[Topic], fusion: FusionSettings, depth: int, threads: int

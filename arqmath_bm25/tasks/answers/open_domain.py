@@ -1,23 +1,21 @@
 """Task 3, open-domain question answering: one answer text, from the best answer of Task 1.
 
 The answer is the text of the highest ranked post that has any, whole if it fits into the lab's
-1,200 characters, else a passage of it. A topic for which no post has text gets no answer.
+1,200 characters, else its beginning. A topic for which no post has text gets no answer.
 """
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import ValidationInfo, model_validator
 
-from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.answer_text import answer_text, one_line, shorten
-from arqmath_bm25.core.labs import MAX_ANSWER
 from arqmath_bm25.core.settings import Settings, load
-from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval, Task1Settings
-from arqmath_bm25.tasks.answers.passages import best_passage
-from arqmath_bm25.tasks.queries import topic_query
+from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
+from arqmath_bm25.tasks.answers.settings import Task1Settings
 from arqmath_bm25.tasks.settings import RunSettings, check_variants
 from arqmath_bm25.tasks.task import Shown, Task
 
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from arqmath_bm25.tasks.task import Ranker
 
 _YEAR = "2022"  # of the one lab that had this task
-_OWN_FIELDS = ("contents", "answer_math")  # of Task 1: what an answer itself says
 
 
 class RankingSettings(Settings):
@@ -53,7 +50,6 @@ class Task3Settings(Settings):
 
     run: RunSettings
     ranking: RankingSettings
-    passage: Literal["start", "best"]
 
     @model_validator(mode="after")
     def _known_primary(self) -> Task3Settings:
@@ -107,7 +103,7 @@ class OpenDomain(Task[Task3Settings]):
 
     def ranker(self, index: Index) -> Answerer:
         """Return what extracts answers."""
-        return Answerer(index, self._answers, self.settings)
+        return Answerer(index, self._answers)
 
     def shown(self, hit: Hit, collection: Collection) -> Shown:
         """Return an answer as a run would hold it."""
@@ -120,33 +116,23 @@ class OpenDomain(Task[Task3Settings]):
 class Answerer:
     """Extracts answers from the posts that Task 1 ranks."""
 
-    def __init__(self, index: Index, answers: AnswerRetrieval, settings: Task3Settings) -> None:
+    def __init__(self, index: Index, answers: AnswerRetrieval) -> None:
         self._posts = index.collection.posts
         self._ranker: Ranker = answers.ranker(index)
-        self._ranking = answers.settings
-        self._analyzer = Analyzer(self._ranking.analysis)
-        self._passage = settings.passage
 
     def rank(
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int
     ) -> Iterator[list[Hit]]:
         """Yield the answer to every topic, from the `depth` best posts; none if they have none."""
         ranked = self._ranker.rank(topics, variant, depth, threads)
-        for topic, hits in zip(topics, ranked, strict=True):
-            extracts = (self._extract(topic, variant, hit) for hit in hits)
-            found = next((extract for extract in extracts if extract.text), None)
-            yield [found] if found else []
+        for hits in ranked:
+            extracts = (extract for hit in hits if (extract := self._extract(hit)).text)
+            yield list(islice(extracts, 1))
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
         """Return what the ranking of Task 1 says."""
         return self._ranker.explain(topic, variant, hits)
 
-    def _extract(self, topic: Topic, variant: str, hit: Hit) -> Hit:
+    def _extract(self, hit: Hit) -> Hit:
         post = self._posts.read(hit.doc_id)
-        text = answer_text(post.body) if post else ""
-        if self._passage == "best" and len(text) > MAX_ANSWER:
-            weights, saturation = self._ranking.weights(variant), self._ranking.query.saturation
-            own = {field: weights[field] for field in _OWN_FIELDS if field in weights}
-            query = topic_query(topic, self._analyzer, own, saturation)
-            text = best_passage(text, query, self._analyzer, saturation)
-        return hit._replace(text=one_line(shorten(text)))
+        return hit._replace(text=one_line(shorten(answer_text(post.body) if post else "")))

@@ -1,36 +1,30 @@
-"""The second stage of Task 1: the best answers of the first ranked anew by four kinds of evidence.
+"""The second stage of Task 1: the best answers of the first ranked again by three more sums.
 
 A score s comes to be, step by step:
 
 1. formulas: s + w · (MaxSim of the answer's body + of its question's title and body + of its
    question's title) for the formulas of the topic (`formula_similarity`): all distinct ones of its
    title, twice, and the three of its body that tell most; each weighs the sum of its terms' idf;
-2. links: s + w · (the best score of an answer to a linked question, if that is above 0), and
-   + w · ln(1 + number of the question's links);
-3. threads: s + w · (the best score in the thread);
-4. opinion: s + w · ln(1 + votes), if these are above 0, and + w for the answer that was accepted.
-   Both are as the posts say; lab's collections and dumps have them, subsets may not.
+2. linked: s + w · (the best score of an answer to a linked question, if that is above 0);
+3. thread: s + w · (the best score in the thread).
 
-No weight is below 0, so that what was ranked anew stays before what was not.
+No weight is below 0, so that what was ranked again stays before what was not.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from pydantic import Field
 
 from arqmath_bm25.analysis.formula_similarity import FormulaQuery
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.analysis.signatures import signatures
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.core.settings import Settings, Weight
 from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, PostSignatures
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -40,6 +34,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.analysis.signatures import Signature
     from arqmath_bm25.collection.posts import PostTable
     from arqmath_bm25.core.records import Topic
+    from arqmath_bm25.tasks.answers.settings import StageSettings
 
     Gain = NDArray[np.float64]  # of each hit
 
@@ -47,20 +42,8 @@ LINKS: Final = "links.npy"  # under this name an index keeps the links of its po
 _OF_BODY: Final = 3  # formulas of a topic's body that count
 
 
-class StageSettings(Settings):
-    """Weights of the evidence, and how many answers are ranked anew."""
-
-    formulas: Weight = 0
-    linked: Weight = 0
-    links: Weight = 0
-    thread: Weight = 0
-    votes: Weight = 0
-    accepted: Weight = 0
-    depth: Annotated[int, Field(ge=1)] = 100
-
-
 class SecondStage:
-    """Ranks answers anew by what lies beside their index. Serves all threads."""
+    """Ranks answers again by what lies beside their index. Serves all threads."""
 
     def __init__(self, directory: Path, posts: PostTable, analyzer: Analyzer) -> None:
         self._posts = posts
@@ -69,44 +52,39 @@ class SecondStage:
         self._links = PostLinks.load(directory / LINKS)
 
     def __call__(self, topic: Topic, hits: list[Hit], settings: StageSettings) -> list[Hit]:
-        """Rank the first hits of a topic anew; the others stay behind them as they are."""
+        """Rank the first hits of a topic again; the others stay behind them as they are."""
         hits, rest = hits[: settings.depth], hits[settings.depth :]
         if not hits:
             return []
         first = np.array([hit.score for hit in hits], float)
-        found = sum(self.gains(topic, hits, settings).values(), first).astype(np.float32)
+        scores = sum(self.gains(topic, hits, settings).values(), first).astype(np.float32)
         ids = np.array([hit.doc_id for hit in hits])
-        order = np.lexsort((ids, found))[::-1]
-        return [Hit(str(ids[at]), float(found[at])) for at in order] + rest
+        order = np.lexsort((ids, scores))[::-1]
+        return [Hit(str(ids[place]), float(scores[place])) for place in order] + rest
 
     def gains(self, topic: Topic, hits: list[Hit], settings: StageSettings) -> dict[str, Gain]:
         """Return what each kind of evidence, as the settings name it, adds to the scores of hits.
 
         These are the first hits, as many as the settings say, and at least one.
         """
-        found_ids = [hit.doc_id for hit in hits]
-        questions = self._posts.threads_of(found_ids)
+        ids = [hit.doc_id for hit in hits]
+        questions = self._posts.threads_of(ids)
         scores = np.array([hit.score for hit in hits], float)
         gains = {}
         if settings.formulas:
-            answers = self._posts.numbers(found_ids)
+            answers = self._posts.numbers(ids)
             gains["formulas"] = settings.formulas * self.maxsim(topic, answers, questions)
             scores += gains["formulas"]
         threads, thread = np.unique(questions, return_inverse=True)
-        own = set(map(str, self._posts.numbers([topic.own_thread] if topic.own_thread else [])))
-        links = [
-            [one for one in self._links.of(str(question)) if one not in own] for question in threads
-        ]
         if settings.linked:
             best = dict(zip(map(str, threads), _best(scores, thread), strict=True))
-            near = [max((best.get(one, 0.0) for one in of), default=0.0) for of in links]
-            gains["linked"] = settings.linked * np.maximum(near, 0)[thread]
+            linked = [
+                max((best.get(other, 0.0) for other in self._links.of(question)), default=0.0)
+                for question in map(str, threads)
+            ]
+            gains["linked"] = settings.linked * np.maximum(linked, 0)[thread]
             scores += gains["linked"]
-        gains["links"] = settings.links * np.log1p(list(map(len, links)))[thread]
-        scores += gains["links"]
         gains["thread"] = settings.thread * _best(scores, thread)[thread]
-        if settings.votes or settings.accepted:
-            gains["votes"] = self._opinion(found_ids, settings)
         return gains
 
     def maxsim(
@@ -119,16 +97,6 @@ class SecondStage:
         query = FormulaQuery(self._query(topic), self._signatures.idf)
         total: NDArray[np.float64] = query.maxsim(documents, starts).reshape(3, -1).sum(axis=0)
         return total
-
-    def _opinion(self, answers: Sequence[str], settings: StageSettings) -> NDArray[np.float64]:
-        posts = [self._posts.read(post_id) for post_id in answers]
-        votes = [max(post.score or 0, 0) if post else 0 for post in posts]
-        parents = {post.parent_id for post in posts if post and post.parent_id}
-        questions = filter(None, map(self._posts.read, parents))
-        accepted = {question.accepted_answer_id for question in questions}
-        chosen = [post_id in accepted for post_id in answers]
-        total: NDArray[np.float64] = settings.votes * np.log1p(votes)
-        return total + settings.accepted * np.array(chosen)
 
     def _query(self, topic: Topic) -> list[tuple[Signature, float]]:
         """Return the formulas of a topic that count, with their weights."""
