@@ -99,7 +99,7 @@ MUTANTS: Final = (
     Mutant("analysis/html.py",
            "if bare and _inside_a_word(before, latex, text[after : after + 1]):",
            "if False:", "html"),
-    Mutant("analysis/html.py", "text = _hide_code_dollars(text)", "pass", "html"),
+    Mutant("analysis/html.py", "text = _hide_code(text)", "pass", "html"),
     Mutant("analysis/html.py",
            'return "&lt;" if found[0] == "<" else found[0]', "return found[0]", "html"),
     Mutant("analysis/text.py", 'prose = _CONTRACTION.sub(" ", prose)', "pass", "text"),

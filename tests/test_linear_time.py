@@ -21,6 +21,7 @@ import pytest
 from arqmath_bm25 import analysis, collection
 from arqmath_bm25.analysis import answer_text, html, latex, mathml, text
 from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.macros import Macros
 from arqmath_bm25.analysis.safe_html import safe_body, safe_title
 from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.formulas import read_formula_ids, read_formulas
@@ -94,12 +95,18 @@ HTML = [
     '<p a="', "<p a='", " a=\"<p b='\"", "\ue000", "&#xE000;1", "<b>", "<div>", "<i><div></i>",
     "<b><p>", "<b><table><td></b></td></table>", "<dl><dd>", "<table><b>x", "<li><blockquote>",
     "<!--", "<script>", "<details>", "\ud800", "a\u0301\u0323",
+    r"\(", r"\[", r"\\(", r"\(a\]", "${$", "{", "}", "{$}", r"\begin{a}{\end{a}", r"$\text{",
+    "&#xE000;", r"<code>\(", "<em>$",
 ]  # fmt: skip
 LATEX = [
     "{", "}", "^{", "a{", "_", "'", r"\over", r"\over{", r"\text{", r"\text{$", r"\mbox",
     r"\color[", r"\newcommand{", r"\newcommand[", r"\kern0", r"\kern ", r"\begin{array}{",
     r"\begin{array}{{a}", r"\not", r"\mathrm{a", r"\frac ", "0", "0.", "%\n", "&amp;",
     "@", "\u0301\u0323", "\ufdfa",
+]  # fmt: skip
+MACROS = [
+    r"\def", r"\def\a{", r"\def\a{x}", r"\def\a{\a\a}\a", r"\def\a#1{\a{#1#1}}\a x", r"\a",
+    r"\newcommand{\a}[1]{", r"\newcommand{\a}[1][", r"\def\a#1{x}\a{",
 ]  # fmt: skip
 PROSE = [
     ".", "!?", '."', ". ", "\n", "\na", "e.g. ", "$", "$$", "$$a$", "$$ $a$ ", "$\\", r"\$", "x",
@@ -115,7 +122,10 @@ def written(formula: html.Formula, _: bool) -> str:
 ANALYZER = Analyzer(AnalysisSettings())
 READERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
     "read_body": (html.read_body, HTML),
-    "read_title": (html.read_title, [SPAN, "$$a", r"\begin{a}", "&#xE000;1", "\ud800"]),
+    "read_title": (
+        html.read_title, [SPAN, "$$a", r"\begin{a}", "&#xE000;1", "\ud800", r"\(", r"\[", "${$"]
+    ),
+    "macros": (lambda source: Macros().write_out(source), MACROS),
     "safe_body": (lambda source: safe_body(source, written), [*HTML, "&#", "&a", "&notit;"]),
     "safe_title": (lambda source: safe_title(source, written), [SPAN, "$$a"]),
     "answer_text": (
@@ -125,6 +135,10 @@ READERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
     "shorten": (answer_text.shorten, [".", "$"]),
     "words": (text.WordAnalyzer(), WORDS),
     "terms": (lambda source: ANALYZER(html.Content((source, html.Formula(source, None)))), ["x."]),
+    "terms of a post": (
+        lambda source: ANALYZER(html.read_body(source)),
+        [r"$\def\a{\a\a}\a$", r"$\def\a#1{x#1}\a{", r"\begin{e}\def\b{x}\b\end{e}"],
+    ),
     "tokenize": (latex.tokenize, LATEX),
     "mathml": (mathml.read, MATHML),
     "read_tags": (read_tags, ["<", "|", "<a", " ", ","]),

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from arqmath_bm25.analysis.latex import arrange, as_word, ngrams, read
+from arqmath_bm25.analysis.macros import write_out
 from arqmath_bm25.analysis.operator_paths import operator_paths
 from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.signatures import pack
@@ -42,7 +43,7 @@ class Analyzer:
         """Analyse one field. n-grams do not cross formulas; text in formulas joins the words."""
         prose: list[str] = []
         formulas: list[Terms] = []
-        for piece in content.pieces:
+        for piece in write_out(content).pieces:
             if isinstance(piece, str):
                 prose.append(piece)
             elif self._latex.form == "raw":

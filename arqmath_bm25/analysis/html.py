@@ -11,9 +11,12 @@ rules reads them all:
 2. A bare span of one small letter between small letters (`con<span…>t</span>radictory`) is a known
    defect of the lab's files, not a formula: the letter returns to its word. A letter on one side
    proves nothing: `<span…>n</span>th`, `sup<span…>E</span>`, `on<span…>m</span>` are formulas.
-3. In the text that is left, `$$X$$`, `$X$` and `\begin{e}…\end{e}` are formulas without id, as
-   MathJax renders them. `\$` is a dollar sign; dollars pair inside one block element, not across a
-   formula, and never in `<code>` or `<pre>`; a dollar without a partner is text.
+3. In the text that is left, formulas without id are what MathJax finds on the pages of the sites:
+   `$X$`, `$$X$$`, `\[X\]`, `\\(X\\)` and `\begin{e}…\end{e}`; also `\(X\)`, which LaTeX and
+   language models write. A formula ends at the first end delimiter outside braces, or if all are
+   within braces, at the first. It does not go beyond a tag, another formula or a block, but
+   environments hold the formulas in them, as `$X$`. A delimiter without a partner is text, as is
+   everything in `<code>` and `<pre>`; `\$` is a dollar sign.
 4. A `<` that begins no HTML tag is text (`a<b` in posts that the lab unescaped once too often).
 
 Bodies are then read as a browser reads them (HTML5, by lexbor): block elements separate words,
@@ -65,15 +68,23 @@ class Content(NamedTuple):
         return " ".join("".join(pieces).split())
 
 
-# Formulas, dollars in code and block ends pass the HTML parser as private-use characters, which are
-# removed from the input first; so are halves of characters, which no parser takes.
-_MARK, _CODE_DOLLAR, _BLOCK_END = "\ue000", "\ue001", "\ue002"
+# What passes the HTML parser as private-use characters, which are removed from the input first; so
+# are halves of characters, which no parser takes.
+_MARK = "\ue000"  # before and after the number of a formula
+_BLOCK_END = "\ue001"
+_TAG_END = "\ue002"  # an inline tag, which ends a formula but no word
+_LESS = "\ue003"  # a `<` that is text, while there is markup
+_CODE_DOLLAR, _CODE_BACKSLASH = "\ue004", "\ue005"
+_HIDE_CODE = str.maketrans("$\\", _CODE_DOLLAR + _CODE_BACKSLASH)
+_SHOW_CODE = {**str.maketrans(_CODE_DOLLAR + _CODE_BACKSLASH, "$\\"), ord(_TAG_END): None}
 _CLEAN = str.maketrans(
     {
-        **dict.fromkeys((_MARK, _CODE_DOLLAR, _BLOCK_END, "\0", "\r", "\n"), " "),
+        **dict.fromkeys(("\0", "\r", "\n", *map(chr, range(0xE000, 0xF900))), " "),
         **dict.fromkeys(map(chr, range(0xD800, 0xE000)), "\ufffd"),
     }
 )
+_RESERVED = re.compile("[\ud800-\uf8ff]")
+_NUMERIC_ENTITY = re.compile(r"&#(?:x0*+([0-9a-f]++)|0*+([0-9]++));?", re.IGNORECASE)
 
 _SPAN = re.compile(r'<span\s+class="math-container"(?:\s+id="([^"<>]*)")?\s*>')
 _LEADING_DOLLARS = re.compile(r"^\${1,2}")
@@ -93,6 +104,7 @@ _TAG_OR_LESS = re.compile(
     re.IGNORECASE,
 )
 _BLOCK_TAG = re.compile(rf"<(?=/?(?:{_BLOCK})\b)", re.IGNORECASE)
+_INLINE_TAG = re.compile(rf"<(?=/?(?:{_INLINE})\b)", re.IGNORECASE)
 _CODE_EDGE = re.compile(r"(<(?:code|pre)\b|</(?:code|pre)>)", re.IGNORECASE)
 _HAS_SILENT = re.compile(rf"<(?:{_SILENT})\b", re.IGNORECASE)
 # Elements that have no end, or end where the next one of their kind begins.
@@ -105,19 +117,21 @@ _PLAIN_BLOCK = re.compile(
     rf"</?(?:p|br|hr|li|ul|ol|dl|dt|dd|blockquote|pre|h[1-6]|div){_ATTRIBUTES}\s*+/?>"
 )
 _PLAIN_INLINE = re.compile(rf"</?(?:{_INLINE}){_ATTRIBUTES}\s*+/?>")
-_LESS = "\ue003"  # stands for a `<` that is text, while there is markup
-_RESERVED = re.compile(f"[\ud800-\udfff{_MARK}-{_LESS}]")
 _OTHER_ENTITY = re.compile("&(?!(?:lt|gt|amp|quot|nbsp);)")
 
-_TEXT = rf"(?:[^$\\\n{_MARK}]++|\\[^\n{_MARK}])++"
-_MATH = re.compile(
+_START = re.compile(
     rf"{_MARK}(?P<mark>[0-9]{{1,9}}){_MARK}"
-    rf"|(?<!\\)\$\$(?P<display>{_TEXT})\$\$"
-    rf"|(?<!\\)\$(?P<inline>{_TEXT})\$"
+    r"|(?P<delimiter>\\\\\(|\\\(|\\\[|\$\$?)"
     r"|\\begin\{(?P<name>[A-Za-z]+\*?)\}"
+    r"|(?<!\\)(?:\\\\)*+\\\$"  # an odd number of backslashes: no delimiter
 )
-_END = re.compile(r"\\end\{([A-Za-z]+\*?)\}|\n")
-_LONGEST_ENVIRONMENT: Final = 20_000  # characters between begin and end
+_END_OF = {"$": "$", "$$": "$$", r"\[": r"\]", r"\(": r"\)", r"\\(": r"\\)"}
+_TOKEN = re.compile(
+    rf"\\end\{{([A-Za-z]+\*?)\}}|\\\\\)|\\[^\n{_MARK}{_TAG_END}]|[${{}}\n{_MARK}{_TAG_END}]"
+)
+_ENDS_TRIED: Final = 100  # for one start, so that time is linear
+_BLANKS = re.compile(f" ?(?:{_TAG_END} ?)+")
+_MARKED = re.compile(rf"{_MARK}([0-9]{{1,9}}){_MARK}")
 
 
 def read_body(html: str) -> Content:
@@ -143,7 +157,7 @@ def _read_plain(html: str) -> Content | None:
 
 def _cut_plain_spans(html: str) -> tuple[str, list[Formula]] | None:
     """Replace every math span by a mark; None if rules 1 and 2 ask for more than that."""
-    if "\0" in html or not (html.isascii() or _RESERVED.search(html) is None):
+    if "\0" in html or "&#" in html or not (html.isascii() or _RESERVED.search(html) is None):
         return None
     parts = _PLAIN_SPAN.split(html.replace("\n", " ").replace("\r", " "))
     texts, formulas = parts[::3], []
@@ -160,7 +174,7 @@ def _cut_plain_spans(html: str) -> tuple[str, list[Formula]] | None:
 
 def _join_plain(text: str, formulas: list[Formula]) -> Content | None:
     """Put formulas where the marks are; None if there may be raw math, or a mark is lost."""
-    if "$" in text or "\\begin{" in text or text.count(_MARK) != len(formulas):
+    if "$" in text or "\\" in text or text.count(_MARK) != len(formulas):
         return None
     text = " ".join(text.split()).replace(_BLOCK_END, "\n")
     pieces: list[str | Formula] = []
@@ -172,28 +186,35 @@ def _join_plain(text: str, formulas: list[Formula]) -> Content | None:
 def _read_any(html: str) -> Content:
     """Read a body as a browser does."""
     text, formulas = cut_spans(html)
-    if "$" in text and "<" in text:
-        text = _hide_code_dollars(text)
+    if "$" in text or "\\" in text:
+        text = _hide_code(text)
     text = escape_bare_less(text)
+    if "$" in text or "\\" in text:
+        text = _INLINE_TAG.sub(_TAG_END + "<", text)
     tree = LexborHTMLParser(_BLOCK_TAG.sub(_BLOCK_END + "<", text))
     if _HAS_SILENT.search(text):
         tree.strip_tags(_SILENT.split("|"))
     return _split(tree.body.text() if tree.body else "", formulas)
 
 
-def _hide_code_dollars(html: str) -> str:
-    """Put _CODE_DOLLAR for the dollars in `<code>…</code>` and `<pre>…</pre>` (rule 3)."""
+def _hide_code(html: str) -> str:
+    """Put other characters for what could be mathematics in `<code>…</code>` and `<pre>…</pre>`."""
     parts = _CODE_EDGE.split(html)  # text and edges by turns
     last = {edge.lower(): at for at, edge in enumerate(parts) if at % 2}
     closing = ""
     for at, part in enumerate(parts):
         if closing:
-            parts[at] = part.replace("$", _CODE_DOLLAR)
+            parts[at] = hide_math(part)
             closing = "" if part.lower() == closing else closing
         elif at % 2:
             edge = f"</{part[1:].lower()}>"
             closing = edge if last.get(edge, 0) > at else ""
     return "".join(parts)
+
+
+def hide_math(code: str) -> str:
+    """Return code so that `split_math` finds no mathematics in it, and yields it as it was."""
+    return code.translate(_HIDE_CODE)
 
 
 def read_title(title: str) -> Content:
@@ -211,6 +232,8 @@ def _read_any_title(title: str) -> Content:
 def cut_spans(html: str) -> tuple[str, list[Formula]]:
     """Replace every math span by a numbered mark (rules 1 and 2), which `split_math` finds."""
     text = html.translate(_CLEAN)
+    if "&#" in text:
+        text = _NUMERIC_ENTITY.sub(_clean_entity, text)
     formulas: list[Formula] = []
     parts: list[str] = []
     done = 0
@@ -251,6 +274,12 @@ def escape_bare_less(html: str) -> str:
         return "&lt;" if found[0] == "<" else found[0]
 
     return _TAG_OR_LESS.sub(written, html)
+
+
+def _clean_entity(entity: re.Match[str]) -> str:
+    digits = entity[1] or entity[2]
+    number = int(digits, 16 if entity[1] else 10) if len(digits) < 9 else 0
+    return " " if 0xE000 <= number < 0xF900 else entity[0]
 
 
 def _closing(text: str) -> dict[int, tuple[int, int]]:
@@ -295,47 +324,73 @@ def split_math(text: str, formulas: list[Formula]) -> Iterator[str | Formula]:
     """Yield prose and formulas of parsed text: marks of `cut_spans`, and raw math (rule 3)."""
     done = at = 0
     ends: _Ends | None = None
-    while math := _MATH.search(text, at):
-        at = math.end()
-        if math["name"]:
+    while start := _START.search(text, at):
+        at = start.end()
+        if start["mark"]:
+            formula = formulas[int(start["mark"])]
+        elif start["delimiter"] or start["name"]:
             ends = ends or _Ends(text)
-            if not (end := ends.of(math["name"], at)):
-                continue  # a begin without an end is prose
-            at = end
-        if math.start() > done:
-            yield _prose(text[done : math.start()])
-        if math["mark"] is not None:
-            # A mark is only ever written by cut_spans, but hostile entities can spell one.
-            number = int(math["mark"])
-            if number < len(formulas):
-                yield formulas[number]
-        elif math["name"]:
-            yield Formula(text[math.start() : at], None)
+            span = ends.of(start["delimiter"], start["name"], at)
+            if span is None:
+                continue
+            content = text[at : span[0]] if start["delimiter"] else text[start.start() : span[1]]
+            formula = Formula(_plain(content, formulas).strip(), None)
+            at = span[1]
         else:
-            yield Formula((math["display"] or math["inline"]).strip(), None)
+            continue
+        if prose := _prose(text[done : start.start()]):
+            yield prose
+        yield formula
         done = at
-    if done < len(text):
-        yield _prose(text[done:])
+    if prose := _prose(text[done:]):
+        yield prose
 
 
 class _Ends:
-    r"""Where the `\end{e}` and the line ends of a text are."""
+    """Where the delimiters that end formulas are in a text, and what no formula goes beyond."""
 
     def __init__(self, text: str) -> None:
-        self._spans: dict[str | None, list[tuple[int, int]]] = defaultdict(list)
-        for end in _END.finditer(text):
-            self._spans[end[1]].append(end.span())
+        # Of each kind: begin, end, and the innermost open brace there, -1 for none.
+        self._places: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+        braces = [-1]
+        for token in _TOKEN.finditer(text):
+            begin, end = token.span()
+            if token[0] == "{":
+                braces.append(begin)
+            elif token[0] == "}":
+                if len(braces) > 1:
+                    braces.pop()
+            else:
+                self._places[token[1] or token[0]].append((begin, end, braces[-1]))
+                if token[0] == "$" and text.startswith("$", end):
+                    self._places["$$"].append((begin, end + 1, braces[-1]))
 
-    def of(self, name: str, begin: int) -> int:
-        """Return where an environment ends whose content begins there; 0 if it does not."""
-        (end, after), (line_end, _) = (self._next(kind, begin) for kind in (name, None))
-        return after if end <= min(line_end, begin + _LONGEST_ENVIRONMENT) else 0
+    def of(self, delimiter: str | None, name: str | None, begin: int) -> tuple[int, int] | None:
+        """Return the place of the delimiter that ends a formula whose content begins there."""
+        beyond = ("\n", _MARK, _TAG_END) if delimiter else ("\n",)
+        limit = min(self._next(kind, begin) for kind in beyond)
+        places = self._places.get(_END_OF[delimiter] if delimiter else name or "", [])
+        first = bisect_left(places, (begin, 0, 0))
+        within = [place for place in places[first : first + _ENDS_TRIED] if place[0] < limit]
+        outside_braces = (place for place in within if place[2] < begin)
+        found = next(outside_braces, within[0] if within else None)
+        return found[:2] if found else None
 
-    def _next(self, kind: str | None, begin: int) -> tuple[int, int]:
-        spans = self._spans.get(kind, [])
-        at = bisect_left(spans, (begin, 0))
-        return spans[at] if at < len(spans) else (sys.maxsize, 0)
+    def _next(self, kind: str, begin: int) -> int:
+        places = self._places.get(kind, [])
+        at = bisect_left(places, (begin, 0, 0))
+        return places[at][0] if at < len(places) else sys.maxsize
+
+
+def _plain(text: str, formulas: list[Formula]) -> str:
+    """Return a text as it was before parsing."""
+    if _MARK in text:
+        text = _MARKED.sub(lambda mark: f"${formulas[int(mark[1])].latex}$", text)
+    return text.translate(_SHOW_CODE)
 
 
 def _prose(text: str) -> str:
-    return text.replace(r"\$", "$").replace(_CODE_DOLLAR, "$")
+    text = text.replace(r"\$", "$")
+    if _TAG_END in text:
+        text = _BLANKS.sub(lambda blanks: " " if " " in blanks[0] else "", text)
+    return text.translate(_SHOW_CODE)

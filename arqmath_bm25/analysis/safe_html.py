@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import nh3
 
-from arqmath_bm25.analysis.html import Formula, cut_spans, escape_bare_less, split_math
+from arqmath_bm25.analysis.html import Formula, cut_spans, escape_bare_less, hide_math, split_math
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,7 @@ _SANITISER: Final = nh3.Cleaner(
 _TAG: Final = re.compile(r'(<[^<>"]*(?:"[^"]*"[^<>"]*)*>)')
 _CODE: Final = re.compile(r"<(/?)(?:code|pre)\b")
 _BLOCK: Final = re.compile(r"</?(?:p|div|br|li|dd|td|blockquote)\b")
-_AND: Final = "\ue004"  # stands for an `&` in text, on which nh3 spends more than linear time
+_AND: Final = "\ue006"  # stands for an `&` in text, on which nh3 spends more than linear time
 _UNPRINTABLE: Final = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ue000-\uf8ff\ufffe\uffff]"
 )
@@ -67,13 +67,13 @@ def safe_body(html: str, formula: FormulaWriter, prose: Callable[[str], str] = p
     code = 0
     for at in range(1, len(tokens), 2):  # text, each between two tags
         before, content, after = tokens[at - 1 : at + 2]
-        # Not left out: `java\ue004script:` is a harmless address to nh3, and must stay one.
+        # Not left out: `java\ue006script:` is a harmless address to nh3, and must stay one.
         parts.append(_UNPRINTABLE.sub("\ufffd", before))
         if edge := _CODE.match(before):
             code += -1 if edge[1] else 1
         content = unescape(content.replace(_AND, "&"))
         if code:
-            content = content.replace("$", r"\$")  # code has no raw math, whatever its dollars
+            content = hide_math(content)
         alone = bool(_BLOCK.match(before) and _BLOCK.match(after))
         parts += _write(content, formulas, formula, plain if code else prose, alone)
     return "".join(parts)

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from arqmath_bm25.core.settings import Settings
 
 # Raised when the same settings come to give other terms: indexes from before are stale then.
-VERSION: Final = 3
+VERSION: Final = 4
 
 
 class TextSettings(Settings):

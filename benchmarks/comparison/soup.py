@@ -17,9 +17,9 @@ from bs4.element import NavigableString
 
 from arqmath_bm25.analysis.html import (
     Content,
-    Formula,
     cut_spans,
     escape_bare_less,
+    hide_math,
     read_title,
     split_math,
 )
@@ -36,7 +36,7 @@ _BLOCKS: Final = (
     "p div br hr li ul ol dl dt dd blockquote pre h1 h2 h3 h4 h5 h6 table thead tbody tr td th "
     "details summary"
 ).split()
-_BLOCK_END, _CODE_DOLLAR = "\ue010", "\ue011"  # private-use characters, as nobody writes them
+_BLOCK_END = "\ue010"  # a private-use character, as nobody writes it
 
 
 def read_body(html: str) -> Content:
@@ -46,17 +46,13 @@ def read_body(html: str) -> Content:
     for silent in soup(["script", "style"]):
         silent.decompose()
     for code in soup(["code", "pre"]):
-        for string in code.find_all(string=lambda string: "$" in string):
-            string.replace_with(NavigableString(string.replace("$", _CODE_DOLLAR)))
+        for string in code.find_all(string=True):
+            string.replace_with(NavigableString(hide_math(string)))
     for block in soup(_BLOCKS):
         block.insert_before(_BLOCK_END)
         block.insert_after(_BLOCK_END)
     prose = " ".join(soup.get_text().split()).replace(_BLOCK_END, "\n")
-    return Content(tuple(map(_with_dollars, split_math(prose, formulas))))
-
-
-def _with_dollars(piece: str | Formula) -> str | Formula:
-    return piece if isinstance(piece, Formula) else piece.replace(_CODE_DOLLAR, "$")
+    return Content(tuple(split_math(prose, formulas)))
 
 
 def write_documents(table: PostTable, analyzer: Analyzer, path: Path) -> None:

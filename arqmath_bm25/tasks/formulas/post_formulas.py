@@ -13,6 +13,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from arqmath_bm25.analysis.html import Formula, read_body, read_title
+from arqmath_bm25.analysis.macros import write_out
 from arqmath_bm25.collection.formulas import COLUMNS
 from arqmath_bm25.collection.posts import QUESTION, PostTable
 
@@ -84,7 +85,7 @@ def _formulas(part: _Part) -> list[tuple[str, str, str, str, str]]:
     for thread in part.posts.threads():
         for post in (*([thread.question] if thread.question else ()), *thread.answers):
             thread_id = post.post_id if post.post_type == QUESTION else post.parent_id
-            title, body = contents(post)
+            title, body = map(write_out, contents(post))
             kind = "question" if post.post_type == QUESTION else "answer"
             typed = chain(
                 (("title", formula) for formula in title.formulas),

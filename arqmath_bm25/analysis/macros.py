@@ -1,0 +1,145 @@
+r"""Macros that a post defines, written out: `\newcommand`, `\def`, `\DeclareMathOperator`.
+
+As in MathJax, a definition holds for what follows in the post, in other formulas too. Definitions
+go, and every use becomes what it stands for, with its arguments. The cost is bounded: by the number
+of definitions and uses of a post, and by the length of definitions, of arguments and of what comes
+out. A formula that goes beyond stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from arqmath_bm25.analysis.html import Content
+
+_STEPS: Final = 1000  # definitions and uses of one post
+_LONGEST: Final = 1000  # characters of a definition or an argument
+_LONGEST_FORMULA: Final = 20_000  # characters, unless it was longer to begin with
+
+_DEFINES: Final = re.compile(
+    r"\\(?:(?P<command>(?:(?:re)?new|provide)command)|(?P<operator>DeclareMathOperator)|[gx]?def)"
+    r"(?![A-Za-z])"
+)
+_COMMAND: Final = re.compile(r"\\([A-Za-z]+|.)", re.DOTALL)
+_NAME: Final = re.compile(r"(\*?)\s{0,9}(?:\{\s{0,9})?\\([A-Za-z]+|[^\s{}])\s{0,9}\}?")
+_COUNT: Final = re.compile(r"\s{0,9}\[([0-9])\](?:\s{0,9}\[([^\[\]]{0,100})\])?")
+_HASHES: Final = re.compile(r"(?:\s{0,9}#[1-9])+")
+_OPTION: Final = re.compile(r"\s{0,9}\[([^\[\]]{0,100})\]")
+_TOKEN: Final = re.compile(r"\s{0,9}(\{|\\(?:[A-Za-z]+|.)|[^\s}])", re.DOTALL)
+_BRACE: Final = re.compile(r"\\.|[{}]", re.DOTALL)
+_PARAMETER: Final = re.compile(r"(\\[A-Za-z]+)?#([1-9])")
+_LAST_COMMAND: Final = re.compile(r"\\[A-Za-z]+\Z")
+
+
+class Macro(NamedTuple):
+    """What a command of a post stands for."""
+
+    body: str  # `#1`, `#2`, … are its arguments
+    arguments: int = 0
+    default: str | None = None  # of the first argument, which is optional then, in brackets
+
+    def written_out(self, text: str, at: int) -> tuple[str, int] | None:
+        """Return what a use stands for whose arguments begin at `at`, and where they end."""
+        arguments = []
+        if self.default is not None:
+            option = _OPTION.match(text, at)
+            arguments.append(option[1] if option else self.default)
+            at = option.end() if option else at
+        while len(arguments) < self.arguments:
+            argument = _argument(text, at)
+            if argument is None:
+                return None
+            arguments.append(_apart(argument[0]))
+            at = argument[1]
+
+        def put_in(place: re.Match[str]) -> str:
+            number = int(place[2])
+            argument = arguments[number - 1] if number <= len(arguments) else ""
+            return f"{place[1]} {argument}" if place[1] else argument
+
+        return _apart(_PARAMETER.sub(put_in, self.body)), at
+
+
+class Macros(dict[str, Macro]):
+    """The macros that a post has defined so far, by their names without the backslash."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._steps = _STEPS
+
+    def write_out(self, latex: str) -> str:
+        """Return the next formula of the post without definitions and uses of macros."""
+        text, at = latex, 0
+        while command := (_COMMAND if self else _DEFINES).search(text, at):
+            at, start = command.end(), command.start()
+            if definition := _DEFINES.match(text, start):
+                end = self._define(definition, text)
+                written = ""
+            elif macro := self.get(command[1]):
+                use = macro.written_out(text, at)
+                if use is None:
+                    return latex
+                written, end = use
+                if text[:start].rstrip()[-1:] in ("^", "_"):
+                    written = f"{{{written}}}"
+            else:
+                continue
+            self._steps -= 1
+            text, at = text[:start] + written + text[end:], start
+            if self._steps < 0 or len(text) > max(_LONGEST_FORMULA, len(latex)):
+                return latex
+        return text.strip() if text is not latex else latex
+
+    def _define(self, definition: re.Match[str], text: str) -> int:
+        """Keep a definition, and return where it ends."""
+        name = _NAME.match(text, definition.end())
+        if name is None:
+            return definition.end()
+        at, arguments, default = name.end(), 0, None
+        if definition["command"] and (count := _COUNT.match(text, at)):
+            arguments, default, at = int(count[1]), count[2], count.end()
+        elif hashes := _HASHES.match(text, at):
+            arguments, at = hashes[0].count("#"), hashes.end()
+        body = _argument(text, at)
+        if body is None:
+            return at
+        operator = f"\\operatorname{name[1]}{{{body[0]}}}"
+        self[name[2]] = Macro(operator if definition["operator"] else body[0], arguments, default)
+        return body[1]
+
+
+def _may_define(latex: str) -> bool:
+    return "command" in latex or "def" in latex or "DeclareMath" in latex
+
+
+def write_out(content: Content) -> Content:
+    """Return a post, or a part of it, with its macros written out."""
+    if not any(_may_define(formula.latex) for formula in content.formulas):
+        return content
+    macros = Macros()
+    return content._replace(
+        pieces=tuple(
+            piece if isinstance(piece, str) else piece._replace(latex=macros.write_out(piece.latex))
+            for piece in content.pieces
+        )
+    )
+
+
+def _argument(text: str, at: int) -> tuple[str, int] | None:
+    """Return the argument that begins at `at`, without its braces, and where it ends."""
+    token = _TOKEN.match(text, at)
+    if token is None or token[1] != "{":
+        return (token[1], token.end()) if token else None
+    depth = 1
+    for brace in _BRACE.finditer(text, token.end(), token.end() + _LONGEST):
+        depth += {"{": 1, "}": -1}.get(brace[0], 0)
+        if not depth:
+            return text[token.end() : brace.start()], brace.end()
+    return None
+
+
+def _apart(latex: str) -> str:
+    """Return LaTeX that a letter may follow."""
+    return f"{latex} " if _LAST_COMMAND.search(latex) else latex
