@@ -51,13 +51,20 @@ def open_package(engine: str, work: Path, settings: Any) -> Callable[[Query], Ra
 
 def open_cluster(work: Path, settings: Any) -> Callable[[Query], Ranking]:
     """Load the documents where they are not there yet, and search."""
-    from arqmath_bm25.engines.opensearch import OpenSearchSearcher, connect, load_documents
+    from arqmath_bm25.engines.opensearch import (
+        ClusterIndex,
+        OpenSearchSearcher,
+        connect,
+        is_loaded,
+        load_documents,
+    )  # fmt: skip
 
-    client, bm25 = connect(settings["hosts"]), (settings["k1"], settings["b"])
-    if not client.indices.exists(index="engines"):
-        fields, expected = settings["fields"][1:], settings["documents"]
-        load_documents(client, work / INDEX / "documents", "engines", fields, expected, bm25)
-    searcher = OpenSearchSearcher(client, "engines", *bm25)
+    client, fields = connect(settings["hosts"]), tuple(settings["fields"][1:])
+    count, place = settings["documents"], str(work.resolve())
+    index = ClusterIndex("engines", place, count, fields, settings["k1"], settings["b"])
+    if not is_loaded(client, index):
+        load_documents(client, index, work / INDEX / "documents")
+    searcher = OpenSearchSearcher(client, index)
     return lambda query: [hit[:2] for hit in searcher.search(query, DEPTH)]
 
 

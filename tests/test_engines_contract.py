@@ -17,7 +17,13 @@ from arqmath_bm25.engines.lucene.ids import read_ids
 from arqmath_bm25.engines.lucene.indexing import index_documents
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.engines.opening import open_searcher
-from arqmath_bm25.engines.opensearch import OpenSearchSearcher, connect, load_documents
+from arqmath_bm25.engines.opensearch import (
+    ClusterIndex,
+    OpenSearchSearcher,
+    connect,
+    is_loaded,
+    load_documents,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -89,10 +95,11 @@ def opened(request: pytest.FixtureRequest) -> Open:
     hosts, shards = request.getfixturevalue("opensearch").hosts, int(request.param.split()[2])
 
     def by_opensearch(index: Path, k1: float, b: float) -> Searcher:
-        documents, expected = index.with_name("documents"), len(read_ids(index))
-        client = connect(hosts)
-        load_documents(client, documents, "contract", FIELDS[1:], expected, (k1, b), shards)
-        return OpenSearchSearcher(client, "contract", k1, b)
+        client, content = connect(hosts), f"{index} {shards}"
+        there = ClusterIndex("contract", content, len(read_ids(index)), FIELDS[1:], k1, b)
+        if not is_loaded(client, there):
+            load_documents(client, there, index.with_name("documents"), shards)
+        return OpenSearchSearcher(client, there)
 
     return by_opensearch
 

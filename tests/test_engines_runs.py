@@ -91,20 +91,38 @@ def test_the_sample_by_opensearch(sample: Path, opensearch: Nodes, shards: int) 
 
 
 @pytest.mark.slow
-def test_a_cluster_that_has_other_documents_is_refused(opensearch: Nodes, tmp_path: Path) -> None:
+def test_two_checkouts_and_other_settings_share_a_cluster(
+    opensearch: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cluster = ("--engine", "opensearch", "--hosts", ",".join(opensearch.hosts))
-    options = ("task1", "--indexes", tmp_path, *cluster)
-    arqmath("index", *options)
-    assert "1  " in arqmath("search", *options, "series")
-    config = tmp_path / "other.yaml"
+    names = ("a", "b", "with other analysis", "with other scores")
+    config = {name: tmp_path / f"{name}.yaml" for name in names[2:]}
     text = default_config("task1").read_text()
-    config.write_text(text.replace("ngrams: [1, 3]", "ngrams: [1, 2]"))
-    assert config.read_text() != text
-    arqmath("index", "task1", "--indexes", tmp_path, "--config", config, "--overwrite")
-    refused = CliRunner().invoke(
-        app, ["search", *map(str, options), "series", "--config", str(config)]
-    )
-    assert "other data or settings" in str(refused.exception)
+    config[names[2]].write_text(text.replace("ngrams: [1, 3]", "ngrams: [1, 2]"))
+    config[names[3]].write_text(text.replace("k1: 1.2", "k1: 1.7"))
+    assert text not in {path.read_text() for path in config.values()}
+    expected = {}
+    for name in names:
+        options = ("--config", config[name]) if name in config else ()
+        options = (*options, "--indexes", tmp_path / name)
+        arqmath("index", "task1", *options)
+        arqmath("run", "task1", *options, "--runs", tmp_path / "lucene" / name)
+        expected[name] = {
+            path.name: path.read_bytes() for path in (tmp_path / "lucene" / name).rglob("*.tsv")
+        }
+        assert "up to date" in arqmath("index", "task1", *options, *cluster)
+        assert not (tmp_path / name / "arqmath-sample" / "task1" / "documents").exists()
+    listed = arqmath("cluster", "--hosts", opensearch.hosts[0])
+    assert listed.count("arqmath-arqmath-sample-task1-") >= 3
+    monkeypatch.setattr("arqmath_bm25.engines.opensearch._Load", None)  # nothing is loaded again
+    for name in names:
+        options = ("--config", config[name]) if name in config else ()
+        options = (*options, "--indexes", tmp_path / name, *cluster)
+        assert "up to date" in arqmath("index", "task1", *options)
+        arqmath("run", "task1", *options, "--runs", tmp_path / "cluster" / name)
+        runs = (tmp_path / "cluster" / name).rglob("*.tsv")
+        assert {path.name: path.read_bytes() for path in runs} == expected[name]
+    assert len({tuple(sorted(runs.items())) for runs in expected.values()}) == 3
 
 
 @pytest.mark.slow

@@ -1,28 +1,43 @@
-"""OpenSearch on real nodes: replacing an index, refusals, and a node that is killed."""
+"""OpenSearch on real nodes: what is loaded and what is left alone, refusals, a node killed."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from opensearch_nodes import Nodes, started
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.engines.opensearch import OpenSearchSearcher, connect, load_documents
+from arqmath_bm25.engines.opensearch import (
+    ClusterIndex,
+    OpenSearchSearcher,
+    add_replicas,
+    connect,
+    is_loaded,
+    load_documents,
+    remove_index,
+    stored_indexes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.slow
-BM25 = (1.2, 0.75)
+slow = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def three_nodes() -> Iterator[Nodes]:
     with started(3, port=19240) as nodes:
         yield nodes
+
+
+@pytest.fixture
+def client(opensearch: Nodes) -> Iterator[Any]:
+    connected = connect(opensearch.hosts)
+    yield connected
+    connected.close()
 
 
 def written(place: Path, count: int) -> Path:
@@ -34,49 +49,158 @@ def written(place: Path, count: int) -> Path:
     return place
 
 
-def test_an_index_is_replaced_when_the_new_one_is_complete(
-    opensearch: Nodes, tmp_path: Path
+def described(label: str, documents: int, k1: float = 1.2) -> ClusterIndex:
+    return ClusterIndex(label, "content", documents, (), k1, 0.75)
+
+
+def identity(client: Any, name: str) -> str:
+    """Return what an index has until it is removed or made a second time."""
+    return str(client.indices.get_settings(index=name)[name]["settings"]["index"]["uuid"])
+
+
+@slow
+def test_every_content_has_an_index_of_its_own(client: Any, tmp_path: Path) -> None:
+    first, other = described("own", 20), described("own", 20, k1=0.9)
+    documents = written(tmp_path / "documents", 20)
+    load_documents(client, first, documents)
+    before = identity(client, first.name)
+    with pytest.raises(InputError, match="no such index, which would be of these data and sett"):
+        OpenSearchSearcher(client, other)
+    load_documents(client, other, documents, shards=2)
+    assert first.name != other.name
+    assert identity(client, first.name) == before
+    asked = {"contents": {"w3": 1.0, "w7": 0.5}}
+    rankings = [OpenSearchSearcher(client, index).search(asked, 20) for index in (first, other)]
+    assert rankings[0]
+    assert rankings[0] != rankings[1]
+
+
+@slow
+def test_a_load_that_stopped_is_gone_on_with(client: Any, tmp_path: Path) -> None:
+    index = described("stopped", 30)
+    with pytest.raises(InputError, match="OpenSearch has 20 of 30 documents"):
+        load_documents(client, index, written(tmp_path / "some", 20))
+    before = identity(client, index.name)
+    assert not is_loaded(client, index)
+    with pytest.raises(InputError, match=r"20 of 30 documents are there; .* goes on loading them"):
+        OpenSearchSearcher(client, index)
+    load_documents(client, index, written(tmp_path / "all", 30))
+    assert is_loaded(client, index)
+    assert OpenSearchSearcher(client, index).count == 30
+    assert identity(client, index.name) == before
+    statistics = client.indices.stats(index=index.name)["_all"]["primaries"]
+    assert statistics["docs"] == {"count": 30, "deleted": 0}
+
+
+@slow
+@pytest.mark.parametrize("kind", ["index", "alias", "index with notes"])
+def test_what_others_made_is_never_touched(client: Any, tmp_path: Path, kind: str) -> None:
+    index = described(f"foreign-{kind.replace(' ', '-')}", 20)
+    theirs = "precious-data" if kind == "alias" else index.name
+    notes = {"mappings": {"_meta": {"owner": "others"}}} if kind == "index with notes" else {}
+    client.indices.create(index=theirs, body=notes)
+    client.index(index=theirs, id="1", body={"precious": "data"}, refresh=True)
+    if kind == "alias":
+        client.indices.put_alias(index=theirs, name=index.name)
+    before = client.indices.get(index=theirs)
+    for use in (
+        lambda: is_loaded(client, index),
+        lambda: load_documents(client, index, written(tmp_path / "documents", 20)),
+        lambda: OpenSearchSearcher(client, index),
+    ):
+        with pytest.raises(InputError, match="of this name that this program did not make"):
+            use()
+    for name in {theirs, index.name, "arqmath-*", "*"}:
+        with pytest.raises(InputError, match="not an index of this program"):
+            remove_index(client, name)
+    assert client.indices.get(index=theirs) == before
+    assert client.count(index=theirs)["count"] == 1
+    client.indices.delete(index=theirs)
+
+
+@slow
+def test_indexes_are_listed_and_only_those_named_removed(client: Any, tmp_path: Path) -> None:
+    documents = written(tmp_path / "documents", 20)
+    complete, dead = described("listed-complete", 20), described("listed-dead", 21)
+    load_documents(client, complete, documents)
+    with pytest.raises(InputError, match="20 of 21"):
+        load_documents(client, dead, documents)
+    listed = {index.name: index for index in stored_indexes(client)}
+    assert (listed[complete.name].documents, listed[complete.name].expected) == (20, 20)
+    assert (listed[dead.name].documents, listed[dead.name].expected) == (20, 21)
+    remove_index(client, dead.name)
+    assert {index.name for index in stored_indexes(client)} == listed.keys() - {dead.name}
+
+
+@slow
+def test_an_index_serves_without_the_replicas_that_there_is_no_room_for(
+    client: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    client = connect(opensearch.hosts)
-    load_documents(client, written(tmp_path / "old", 20), "swap", (), 20, BM25)
-    assert OpenSearchSearcher(client, "swap", *BM25).count == 20
-    new = written(tmp_path / "new", 30)
-    with pytest.raises(InputError, match="indexed 30 of 31 documents"):
-        load_documents(client, new, "swap", (), 31, BM25)
-    assert OpenSearchSearcher(client, "swap", *BM25).count == 20
-    load_documents(client, new, "swap", (), 30, BM25, shards=2)
-    assert OpenSearchSearcher(client, "swap", *BM25).count == 30
-    assert len(client.indices.get(index="swap-*")) == 1
-    with pytest.raises(InputError, match=r"scores with k1 1.2 and b 0.75, not 0.9 and 0.75"):
-        OpenSearchSearcher(client, "swap", 0.9, 0.75)
-    with pytest.raises(InputError, match="no such index"):
-        OpenSearchSearcher(client, "nothing", *BM25)
-    with pytest.raises(InputError, match="no room for 1 replicas"):
-        load_documents(client, new, "swap", (), 30, BM25, replicas=1, patience=3)
-    assert OpenSearchSearcher(client, "swap", *BM25).count == 30
-    client.close()
+    index = described("lonely", 20)
+    load_documents(client, index, written(tmp_path / "documents", 20))
+    add_replicas(client, index, 1, patience=2)
+    assert "1 copies of shards are missing" in " ".join(capsys.readouterr().err.split())
+    assert OpenSearchSearcher(client, index).count == 20
 
 
-def test_a_password_is_sent_over_tls_only(monkeypatch: pytest.MonkeyPatch) -> None:
+@slow
+def test_too_few_clauses_are_noticed_before_documents_are_loaded(
+    client: Any, tmp_path: Path
+) -> None:
+    limit = "indices.query.bool.max_clause_count"
+    client.cluster.put_settings(body={"transient": {limit: 1024}})
+    index = described("clauses", 20)
+    try:
+        with pytest.raises(InputError, match=f"set {limit}: 1048576"):
+            load_documents(client, index, written(tmp_path / "documents", 20))
+    finally:
+        client.cluster.put_settings(body={"transient": {limit: None}})
+    assert client.count(index=index.name)["count"] == 0
+
+
+@pytest.mark.parametrize(
+    ("hosts", "message"),
+    [
+        (["http://bob:sekret@127.0.0.1:1"], "--hosts: a user or password does not belong"),
+        (["bob:sekret@127.0.0.1:1"], "--hosts: a user or password does not belong"),
+        (["https://a:9200", " "], "--hosts: ' ': expected https://HOST:9200"),
+        (["ftp://a:9200"], "--hosts: 'ftp://a:9200': expected https://HOST:9200"),
+        (["https://a:port"], "--hosts: 'https://a:port': expected https://HOST:9200"),
+        (["http://127.0.0.1:1"], "Connection refused.*; see whether it runs, and to the port"),
+    ],
+)
+def test_hosts_that_are_none(hosts: list[str], message: str) -> None:
     pytest.importorskip("opensearchpy")
-    monkeypatch.setenv("ARQMATH_OPENSEARCH_USER", "u")
+    with pytest.raises(InputError, match=message) as refused:
+        connect(hosts)
+    assert "sekret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["USER", "API_KEY", "TOKEN", "TOKEN_FILE"])
+def test_a_password_is_sent_over_tls_only(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    pytest.importorskip("opensearchpy")
+    secret = tmp_path / "secret"
+    secret.write_text("s3cret\n")
+    variable = f"ARQMATH_OPENSEARCH_{name}"
+    monkeypatch.setenv(variable, str(secret) if name.endswith("FILE") else "s3cret")
     with pytest.raises(InputError, match="https:// hosts only"):
         connect(["http://127.0.0.1:1"])
-    monkeypatch.delenv("ARQMATH_OPENSEARCH_USER")
-    with pytest.raises(InputError, match="OpenSearch: ConnectionError"):
-        connect(["http://127.0.0.1:1"])
 
 
-def test_tls_is_verified(opensearch: Nodes) -> None:
-    with pytest.raises(InputError, match="SSL"):
+@slow
+def test_tls_is_not_left_out(opensearch: Nodes) -> None:
+    with pytest.raises(InputError, match="no TLS is spoken there"):
         connect([opensearch.hosts[0].replace("http:", "https:")])
 
 
+@slow
 def test_a_killed_node_leaves_no_trace_in_the_rankings(three_nodes: Nodes, tmp_path: Path) -> None:
-    client = connect(three_nodes.hosts)
-    documents = written(tmp_path / "documents", 500)
-    load_documents(client, documents, "killed", (), 500, BM25, shards=4, replicas=1)
-    searcher = OpenSearchSearcher(client, "killed", *BM25)
+    client, index = connect(three_nodes.hosts), described("killed", 500)
+    load_documents(client, index, written(tmp_path / "documents", 500), shards=4)
+    add_replicas(client, index, 1)
+    searcher = OpenSearchSearcher(client, index)
     asked = [{"contents": {f"w{n % 8}": 1.0, f"w{n % 5}": 0.5}} for n in range(200)]
     expected = list(searcher.search_many(asked, 100, threads=2))
     for round_, moment in enumerate((1, 50, 100, 150, 190)):

@@ -23,6 +23,7 @@ COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
     "index": ("tasks", "index", "Build the index of a task; nothing is done if it is up to date."),
     "run": ("tasks", "run", "Rank the documents of a task for its topics and write the run files."),
     "check": ("check", "check", "Compare every file of an index with what was written."),
+    "cluster": ("cluster", "cluster", "List indexes of this program in a cluster; remove some."),
     "search": ("tasks", "search", "Show the best hits for a query."),
     "eval": ("eval", "evaluate", "Score runs as the labs do."),
     "compare": ("compare", "compare", "Compare runs topic by topic with the first one."),

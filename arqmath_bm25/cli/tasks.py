@@ -93,8 +93,7 @@ def index(
     """Build the index of a task; nothing is done if it is up to date.
 
     An index is complete or absent: a build that is interrupted leaves the old one, and the next
-    build goes on where it stopped. What another engine needs is added to it; the documents that a
-    cluster is given are kept.
+    build goes on where it stopped. What another engine needs is added to it.
 
     Example: arqmath-bm25 index task1 --data /data/ARQMath
     """

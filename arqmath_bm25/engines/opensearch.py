@@ -1,36 +1,43 @@
 """OpenSearch, version 3 or later: indexes and searches beyond one machine, ranked as by Lucene.
 
-Documents are loaded from the JSON lines that Lucene gets, into a fresh index behind an alias that
-is moved when all are there. Every shard gives its statistics first (dfs_query_then_fetch), so that
+Documents are loaded from the JSON lines that Lucene gets. The name of an index ends with a digest
+of what it holds: other data or settings have another index, and one that is there serves whoever
+wants the same. Loading removes nothing, and goes on where an earlier load stopped, since a document
+is created once under its id. Every shard gives its statistics first (dfs_query_then_fetch), so that
 scores are those of one index; a shard that fails is asked for elsewhere, never left out. Ties are
 completed and put in order here, as in lucene/search.py.
 
-Version 2 multiplies scores by k1 + 1, so it is refused. User and password come from
-ARQMATH_OPENSEARCH_USER and ARQMATH_OPENSEARCH_PASSWORD, and are sent over TLS only; certificates
-are verified, with ARQMATH_OPENSEARCH_CA (a file) where an authority of one's own signs them.
+Version 2 multiplies scores by k1 + 1, so it is refused. Who asks is said by environment variables
+(docs/USAGE.md), over TLS only; certificates are verified.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
-import secrets
+import re
 import time
-from contextlib import suppress
-from functools import partial
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count as counting
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 import numpy as np
 
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, InterruptedWorkError
+from arqmath_bm25.core.files import read_text
+from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.engines.engine import Searcher
 from arqmath_bm25.engines.explanations import term_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
+    from concurrent.futures import Future
 
     from arqmath_bm25.engines.engine import Query, TermScores
 
@@ -39,12 +46,41 @@ _MARGIN: Final = 50  # hits beyond k that are asked for at first
 _FEW: Final = 64  # terms up to which it pays to skip documents that cannot be among the best
 _LARGEST: Final = 2**31 - 1  # hits
 _PATIENCE: Final = 120.0  # seconds, for a cluster that lost a node
+_REQUESTS: Final = 4  # that load documents at a time
+_REQUEST: Final = 8 << 20  # bytes of documents in one, until the cluster refuses that many
+_SMALLEST: Final = 1 << 16
 # Statuses worth another try; a search of which a node died in the midst ends with 500.
 _PASSING: Final = (429, 500, 502, 503, 504, "N/A", "TIMEOUT")
-_CLAUSES: Final = "too_many"  # … clauses: what no further try helps against
+_CLAUSES: Final = "too_many|maxClauseCount"  # what no further try helps against
+_MANY: Final = 1 << 14  # clauses that a topic may have
+_NAME: Final = re.compile(r"arqmath-.+-[0-9a-f]{12}")
+_VARIABLES: Final = "ARQMATH_OPENSEARCH_"
 
 
-def connect(hosts: Sequence[str], threads: int = 4) -> Any:
+class ClusterIndex(NamedTuple):
+    """An index in a cluster: what it holds and how that is scored."""
+
+    label: str  # for people
+    content: str  # names the documents
+    documents: int
+    fields: tuple[str, ...]  # besides `contents`
+    k1: float
+    b: float
+
+    @property
+    def made_of(self) -> str:
+        """A digest of all that decides a ranking."""
+        parts = [self.content, *self.fields, float(self.k1), float(self.b)]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    @property
+    def name(self) -> str:
+        """The name in the cluster, of the letters that are allowed there."""
+        label = re.sub(r"[^a-z0-9._-]", "-", self.label.lower())[:200]
+        return f"arqmath-{label}-{self.made_of[:12]}"
+
+
+def connect(hosts: Sequence[str], threads: int = _REQUESTS) -> Any:
     """Return a client of a cluster, whose hosts are URLs; https where they do not say.
 
     Raises InputError if it cannot be reached, or is not OpenSearch 3 or later.
@@ -53,22 +89,27 @@ def connect(hosts: Sequence[str], threads: int = 4) -> Any:
         from opensearchpy import OpenSearch
     except ImportError:
         raise InputError("the engine opensearch needs arqmath_bm25[opensearch]") from None
-    user = os.environ.get("ARQMATH_OPENSEARCH_USER")
-    password = os.environ.get("ARQMATH_OPENSEARCH_PASSWORD", "")
-    urls = [host if "://" in host else f"https://{host}" for host in hosts]
-    if user and (open_hosts := [url for url in urls if not url.startswith("https://")]):
-        raise InputError(f"{open_hosts[0]}: a password is sent to https:// hosts only")
+    urls = [_checked(host) for host in hosts]
+    who, *files = _authorization(), _file("CA"), _file("CERTIFICATE"), _file("KEY")
+    ca, certificate, key = files
+    if (who or certificate) and (plain := [url for url in urls if not url.startswith("https:")]):
+        raise InputError(f"{plain[0]}: a password is sent to https:// hosts only")
     client = OpenSearch(
         urls,
-        http_auth=(user, password) if user else None,
+        headers=who,
         verify_certs=True,
-        ca_certs=os.environ.get("ARQMATH_OPENSEARCH_CA"),
+        ca_certs=ca,
+        client_cert=certificate,
+        client_key=key,
         pool_maxsize=threads,
         max_retries=len(urls),
         retry_on_timeout=True,
         timeout=60,
     )
-    version = _patiently(client.info, _patience=0)["version"]
+    found = _patiently(client.info, _patience=0)
+    version = found.get("version") if isinstance(found, dict) else None
+    if not isinstance(version, dict) or not re.match(r"\d+\.", str(version.get("number"))):
+        raise InputError(f"{urls[0]}: what answers there is not OpenSearch; see to host and port")
     if (
         version.get("distribution") != "opensearch"
         or int(version["number"].split(".")[0]) < _OLDEST
@@ -80,67 +121,107 @@ def connect(hosts: Sequence[str], threads: int = 4) -> Any:
     return client
 
 
-def load_documents(
-    client: Any,
-    documents: Path,
-    name: str,
-    fields: Sequence[str],
-    expected: int,
-    similarity: tuple[float, float],
-    shards: int = 1,
-    replicas: int = 0,
-    patience: float = _PATIENCE,
-    made_of: str = "",
-) -> None:
-    """Load every JSON line in the directory `documents` into a cluster under the name `name`.
-
-    `fields` come besides `contents`; `similarity` is k1 and b; replicas may take `patience`
-    seconds; `made_of` names the content. What had the name before is there until all are loaded,
-    and then removed. Raises InputError if not all `expected` could be.
-    """
-    fresh = f"{name}-{secrets.token_hex(6)}"
-    ask = partial(_patiently, index=fresh)
-    ask(client.indices.create, body=_settings(fields, *similarity, shards, made_of))
-    try:
-        ask(partial(_load, client, documents))
-        ask(client.indices.refresh)
-        found = ask(client.count)["count"]
-        if found != expected:
-            raise InputError(
-                f"{name}: OpenSearch indexed {found:,} of {expected:,} documents; see its logs"
-            )
-        ask(client.indices.forcemerge, max_num_segments=1, request_timeout=3600)
-        ask(client.indices.put_settings, body={"number_of_replicas": replicas})
-        health = ask(
-            client.cluster.health,
-            wait_for_status="green",
-            timeout=f"{patience:.0f}s",
-            request_timeout=2 * patience,
-            ignore=408,
+def _checked(host: str) -> str:
+    """Return the URL of a host; InputError, without what it holds, if a password is in it."""
+    if "@" in host:
+        raise InputError(
+            "--hosts: a user or password does not belong into a URL; set "
+            f"{_VARIABLES}USER and {_VARIABLES}PASSWORD"
         )
-        if health["timed_out"]:
-            raise InputError(f"{name}: the cluster has no room for {replicas} replicas")
-    except BaseException:
-        with suppress(InputError):  # what went wrong first is what counts
-            ask(client.indices.delete, ignore=404, _patience=0)
-        raise
-    _move_alias(client, name, fresh)
+    url = host.strip() if "://" in host else f"https://{host.strip()}"
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid:
+        raise InputError(f"--hosts: {host!r}: expected https://HOST:9200, with commas between")
+    return url
 
 
-def _move_alias(client: Any, name: str, fresh: str) -> None:
-    """Let a name stand for another index, and remove what had it; every step may be repeated."""
-    found = _patiently(client.indices.get_alias, name=name, ignore=404)
-    old = [] if "error" in found else list(found)
-    gone = [{"remove": {"index": index, "alias": name, "must_exist": False}} for index in old]
-    actions = [*gone, {"add": {"index": fresh, "alias": name}}]
-    _patiently(client.indices.update_aliases, body={"actions": actions})
-    for index in old:
-        _patiently(client.indices.delete, index=index, ignore=404)
+def _authorization() -> dict[str, str] | None:
+    """Return the header that says who asks: a user, an API key or a bearer token."""
+    user, password, key, token = map(_secret, ("USER", "PASSWORD", "API_KEY", "TOKEN"))
+    if bool(user) + bool(key) + bool(token) > 1:
+        raise InputError(f"set one of {_VARIABLES}USER, {_VARIABLES}API_KEY and {_VARIABLES}TOKEN")
+    for name, secret in (("API_KEY", key), ("TOKEN", token)):
+        if not re.fullmatch(r"[!-~]*", secret):
+            raise InputError(f"{_VARIABLES}{name}: expected letters and digits in one word")
+    if user:
+        key = base64.b64encode(f"{user}:{password}".encode()).decode()
+    kind = "Basic" if user else "ApiKey" if key else "Bearer"
+    return {"authorization": f"{kind} {key or token}"} if key or token else None
 
 
-def _settings(
-    fields: Sequence[str], k1: float, b: float, shards: int, made_of: str
-) -> dict[str, Any]:
+def _secret(name: str) -> str:
+    """Return a secret from its variable, or from the file that the variable with _FILE names."""
+    file = _file(f"{name}_FILE")
+    return read_text(Path(file)).strip() if file else os.environ.get(_VARIABLES + name, "")
+
+
+def _file(name: str) -> str | None:
+    path = os.environ.get(_VARIABLES + name)
+    if path and not Path(path).is_file():
+        raise InputError(f"{_VARIABLES}{name}: {path}: no such file")
+    return path or None
+
+
+def is_loaded(client: Any, index: ClusterIndex) -> bool:
+    """Tell whether the cluster has all of an index; InputError if others have that name."""
+    return _is_there(client, index) and _count(client, index.name) == index.documents
+
+
+def _is_there(client: Any, index: ClusterIndex) -> bool:
+    found = _patiently(client.indices.get, index=index.name, ignore=404)
+    if found.get("status") == 404:
+        return False
+    if _made_of(found.get(index.name, {})) != index.made_of:
+        raise InputError(
+            f"{index.name}: the cluster has an index or alias of this name that this program did "
+            "not make; rename it, or take another cluster"
+        )
+    return True
+
+
+def _made_of(described: Any) -> object:
+    return (described.get("mappings", {}).get("_meta") or {}).get("made_of")
+
+
+def _count(client: Any, name: str) -> int:
+    """Count documents; unlike the count of OpenSearch, it fails if a shard does."""
+    body = {"size": 0, "track_total_hits": True}
+    found = _patiently(client.search, index=name, body=body, allow_partial_search_results=False)
+    return int(found["hits"]["total"]["value"])
+
+
+def load_documents(client: Any, index: ClusterIndex, documents: Path, shards: int = 1) -> None:
+    """Load every JSON line in the directory `documents` into a cluster.
+
+    What an earlier load brought there stays. Raises InputError if not all documents could be
+    loaded; the next call goes on with those that were not.
+    """
+    name = index.name
+    if not _is_there(client, index):
+        made = _patiently(
+            client.indices.create, index=name, body=_settings(index, shards), ignore=400
+        )
+        if not _is_there(client, index):  # else another load was first
+            raise InputError(f"{name}: {made['error']['reason']}")
+    # What a load and a search need is asked for while nothing is lost.
+    clauses = [{"term": {"contents": {"value": str(number)}}} for number in range(_MANY)]
+    _patiently(client.search, index=name, body={"query": {"bool": {"should": clauses}}})
+    _Load(client, name).run(documents, index.documents)
+    _patiently(client.indices.refresh, index=name)
+    # Copies are made of what is flushed: there are no sources to index it once more.
+    _patiently(client.indices.flush, index=name)
+    found = _count(client, name)
+    if found != index.documents:
+        raise InputError(
+            f"{name}: OpenSearch has {found:,} of {index.documents:,} documents; see its logs"
+        )
+
+
+def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
     text = {"type": "text", "analyzer": "whitespace", "index_options": "freqs"}
     return {
         "settings": {
@@ -148,70 +229,204 @@ def _settings(
             "number_of_replicas": 0,  # until all documents are there
             "refresh_interval": -1,
             "max_result_window": _LARGEST,
-            "similarity": {"default": {"type": "BM25", "k1": k1, "b": b}},
+            "default_pipeline": "_none",  # whatever templates say
+            "final_pipeline": "_none",
+            "similarity": {"default": {"type": "BM25", "k1": index.k1, "b": index.b}},
         },
         "mappings": {
             "dynamic": False,
-            "_meta": {"made_of": made_of},
-            "_source": {"enabled": False},
+            "_meta": {
+                "made_of": index.made_of,
+                "documents": index.documents,
+                "by": f"{os.environ.get('USER', '')}@{os.uname().nodename}",
+            },
+            "_source": {"enabled": False, "recovery_source_enabled": False},
             "properties": {
                 "id": {"type": "keyword", "index": False, "doc_values": True},
-                **dict.fromkeys(("contents", *fields), text),
+                **dict.fromkeys(("contents", *index.fields), text),
             },
         },
     }
 
 
-def _load(client: Any, documents: Path, index: str) -> None:
-    """Create every document; one that is there already was created by an earlier try."""
-    from opensearchpy.helpers import streaming_bulk
+class _Load:
+    """Brings documents into an index, in several requests at a time, as large as it takes them."""
 
-    def actions() -> Iterator[dict[str, Any]]:
+    def __init__(self, client: Any, name: str) -> None:
+        self._client = client
+        self._name = name
+        self._largest = _REQUEST
+
+    def run(self, documents: Path, expected: int) -> None:
+        """Load all JSON lines of a directory."""
+        waiting: deque[Future[int]] = deque()
+        with (
+            progress("Loading documents into the cluster", expected, "documents") as advance,
+            ThreadPoolExecutor(_REQUESTS) as pool,
+        ):
+            try:
+                for request in self._requests(documents):
+                    waiting.append(pool.submit(self._send, request))
+                    if len(waiting) > _REQUESTS:
+                        advance(waiting.popleft().result())
+                while waiting:
+                    advance(waiting.popleft().result())
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+
+    def _requests(self, documents: Path) -> Iterator[list[bytes]]:
+        request, size = list[bytes](), 0
         for file in sorted(documents.glob("*.jsonl")):
-            with file.open(encoding="utf-8") as lines:
+            with file.open("rb") as lines:
                 for line in lines:
-                    document = json.loads(line)
-                    yield {"_op_type": "create", "_id": document["id"], **document}
+                    action = json.dumps({"create": {"_id": json.loads(line)["id"]}}).encode()
+                    request.append(b"%b\n%b\n" % (action, line.rstrip(b"\n")))
+                    size += len(request[-1])
+                    if size >= self._largest:
+                        yield request
+                        request, size = [], 0
+        if request:
+            yield request
 
-    results = streaming_bulk(
-        client,
-        actions(),
-        index=index,
-        chunk_size=2000,
-        max_chunk_bytes=8 << 20,
-        max_retries=8,
-        raise_on_error=False,
-    )
-    for done, result in results:
-        if not done and result["create"]["status"] != 409:
-            raise InputError(f"{index}: {result['create']}")
+    def _send(self, request: list[bytes]) -> int:
+        """Create documents, in smaller requests where these are too many for the cluster."""
+        left, attempt, end = [request], 0, time.monotonic() + _PATIENCE
+        while left:
+            part = left.pop()
+            if len(part) > 1 and sum(map(len, part)) > self._largest:
+                left += part[len(part) // 2 :], part[: len(part) // 2]
+                continue
+            refused, reason = self._create(part)
+            if len(refused) < len(part):
+                attempt, end = 0, time.monotonic() + _PATIENCE
+            if refused:
+                left.append(refused)
+                if time.monotonic() > end:
+                    raise InterruptedWorkError(
+                        f"{self._name}: the cluster refuses documents: {reason}; what it took "
+                        "stays there, and the same command goes on"
+                    )
+                if attempt == 3:
+                    tell(f"the cluster refuses documents: {reason}; trying on")
+                attempt += 1
+                time.sleep(min(0.1 * 2**attempt, 5))
+        return len(request)
+
+    def _create(self, part: list[bytes]) -> tuple[list[bytes], str]:
+        """Create documents; returns those that the cluster refuses for now, and why."""
+        from opensearchpy.exceptions import TransportError
+
+        try:
+            found = _patiently(
+                self._client.bulk, _handled=(413, 429), index=self._name, body=b"".join(part),
+                filter_path="items.create.status,items.create.error.reason",
+            )  # fmt: skip
+        except TransportError as error:
+            if error.status_code == 413 and len(part) == 1:
+                raise InputError(_sentence(error)) from None
+            self._take_less(part)
+            return part, _sentence(error)
+        refused, reason = list[bytes](), ""
+        for document, item in zip(part, found["items"], strict=True):
+            status, why = item["create"]["status"], item["create"].get("error", {})
+            if status in _PASSING:
+                refused.append(document)
+                reason = why["reason"]
+                if status == 429:
+                    self._take_less(part)
+            elif status not in (201, 409):  # 409: an earlier try created it
+                raise InputError(f"{self._name}: {why['reason']}")
+        return refused, reason
+
+    def _take_less(self, part: list[bytes]) -> None:
+        self._largest = min(self._largest, max(sum(map(len, part)) // 2, _SMALLEST))
+
+
+def add_replicas(client: Any, index: ClusterIndex, replicas: int, patience: float = 15) -> None:
+    """Let every shard have so many replicas, or the more that it has, and wait for the copies.
+
+    The index serves without them: what goes wrong is a note, as are `patience` seconds in which
+    nothing was copied.
+    """
+    name, state, end = index.name, "", 0.0
+    try:
+        (found,) = _patiently(client.indices.get_settings, index=name).values()
+        if int(found["settings"]["index"]["number_of_replicas"]) < replicas:
+            settings = {"number_of_replicas": replicas}
+            _patiently(client.indices.put_settings, index=name, body=settings)
+        while replicas:
+            health = _patiently(client.cluster.health, index=name)
+            if health["status"] == "green":
+                return
+            copies = _patiently(client.indices.recovery, index=name).get(name, {"shards": []})
+            sizes = [shard["index"]["size"]["recovered_in_bytes"] for shard in copies["shards"]]
+            before, state = state, f"{health['active_shards']} {sizes}"
+            if state != before:
+                end = time.monotonic() + patience
+            elif time.monotonic() > end:
+                raise InputError(
+                    f"{health['unassigned_shards'] + health['initializing_shards']} copies of "
+                    "shards are missing, and none is being made; see to its nodes and their disks"
+                )
+            time.sleep(0.5)
+    except InputError as error:
+        tell(f"{name} can be searched, but not all of its replicas are there: {error}")
+
+
+class Stored(NamedTuple):
+    """An index of this program that a cluster has."""
+
+    name: str
+    documents: int
+    expected: int  # when it is complete
+    size: int  # bytes, with replicas
+    made_by: str
+
+
+def stored_indexes(client: Any) -> list[Stored]:
+    """Return the indexes in a cluster that this program made, whoever called it."""
+    described = _patiently(client.indices.get, index="arqmath-*")
+    stored = []
+    for name in sorted(described):
+        meta = described[name]["mappings"].get("_meta") or {}
+        if _NAME.fullmatch(name) and "made_of" in meta:
+            _patiently(client.indices.refresh, index=name, ignore=(403, 404))
+            stats = _patiently(client.indices.stats, index=name, metric="docs,store")["_all"]
+            stored.append(
+                Stored(
+                    name, stats["primaries"]["docs"]["count"], meta.get("documents", 0),
+                    stats["total"]["store"]["size_in_bytes"], meta.get("by", ""),
+                )
+            )  # fmt: skip
+    return stored
+
+
+def remove_index(client: Any, name: str) -> None:
+    """Remove an index from a cluster; InputError unless this program made it."""
+    if name not in (ours := [index.name for index in stored_indexes(client)]):
+        raise InputError(
+            f"{name}: not an index of this program; the cluster has {', '.join(ours) or 'none'}"
+        )
+    _patiently(client.indices.delete, index=name)
 
 
 class OpenSearchSearcher(Searcher):
     """An index in a cluster. Thread-safe."""
 
-    def __init__(self, client: Any, name: str, k1: float, b: float, made_of: str = "") -> None:
-        """Open an index; InputError if there is none, or it has another content, k1 or b."""
-        self._client = client
-        if not _patiently(client.indices.exists, index=name):
+    def __init__(self, client: Any, index: ClusterIndex) -> None:
+        """Open an index; InputError if the cluster has not all of it."""
+        self._client, self._index = client, index.name
+        if not _is_there(client, index):
             raise InputError(
-                f"{name}: the cluster has no such index; `index --engine opensearch` loads it"
+                f"{index.name}: the cluster has no such index, which would be of these data and "
+                "settings; `index --engine opensearch` loads it"
             )
-        found = _patiently(client.indices.get_settings, index=name)
-        ((self._index, settings),) = found.items()  # whatever the name will stand for
-        scoring = settings["settings"]["index"]["similarity"]["default"]
-        if (float(scoring["k1"]), float(scoring["b"])) != (k1, b):
+        self.count = _count(client, index.name)
+        if self.count != index.documents:
             raise InputError(
-                f"{name}: scores with k1 {scoring['k1']} and b {scoring['b']}, not {k1} and {b}; "
-                "`index --engine opensearch` loads it anew"
+                f"{index.name}: {self.count:,} of {index.documents:,} documents are there; "
+                "`index --engine opensearch` goes on loading them"
             )
-        mapping = _patiently(client.indices.get_mapping, index=self._index)[self._index]
-        if mapping["mappings"].get("_meta", {}).get("made_of") != made_of:
-            raise InputError(
-                f"{name}: the cluster has it of other data or settings; "
-                "`index --engine opensearch` loads it anew"
-            )
-        self.count = int(_patiently(client.count, index=self._index)["count"])
 
     def search(self, query: Query, k: int) -> list[Hit]:
         """Return the k best documents that hold at least one of the terms."""
@@ -273,26 +488,56 @@ def _clauses(query: Query) -> list[object]:
     ]
 
 
-def _patiently(call: Callable[..., Any], *, _patience: float = _PATIENCE, **arguments: Any) -> Any:
-    """Call the cluster; try again while it may recover. Raises InputError if it does not."""
-    from opensearchpy.exceptions import ImproperlyConfigured, TransportError
+def _patiently(
+    call: Callable[..., Any], *, _patience: float = _PATIENCE, _handled: tuple[int, ...] = (),
+    **arguments: Any,
+) -> Any:  # fmt: skip
+    """Call the cluster; try again while it may recover.
+
+    Errors with a status that is `_handled` are the caller's. Raises InterruptedWorkError if the
+    cluster does not recover, InputError for what no further try helps against.
+    """
+    from opensearchpy import exceptions
 
     end = time.monotonic() + _patience
     for attempt in counting():
         try:
             return call(**arguments)
-        except TransportError as error:
-            passing = error.status_code in _PASSING and _CLAUSES not in str(error)
-            if not passing or time.monotonic() > end:
-                raise InputError(_what_to_do(error)) from None
+        except exceptions.TransportError as error:
+            if error.status_code in _handled:
+                raise
+            sentence = _sentence(error)
+            if error.status_code not in _PASSING or re.search(_CLAUSES, sentence):
+                raise InputError(sentence) from None
+            if time.monotonic() > end:
+                raise InterruptedWorkError(sentence) from None
             time.sleep(min(0.1 * 2**attempt, 5))
-        except ImproperlyConfigured as error:
-            raise InputError(f"OpenSearch: {error}") from None
+        except (exceptions.ImproperlyConfigured, exceptions.SerializationError) as error:
+            raise InputError(f"OpenSearch: what answered is not OpenSearch ({error})") from None
     raise AssertionError
 
 
-def _what_to_do(error: Any) -> str:
-    text = f"OpenSearch: {error}"
-    if _CLAUSES in text:
-        text += "; set indices.query.bool.max_clause_count: 1048576 on every node"
-    return text
+# What is in the words of an error → what to do.
+_CURES: Final = {
+    "CERTIFICATE_VERIFY_FAILED": f"{_VARIABLES}CA names a file with the authority that signs here",
+    "CERTIFICATE_REQUIRED": f"{_VARIABLES}CERTIFICATE and {_VARIABLES}KEY name the files of yours",
+    "WRONG_VERSION_NUMBER": "no TLS is spoken there; see to the port",
+    "401": f"set {_VARIABLES}USER and _PASSWORD, or {_VARIABLES}API_KEY or _TOKEN, to who may",
+    "blocked by": "its nodes may lack disk; make room",
+    "403": "this user lacks a right; docs/USAGE.md lists those that are needed",
+    "413": "a proxy before the cluster must let larger requests pass",
+    _CLAUSES: "set indices.query.bool.max_clause_count: 1048576 in the cluster's settings",
+    "Connection refused": "see whether it runs, and to the port",
+}
+
+
+def _sentence(error: Any) -> str:
+    """Say what is wrong, and what to do."""
+    cause = error.info.get("error") if isinstance(error.info, dict) else None
+    if isinstance(cause, dict):
+        root = (cause.get("root_cause") or [cause])[0]
+        words = f"{root.get('reason')} ({error.status_code}, {root.get('type')})"
+    else:
+        words = f"{' '.join(str(cause or error.error).split())[:300]} ({error.status_code})"
+    cure = next((cure for sign, cure in _CURES.items() if re.search(sign, words)), None)
+    return f"OpenSearch: {words}{f'; {cure}' if cure else ''}"

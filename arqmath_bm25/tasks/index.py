@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
+import shutil
 import time
+from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
 from threading import Lock
@@ -13,6 +14,7 @@ from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.files import BUILDING, DOCUMENTS, building, contents, sources
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import status
+from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.engine import AUTO, Engine, LocalSearcher, flat_place
 from arqmath_bm25.engines.lucene.jvm import prepare
 from arqmath_bm25.engines.lucene.shards import index_parts
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.core.records import Hit, Part, Topic
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.engines.engine import Searcher
+    from arqmath_bm25.engines.opensearch import ClusterIndex
     from arqmath_bm25.tasks.task import Ranker, Task
 
 
@@ -116,11 +119,14 @@ def _documents(task: Task[Any], place: Path, store: str) -> Path:
     return place / DOCUMENTS / store if len(task.stores) > 1 else place / DOCUMENTS
 
 
-def add_engine(task: Task[Any], collection: Collection, engine: Engine) -> None:
+def add_engine(
+    task: Task[Any], collection: Collection, engine: Engine, workers: Workers = HERE
+) -> None:
     """Let another engine search an index that is there.
 
-    Flat postings are written unless they are there; a cluster is given the documents, which must be
-    kept beside the index. Raises InputError where that fails.
+    Flat postings are written unless they are there; a cluster is given the documents that it has
+    not, which are written beside the index where they are missing. Raises InputError where that
+    fails.
     """
     place = directory(task, collection)
     manifest = Manifest.read(place)
@@ -137,23 +143,39 @@ def add_engine(task: Task[Any], collection: Collection, engine: Engine) -> None:
                 manifest = replace(manifest, files={**manifest.files, **written})
                 manifest.write(place)
     elif engine.name == "opensearch":
-        from arqmath_bm25.engines.opensearch import connect, load_documents
+        from arqmath_bm25.engines.opensearch import add_replicas, connect, is_loaded, load_documents
 
-        client, bm25 = connect(engine.hosts), task.settings.bm25
-        for name, (fields, counted) in task.stores.items():
-            with status("Loading documents into the cluster"):
-                load_documents(
-                    client, _documents(task, place, name), _name_in_cluster(place, name), fields,
-                    manifest.counts[counted], (bm25.k1, bm25.b), engine.shards, engine.replicas,
-                    made_of=manifest.digest,
-                )  # fmt: skip
-        client.close()
+        with closing(connect(engine.hosts)) as client:
+            for store in task.stores:
+                index = _in_cluster(task, place, manifest, store)
+                if not is_loaded(client, index):
+                    if not (place / DOCUMENTS).is_dir():
+                        _write_documents(task, collection, workers)
+                    load_documents(client, index, _documents(task, place, store), engine.shards)
+                add_replicas(client, index, engine.replicas)
 
 
-def _name_in_cluster(index: Path, store: str) -> str:
-    """Return the name of a store in a cluster, of the letters that are allowed there."""
-    name = "-".join(["arqmath", *index.parts[-2:], *([store] if store != "lucene" else [])])
-    return re.sub(r"[^a-z0-9._-]", "-", name.lower())
+def _write_documents(task: Task[Any], collection: Collection, workers: Workers) -> None:
+    """Write the JSON lines of an index that is there; its engine has nothing to do."""
+    index = directory(task, collection)
+    place = index.with_name(f"{index.name}.{DOCUMENTS}")
+    made_of = sources(task.sources(collection))
+    with building(place, __version__, recipe(task, collection), made_of) as written:
+        task.write_documents(collection, written, workers)
+        clear(written / DOCUMENTS, keep_documents=True)
+    (place / DOCUMENTS).rename(index / DOCUMENTS)
+    shutil.rmtree(place)
+
+
+def _in_cluster(task: Task[Any], place: Path, manifest: Manifest, store: str) -> ClusterIndex:
+    """Describe a store of an index as it is in a cluster."""
+    from arqmath_bm25.engines.opensearch import ClusterIndex
+
+    fields, counted = task.stores[store]
+    label = "-".join([*place.parts[-2:], *([store] if store != "lucene" else [])])
+    content = f"{manifest.task} {store} {manifest.digest}"
+    bm25, count = task.settings.bm25, manifest.counts[counted]
+    return ClusterIndex(label, content, count, tuple(fields), bm25.k1, bm25.b)
 
 
 def ensure(
@@ -162,12 +184,15 @@ def ensure(
 ) -> Iterator[tuple[Path, Task[Any], Manifest | None]]:  # fmt: skip
     """Build the indexes of tasks, and those that these need, unless they are up to date.
 
-    What `engine` needs is added to them; the documents that a cluster is given are kept.
+    What `engine` needs is added to them.
 
     Yields each with its task, and with its manifest if it was built. Raises InputError as `build`
     does, and for one that is stale without `overwrite`.
     """
-    in_cluster = engine.name == "opensearch"
+    if in_cluster := engine.name == "opensearch":
+        from arqmath_bm25.engines.opensearch import connect
+
+        connect(engine.hosts).close()  # what keeps it away is said before hours of work
     done: set[Path] = set()
     for name in names:
         wanted = configured(name, config).index_task
@@ -177,10 +202,12 @@ def ensure(
                 continue
             done.add(place)
             fresh = is_up_to_date(one, collection, overwrite, as_built=one is not wanted)
-            built = None
-            if not fresh or (in_cluster and not (place / DOCUMENTS).is_dir()):
+            built, kept = None, fresh and (place / DOCUMENTS).is_dir()
+            if not fresh:
                 built = build(one, collection, workers, keep_documents or in_cluster)
-            add_engine(one, collection, engine)
+            add_engine(one, collection, engine, workers)
+            if not (kept or keep_documents):  # the cluster has them now
+                shutil.rmtree(place / DOCUMENTS, ignore_errors=True)
             yield place, one, built
 
 
@@ -263,8 +290,8 @@ class Index:
             return open_searcher(self.directory / store, bm25.k1, bm25.b, self.engine.name)
         from arqmath_bm25.engines.opensearch import OpenSearchSearcher, connect
 
-        client, name = connect(self.engine.hosts), _name_in_cluster(self.directory, store)
-        return OpenSearchSearcher(client, name, bm25.k1, bm25.b, self.manifest.digest)
+        index = _in_cluster(self.task.index_task, self.directory, self.manifest, store)
+        return OpenSearchSearcher(connect(self.engine.hosts), index)
 
     @cached_property
     def _ranker(self) -> Ranker:
