@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -108,7 +109,7 @@ def test_two_builds_of_one_index_do_not_meet(tmp_path: Path) -> None:
 def test_no_manifest_and_a_foreign_one(tmp_path: Path) -> None:
     assert Manifest.read(tmp_path / "absent") is None
     (tmp_path / "manifest.json").write_text("{}")
-    with pytest.raises(InputError, match="not a manifest of this version of the program"):
+    with pytest.raises(InputError, match=r"manifest\.json: damaged, or of another version"):
         Manifest.read(tmp_path)
 
 
@@ -170,7 +171,8 @@ def test_writers_of_one_file_never_mix_their_rows(tmp_path: Path) -> None:
     assert [writer.returncode for writer in writers] == [0] * 8
     assert seen > 10
     (own,) = set(path.read_text()) - {"\n"}
-    assert manifest_path(path).read_text() == f'{{\n  "own": "{own}"\n}}\n'
+    manifest = {"own": own, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    assert manifest_path(path).read_text() == json.dumps(manifest, indent=2) + "\n"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["run.manifest.json", "run.tsv"]
 
 
@@ -187,3 +189,31 @@ def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
     ):
         raise OSError("5 requested and 0 written")  # as NumPy tells it
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+SWAPS = """
+import sys
+from pathlib import Path
+from arqmath_bm25.core import files
+if sys.argv[2] == "two renames":
+    files._exchange = lambda one, other: False
+if sys.argv[3] == "read":
+    while not Path(sys.argv[1], "stop").exists():
+        files.restore(Path(sys.argv[1], "task1"))
+for number in range(300 if sys.argv[3] == "build" else 0):
+    with files.building(Path(sys.argv[1], "task1")) as place:
+        (place / "number").write_text(str(number))
+"""
+
+
+@pytest.mark.parametrize("way", ["exchange", "two renames"])
+def test_who_reads_never_undoes_the_swap_of_a_build(tmp_path: Path, way: str) -> None:
+    command = [sys.executable, "-c", SWAPS, str(tmp_path), way]
+    readers = [subprocess.Popen([*command, "read"]) for _ in range(3)]
+    try:
+        subprocess.run([*command, "build"], check=True)
+    finally:
+        (tmp_path / "stop").touch()
+        assert [reader.wait() for reader in readers] == [0, 0, 0]
+    assert (tmp_path / "task1" / "number").read_text() == "299"
+    assert present(tmp_path) == ["stop", "task1"]

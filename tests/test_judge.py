@@ -182,6 +182,10 @@ def test_an_adjudicated_file_goes_before_the_rule(both, tmp_path: Path) -> None:
         table.writeheader()
         for row, label in zip(rows, ("High", "System failure", ""), strict=True):
             table.writerow(row | {"label": label})
+    filled_in = path.read_bytes()
+    with pytest.raises(InputError, match="filled in labels; name another file"):
+        write_disagreements(path, read_annotations(both))
+    assert path.read_bytes() == filled_in
     settled = read_adjudication(path)
     assert settled == {
         HitKey("A.1", "8", "8"): "High", HitKey("B.1", "900", "101"): "System failure",
@@ -192,6 +196,14 @@ def test_an_adjudicated_file_goes_before_the_rule(both, tmp_path: Path) -> None:
     path.write_text("topic_id,doc_id,post_id,label\nA.1,8,8,good\n")
     with pytest.raises(InputError, match="row 2: label is 'good'; expected one of High"):
         read_adjudication(path)
+
+
+def test_disagreements_never_replace_another_file(both, tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text("topic,grade\nA.1,3\n")
+    with pytest.raises(InputError, match="no column topic_id"):
+        write_disagreements(path, read_annotations(both))
+    assert path.read_text() == "topic,grade\nA.1,3\n"
 
 
 def test_agreement_is_that_of_hits_to_which_both_gave_a_grade(both) -> None:

@@ -169,7 +169,7 @@ def test_the_ids_are_read_once_and_kept_until_the_files_change(
     told: list[int] = []
     first = VisualIds.cached(formulas, cache, told.append)
     assert told == [5, 9]
-    (kept,) = cache.iterdir()
+    kept = {path.name for path in cache.iterdir()}
     second = VisualIds.cached(formulas, cache, told.append)
     assert told == [5, 9]
     assert np.array_equal(first.visual, second.visual)
@@ -177,8 +177,24 @@ def test_the_ids_are_read_once_and_kept_until_the_files_change(
     part.write_text(part.read_text().replace("\t12\t", "\t13\t", 1))
     changed = VisualIds.cached(formulas, cache, told.append)
     assert told == [5, 9, 5, 9]
-    assert kept.name not in {path.name for path in cache.iterdir() if path != kept}
+    assert kept < {path.name for path in cache.iterdir()}
     assert not np.array_equal(first.post, changed.post)
+
+
+@pytest.mark.parametrize("damaged", ["empty", "cut", "reversed"])
+@pytest.mark.parametrize("name", ["npy", "manifest.json"])
+def test_a_damaged_table_of_ids_is_written_again(
+    tmp_path: Path, formulas: Path, damaged: str, name: str
+) -> None:
+    first = VisualIds.cached(formulas, tmp_path / "indexes")._table.copy()
+    (path,) = (tmp_path / "indexes").glob(f"*.{name}")
+    content = path.read_bytes()
+    new = {"empty": b"", "cut": content[:-8], "reversed": content[:-16] + content[:-17:-1]}
+    path.write_bytes(new[damaged])
+    for _ in range(2):
+        again = VisualIds.cached(formulas, tmp_path / "indexes")
+        assert np.array_equal(first, again._table)
+    assert len(list((tmp_path / "indexes").iterdir())) == 2
 
 
 def test_formulas_need_not_be_in_the_order_of_their_ids(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ _PIECE = re.compile(
     rf"|(?:{'|'.join(table.OPERATOR_NAMES)})\*?\s*\{{\s*[A-Za-z]{{2,}}\s*\}}"
     rf"|begin\s*\{{\s*(?:{'|'.join(table.COLUMN_ENVIRONMENTS)})\*?\s*\}}"
     r"(?:\s*\[[^\]]{0,9}\])?(?:\s*\{(?:[^{}]|\{[^{}]{0,40}\}){0,80}\})?"
-    r"|(?:begin|end)\s*\{\s*[A-Za-z]*\*?\s*\}"
+    r"|(?:begin|end)\s*+\{\s*+[A-Za-z]*+\*?\s*\}"
     rf"|(?:left|right)\.|[A-Za-z@]+|[^A-Za-z{_UNPRINTABLE}])"
     r"|'+"
     r"|\.{2,}"

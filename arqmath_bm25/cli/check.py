@@ -22,7 +22,7 @@ def check(
     manifest = Manifest.read(index)
     if manifest is None:
         raise InputError(f"{index}: there is no index; expected a directory with manifest.json")
-    if found := list(manifest.damages(index, thorough=True)):
+    if found := list(manifest.damages(index, read_all=True)):
         raise InputError(f"{index}: {'; '.join(found)}; build it again with --overwrite")
     size = sum(size for size, _ in manifest.files.values())
     out.print(f"{index}: {len(manifest.files)} files, {size:,} bytes, all as they were written")

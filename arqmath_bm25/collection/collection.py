@@ -75,6 +75,7 @@ class Collection:
                 manifest is not None
                 and manifest.sites == self.site_names
                 and all(source in manifest.sources for source in made_of)
+                and not any(manifest.damages(table.parent, [table.name]))
             ):
                 return load_posts(table, self.sites)
         return scan_sites(self.sites)

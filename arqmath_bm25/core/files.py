@@ -9,6 +9,7 @@ would write the same is refused.
 from __future__ import annotations
 
 import csv
+import ctypes
 import errno
 import fcntl
 import gzip
@@ -35,12 +36,15 @@ DOCUMENTS: Final = "documents"  # in a directory that is being built: what a nex
 _BUILDER: Final = "builder.pid"
 _MADE_OF: Final = "made_of"
 BUILDING: Final = (_BUILDER, _MADE_OF)  # what is in a directory only while it is being built
-_REMEMBERED: Final = 1 << 24  # bytes from which on the digest of a file is kept
+_REMEMBERED: Final = 1 << 22  # bytes from which on the digest of a file is kept
+_KEPT: Final = 5000  # digests, those that were found last
 GZIP: Final = b"\x1f\x8b"
 # By the first bytes of a file.
 ARCHIVES: Final = {
     b"PK\x03\x04": "zip", b"7z\xbc\xaf\x27\x1c": "7z", b"BZh": "bzip2", b"\xfd7zXZ": "xz",
 }  # fmt: skip
+_HERE: Final = -100  # AT_FDCWD and RENAME_EXCHANGE of renameat2(2)
+_EXCHANGE: Final = 2
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -144,17 +148,40 @@ def new_array(path: Path, kind: Any, shape: tuple[int, ...]) -> NDArray[Any]:
 
 def contents(directory: Path, *without: str) -> dict[str, tuple[int, str]]:
     """Return size and SHA-256 of every file below a directory, `without` some names in it."""
-    found = {}
-    for path in sorted(directory.rglob("*")):
-        name = path.relative_to(directory)
-        if path.is_file() and name.parts[0] not in without:
-            found[name.as_posix()] = path.stat().st_size, _digest(path)
+    names = {path: path.relative_to(directory) for path in sorted(directory.rglob("*"))}
+    paths = [path for path in names if path.is_file() and names[path].parts[0] not in without]
+    sizes = (path.stat().st_size for path in paths)
+    described = zip(sizes, digests(paths), strict=True)
+    return {names[path].as_posix(): is_ for path, is_ in zip(paths, described, strict=True)}
+
+
+def digests(paths: Iterable[Path], read_all: bool = False) -> list[str]:
+    """Return the SHA-256 of files as they are now.
+
+    That of a large file is kept in the user's cache, under what the system says of the file (inode,
+    size, times), so that it is read once; with `read_all` it is read again.
+    """
+    cache = _cache()
+    kept: dict[str, str] = {}
+    with suppress(OSError, ValueError):  # there is none yet, or it is damaged
+        kept = {str(key): str(digest) for key, digest in json.loads(cache.read_bytes()).items()}
+    before, found = dict(kept), []
+    for path in paths:
+        status = path.stat()
+        key = f"{status.st_dev} {status.st_ino} {status.st_size} "
+        key += f"{status.st_mtime_ns} {status.st_ctime_ns}"
+        digest = None if read_all else kept.get(key)
+        if digest is None:
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            if status.st_size >= _REMEMBERED:
+                kept[key] = digest
+        found.append(digest)
+    if kept != before:
+        # In a read-only home, the next call reads the files again.
+        with suppress(InputError, OSError), complete(cache) as text:
+            json.dump(dict(list(kept.items())[-_KEPT:]), text)
     return found
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True)
@@ -167,32 +194,10 @@ class Source:
 
 
 def sources(paths: Iterable[Path]) -> list[Source]:
-    """Describe files as they are now.
-
-    The digest of a large file is kept in the user's cache under its path, size and time of change,
-    so that it is read once.
-    """
-    cache = _cache()
-    known: dict[str, Any] = {}
-    with suppress(OSError, ValueError):  # there is none yet, or it is damaged
-        known = json.loads(cache.read_bytes())
-    before, found = dict(known), []
-    for path in paths:
-        status, key = path.stat(), str(path.resolve())
-        state = [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
-        kept = known.get(key)
-        if isinstance(kept, list) and kept[:3] == state and isinstance(kept[-1], str):
-            digest = kept[-1]
-        else:
-            digest = _digest(path)
-            if status.st_size >= _REMEMBERED:
-                known[key] = [*state, digest]
-        found.append(Source(path.name, status.st_size, digest))
-    if known != before:
-        # In a read-only home, the next call reads the files again.
-        with suppress(InputError, OSError), complete(cache) as file:
-            json.dump(known, file)
-    return found
+    """Describe files as they are now."""
+    paths = list(paths)
+    described = zip(paths, digests(paths), strict=True)
+    return [Source(path.name, path.stat().st_size, digest) for path, digest in described]
 
 
 def _cache() -> Path:
@@ -207,8 +212,9 @@ def complete(
     """Yield a file to write, of bytes without `encoding`; it becomes `path` if no error is raised.
 
     What is written to a name that ends in .gz is packed on the way.
-    `manifest` becomes NAME.manifest.json in the same step: no file ever stands beside that of
-    another. Raises InputError where nothing can be written, or another process writes the same.
+    `manifest` becomes NAME.manifest.json, with the digest of the file, in the same step for all
+    that ask `read_manifest`. Raises InputError where nothing can be written, or another process
+    writes the same.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -246,29 +252,54 @@ def _packing(file: IO[Any], encoding: str | None) -> Iterator[IO[Any]]:
 
 
 def _rename(partial: Path, path: Path, manifest: Mapping[str, Any] | None) -> None:
-    """Give a file its name, with its manifest: never does one stand beside that of another."""
+    """Give a file its name, and its manifest after it: `read_manifest` finds the one that fits."""
     if manifest is None:
         partial.replace(path)
         return
-    beside = manifest_path(path)
-    written = beside.with_name(f".{beside.name}.{os.getpid()}")
-    text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
-    written.write_text(text, encoding="utf-8")
+    beside, coming = manifest_path(path), _coming_manifest(path)
+    (digest,) = digests([partial])
+    text = json.dumps({**manifest, "sha256": digest}, indent=2, ensure_ascii=False) + "\n"
     # The lock of the file ends with its first name; that of the directory lasts for both names.
     directory = os.open(path.parent, os.O_RDONLY)
     try:
         fcntl.flock(directory, fcntl.LOCK_EX)
-        beside.unlink(missing_ok=True)
+        coming.write_text(text, encoding="utf-8")
         partial.replace(path)
-        written.replace(beside)
+        coming.replace(beside)
     finally:
+        if partial.exists():  # it has no other name yet
+            coming.unlink(missing_ok=True)
         os.close(directory)
-        written.unlink(missing_ok=True)
 
 
 def manifest_path(path: Path) -> Path:
-    """Return where the manifest of a run file stands."""
+    """Return where the manifest of a file stands."""
     return path.with_suffix(".manifest.json")
+
+
+def _coming_manifest(path: Path) -> Path:
+    return path.with_name(f".{manifest_path(path).name}.coming")
+
+
+def read_manifest(path: Path) -> Any:
+    """Return the manifest of a file. Raises OSError or ValueError if there is none.
+
+    A writer that was killed when the file had its name, and its manifest had not, left that beside.
+    """
+    with suppress(OSError, ValueError):
+        coming = json.loads(_coming_manifest(path).read_bytes())
+        if [coming["sha256"]] == digests([path]):
+            return coming
+    return json.loads(manifest_path(path).read_bytes())
+
+
+def is_as_written(path: Path) -> bool:
+    """Tell whether a file that has a manifest is what was written with it."""
+    try:
+        manifest = read_manifest(path)
+        return isinstance(manifest, dict) and [manifest.get("sha256")] == digests([path])
+    except (OSError, ValueError):
+        return False
 
 
 @contextmanager
@@ -283,8 +314,10 @@ def building(directory: Path, *made_of: object) -> Iterator[Path]:
     place = directory.with_name(f".{directory.name}.building")
 
     def busy() -> str:
-        builder = (place / _BUILDER).read_text(encoding="ascii")
-        return f"{directory}: process {builder} is writing this; wait for it or end it"
+        builder = "another process"
+        with suppress(OSError):
+            builder = "process " + (place / _BUILDER).read_text(encoding="ascii")
+        return f"{directory}: {builder} is writing this; wait for it or end it"
 
     try:
         with locked(place, busy, directory=True):
@@ -296,11 +329,7 @@ def building(directory: Path, *made_of: object) -> Iterator[Path]:
                 yield place
                 (place / _BUILDER).unlink()
                 (place / _MADE_OF).unlink(missing_ok=True)
-                previous = _previous(directory)
-                if directory.exists():
-                    directory.rename(previous)
-                place.rename(directory)
-                shutil.rmtree(previous, ignore_errors=True)
+                _swap(place, directory, busy)
             except (KeyboardInterrupt, InterruptedWorkError):
                 keep = bool(made_of)
                 raise
@@ -311,10 +340,41 @@ def building(directory: Path, *made_of: object) -> Iterator[Path]:
         _cannot_write(directory, error)
 
 
+def _swap(built: Path, directory: Path, busy: Callable[[], str]) -> None:
+    """Put what was built in the place of what is there, which is removed."""
+    if not directory.exists():
+        built.rename(directory)
+        return
+    with locked(directory, busy, directory=True):  # under whatever name, until it is removed
+        if _exchange(built, directory):
+            shutil.rmtree(built, ignore_errors=True)
+            return
+        previous = _previous(directory)
+        directory.rename(previous)
+        built.rename(directory)
+        shutil.rmtree(previous, ignore_errors=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two directories change their names in one step; False where the system does not."""
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    names = (_HERE, os.fsencode(one), _HERE, os.fsencode(other))
+    return rename is not None and rename(*names, _EXCHANGE) == 0
+
+
 def restore(directory: Path) -> None:
-    """Undo the swap of a build that was killed between its two renames."""
-    if not directory.exists() and _previous(directory).exists():
-        _previous(directory).rename(directory)
+    """Undo the swap of a build that was killed between two renames; wait for one that is alive."""
+    previous = _previous(directory)
+    with suppress(OSError):  # it is restored by now, or this user may not
+        while not directory.exists() and previous.exists():
+            held = os.open(previous, os.O_RDONLY)
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX)
+                same = os.path.samestat(previous.stat(), os.fstat(held))
+                if same and not directory.exists():
+                    previous.rename(directory)
+            finally:
+                os.close(held)
 
 
 def _previous(directory: Path) -> Path:

@@ -11,12 +11,12 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import Source, complete, contents, restore
+from arqmath_bm25.core.errors import NoIndexError
+from arqmath_bm25.core.files import Source, complete, digests, restore
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
 MANIFEST: Final = "manifest.json"
@@ -43,6 +43,9 @@ class Manifest:
         path = directory / MANIFEST
         try:
             found = json.loads(path.read_bytes())
+            written = found.pop("sha256", None)  # no older version wrote it
+            if written not in (None, _digest(found)):
+                raise ValueError("it has other content than was written")
             parts = {name: (int(size), str(sha)) for name, (size, sha) in found["files"].items()}
             made_of = [Source(**one) for one in found["sources"]]
             manifest = cls(**{**found, "sources": made_of, "files": parts})
@@ -57,16 +60,18 @@ class Manifest:
         except FileNotFoundError:
             return None
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise InputError(
-                f"{path}: not a manifest of this version of the program "
-                f"({' '.join(str(error).split())}); build the index again with --overwrite"
-            ) from None
+            raise NoIndexError(
+                f"{path}: damaged, or of another version of the program "
+                f"({' '.join(str(error).split())[:60]})", directory.name, stale=True,
+            ) from None  # fmt: skip
         return manifest
 
     def write(self, directory: Path) -> None:
         """Write manifest.json."""
         with complete(directory / MANIFEST) as file:
-            file.write(json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n")
+            content = asdict(self)
+            content["sha256"] = _digest(content)
+            file.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
     def why_stale(self, recipe: Mapping[str, Any], sources: Sequence[Source]) -> str | None:
         """Tell why the index does not serve this recipe and these files; None if it does."""
@@ -90,22 +95,28 @@ class Manifest:
     @property
     def digest(self) -> str:
         """A name for the content of the index."""
-        content = [self.recipe, [source.sha256 for source in self.sources]]
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        return _digest([self.recipe, [source.sha256 for source in self.sources]])
 
-    def damages(self, directory: Path, thorough: bool = False) -> Iterator[str]:
-        """Yield what is wrong with the files of the index: absent or of another size.
+    def damages(
+        self, directory: Path, names: Collection[str] = (), read_all: bool = False
+    ) -> Iterator[str]:
+        """Yield what is wrong with the files of the index (of them, with `names`).
 
-        `thorough`: their content as well, which reads all of it.
+        With `read_all`, every byte is read, whatever is remembered of a file.
         """
-        now = contents(directory) if thorough else {}
+        there = {}
         for name, (size, digest) in self.files.items():
             path = directory / name
+            if names and name not in names:
+                continue
             if not path.is_file():
                 yield f"{name} is missing"
             elif path.stat().st_size != size:
                 yield f"{name} has {path.stat().st_size:,} bytes, {size:,} were written"
-            elif thorough and now[name][1] != digest:
+            else:
+                there[path] = name, digest
+        for (name, digest), now in zip(there.values(), digests(there, read_all), strict=True):
+            if now != digest:
                 yield f"{name} has other content than was written"
 
     def _other(self, sources: Sequence[Source]) -> str:
@@ -117,6 +128,10 @@ class Manifest:
                 return f"{source.name} has other content"
         new = next((one.name for one in sources if one not in self.sources), "other order of files")
         return f"without {new}"
+
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _series(version: str) -> str:

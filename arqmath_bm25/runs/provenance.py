@@ -5,13 +5,12 @@ Manifests of other programs, of older versions and broken ones tell what they ca
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from arqmath_bm25.collection.layout import TOPICS
-from arqmath_bm25.core.files import manifest_path
+from arqmath_bm25.core.files import read_manifest
 
 if TYPE_CHECKING:
     from arqmath_bm25.core.labs import Year
@@ -33,7 +32,7 @@ class Provenance(NamedTuple):
 def run_manifest(run: Path) -> dict[str, Any] | None:
     """Return the manifest beside a run; None if there is none, or something else in its place."""
     try:
-        found = json.loads(manifest_path(run).read_bytes())
+        found = read_manifest(run)
     except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

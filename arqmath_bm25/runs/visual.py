@@ -18,7 +18,7 @@ import numpy as np
 
 from arqmath_bm25.collection.formulas import formula_files, read_formula_ids
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import complete, load_array
+from arqmath_bm25.core.files import complete, is_as_written, load_array
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.runs.run_files import read_run
 
@@ -81,7 +81,8 @@ class VisualIds:
     ) -> Self:
         """Map the table that an earlier call left in `directory`, or read it and leave it there.
 
-        The file's name tells names, sizes and times of the TSVs: other TSVs, another table.
+        The file's name tells names, sizes and times of the TSVs: other TSVs, another table. One
+        that is damaged is written again.
         """
         stats = [(file.name, file.stat()) for file in formula_files(formulas)]
         key = "with old ids\n" + "\n".join(
@@ -89,9 +90,9 @@ class VisualIds:
         )
         digest = hashlib.sha256(key.encode()).hexdigest()[:16]
         path = directory / f"visual-ids-{digest}.npy"
-        if not path.is_file():
+        if not is_as_written(path):
             table = cls.read(formulas, progress)._table
-            with complete(path, encoding=None) as file:
+            with complete(path, encoding=None, manifest={}) as file:
                 np.save(file, table)
         return cls(load_array(path))
 

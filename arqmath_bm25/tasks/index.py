@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cached_property
 from threading import Lock
@@ -46,10 +46,12 @@ def recipe(task: Task[Any], collection: Collection) -> dict[str, Any]:
     return {**task.recipe, **({"sites": sites} if sites else {})}
 
 
-def why_stale(task: Task[Any], collection: Collection, manifest: Manifest) -> str | None:
+def why_stale(
+    task: Task[Any], collection: Collection, manifest: Manifest, read_all: bool = False
+) -> str | None:
     """Tell why an index does not serve these settings and files; None if it does."""
     stale = manifest.why_stale(recipe(task, collection), sources(task.sources(collection)))
-    damage = next(manifest.damages(directory(task, collection)), None)
+    damage = next(manifest.damages(directory(task, collection), read_all=read_all), None)
     return stale or (f"this index is damaged: {damage}" if damage else None)
 
 
@@ -58,21 +60,21 @@ def is_up_to_date(
 ) -> bool:
     """Tell whether the index of a task serves as it is; False if it is to be built.
 
-    With `as_built`, it may have settings of its own. Raises InputError if it is stale and must not
-    be overwritten.
+    With `as_built`, it may have settings of its own; before it is overwritten, every byte is read.
+    Raises InputError if it is stale and must not be overwritten.
     """
     place = directory(task, collection)
     try:
         existing = Manifest.read(place)
-    except InputError:
-        if not overwrite:
-            raise
-        return False
+    except NoIndexError as error:
+        if overwrite:
+            return False
+        raise InputError(f"{error}; --overwrite replaces it") from None
     if existing is None:
         return False
     if as_built and not existing.default:
         task = task.of(existing.settings)
-    reason = why_stale(task, collection, existing)
+    reason = why_stale(task, collection, existing, read_all=overwrite)
     if reason and not overwrite:
         raise InputError(
             f"{place}: {reason}; --overwrite replaces it, another --indexes keeps both"
@@ -260,6 +262,8 @@ class Index:
         if manifest is None:
             raise NoIndexError(f"{place}: there is no index", built.name, stale=False)
         if reason := why_stale(built, collection, manifest):
+            if Manifest.read(place) != manifest:  # a build has replaced the index
+                return cls.of(task, collection, engine)
             raise NoIndexError(f"{place}: {reason}", built.name, stale=True)
         return cls(task, collection, place, manifest, engine)
 
@@ -267,7 +271,8 @@ class Index:
         """Open one of the stores of the index."""
         with self._opening:
             if store not in self._searchers:
-                self._searchers[store] = self._open(store)
+                with self._as_opened():
+                    self._searchers[store] = self._open(store)
             return self._searchers[store]
 
     def local(self) -> LocalSearcher:
@@ -295,7 +300,18 @@ class Index:
 
     @cached_property
     def _ranker(self) -> Ranker:
-        return self.task.ranker(self)
+        with self._as_opened():
+            return self.task.ranker(self)
+
+    @contextmanager
+    def _as_opened(self) -> Iterator[None]:
+        """Read files of the index; InputError if a build replaces it meanwhile."""
+        try:
+            yield
+        finally:
+            now = Manifest.read(self.directory)  # it may have more files, of another engine
+            if now is None or not self.manifest.files.items() <= now.files.items():
+                raise InputError(f"{self.directory}: the index was replaced meanwhile; try again")
 
     def rank(
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int
@@ -313,9 +329,9 @@ class Index:
             # one of the index that this one searches beside its own.
             for place in {self.directory, *self.directory.parent.glob("*/")}:
                 manifest = Manifest.read(place)
-                if damage := manifest and next(manifest.damages(place, thorough=True), None):
-                    raise InputError(
-                        f"{place}: this index is damaged: {damage}; build it anew with --overwrite"
+                if damage := manifest and next(manifest.damages(place, read_all=True), None):
+                    raise NoIndexError(
+                        f"{place}: this index is damaged: {damage}", manifest.task, stale=True
                     ) from None
             raise
 

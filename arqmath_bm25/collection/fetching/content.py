@@ -33,7 +33,7 @@ class _Form(NamedTuple):
 
 
 def _xml(root: str) -> _Form:
-    prologue = r"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*"
+    prologue = r"\A(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--(?:(?!-->).)*+-->\s*+)*+"
     return _Form(
         f"an XML file <{root}> … </{root}>",
         re.compile(rf"{prologue}<{root}[\s>]".encode(), re.DOTALL),

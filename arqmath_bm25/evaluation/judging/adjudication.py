@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING, Final
 
-from arqmath_bm25.core.files import read_csv
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import complete, read_csv
 from arqmath_bm25.evaluation.judging.judge import HitKey, read_label
 
 if TYPE_CHECKING:
@@ -20,14 +21,18 @@ def write_disagreements(path: Path, annotations: Annotations) -> int:
     """Write the hits with different labels and return their number.
 
     A row has the hit, the empty column `label`, and for each assessor the label and the comment.
+    Raises InputError for a file that is there and has labels, or is no such file.
     """
+    if path.exists() and read_adjudication(path):
+        raise InputError(
+            f"{path}: somebody has filled in labels; name another file for the disagreements"
+        )
     disputed = {
         hit: given for hit, given in annotations.items() if len({one.label for one in given}) > 1
     }
     assessors = sorted({one.assessor for given in disputed.values() for one in given})
     said = [f"{kind} of {name}" for name in assessors for kind in ("label", "comment")]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with complete(path) as file:
         table = csv.DictWriter(file, [*_KEY, "label", *said], restval="", quoting=csv.QUOTE_ALL)
         table.writeheader()
         for hit, given in disputed.items():
