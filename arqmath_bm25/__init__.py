@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
+    from arqmath_bm25.analysis.terms import analyze, terms, tokenize
     from arqmath_bm25.api import (
         Collection,
         Index,
-        analyze,
         evaluate,
         read_run,
         sample,
-        tokenize,
         write_run,
     )
     from arqmath_bm25.core.errors import InputError
@@ -27,9 +26,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Collection", "Index", "InputError", "__version__", "analyze", "evaluate", "read_run",
-    "register_ir_datasets", "sample", "tokenize", "write_run",
+    "register_ir_datasets", "sample", "terms", "tokenize", "write_run",
 ]  # fmt: skip
-_ELSEWHERE = {"InputError": "core.errors", "register_ir_datasets": "irdatasets"}
+_ELSEWHERE = {
+    **dict.fromkeys(("analyze", "terms", "tokenize"), "analysis.terms"),
+    "InputError": "core.errors",
+    "register_ir_datasets": "irdatasets",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -13,19 +13,27 @@ Faults of the input are raised as InputError, with the messages of the command l
 from __future__ import annotations
 
 import os
-from functools import cache
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
+import numpy as np
 import pandas as pd
 
 from arqmath_bm25.analysis.analyzer import Analyzer
-from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
+from arqmath_bm25.analysis.formula import FormulaAnalyzer
+from arqmath_bm25.analysis.html import read_body, read_title
+from arqmath_bm25.analysis.settings import AnalysisSettings
+from arqmath_bm25.analysis.terms import analyze as analyze
+from arqmath_bm25.analysis.terms import terms as terms
+from arqmath_bm25.analysis.terms import tokenize as tokenize
 from arqmath_bm25.collection.collection import INDEXES
 from arqmath_bm25.collection.collection import Collection as Files
 from arqmath_bm25.core.errors import InputError, NoIndexError
-from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, LabTask
-from arqmath_bm25.core.records import Topic
+from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, TASKS, YEARS, LabTask
+from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import chosen_engine
 from arqmath_bm25.evaluation.evaluator import Evaluator
@@ -39,16 +47,81 @@ from arqmath_bm25.tasks.index import Index as Opened
 from arqmath_bm25.tasks.index import add_engine, ensure
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Callable, Hashable
 
-    from arqmath_bm25.engines.engine import EngineName
-    from arqmath_bm25.tasks.task import Task
+    from arqmath_bm25.engines.engine import Engine, EngineName
+    from arqmath_bm25.tasks.task import Shown, Task
 
+Frame = pd.DataFrame | Sequence[Mapping[str, Any]]
 TaskName = Literal["task1", "task2", "task3", "nlps"]
 
 
-class Collection(Files):
+class _ByValue(ABC):
+    """What is compared, hashed and pickled by what it is made from."""
+
+    @property
+    @abstractmethod
+    def _made_by(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """A function and the arguments from which it makes the like."""
+
+    @property
+    @abstractmethod
+    def _described(self) -> dict[str, object]:
+        """What a notebook shows of it."""
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return self._made_by
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self._made_by == other._made_by
+
+    def __hash__(self) -> int:
+        return hash(self._made_by)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close what is open; what is asked afterwards opens it again."""
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th>{name}</th><td>{escape(str(text))}</td></tr>"
+            for name, text in self._described.items()
+        )
+        return f"<table>{rows}</table>"
+
+
+class Collection(_ByValue, Files):
     """A collection: its indexes, topics and judgments."""
+
+    def __repr__(self) -> str:
+        return f"<Collection {self.name}>"
+
+    def close(self) -> None:
+        """Close the posts; what is asked afterwards opens them again."""
+        with self._reading:
+            if (posts := vars(self).pop("_posts", None)) is not None:
+                posts.close()
+
+    @property
+    def path(self) -> Path:
+        """The directory of its files."""
+        return self.layout.data
+
+    @property
+    def _made_by(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        data = self.layout.data.absolute() if self.on_site else None
+        return type(self), (data, self.indexes.absolute())
+
+    @property
+    def _described(self) -> dict[str, object]:
+        years: dict[str, object] = {task: ", ".join(self.years(task)) for task in TASKS}
+        return {"Collection": self.name, "files": self.path, "indexes": self.directory, **years}
 
     def index(
         self,
@@ -89,7 +162,7 @@ class Collection(Files):
             owner = opened.task.index_task
             for one in (owner, *owner.needed(files)):
                 add_engine(one, files, by)
-        return Index(opened, threads)
+        return Index(files, opened, threads, settings and settings.absolute())
 
     def years(self, task: TaskName) -> tuple[str, ...]:
         """Return the years whose topics are there; of NLPS the sets of statements."""
@@ -108,7 +181,10 @@ class Collection(Files):
         (HTML) and tags (a tuple), of Task 2 formula_id and formula (LaTeX) as well, which query is.
         Raises InputError if there are none.
         """
-        found = configured(task)
+        found, years = configured(task), self.years(task)
+        if str(year) not in years and not Path(str(year)).is_file():
+            there = ", ".join(years) or "none"
+            raise InputError(f"{task}: no topics {year}; there are {there}, or give a topic file")
         ((folder, path),) = found.topic_files(self, [str(year)])
         topics = found.read(self, folder, path).topics
         frame = pd.DataFrame(
@@ -152,15 +228,57 @@ def sample(indexes: str | Path = INDEXES) -> Collection:
     return Collection(indexes=indexes)
 
 
-class Index:
-    """An index that is open. Thread-safe; the first ranking starts the JVM."""
+class Index(_ByValue):
+    """An index that is open. Thread-safe; the first ranking by Lucene starts the JVM."""
 
-    def __init__(self, opened: Opened, threads: int) -> None:
+    def __init__(
+        self, collection: Collection, opened: Opened, threads: int, config: Path | None = None
+    ) -> None:
+        self.collection = collection
         self._opened = opened
         self._threads = threads
+        self._config = config
 
     def __repr__(self) -> str:
-        return f"<Index {self._opened.task.name} of {self._opened.directory}>"
+        return f"<Index {self.task} of {self.collection.name}>"
+
+    def __len__(self) -> int:
+        """Return the number of documents."""
+        first = next(iter(self._opened.task.index_task.stores.values()))
+        return self._opened.manifest.counts[first.documents]
+
+    def close(self) -> None:
+        """Close what is open; what is asked afterwards opens it again."""
+        self._opened.close()
+
+    @property
+    def task(self) -> str:
+        """The name of the task."""
+        return self._opened.task.name
+
+    @property
+    def path(self) -> Path:
+        """The directory of its files."""
+        return self._opened.directory
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The configuration, as a YAML file would have it."""
+        settings: dict[str, Any] = self._opened.task.settings.model_dump(mode="json")
+        return settings
+
+    @property
+    def _made_by(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        engine = self._opened.engine
+        return _reopened, (self.collection, self.task, self._threads, self._config, engine)
+
+    @property
+    def _described(self) -> dict[str, object]:
+        return {
+            "Index": self.task, "collection": self.collection.name, "files": self.path,
+            "documents": f"{len(self):,}", "variants": ", ".join(self.variants),
+            "engine": self._opened.engine.name,
+        }  # fmt: skip
 
     @property
     def variants(self) -> list[str]:
@@ -172,20 +290,44 @@ class Index:
         """The variant of calls that name none."""
         return self._opened.task.primary
 
+    def chosen(self, variant: str | None) -> str:
+        """Return a variant, the primary one for None; InputError if the configuration lacks it."""
+        if variant is not None and variant not in self.variants:
+            names = ", ".join(self.variants)
+            raise InputError(f"variant {variant!r}: the configuration has {names}")
+        return variant or self.primary
+
     def search(self, query: str, k: int = 10, variant: str | None = None) -> pd.DataFrame:
         """Return the `k` best documents for a text with `$…$` around its formulas.
 
         Columns: docno, score, rank (from 1), title (of the question) and text, shortened. Raises
-        InputError for a variant that the configuration lacks.
+        InputError for a variant that the configuration lacks, and unless 1 ≤ k ≤ 1,000.
         """
-        task, collection = self._opened.task, self._opened.collection
-        hits = self._opened.search(query, self._variant(variant), k)
+        task, k = self._opened.task, _count("k", k)
+        hits = self._opened.search(_query(query), self.chosen(variant), k)
         frame = run_frame([("", hits)], task.lab).drop(columns="qid")
-        shown = [task.shown(hit, collection) for hit in hits]
-        titles = [(one.question and one.question.title) or "" for one in shown]
-        return frame.assign(
-            title=[read_title(title).text for title in titles], text=[one.text for one in shown]
-        )
+        shown = [task.shown(hit, self.collection) for hit in hits]
+        return frame.assign(title=list(map(_title, shown)), text=[one.text for one in shown])
+
+    def document(self, docno: str) -> dict[str, str]:
+        """Return a document: docno, title (of its question) and text, all of it.
+
+        Raises InputError if there is none.
+        """
+        hit = self._opened.task.find(str(docno), self._opened)
+        if hit is None:
+            raise InputError(f"docno {docno}: {self.path} has no such document")
+        return {"docno": hit.doc_id, **self._texts(hit)}
+
+    def analyze(self, text: str, html: bool = False) -> dict[str, list[str]]:
+        """Return the terms of a text, or of HTML, by their kind, with the settings of this index.
+
+        Those of Task 2 are the terms of one formula, in LaTeX without dollars, by field.
+        """
+        task = self._opened.task.index_task
+        if isinstance(task.settings.analysis, AnalysisSettings):
+            return analyze(text, html, Analyzer(task.settings.analysis))
+        return FormulaAnalyzer(task.settings.analysis, task.settings.fields).latex(text)
 
     def explain(
         self,
@@ -199,7 +341,7 @@ class Index:
         empty) and score, which add up to that of the document; `attrs` has its score and rank.
         Raises InputError if it is not among the best 1,000, or the variant's scores are no sums.
         """
-        task, chosen = self._opened.task, self._variant(variant)
+        task, chosen = self._opened.task, self.chosen(variant)
         topic = task.topic(query) if isinstance(query, str) else _topic(dict(query), task)
         (hits,) = self._opened.rank([topic], chosen, MAX_DEPTH, self._threads)
         for rank, hit in enumerate(hits, 1):
@@ -212,46 +354,115 @@ class Index:
         raise InputError(f"docno {docno}: it is not among the {len(hits):,} best of {chosen}")
 
     def run(
-        self, topics: pd.DataFrame, variant: str | None = None, depth: int = MAX_DEPTH
+        self,
+        topics: Frame,
+        variant: str | None = None,
+        depth: int = MAX_DEPTH,
+        text: bool = False,
     ) -> pd.DataFrame:
         """Rank for topics as `Collection.topics` returns them, or with qid and query alone.
 
-        Returns the `depth` best documents of each: qid, docno, score, rank (from 1, best first), of
-        Task 2 also post_id and visual_id, of Task 3 answer. Scores are those of a run file, of
+        A row's title and question are searched while its query is still their text; a query that
+        was rewritten is searched as it is. Returns the `depth` best documents of each: qid, docno,
+        score, rank (from 1, best first), of Task 2 also post_id and visual_id, of Task 3 answer;
+        with `text` title (of the question) and text, all of it. Scores are those of a run file, of
         which none are equal. Raises InputError for missing columns, an id that comes twice and a
         variant that the configuration lacks.
         """
-        task, chosen = self._opened.task, self._variant(variant)
-        need(topics, "topics", "qid", "query")
+        task, chosen, depth = self._opened.task, self.chosen(variant), _count("depth", depth)
+        topics = _frame(topics, "topics", "qid", "query")
         if topics["qid"].duplicated().any():
             twice = topics["qid"][topics["qid"].duplicated()].iloc[0]
             raise InputError(f"topics: qid {twice} comes twice; drop_duplicates('qid') first")
         records = [_topic(row, task) for row in topics.to_dict("records")]
-        ranked = self._opened.rank(records, chosen, depth, self._threads)
-        frame = run_frame(zip((r.topic_id for r in records), ranked, strict=True), task.lab)
-        frame.attrs.update(task=task.lab, name=task.run_name(chosen))
+        ranked = list(self._opened.rank(records, chosen, depth, self._threads))
+        return self._ranked(records, ranked, chosen, text)
+
+    def score(self, candidates: Frame, variant: str | None = None) -> pd.DataFrame:
+        """Score documents that somebody else found: rows of topics with a docno each.
+
+        Returns the rows with score and rank (from 1), best first, as `run` ranks them where its
+        first stage returns these documents and no others; a document without a term of the query
+        begins at 0. Task 1 only. Raises InputError as `run` does.
+        """
+        task, chosen = self._opened.task, self.chosen(variant)
+        rows = _frame(candidates, "candidates", "qid", "query", "docno")
+        rows = rows.drop(columns=["score", "rank"], errors="ignore").astype({"docno": str})
+        first = rows.drop_duplicates("qid")
+        records = [_topic(row, task) for row in first.to_dict("records")]
+        groups = rows.groupby("qid", sort=False)["docno"]
+        documents = [list(dict.fromkeys(groups.get_group(qid))) for qid in first["qid"]]
+        ranked = list(self._opened.score(records, chosen, documents))
+        scored = self._ranked(records, ranked, chosen)
+        return scored.merge(rows, on=["qid", "docno"])[[*rows, "score", "rank"]]
+
+    def features(self, candidates: Frame, variant: str | None = None) -> pd.DataFrame:
+        """Return what each field and kind of evidence gives to documents, for learning to rank.
+
+        A row for each of `candidates`, as `score` takes them, and a column for each part, as
+        `explain` names them; 0 where a document gets nothing.
+        """
+        task, chosen = self._opened.task, self.chosen(variant)
+        rows = _frame(candidates, "candidates", "qid", "query", "docno")
+        found = []
+        for _, of_topic in rows.groupby("qid", sort=False):
+            hits = [self._opened.task.find(str(docno), self._opened) for docno in of_topic["docno"]]
+            topic = _topic(of_topic.iloc[0].to_dict(), task)
+            parts = self._opened.explain(topic, chosen, [hit or Hit("", 0) for hit in hits])
+            given = [{part.name: part.score for part in of_hit} for of_hit in parts]
+            found.append(pd.DataFrame(given, index=of_topic.index))
+        return pd.concat(found).reindex(rows.index).fillna(0.0) if found else pd.DataFrame()
+
+    def _ranked(
+        self, topics: list[Topic], ranked: list[list[Hit]], variant: str, text: bool = False
+    ) -> pd.DataFrame:
+        task = self._opened.task
+        frame = run_frame(zip((t.topic_id for t in topics), ranked, strict=True), task.lab)
+        if text:
+            shown = [self._texts(hit) for hits in ranked for hit in hits]
+            frame = frame.join(pd.DataFrame(shown, frame.index, ["title", "text"]))
+        frame.attrs.update(task=task.lab, name=task.run_name(variant))
         return frame
 
-    def _variant(self, name: str | None) -> str:
-        if name is not None and name not in self.variants:
-            raise InputError(f"variant {name!r}: the configuration has {', '.join(self.variants)}")
-        return name or self.primary
+    def _texts(self, hit: Hit) -> dict[str, str]:
+        shown = self._opened.task.shown(hit, self.collection)
+        return {"title": _title(shown), "text": self._opened.task.full_text(hit, self.collection)}
 
 
-def tokenize(latex: str) -> list[str]:
-    """Return the terms of one formula, in LaTeX without dollars, in an index of Task 1."""
-    return _analyzer()(Content((Formula(latex, None),))).math.split()
+def _reopened(
+    collection: Collection, task: TaskName, threads: int, config: Path | None, engine: Engine
+) -> Index:
+    return Index(collection, Opened.open(collection, task, config, engine), threads, config)
 
 
-def analyze(text: str) -> dict[str, list[str]]:
-    """Return the terms of a text with `$…$` around its formulas: its `words` and its `math`."""
-    terms = _analyzer()(read_title(text))
-    return {"words": terms.words.split(), "math": terms.math.split()}
+def _title(shown: Shown) -> str:
+    return read_title((shown.question and shown.question.title) or "").text
 
 
-@cache
-def _analyzer() -> Analyzer:
-    return Analyzer(configured("task1").settings.analysis)
+def _count(name: str, number: object) -> int:
+    """Return a number of documents; InputError if it is none that can be asked for."""
+    if isinstance(number, int | np.integer) and 1 <= number <= MAX_DEPTH:
+        return int(number)
+    raise InputError(f"{name} {number!r}: expected a whole number from 1 to {MAX_DEPTH:,}")
+
+
+def _query(query: object) -> str:
+    if not isinstance(query, str):
+        raise InputError(f"query {query!r}: expected a text with $…$ around its formulas")
+    return query
+
+
+def _frame(rows: Frame, what: str, *columns: str) -> pd.DataFrame:
+    """Return rows as a frame that has these columns, ids as strings; InputError without them."""
+    frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(_rows(rows, what))
+    need(frame, what, *columns)
+    return frame.assign(qid=frame["qid"].astype(str))
+
+
+def _rows(rows: object, what: str) -> list[Mapping[str, Any]]:
+    if isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows):
+        return rows
+    raise InputError(f"{what}: expected a frame, or a list of dicts, not {type(rows).__name__}")
 
 
 def _judged_as(task: str) -> LabTask:
@@ -266,12 +477,22 @@ def _text(topic: Topic) -> str:
     return f"{read_title(topic.title).text}\n{read_body(topic.question).text}".strip()
 
 
-def _topic(row: dict[Hashable, Any], task: Task[Any]) -> Topic:
-    qid = str(row["qid"])
-    if "title" not in row:
-        return task.topic(row["query"])._replace(topic_id=qid)
-    formula, formula_id = row.get("formula"), row.get("formula_id", "")
-    return Topic(
-        qid, row["title"], row.get("question", ""), tuple(row.get("tags", ())),
-        formula_id, (formula,) if formula else (),
-    )  # fmt: skip
+def _topic(row: Mapping[Hashable, Any], task: Task[Any]) -> Topic:
+    """Return the topic of a row: its title and question while `query` is their text, else `query`.
+
+    So a query that somebody has rewritten is searched as it is, whatever stands beside it.
+    """
+    qid, query = str(row["qid"]), _query(row["query"])
+    if isinstance(row.get("title"), str) and isinstance(row.get("question"), str):
+        formula = row.get("formula")
+        topic = Topic(
+            qid, row["title"], row["question"], _tags(row.get("tags")),
+            row.get("formula_id", ""), (formula,) if formula else (),
+        )  # fmt: skip
+        if _text(topic) == query:
+            return topic
+    return task.topic(query)._replace(topic_id=qid)
+
+
+def _tags(tags: Any) -> tuple[str, ...]:
+    return tuple(tags) if isinstance(tags, (tuple, list)) else ()

@@ -1,7 +1,9 @@
 """An index of this program as a PyTerrier transformer: a frame of topics in, one of results out.
 
 Import it before anything uses Java. A process starts one JVM, with all the jars that it will ever
-have: this sees to it that Anserini's is among PyTerrier's, and that the Java is new enough.
+have: this sees to it that Anserini's is among PyTerrier's, and that the Java is new enough. To use
+Terrier's own retrievers as well, call `pt.java.init()` first: it downloads Terrier's jars, which
+nothing here needs.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import pyterrier as pt
 
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.engines.lucene.jvm import prepare
 
 if TYPE_CHECKING:
@@ -17,33 +21,63 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.api import Index
 
-prepare()
-if not pt.java.started():  # both jars bring a logger; PyTerrier sets the level of Terrier's
-    pt.java.add_option("-Dslf4j.provider=ch.qos.logback.classic.spi.LogbackServiceProvider")
-    pt.java.add_option("-Dslf4j.internal.verbosity=WARN")
+try:
+    prepare()
+except (ImportError, InputError):  # flat postings are searched without Java
+    pass
+else:
+    if not pt.java.started():  # both jars bring a logger; PyTerrier sets the level of Terrier's
+        pt.java.add_option("-Dslf4j.provider=ch.qos.logback.classic.spi.LogbackServiceProvider")
+        pt.java.add_option("-Dslf4j.internal.verbosity=WARN")
 
 
 class Retriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier's classes are untyped
     """Ranks by one variant of an index, by the primary one without.
 
     Example: `Retriever(collection.index("task1"), variant="both")`
+
+    Given results instead of topics, `other >> Retriever(…)`, it scores the documents of these.
     """
 
-    def __init__(self, index: Index, variant: str | None = None, depth: int = 1000) -> None:
+    def __init__(self, index: Index, variant: str | None = None, depth: int = MAX_DEPTH) -> None:
+        """Raises InputError for a variant that the index lacks, and for a depth below 1."""
         self.index = index
-        self.variant = variant
+        self.variant = index.chosen(variant)
         self.depth = depth
 
     def transform(self, topics: pd.DataFrame) -> pd.DataFrame:
         """Return the `depth` best documents of every topic: its columns, docno, score, rank from 0.
 
-        A topic is qid with query, text with `$…$` around its formulas, or with title, question and
-        tags as `collection.topics` has them. Ties are ordered as trec_eval orders them.
+        A topic is qid with query, text with `$…$` around its formulas; with the title, question and
+        tags of `collection.topics` these are searched as long as the query is still theirs. A frame
+        with docno has its documents scored. Ties are ordered as trec_eval orders them.
         """
-        pt.validate.query_frame(topics, extra_columns=["query"])
+        with pt.validate.any(topics) as frame:
+            frame.columns(includes=["qid", "query", "docno"], mode="candidates")
+            frame.query_frame(["query"], mode="topics")
+        topics = topics.assign(qid=topics["qid"].astype(str))
+        if frame.mode == "candidates":
+            results = self.index.score(topics, self.variant)
+            return results[results["rank"] <= self.depth].assign(rank=lambda best: best["rank"] - 1)
+        topics = topics.drop(columns=["score", "rank"], errors="ignore")
         run = self.index.run(topics, variant=self.variant, depth=self.depth)
-        results = topics.merge(run[["qid", "docno", "score"]], on="qid")
-        return results.assign(rank=results.groupby("qid", sort=False).cumcount())
+        results = topics.merge(run[["qid", "docno", "score", "rank"]], on="qid")
+        return results.assign(rank=results["rank"] - 1)
+
+    def fuse_rank_cutoff(self, k: int) -> Retriever | None:
+        """Return what `self % k` is: the same with less depth."""
+        return Retriever(self.index, self.variant, k) if k < self.depth else None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Retriever) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[Index, str, int]:
+        return self.index, self.variant, self.depth
 
     def __repr__(self) -> str:
-        return f"Retriever({self.index!r}, variant={self.variant!r}, depth={self.depth})"
+        depth = f", depth={self.depth}" if self.depth != MAX_DEPTH else ""
+        return f"Retriever({self.index!r}, {self.variant!r}{depth})"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import joblib
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -205,6 +209,20 @@ def test_faults_are_named(sample: arq.Collection, tmp_path: Path) -> None:
         "there is no such directory": lambda: arq.Collection(tmp_path / "none"),
         "engine 'x': expected one of auto, lucene": lambda: sample.index("task1", engine="x"),  # type: ignore[arg-type]
         "opensearch and hosts belong together": lambda: sample.index("task1", hosts="http://x"),
+        "k 0: expected a whole number from 1": lambda: index.search("x", k=0),
+        "k 3.0: expected a whole number": lambda: index.search("x", k=3.0),  # type: ignore[arg-type]
+        "depth -1: expected": lambda: index.run(topics, depth=-1),
+        "depth 5000: expected .* to 1,000": lambda: index.run(topics, depth=5000),
+        "query None: expected a text": lambda: index.search(None),  # type: ignore[arg-type]
+        "query 3: expected a text": lambda: index.run([{"qid": "a", "query": 3}]),
+        "topics: expected a frame, or a list": lambda: index.run({"qid": "a"}),  # type: ignore[arg-type]
+        "candidates: no column docno": lambda: index.score(topics),
+        "only the answers of Task 1": lambda: sample.index("task2").score(
+            sample.topics("task2", 2020).assign(docno="1")
+        ),
+        "task1: no topics 1999; there are 2020, 2021": lambda: sample.topics("task1", 1999),
+        "kind 'x': expected some of words": lambda: arq.terms("x", ["x"]),  # type: ignore[list-item]
+        "text: expected a string": lambda: arq.terms(None),  # type: ignore[arg-type]
         "no visual ids": lambda: arq.evaluate(
             index.run(topics), pd.DataFrame(qrels).pipe(_unknown, "task2")
         ),
@@ -225,7 +243,102 @@ def _unknown(qrels: pd.DataFrame, task: str) -> pd.DataFrame:
 def test_terms_are_those_of_an_index() -> None:
     assert arq.tokenize(r"\frac12 x^2")[:6] == ["frac", "1", "2", "x", "^", "2"]
     assert arq.tokenize("x^2") == arq.tokenize("x^{2}")
-    assert arq.analyze("Primes in $x$") == {"words": ["prime"], "math": ["x"]}
+    found = arq.analyze("Primes in $x^2$")
+    assert found["words"] == ["prime"]
+    assert found["math"][:3] == ["x", "^", "2"]
+    assert "^~1~x" in found["operators"]
+
+
+def test_a_rewritten_query_is_searched_even_beside_a_title(sample: arq.Collection) -> None:
+    index, topics = sample.index("task1"), sample.topics("task1", 2021)
+    alone = topics[["qid"]].assign(query="zebra $x^2$")
+    for rewritten in (topics.assign(query="zebra $x^2$"), alone.assign(title="of a document")):
+        pd.testing.assert_frame_equal(index.run(rewritten), index.run(alone))
+    one = topics.iloc[0]
+    assert index.explain(one, index.run(topics)["docno"][0])["score"].sum() > 0
+    # What nobody touched is searched with its title, its question and its tags.
+    full, text = index.run(topics), index.run(topics[["qid", "query"]])
+    assert not full.equals(text)
+    lists = topics.assign(tags=topics["tags"].map(list))
+    pd.testing.assert_frame_equal(index.run(lists), full)
+    formulas = sample.topics("task2", 2020)
+    changed = formulas.assign(query="$y^7$")
+    index = sample.index("task2")
+    pd.testing.assert_frame_equal(index.run(changed), index.run(changed[["qid", "query"]]))
+    assert not index.run(changed).equals(index.run(formulas))
+
+
+def test_objects_are_what_they_are_made_from(sample: arq.Collection, tmp_path: Path) -> None:
+    index, topics = sample.index("task1"), sample.topics("task1", 2021)
+    again = pickle.loads(pickle.dumps(index))  # noqa: S301
+    assert again == index == copy.deepcopy(index)
+    assert len({index, again, sample.index("task2")}) == 2
+    assert pickle.loads(pickle.dumps(sample)) == sample != arq.sample(tmp_path)  # noqa: S301
+    pd.testing.assert_frame_equal(again.run(topics), index.run(topics))
+    jobs = joblib.Parallel(n_jobs=2)(joblib.delayed(index.search)("prime", k) for k in (1, 2))
+    assert [len(hits) for hits in jobs] == [1, 2]
+    assert len(index) == sample.posts.answer_count
+    assert index.path == sample.directory / "task1"
+    assert index.settings["bm25"] == {"k1": 1.2, "b": 0.75}
+    assert repr(index) == f"<Index task1 of {sample.name}>"
+    assert "both" in index._repr_html_()
+    assert "2021" in sample._repr_html_()
+    with again, pickle.loads(pickle.dumps(sample)) as collection:  # noqa: S301
+        assert len(again.run(topics, depth=1)) == len(topics)
+        assert collection.posts.answer_count == len(index)
+    pd.testing.assert_frame_equal(again.run(topics, depth=3), index.run(topics, depth=3))
+
+
+@pytest.mark.parametrize(("task", "year"), TASKS)
+def test_a_run_and_a_document_have_their_texts(
+    task: Any, year: int | str, sample: arq.Collection
+) -> None:
+    index = sample.index(task)
+    run = index.run(sample.topics(task, year), depth=5, text=True)
+    assert {"title", "text"} < set(run)
+    assert run["text"].str.len().min() > 0
+    for row in run.head(3).to_dict("records"):
+        document = index.document(row["docno"])
+        assert (document["docno"], document["title"]) == (row["docno"], row["title"])
+        assert row["text"].split()[0] in document["text"]
+    if task == "task1":
+        assert "$" in "".join(run["text"])
+    for unknown in ("x", "0", "-1"):
+        with pytest.raises(arq.InputError, match=f"docno {unknown}: .* no such document"):
+            index.document(unknown)
+    assert any(index.analyze("x^2" if task == "task2" else "Primes in $x^2$").values())
+
+
+@pytest.mark.parametrize("engine", ["lucene", "flat"])
+def test_given_documents_are_scored_as_they_are_ranked(engine: Any, tmp_path: Path) -> None:
+    sample = arq.sample(tmp_path)
+    index, topics = sample.index("task1", engine=engine), sample.topics("task1", 2021)
+    for variant in ("text", "math", "both"):
+        run = index.run(topics, variant, depth=100)
+        given = topics.merge(run[["qid", "docno"]].sample(frac=1, random_state=1), on="qid")
+        scored = index.score(given, variant)
+        pd.testing.assert_frame_equal(scored[list(run)], run, check_exact=True)
+    run = index.run(topics, "text", depth=3)
+    few = topics.merge(run[["qid", "docno"]], on="qid")
+    unknown = few.assign(docno="0")[:1]
+    scored = index.score(pd.concat([few, unknown]), "text")
+    last = scored[scored["docno"] == "0"].iloc[0]
+    assert (last["score"], last["rank"]) == (0, 4)
+    features = index.features(few, "both")
+    assert list(features.index) == list(few.index)
+    best = index.run(topics, "both")
+    expected = few.merge(best, on=["qid", "docno"], how="left")["score"].fillna(-1)
+    found = features.sum(axis=1)[expected >= 0]
+    assert found.to_list() == pytest.approx(expected[expected >= 0].to_list(), abs=1e-4)
+
+
+def test_topics_may_be_a_list_of_dicts_with_any_ids(sample: arq.Collection) -> None:
+    index = sample.index("task1")
+    run = index.run([{"qid": 7, "query": "prime"}], depth=np.int64(2))
+    assert run["qid"].tolist() == ["7", "7"]
+    pd.testing.assert_frame_equal(
+        run[["docno", "score", "rank"]], index.search("prime", 2)[["docno", "score", "rank"]]
+    )
 
 
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
@@ -233,12 +346,16 @@ def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
 import sys
 import arqmath_bm25 as arq
 light = set(sys.modules)
+terms = arq.terms("Why does $x^2$ grow?")
+assert sorted(terms) == ["^~1~x", "^~2~2", "grow", "~^", "~^~1~x", "~^~2~2"], terms
+assert terms == arq.terms("<p>Why does $x^2$ grow?</p>", html=True)
+print(sorted(set(sys.modules) & {"numpy", "pandas", "scipy", "jnius"}))
 arq.Collection, arq.tokenize("x")
 print(sorted(light & {"numpy", "pandas", "typer", "lxml", "yaml"}))
 print(sorted(set(sys.modules) & {"jnius", "sklearn", "typer", "starlette", "ir_datasets"}))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stdout.splitlines() == ["[]", "[]"], done.stderr
+    assert done.stdout.splitlines() == ["[]", "[]", "[]"], done.stderr
     assert set(arq.__all__) <= set(dir(arq))
 
 

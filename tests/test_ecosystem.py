@@ -48,6 +48,80 @@ def test_ir_datasets_has_documents_queries_judgments_and_a_store(peers: list[str
     )
 
 
+PIPELINES = """
+import contextlib, json, pickle, sys, urllib.error
+sys.path += sys.argv[2:]
+import pandas as pd
+import arqmath_bm25 as arq
+from arqmath_bm25.pyterrier import Retriever
+import pyterrier as pt
+from ir_measures import nDCG
+
+collection = arq.sample(sys.argv[1])
+index = collection.index("task1", engine="flat")
+topics, qrels = collection.topics("task1", 2021), collection.qrels("task1", 2021)
+both, text, math = (Retriever(index, name) for name in ("both", "text", "math"))
+ranked = both(topics)
+
+# a rewritten query is searched, though titles stand beside it
+zebra = pt.apply.query(lambda row: "zebra $x^2$") >> both
+assert zebra(topics)["docno"].tolist() == zebra(topics[["qid", "query"]])["docno"].tolist()
+assert zebra(topics)["docno"].tolist() != ranked["docno"].tolist()
+
+# candidates of others are scored: the same where they are the retriever's own
+same = ["qid", "docno", "score", "rank"]
+pd.testing.assert_frame_equal((both % 100 >> both)(topics)[same], (both % 100)(topics)[same])
+again = (text % 20 >> math)(topics)
+assert set(map(tuple, again[["qid", "docno"]].values)) == set(
+    map(tuple, (text % 20)(topics)[["qid", "docno"]].values))
+assert (again.groupby("qid")["rank"].min() == 0).all()
+of = math(topics).set_index(["qid", "docno"])["score"]
+scored = again.set_index(["qid", "docno"])["score"]
+both_have = scored.index.intersection(of.index)
+assert len(both_have) > 50 and abs(scored[both_have] - of[both_have]).max() < 1e-4
+features = (text % 20 >> (math ** both))(topics)["features"]
+assert len(features) == len(again) and all(len(row) == 2 for row in features)
+
+# a cut fetches no more than it shows; the rest is as PyTerrier's own retrievers are
+assert (both % 10).compile() == Retriever(index, "both", depth=10)
+first = ranked[ranked["rank"] < 10][same].reset_index(drop=True)
+pd.testing.assert_frame_equal((both % 10)(topics)[same], first)
+assert pickle.loads(pickle.dumps(both)) == both == Retriever(index) != text
+assert hash(both) == hash(Retriever(index, "both"))
+assert len(repr(both)) < 60 and "/" not in repr(both), repr(both)
+numbered = topics[["query"]].assign(qid=range(len(topics)), score=1.0)
+assert list(both(numbered)["qid"].unique()) == [str(n) for n in range(len(topics))]
+assert "score" in both(numbered) and "score_x" not in both(numbered)
+assert len(both(topics.head(0))) == 0
+assert both([{"qid": "1", "query": "prime"}])
+try:
+    Retriever(index, "x")
+except arq.InputError as error:
+    assert "variant 'x'" in str(error)
+else:
+    raise AssertionError
+inputs = pt.inspect.transformer_inputs(both)
+assert inputs == [["qid", "query", "docno"], ["qid", "query"]], inputs
+for columns in inputs:
+    outputs = pt.inspect.transformer_outputs(both, columns)
+    assert set(outputs) == {"qid", "query", "docno", "score", "rank"}, outputs
+assert {a.name for a in pt.inspect.transformer_attributes(both)} == {"index", "variant", "depth"}
+with contextlib.suppress(urllib.error.URLError):  # it links to PyTerrier's pages, which it fetches
+    assert len(pt.schematic.transformer_schematic(both)["label"]) <= 20
+grid = pt.GridScan(text, {text: {"variant": ["math", "both"]}}, topics, qrels, [nDCG @ 10])
+assert len(grid) == 2 and grid["nDCG@10"].nunique() == 2, grid
+print(json.dumps({"jvm": "jnius" in sys.modules, "terrier": pt.java.started()}))
+"""
+
+
+def test_a_retriever_behaves_as_those_of_pyterrier(peers: list[str], tmp_path: Path) -> None:
+    arq.sample(tmp_path).index("task1", engine="flat")
+    command = [sys.executable, "-c", PIPELINES, str(tmp_path), *peers]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == {"jvm": False, "terrier": False}
+
+
 EXPERIMENT = """
 import json, re, sys
 sys.path += sys.argv[4:]

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.formula_similarity import FormulaIdf, FormulaQuery, Formulas
+from arqmath_bm25.analysis.operator_paths import pack
 from arqmath_bm25.analysis.operator_tree import read_operators
-from arqmath_bm25.analysis.signatures import pack, signatures
+from arqmath_bm25.analysis.signatures import signatures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arqmath_bm25.analysis import latex
-from arqmath_bm25.analysis.operator_paths import OperatorTree, blind, operator_paths
+from arqmath_bm25.analysis.operator_paths import OperatorTree, blind, operator_paths, pack
 from arqmath_bm25.analysis.operator_tree import read_operators
-from arqmath_bm25.analysis.signatures import pack, signatures
+from arqmath_bm25.analysis.signatures import signatures
 
 FORMULAS = [
     r"x^2+y^2", r"f(x)=\sum_{i=1}^n x_i", r"\frac{a}{b}", r"\frac{b}{a}", "a-b", "b-a", "x_i", "x",

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arqmath_bm25.analysis.latex import arrange, as_word, ngrams, read
 from arqmath_bm25.analysis.macros import write_out
-from arqmath_bm25.analysis.operator_paths import operator_paths
+from arqmath_bm25.analysis.operator_paths import operator_paths, pack
 from arqmath_bm25.analysis.operator_tree import read_operators
-from arqmath_bm25.analysis.signatures import pack
 from arqmath_bm25.analysis.text import WordAnalyzer
 
 if TYPE_CHECKING:

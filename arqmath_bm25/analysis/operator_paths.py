@@ -8,9 +8,11 @@ applied to something.
 
 from __future__ import annotations
 
-from itertools import compress
+from array import array
+from itertools import chain, compress
 from operator import add
 from typing import Final, NamedTuple
+from zlib import crc32
 
 from arqmath_bm25.analysis.latex_table import VARIABLES
 from arqmath_bm25.analysis.operator_table import LOWER
@@ -46,3 +48,26 @@ def operator_paths(tree: OperatorTree) -> list[str]:
     pairs = list(map(add, map(symbols.__getitem__, parents), steps))
     triples = map(add, map(pairs.__getitem__, parents), steps)
     return [*pairs[1:], *compress(triples, parents)]  # none begins above the start mark
+
+
+class _Codes(dict[str, int]):
+    """A number of 32 bits for every symbol and edge; looked up once, then remembered."""
+
+    _KEPT = 1 << 16
+
+    def __missing__(self, text: str) -> int:
+        if len(self) >= self._KEPT:
+            self.clear()
+        code = self[text] = crc32(text.encode())
+        return code
+
+
+symbol_code: Final = _Codes().__getitem__
+
+
+def pack(tree: OperatorTree) -> bytes:
+    """Return a tree as `signatures` reads it; nothing for a tree without a symbol."""
+    symbols, parents, edges = tree
+    if len(symbols) == 1:
+        return b""
+    return array("I", chain(map(symbol_code, symbols), map(symbol_code, edges), parents)).tobytes()

@@ -12,22 +12,19 @@ wherever it is built.
 
 from __future__ import annotations
 
-from array import array
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
-from zlib import crc32
 
 import numpy as np
 
 from arqmath_bm25.analysis.latex_table import VARIABLES
+from arqmath_bm25.analysis.operator_paths import symbol_code
 from arqmath_bm25.analysis.operator_table import LOWER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-    from arqmath_bm25.analysis.operator_paths import OperatorTree
 
     Signature = NDArray[np.uint32]  # sorted, without repeats
     _Hashes = NDArray[np.uint64]
@@ -40,23 +37,10 @@ class Signatures(NamedTuple):
     ends: NDArray[np.int64]  # of each among the terms
 
 
-class _Codes(dict[str, int]):
-    """A number of 32 bits for every symbol and edge; looked up once, then remembered."""
-
-    _KEPT = 1 << 16
-
-    def __missing__(self, text: str) -> int:
-        if len(self) >= self._KEPT:
-            self.clear()
-        code = self[text] = crc32(text.encode())
-        return code
-
-
-_code: Final = _Codes().__getitem__
 _TOGETHER: Final = 1 << 12  # trees; a node takes some 200 bytes meanwhile
-_VARIABLES: Final = np.array(list(map(_code, VARIABLES)), np.uint32)
-_PLACE: Final = np.uint32(_code("\\?"))  # what a variable is in a blind tree
-_LOWER: Final = np.uint32(_code(LOWER))
+_VARIABLES: Final = np.array(list(map(symbol_code, VARIABLES)), np.uint32)
+_PLACE: Final = np.uint32(symbol_code("\\?"))  # what a variable is in a blind tree
+_LOWER: Final = np.uint32(symbol_code(LOWER))
 # Odd numbers without a pattern, for the parts of a term, so that each part counts where it stands.
 _SYMBOL, _EDGE, _PAIR, _TRIPLE, _BELOW = (
     np.uint64(number)
@@ -65,14 +49,6 @@ _SYMBOL, _EDGE, _PAIR, _TRIPLE, _BELOW = (
         0x94D049BB133111EB, 0xD6E8FEB86659FD93,
     )
 )  # fmt: skip
-
-
-def pack(tree: OperatorTree) -> bytes:
-    """Return a tree as `signatures` reads it; nothing for a tree without a symbol."""
-    symbols, parents, edges = tree
-    if len(symbols) == 1:
-        return b""
-    return array("I", chain(map(_code, symbols), map(_code, edges), parents)).tobytes()
 
 
 def signatures(packed: Sequence[bytes]) -> Signatures:

@@ -13,13 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
+import numpy as np
+
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.records import Hit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from arqmath_bm25.core.records import Hit
 
     Query = Mapping[str, Mapping[str, float]]  # field → term → weight of the term
     TermScores = dict[str, dict[str, float]]  # field → term → what it gives to a score
@@ -73,6 +74,13 @@ class Searcher(ABC):
     def _search_in_thread(self, k: int, query: Query) -> list[Hit]:
         return self.search(query, k)
 
+    def score(self, query: Query, doc_ids: Sequence[str]) -> list[Hit]:
+        """Score given documents, best first; 0 for one that holds none of the terms."""
+        explained = zip(doc_ids, self.explain(query, doc_ids), strict=True)
+        return best_first(
+            {doc_id: sum(sum(f.values()) for f in fields.values()) for doc_id, fields in explained}
+        )
+
     @abstractmethod
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
         """Return what the terms that a document holds give to its score, for each document.
@@ -91,6 +99,12 @@ class LocalSearcher(Searcher):
     @abstractmethod
     def document_counts(self, field: str, terms: Iterable[str]) -> dict[str, int]:
         """Count the documents that hold a term in a field, of those terms that any holds."""
+
+
+def best_first(scores: Mapping[str, float]) -> list[Hit]:
+    """Return documents with their 32-bit scores, never -0.0; ties by descending id."""
+    hits = [Hit(doc_id, float(np.float32(score)) + 0.0) for doc_id, score in scores.items()]
+    return sorted(hits, key=lambda hit: (hit.score, hit.doc_id), reverse=True)
 
 
 def flat_place(index: Path) -> Path:

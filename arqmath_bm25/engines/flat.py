@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -22,7 +22,7 @@ import numpy as np
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.engines.engine import LocalSearcher, flat_place
+from arqmath_bm25.engines.engine import LocalSearcher, best_first, flat_place
 from arqmath_bm25.engines.flat_build import BLOCK, FORM, META, code_kind, lengths_of_bytes, mapped
 from arqmath_bm25.engines.lucene.ids import read_ids
 
@@ -107,6 +107,20 @@ class FlatSearcher(LocalSearcher):
         ranked = np.lexsort((ids, scores[best]))[::-1][:k]
         found = zip(ids[ranked].tolist(), scores[best][ranked].tolist(), strict=True)
         return [Hit(doc_id.decode(), score) for doc_id, score in found]
+
+    def score(self, query: Query, doc_ids: Sequence[str]) -> list[Hit]:
+        """Score given documents, best first; 0 for one that holds none of the terms."""
+        if not self.count:
+            return best_first(dict.fromkeys(doc_ids, 0.0))
+        wanted = np.array([doc_id.encode() for doc_id in doc_ids], np.bytes_)
+        places = np.searchsorted(self._ids, wanted, sorter=self._by_id) % self.count
+        numbers = self._by_id[places]
+        scores = np.where(self._ids[numbers] == wanted, self._sums(query)[numbers], 0)
+        return best_first(dict(zip(doc_ids, scores.tolist(), strict=True)))
+
+    @cached_property
+    def _by_id(self) -> npt.NDArray[np.intp]:
+        return np.argsort(self._ids, kind="stable")
 
     def field_scores(
         self, queries: Iterable[Query], depth: int, threads: int

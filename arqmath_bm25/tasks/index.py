@@ -21,6 +21,7 @@ from arqmath_bm25.engines.lucene.shards import index_parts
 from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.document_parts import clear
+from arqmath_bm25.tasks.task import CandidateRanker
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
@@ -334,6 +335,22 @@ class Index:
                         f"{place}: this index is damaged: {damage}", manifest.task, stale=True
                     ) from None
             raise
+
+    def score(
+        self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]
+    ) -> Iterator[list[Hit]]:
+        """Rank given documents of each topic; InputError if the task cannot."""
+        if not isinstance(self._ranker, CandidateRanker):
+            raise InputError(f"{self.task.name}: only the answers of Task 1 can be given to score")
+        return self._ranker.score(topics, variant, candidates)
+
+    def close(self) -> None:
+        """Close what is open; what is asked afterwards opens it again."""
+        with self._opening:
+            for searcher in self._searchers.values():
+                searcher.close()
+            self._searchers.clear()
+            vars(self).pop("_ranker", None)
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
         """Return what each kind of evidence gave to the scores of hits that `rank` found.

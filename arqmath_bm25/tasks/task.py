@@ -9,13 +9,26 @@ from __future__ import annotations
 import textwrap
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Final,
+    Generic,
+    NamedTuple,
+    Protocol,
+    Self,
+    TypeVar,
+    runtime_checkable,
+)  # fmt: skip
 
+from arqmath_bm25.analysis.answer_text import answer_text
 from arqmath_bm25.analysis.settings import VERSION
+from arqmath_bm25.collection.posts import ANSWER
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, parse_run_name
-from arqmath_bm25.core.records import Topic
+from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.settings import Settings
 from arqmath_bm25.tasks.query_hints import advice
 
@@ -27,7 +40,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.collection.posts import Post
     from arqmath_bm25.core import labs
-    from arqmath_bm25.core.records import Hit, Part
+    from arqmath_bm25.core.records import Part
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.tasks.index import Index
 
@@ -46,6 +59,16 @@ class Ranker(Protocol):
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
         """Return the parts of the score of each hit of a topic."""
+
+
+@runtime_checkable
+class CandidateRanker(Ranker, Protocol):
+    """Also ranks documents that others found."""
+
+    def score(
+        self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]
+    ) -> Iterator[list[Hit]]:
+        """Yield the hits of every topic that `rank` gives if its search finds just these ids."""
 
 
 class Store(NamedTuple):
@@ -232,3 +255,12 @@ class Task(ABC, Generic[S]):
     @abstractmethod
     def shown(self, hit: Hit, collection: Collection) -> Shown:
         """Return a hit as people see it."""
+
+    def find(self, docno: str, index: Index) -> Hit | None:
+        """Return a document of an index as a hit without a score, None if there is none."""
+        post = index.collection.posts.read(docno)
+        return Hit(docno, 0) if post and post.post_type == ANSWER else None
+
+    def full_text(self, hit: Hit, collection: Collection) -> str:
+        """Return all of a hit as a text with dollars around formulas."""
+        return answer_text(collection.post(hit.doc_id).body)

@@ -84,8 +84,10 @@ def _start() -> None:
     prepare()
     import jnius_config
 
-    if not jnius_config.vm_running and "pyterrier" in sys.modules:
-        sys.modules["pyterrier"].java.init()  # adds Terrier's jars, which cannot be added later
+    pyterrier = None if jnius_config.vm_running else sys.modules.get("pyterrier")
+    # Terrier's jars cannot be added later; where there are none yet, they are not downloaded.
+    if pyterrier and any(Path(pyterrier.io.pyterrier_home()).glob("terrier-assemblies-*.jar")):
+        pyterrier.java.init()
     import jnius
 
     try:

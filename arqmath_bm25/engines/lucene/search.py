@@ -21,7 +21,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.engines.engine import LocalSearcher
+from arqmath_bm25.engines.engine import LocalSearcher, best_first
 from arqmath_bm25.engines.explanations import term_scores
 from arqmath_bm25.engines.lucene.ids import open_reader, read_ids
 from arqmath_bm25.engines.lucene.jvm import detach_thread, java_class
@@ -78,6 +78,24 @@ class LuceneSearcher(LocalSearcher):
         ranked = np.lexsort((ids, scores))[::-1][:k]
         found = zip(ids[ranked].tolist(), scores[ranked].tolist(), strict=True)
         return [Hit(doc_id.decode(), score) for doc_id, score in found]
+
+    def score(self, query: Query, doc_ids: Sequence[str]) -> list[Hit]:
+        """Score given documents, best first; 0 for one that holds none of the terms."""
+        scores = dict.fromkeys(doc_ids, 0.0)
+        if (xml := query_xml(query)) and scores and self.count:
+            given = f'<TermsQuery fieldName="id">{escape(" ".join(scores))}</TermsQuery>'
+            among = (
+                f'<BooleanQuery><Clause occurs="must">{xml}</Clause>'
+                f'<Clause occurs="filter">{given}</Clause></BooleanQuery>'
+            )
+            try:
+                parsed = self._parser.parse(self._stream(among.encode()))
+                numbers, found = self._best(parsed, len(scores), skip=False)
+            finally:
+                detach_thread()
+            ids = (doc_id.decode() for doc_id in self._ids[numbers].tolist())
+            scores.update(zip(ids, found.tolist(), strict=True))
+        return best_first(scores)
 
     def _best(self, query: Any, wanted: int, skip: bool) -> tuple[Numbers, Scores]:
         """Return Lucene's numbers and the scores of the best documents, by descending score.

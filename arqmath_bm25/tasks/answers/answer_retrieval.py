@@ -142,22 +142,36 @@ class AnswerRanker:
             self._second = SecondStage(index.directory, index.collection.posts, self._analyzer)
 
     def rank(
-        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
-    ) -> Iterator[list[Hit]]:
-        """Yield the `depth` best answers of every topic; `variant` may be that of a fusion."""
+        self, topics: Sequence[Topic], variant: str, depth: int, threads: int,
+        candidates: Sequence[Sequence[str]] | None = None,
+    ) -> Iterator[list[Hit]]:  # fmt: skip
+        """Yield the `depth` best answers of every topic; `variant` may be that of a fusion.
+
+        With `candidates` the first stage returns these answers of each topic, and no others.
+        """
         if variant in self._settings.fusions:
-            return self._fuse(topics, self._settings.fusions[variant], depth, threads)
+            fusion = self._settings.fusions[variant]
+            return self._fuse(topics, fusion, depth, threads, candidates)
         queries = self._queries(topics, variant)
         stage = self._stages.get(variant)
-        found = self._searcher.search_many(
-            queries, max(depth, stage.depth if stage else 0), threads
-        )
+        if candidates is None:
+            wanted = max(depth, stage.depth if stage else 0)
+            found = self._searcher.search_many(queries, wanted, threads)
+        else:
+            found = map(self._searcher.score, queries, candidates)
         pairs = (
             (topic, self._others(topic, hits)) for topic, hits in zip(topics, found, strict=True)
         )
         if stage is None:
             return (hits for _, hits in pairs)
         return (self._second(topic, hits, stage)[:depth] for topic, hits in pairs)
+
+    def score(
+        self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]
+    ) -> Iterator[list[Hit]]:
+        """Rank given answers of each topic."""
+        most = max(map(len, candidates), default=0)
+        return self.rank(topics, variant, most, 1, candidates)
 
     def _others(self, topic: Topic, hits: list[Hit]) -> list[Hit]:
         """Return the hits outside of the topic's own thread, if it has one in the collection."""
@@ -197,17 +211,21 @@ class AnswerRanker:
         return [heaviest(query, local, settings.query.most) for query in queries]
 
     def _fuse(
-        self, topics: Sequence[Topic], fusion: FusionSettings, depth: int, threads: int
-    ) -> Iterator[list[Hit]]:
-        for rankings in self._rankings(topics, fusion, threads):
+        self, topics: Sequence[Topic], fusion: FusionSettings, depth: int, threads: int,
+        candidates: Sequence[Sequence[str]] | None,
+    ) -> Iterator[list[Hit]]:  # fmt: skip
+        for rankings in self._rankings(topics, fusion, threads, candidates):
             fused = fuse_rankings(rankings, _weights(fusion), fusion.method)
             yield [Hit(doc_id, score) for doc_id, score in fused[:depth]]
 
     def _rankings(
-        self, topics: Sequence[Topic], fusion: FusionSettings, threads: int
-    ) -> Iterator[list[list[tuple[str, float]]]]:
+        self, topics: Sequence[Topic], fusion: FusionSettings, threads: int,
+        candidates: Sequence[Sequence[str]] | None = None,
+    ) -> Iterator[list[list[tuple[str, float]]]]:  # fmt: skip
         """Yield, for each topic, the rankings of a fusion."""
-        ranked = [self.rank(topics, name, MAX_DEPTH, threads) for name in fusion.variants]
+        ranked = [
+            self.rank(topics, name, MAX_DEPTH, threads, candidates) for name in fusion.variants
+        ]
         for rankings in zip(*ranked, strict=True):
             yield [[(hit.doc_id, hit.score) for hit in hits] for hits in rankings]
 

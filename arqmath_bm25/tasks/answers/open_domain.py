@@ -112,6 +112,10 @@ class OpenDomain(Task[Task3Settings]):
         question = collection.question_of(post)
         return Shown(note=note, text=hit.text, post=post, question=question)
 
+    def full_text(self, hit: Hit, collection: Collection) -> str:
+        """Return an answer as a run would hold it; of a document all of it."""
+        return hit.text or super().full_text(hit, collection)
+
 
 class Answerer:
     """Extracts answers from the posts that Task 1 ranks."""

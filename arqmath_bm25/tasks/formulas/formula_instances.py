@@ -82,6 +82,12 @@ class InstanceTable:
         formula, post, thread, kind = self._table[1:, chosen].tolist()
         return Instance(str(formula), str(post), str(thread), TYPES[kind]), score
 
+    def find(self, formula_id: int) -> tuple[str, str] | None:
+        """Return the visual id and the post of an instance, None if there is none."""
+        for visual, _, post, *_ in self._table.T[self._table[1] == formula_id].tolist():
+            return str(visual), str(post)
+        return None
+
 
 class Groups:
     """Decides what becomes of each row, and collects the instances."""

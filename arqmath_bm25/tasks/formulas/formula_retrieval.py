@@ -226,6 +226,17 @@ class FormulaRetrieval(Task[Task2Settings]):
             heading, note=note, text=text, post=post, question=question, formula=formula
         )  # fmt: skip
 
+    def find(self, docno: str, index: Index) -> Hit | None:
+        """Return an instance of a formula by its id."""
+        table = InstanceTable.load(index.directory / _INSTANCES)
+        found = table.find(int(docno)) if docno.isascii() and docno.isdecimal() else None
+        return Hit(docno, 0, post_id=found[1], visual_id=found[0]) if found else None
+
+    def full_text(self, hit: Hit, collection: Collection) -> str:
+        """Return the LaTeX of a formula."""
+        formula = self.shown(hit, collection).formula
+        return f"${formula.latex}$" if formula else ""
+
 
 class Context(NamedTuple):
     """What the posts of a thread are worth for a question; threads are sorted."""

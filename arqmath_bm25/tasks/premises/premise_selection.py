@@ -172,10 +172,18 @@ class PremiseSelection(Task[NlpsSettings]):
 
     def shown(self, hit: Hit, collection: Collection) -> Shown:
         """Return a premise with its text."""
-        text = _texts(collection.premises.knowledge_base).get(
-            hit.doc_id, "(cited in the training set; its text is not known)"
-        )
+        text = self.full_text(hit, collection)
+        text = text or "(cited in the training set; its text is not known)"
         return Shown(hit.doc_id, aside=f"{hit.score:.3f}", text=begin(text))
+
+    def find(self, docno: str, index: Index) -> Hit | None:
+        """Return a premise of the knowledge base."""
+        texts = _texts(index.collection.premises.knowledge_base)
+        return Hit(docno, 0) if docno in texts else None
+
+    def full_text(self, hit: Hit, collection: Collection) -> str:
+        """Return a premise; nothing if its text is not known."""
+        return _texts(collection.premises.knowledge_base).get(hit.doc_id, "")
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,99 @@
+"""Every Python block of README and docs runs, and prints what stands below it.
+
+The blocks of a page are one session, in an empty directory: `/data/ARQMath` is the bundled sample
+there. A block ```text after one of Python is what that prints.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from itertools import zip_longest
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+from arqmath_bm25.core.sample_data import SAMPLE
+
+ROOT = Path(__file__).parent.parent
+ALL: Final = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES: Final = [page for page in ALL if "```python" in page.read_text()]
+_FENCE: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_IMPORT: Final = re.compile(r"^\s*(?:import|from) (\w+)", re.MULTILINE)
+
+SESSION: Final = """
+import contextlib, io, json, sys
+blocks, path = json.load(sys.stdin)
+sys.path += path
+namespace = {"__name__": "session"}
+for number, block in enumerate(blocks):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(block, f"block {number}", "exec"), namespace)
+    print(json.dumps(printed.getvalue()))
+"""
+
+
+class Block(NamedTuple):
+    kind: str
+    text: str
+    printed: str | None  # what the page says that it prints
+
+
+def blocks(page: Path) -> list[Block]:
+    fences = list(_FENCE.finditer(page.read_text()))
+    found = []
+    for fence, after in zip_longest(fences, fences[1:]):
+        between = page.read_text()[fence.end() : after.start()] if after else "end"
+        shown = after[2] if after and after[1] == "text" and not between.strip() else None
+        found.append(Block(fence[1], fence[2], shown))
+    return found
+
+
+def peers() -> list[str]:
+    """Directories of packages of others: PyTerrier, bm25s, Tantivy, …"""
+    return [str(path) for path in ROOT.glob(".venv-bench/lib/python*/site-packages")]
+
+
+def missing(code: str, path: list[str]) -> set[str]:
+    """Return the packages that code imports and that are not there."""
+    names = set(_IMPORT.findall(code))
+    return {n for n in names if not find_spec(n) and not any((Path(p) / n).exists() for p in path)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_python_block_runs_and_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
+    python = [block for block in blocks(page) if block.kind == "python"]
+    lacking = {name for block in python for name in missing(block.text, peers())}
+    runnable = [block for block in python if not missing(block.text, peers())]
+    texts = [block.text.replace("/data/ARQMath", str(SAMPLE)) for block in runnable]
+    script = tmp_path / "session.py"
+    script.write_text(SESSION)
+    done = subprocess.run(
+        [sys.executable, script], input=json.dumps([texts, peers()]), cwd=tmp_path,
+        capture_output=True, text=True,
+        env={"PYTHONPATH": str(ROOT), "PATH": "", "HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    printed = list(map(json.loads, done.stdout.splitlines()))
+    for block, found in zip(runnable, printed, strict=True):
+        if block.printed is not None:
+            assert found.splitlines() == block.printed.splitlines()
+    if lacking:
+        pytest.skip(f"not installed: {', '.join(sorted(lacking))}")
+
+
+def test_a_block_that_prints_something_else_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```python\nprint(1)\n```\n\n```text\n2\n```\n\n```python\n1\n```\nno\n```text\n"
+    )
+    assert blocks(page)[0] == Block("python", "print(1)\n", "2\n")
+    assert blocks(page)[2] == Block("python", "1\n", None)
+    with pytest.raises(AssertionError):
+        test_every_python_block_runs_and_prints_what_it_shows(page, tmp_path)
+    assert missing("import nowhere_1\nfrom json import x", []) == {"nowhere_1"}
