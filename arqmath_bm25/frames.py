@@ -11,27 +11,28 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import pandas as pd
 
-from arqmath_bm25.analysis.answer_text import one_line
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import official_stem
-from arqmath_bm25.core.records import Hit
-from arqmath_bm25.evaluation.answers import AnswerScore, score_answers, take_top_answers
-from arqmath_bm25.evaluation.evaluator import detect_task
-from arqmath_bm25.evaluation.nlps import PremiseScore, read_pairs, score_premises, take_premises
+from arqmath_bm25.evaluation.answers import AnswerScore, score_answers
+from arqmath_bm25.evaluation.nlps import PremiseScore, score_premises
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.evaluation.score import score as score_rankings
 from arqmath_bm25.runs import run_files
-from arqmath_bm25.runs.rankings import take_rankings
-from arqmath_bm25.runs.visual import VisualIds, take_formula_rankings
+from arqmath_bm25.runs.formula_ids import FormulaIds
+from arqmath_bm25.runs.rows import Row
+from arqmath_bm25.runs.run import Run
+from arqmath_bm25.runs.task_rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from arqmath_bm25.core.labs import Task
+    from arqmath_bm25.core.records import Hit
+
 _RANKED: Final = ("qid", "docno", "score", "rank")
-_FURTHER: Final[Mapping[str, tuple[str, ...]]] = {
+_FURTHER: Final[Mapping[Task, tuple[str, ...]]] = {
     "task2": ("post_id", "visual_id"), "task3": ("answer",),
 }  # fmt: skip
 
@@ -50,22 +51,20 @@ def evaluate(
     judged: dict[str, dict[str, int]] = {}
     for qid, doc, label in zip(qrels["qid"], qrels["docno"], qrels["label"], strict=True):
         judged.setdefault(str(qid), {})[str(doc)] = int(label)
-    known, rows = qrels.attrs, _rows(run)
+    known = qrels.attrs
+    task: Task = known.get("task", "task1")
+    ids = (lambda: _visual_ids(known)) if RULES[task].by_formula else None
+    read = Run(Path("run"), task, _rows(run), ids).put_right()
+    rankings = read.rankings()
     found: RunScore | AnswerScore | PremiseScore
-    match known.get("task"):
-        case "nlps":
-            ordered = _rows(run.sort_values("score", ascending=False, kind="stable"))
-            premises = take_premises((row.topic_id, row.doc_id) for row in ordered)
-            found = score_premises(premises, {qid: tuple(docs) for qid, docs in judged.items()})
-        case "task3":
-            found = score_answers(take_top_answers(rows), judged)
-        case "task2":
-            formulas = take_formula_rankings(rows, _visual_ids(known))
-            notes = (*known["notes"], *formulas.notes())
-            found = score_rankings(formulas.topics, judged, notes=notes)
+    match read.rules.judged:
+        case "premises":
+            found = score_premises(rankings.topics, {qid: tuple(d) for qid, d in judged.items()})
+        case "answers":
+            answers = {topic: next(iter(docs)) for topic, docs in rankings.topics.items()}
+            found = score_answers(answers, judged)
         case _:
-            rankings = take_rankings(rows)
-            notes = (*known.get("notes", ()), *rankings.notes())
+            notes = (*known.get("notes", ()), *rankings.notes)
             found = score_rankings(rankings.topics, judged, notes=notes)
     if per_topic:
         return pd.DataFrame.from_dict(found.values, orient="index").rename_axis("qid")
@@ -79,27 +78,20 @@ def read_run(path: str | Path) -> pd.DataFrame:
     have its `name`. Rows of NLPS have no scores: they get 1 / rank. Raises InputError for what is
     no run.
     """
-    path = Path(path)
-    task = detect_task(path)
-    rows: list[tuple[Any, ...]] = []
-    name = ""
-    if task == "nlps":
-        ranks: dict[str, int] = {}
-        for qid, doc in read_pairs(path):
-            ranks[qid] = rank = ranks.get(qid, 0) + 1
-            rows.append((qid, doc, 1 / rank, rank))
-    elif task == "task3":
-        for one in run_files.read_answers(path):
-            doc = one.sources.removeprefix("post ")
-            name = name or one.run_id
-            rows.append((one.topic_id, doc, one.score, one.rank, one.answer))
-    else:
-        for row in run_files.read_run(path, task):
-            name = name or row.run_id
-            rows.append((row.topic_id, row.doc_id, row.score, row.rank, row.post_id))
-    columns = [*_RANKED, *_FURTHER.get(task, ())[:1]]
-    frame = pd.DataFrame([row[: len(columns)] for row in rows], columns=columns)
-    frame.attrs.update(task=task, **({"name": name} if name else {}))
+    run = Run.read(Path(path))
+    return _frame(run, sorted(row for rows in run.topics.values() for row in rows))
+
+
+def _frame(run: Run, rows: Iterable[Row]) -> pd.DataFrame:
+    further = _FURTHER.get(run.task, ())[:1]
+    frame = pd.DataFrame(
+        [
+            (row.topic_id, row.doc_id, row.score, row.rank, *(getattr(row, f) for f in further))
+            for row in rows
+        ],
+        columns=[*_RANKED, *further],
+    )
+    frame.attrs.update(task=run.task, **({"name": run.name} if run.name else {}))
     return frame
 
 
@@ -109,29 +101,17 @@ def write_run(
     """Write a run as the labs, or TREC, want it; `name` stands in every row.
 
     Rows are put in the order of their scores, and equal scores are lowered by the least that
-    leaves no tie, so that the file scores what the run does. Raises InputError if it cannot be
-    written.
+    leaves no tie, so that the file scores what the run does; rows that repeat a document are left
+    out. Raises InputError if it cannot be written.
     """
     path = Path(path)
     need(run, "run", "qid", "docno", "score")
-    task: Any = run.attrs.get("task") or next(
-        (t for t, c in _FURTHER.items() if c[0] in run), "task1"
-    )
+    read = Run(path, _task_of(run), _rows(run))
     name = name or run.attrs.get("name") or official_stem(path)
-    rankings: dict[str, list[Hit]] = {qid: [] for qid in run["qid"].astype(str)}
-    if task == "task1":  # as trec_eval orders them
-        known = run["score"].astype(np.float32), run["docno"].astype(str)
-        run = run.iloc[np.lexsort(known[::-1])[::-1]]
-    else:
-        run = run.sort_values("score", ascending=False, kind="stable")
-    answers = run.get("answer", repeat(""))
-    for row, answer in zip(_rows(run), answers, strict=False):
-        hit = Hit(row.doc_id, row.score, row.post_id, text=one_line(answer))
-        rankings[row.topic_id].append(hit)
-    run_files.write_run(path, rankings.items(), name, task, form)
+    run_files.write_run(path, run_files.hits_of(read), name, read.task, form)
 
 
-def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: str) -> pd.DataFrame:
+def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: Task) -> pd.DataFrame:
     """Return the hits of every topic as a run of the task."""
     rows = [
         (qid, hit.doc_id, score, rank, hit.post_id, hit.visual_id, hit.text)
@@ -156,22 +136,38 @@ def need(frame: pd.DataFrame, what: str, *columns: str) -> None:
             raise InputError(f"{what}: no {name} in row {int(empty.to_numpy().argmax())}")
 
 
-def _rows(run: pd.DataFrame) -> Iterator[run_files.RunRow]:
+def _task_of(run: pd.DataFrame) -> Task:
+    """Return the task that a frame says, by its attrs or by its columns."""
+    for task, columns in _FURTHER.items():
+        if columns[0] in run:
+            found = task
+            break
+    else:
+        found = "task1"
+    known: Task = run.attrs.get("task", found)
+    return known
+
+
+def _rows(run: pd.DataFrame) -> Iterator[Row]:
     """Yield the rows of a run as if they stood in a file."""
-    ranks = run["rank"] if "rank" in run else repeat(0)
-    posts = run["post_id"] if "post_id" in run else repeat("")
-    columns = zip(run["qid"], run["docno"], ranks, run["score"], posts, strict=False)
-    for line, (qid, doc, rank, value, post) in enumerate(columns, 1):
-        yield run_files.RunRow(line, str(qid), str(doc), int(rank), float(value), "", str(post))
+    ranks, posts, answers = (
+        run[name] if name in run else repeat(default)
+        for name, default in (("rank", 0), ("post_id", ""), ("answer", ""))
+    )
+    columns = zip(run["qid"], run["docno"], ranks, run["score"], posts, answers, strict=False)
+    for line, (qid, doc, rank, value, post, answer) in enumerate(columns, 1):
+        yield Row(
+            line, str(qid), str(doc), int(rank), float(value), "", str(post), answer=str(answer)
+        )
 
 
 @cache
-def _cached_ids(formulas: Path, tables: Path, kind: str) -> VisualIds:
-    ids = VisualIds.cached(formulas, tables)
+def _cached_ids(formulas: Path, tables: Path, kind: str) -> FormulaIds:
+    ids = FormulaIds.cached(formulas, tables)
     return ids.of_v2() if kind == "visual_v2" else ids
 
 
-def _visual_ids(known: Mapping[Any, Any]) -> VisualIds:
+def _visual_ids(known: Mapping[Any, Any]) -> FormulaIds:
     """Open the visual ids that the `attrs` of judgments of Task 2 name; InputError without them."""
     if "formulas" not in known:
         raise InputError(

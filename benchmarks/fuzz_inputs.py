@@ -41,7 +41,7 @@ from arqmath_bm25.core.files import Source
 from arqmath_bm25.core.manifest import MANIFEST, Manifest
 from arqmath_bm25.core.settings import default_config
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.runs.run_files import read_answers, read_run
+from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.tasks import TASKS, configured
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def _kinds() -> dict[str, Kind]:
         ),
         "task3 run": (
             _rows("A.{0}\t1\t{4}\trun\tpost {4}\tAn answer with ${0}$.\n", 9),
-            _keys(read_answers, "topic_id"), _ANSWER,
+            _keys(lambda path: read_run(path, "task3"), "topic_id"), _ANSWER,
         ),
         "premises": (json.dumps(knowledge, indent=1), _keys(read_premises, "premise_id"), ""),
         "statements": (

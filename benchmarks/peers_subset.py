@@ -26,7 +26,7 @@ from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.engines.lucene.jvm import anserini_jar, java_home
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.runs.rankings import read_rankings
+from arqmath_bm25.runs.run import Run
 from experiments.results.book import book_of
 from experiments.results.pages import SIGNS
 from experiments.results.runner import TOLERANCE, with_relevant
@@ -74,7 +74,7 @@ def main(data: Path) -> int:
             used = run_module("comparison.rankers", *ran, python=python, environment=environment)
             print(f"{program}: {used['cpu']:.1f} s of the CPU")
             for path in sorted(work.glob(f"{program}*.trec")):
-                ranked, row = read_rankings(path).topics, table.rows[path.stem]
+                ranked, row = Run.read(path, "task1").rankings().topics, table.rows[path.stem]
                 for year, judged in qrels.items():
                     found = score(ranked, judged).averages()
                     made = [round(found[key], 5) for key in table.measures]

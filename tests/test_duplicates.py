@@ -20,7 +20,7 @@ from arqmath_bm25.evaluation.duplicate_topics import (
     write_duplicates,
 )
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.runs.run_files import read_run
+from arqmath_bm25.runs.rows import read_run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.visual_qrels import by_visual_id
-from arqmath_bm25.runs.visual import VisualIds
+from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.tasks import configured
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def test_the_sample_searches_formulas_of_its_questions() -> None:
     returnable = {
         row.visual_id for row in read_formulas(layout.formulas()) if row.type != "comment"
     }
-    ids = VisualIds.read(layout.formulas())
+    ids = FormulaIds.read(layout.formulas())
     for year in YEARS:
         questions = {topic.topic_id: topic for topic in read_topics(layout.topics("task1", year))}
         topics = read_topics(layout.topics("task2", year))

@@ -11,8 +11,8 @@ from typer.testing import CliRunner, Result
 
 from arqmath_bm25.cli.fuse import fuse
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.runs.rules import validate
-from arqmath_bm25.runs.run_files import read_run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.measure_names import named_measures
 from arqmath_bm25.evaluation.measures import MEASURES, measure, prime
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.runs.rankings import read_rankings
+from arqmath_bm25.runs.run import Run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +75,9 @@ def test_values_are_those_of_ir_measures(name: str) -> None:
 def test_official_runs_have_the_scores_of_ir_measures(shared: Path, lite: Path, key: str) -> None:
     ir_measures = pytest.importorskip("ir_measures")
     qrels = read_qrels(lite / "Evaluation/ Scripts & Qrels/ARQMath-1/Task 1 /qrel_official_task1")
-    run = read_rankings(shared / "data/arqmath1-runs/prim_MIRMU-task1-Ensemble-auto-both-A.tsv")
+    run = Run.read(
+        shared / "data/arqmath1-runs/prim_MIRMU-task1-Ensemble-auto-both-A.tsv"
+    ).rankings()
     name = ir_measures.parse_measure(OURS[key])
     there = ir_measures.calc_aggregate([name], qrels, run.topics)[name]
     values = values_of(OURS[key], run.topics, qrels).values()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.measures import MEASURES, average, measure, prime, trec_measures
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.runs.rankings import best, read_rankings
+from arqmath_bm25.runs.run import Run, best
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,7 +124,7 @@ def test_an_independent_implementation_agrees(
     run_path: Path, rows: list[Row], qrels: dict[str, dict[str, int]], depth: int
 ) -> None:
     write_rows(run_path, rows)
-    rankings = read_rankings(run_path, depth)
+    rankings = Run.read(run_path, "task1").rankings(depth)
     expected = plain_scores(rows, qrels, depth)
     topics = {topic for topic, _, _ in rows} & qrels.keys()
     if not topics:
@@ -159,25 +159,25 @@ def test_a_run_that_is_far_too_deep_is_cut_as_if_it_were_read_whole(
     run_path: Path, rows: list[Row], depth: int
 ) -> None:
     write_rows(run_path, rows)
-    rankings = read_rankings(run_path, depth)
+    rankings = Run.read(run_path, "task1").rankings(depth)
     assert best(rankings.topics["A.1"], depth) == plain_ranking(rows, "A.1", depth)
-    assert rankings.rows == len(rows)
-    assert rankings.rows == rankings.repeated + rankings.cut + depth
+    assert len(Run.read(run_path, "task1")) == len(rows)
+    assert len(rows) == rankings.counts["repeated"] + rankings.counts["cut"] + depth
 
 
 def test_a_document_that_fell_out_does_not_come_back_with_a_better_score(run_path: Path) -> None:
     lower = [("A.1", str(number), -float(number)) for number in range(100)]
     write_rows(run_path, [*lower, ("A.1", "99", 1000.0), ("A.1", "new", 500.0)])
-    rankings = read_rankings(run_path, depth=3)
+    rankings = Run.read(run_path, "task1").rankings(3)
     assert rankings.topics == {"A.1": {"0": 0.0, "1": -1.0, "new": 500.0}}
-    assert rankings.repeated == 1
+    assert rankings.counts["repeated"] == 1
 
 
 def test_the_first_row_of_a_repeated_document_counts(run_path: Path) -> None:
     write_rows(run_path, [("A.1", "7", 1.0), ("A.1", "8", 2.0), ("A.1", "7", 9.0)])
-    rankings = read_rankings(run_path)
+    rankings = Run.read(run_path, "task1").rankings()
     assert rankings.topics == {"A.1": {"7": 1.0, "8": 2.0}}
-    assert (rankings.rows, rankings.repeated, rankings.cut) == (3, 1, 0)
+    assert (rankings.counts["repeated"], rankings.counts["cut"]) == (1, 0)
 
 
 def test_equal_scores_are_ordered_by_id_as_descending_strings() -> None:

@@ -13,7 +13,8 @@ from arqmath_bm25.cli import tasks
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE
-from arqmath_bm25.evaluation.nlps import read_gold, read_predictions, score_premises
+from arqmath_bm25.evaluation.nlps import read_gold, score_premises
+from arqmath_bm25.runs.run import Run
 from arqmath_bm25.tasks import configured, task_class
 
 if TYPE_CHECKING:
@@ -102,7 +103,9 @@ def test_runs_of_the_sample_find_premises(sample: Path) -> None:
     found = {}
     for variant in VARIANTS:
         path = sample / "runs" / "nlps-sample" / "dev" / f"{variant}.txt"
-        found[variant] = score_premises(read_predictions(path), gold).to_json()["map_500"]
+        found[variant] = score_premises(Run.read(path, "nlps").rankings().topics, gold).to_json()[
+            "map_500"
+        ]
     assert found["tfidf"] < found["bm25_text"] < found["bm25"]
     assert found["ridge"] > 0.5
     assert found["learned"] > 0.5
@@ -253,4 +256,4 @@ def test_many_training_statements_are_told_to_be_stood_for(
     run(tmp_path, None, config=config, variant=["ridge"], topics=["dev"])
     path = tmp_path / "runs" / "nlps-sample" / "dev" / "ridge.txt"
     gold = read_gold(NLPS_SAMPLE / "dev_set.json")
-    assert score_premises(read_predictions(path), gold).to_json()["map_500"] > 0.1
+    assert score_premises(Run.read(path, "nlps").rankings().topics, gold).to_json()["map_500"] > 0.1

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.evaluation.nlps import read_gold, read_predictions, score_premises
+from arqmath_bm25.evaluation.nlps import read_gold, score_premises
+from arqmath_bm25.runs.run import Run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,7 +75,7 @@ def test_ids_of_39_digits_are_kept_digit_by_digit(tmp_path: Path) -> None:
     assert gold == {LONG: (NEXT,)}
     path = tmp_path / "predict.txt"
     path.write_text(f"{LONG}\t{LONG}\n{LONG}\t{NEXT}\n")
-    predicted = read_predictions(path)
+    predicted = {t: tuple(docs) for t, docs in Run.read(path, "nlps").rankings(500).topics.items()}
     assert predicted == {LONG: (LONG, NEXT)}
     assert score_premises(predicted, gold).values[LONG]["map_500_official"] == 0.5
 
@@ -82,7 +83,10 @@ def test_ids_of_39_digits_are_kept_digit_by_digit(tmp_path: Path) -> None:
 def test_repeated_premises_keep_their_first_rank_as_in_the_script(tmp_path: Path) -> None:
     path = tmp_path / "predict.txt"
     path.write_text("1\t5\r\n1\t5\r\n2\t8\r\n1\t6\r\n1\t5")
-    assert read_predictions(path) == {"1": ("5", "6"), "2": ("8",)}
+    assert {t: tuple(docs) for t, docs in Run.read(path, "nlps").rankings(500).topics.items()} == {
+        "1": ("5", "6"),
+        "2": ("8",),
+    }
 
 
 def test_a_set_without_relevant_premises_is_refused(tmp_path: Path) -> None:
@@ -99,7 +103,7 @@ def test_predictions_need_two_columns(tmp_path: Path) -> None:
     path = tmp_path / "predict.txt"
     path.write_text("1\t5\n1 5 0.3\n")
     with pytest.raises(InputError, match=r"row 2: expected 2 columns .* found 3"):
-        read_predictions(path)
+        {t: tuple(docs) for t, docs in Run.read(path, "nlps").rankings(500).topics.items()}
 
 
 PREMISES = st.lists(st.sampled_from("abcdefghijkl"), unique=True, max_size=12)

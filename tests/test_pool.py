@@ -21,14 +21,15 @@ from arqmath_bm25.evaluation.judging.annotation import COLUMNS, GRADES, TEMPLATE
 from arqmath_bm25.evaluation.judging.pool import (
     Depths,
     Item,
+    Pool,
     PooledPost,
     choose_posts,
     for_assessors,
-    pool_answers,
-    pool_formulas,
 )
+from arqmath_bm25.evaluation.judging.pool import pool as make_pool
 from arqmath_bm25.runs.eligible import EligibleAnswers, EligibleFormulas
-from arqmath_bm25.runs.visual import VisualIds
+from arqmath_bm25.runs.formula_ids import FormulaIds
+from arqmath_bm25.runs.run import Run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +58,10 @@ def answer_ids(posts: PostTable, number: int) -> list[str]:
 def write(path: Path, rows: list[tuple]) -> Path:
     path.write_text("".join("\t".join(map(str, row)) + "\n" for row in rows))
     return path
+
+
+def pool_answers(runs: list[Path], depths: Depths, eligible: EligibleAnswers, seed: int) -> Pool:
+    return make_pool([Run.read(run, "task1") for run in runs], depths, eligible, seed)
 
 
 # Task 1
@@ -153,7 +158,7 @@ def formulas() -> EligibleFormulas:
     visual = [900, 900, 900, 900, 901, 902]
     posts, flags = [101, 102, 103, 104, 105, 106], [0, 0, 0, 1, 0, 0]
     table = [[1, 2, 3, 4, 5, 6], visual, visual, posts, flags, visual]
-    return EligibleFormulas(VisualIds(np.array(table, np.int32)))
+    return EligibleFormulas(FormulaIds(np.array(table, np.int32)))
 
 
 def formula_run(path: Path, formulas: tuple[int, ...]) -> Path:
@@ -165,7 +170,10 @@ def test_depth_counts_distinct_formulas_and_instances_come_from_the_pool(
 ) -> None:
     one = formula_run(tmp_path / "T-task2-a-auto-math-P.tsv", (1, 4, 2, 5, 3, 6))
     two = formula_run(tmp_path / "T-task2-b-auto-math-A.tsv", (6, 3))
-    pool = pool_formulas([one, two], Depths(primary=2, other=1), formulas, str, seed=0)
+    pool = make_pool(
+        [Run.read(run, "task2", lambda: formulas.ids) for run in (one, two)],
+        Depths(primary=2, other=1), formulas, seed=0,
+    )  # fmt: skip
     assert {item.doc_id: item.hits for item in pool.items} == {
         "900": (
             PooledPost("101", "1"),

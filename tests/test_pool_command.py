@@ -19,7 +19,7 @@ from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.judging.annotation import GRADES
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.runs.rankings import read_rankings
+from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.run_files import write_run
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def test_task_1_from_runs_to_scores(tmp_path: Path) -> None:
     }
     # At most six judged answers a topic: all are among the first ten of a prime run.
     relevant = sum(grade >= 2 for grades in judged.values() for grade in grades.values())
-    scores = score(read_rankings(runs[0]).topics, judged).averages()
+    scores = score(Run.read(runs[0], "task1").rankings().topics, judged).averages()
     assert scores["p10_prime"] == pytest.approx(relevant / 10 / len(judged))
 
 

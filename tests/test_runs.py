@@ -14,14 +14,8 @@ from hypothesis import strategies as st
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RunName, parse_run_name
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.runs.run_files import (
-    AnswerRow,
-    RunRow,
-    read_answers,
-    read_run,
-    separated,
-    write_run,
-)
+from arqmath_bm25.runs.rows import Row, read_run
+from arqmath_bm25.runs.run_files import separated, write_run
 
 
 def run_file(path: Path, text: str | bytes) -> Path:
@@ -65,20 +59,20 @@ def test_a_run_is_complete_or_absent(tmp_path: Path) -> None:
 def test_what_submissions_hold_is_read(tmp_path: Path, text: str) -> None:
     rows = list(read_run(run_file(tmp_path / "r", text)))
     assert [row[1:] for row in rows] == [
-        ("A.1", "30", 1, 2.5, "r", ""),
-        ("A.1", "4", 2, 1.0, "r", ""),
+        ("A.1", "30", 1, 2.5, "r", "", "", ""),
+        ("A.1", "4", 2, 1.0, "r", "", "", ""),
     ]
     assert rows[0].line == 1
 
 
 def test_task2_and_task3_rows(tmp_path: Path) -> None:
     path = run_file(tmp_path / "t2", "B.1\t77\t30\t1\t2.5\tr\n")
-    assert list(read_run(path, "task2")) == [RunRow(1, "B.1", "77", 1, 2.5, "r", "30")]
+    assert list(read_run(path, "task2")) == [Row(1, "B.1", "77", 1, 2.5, "r", "30")]
     path = run_file(tmp_path / "t2", "B.1\tQ0\t77\t1\t2.5\tr\n")
-    assert list(read_run(path, "task2")) == [RunRow(1, "B.1", "77", 1, 2.5, "r", "")]
+    assert list(read_run(path, "task2")) == [Row(1, "B.1", "77", 1, 2.5, "r", "")]
     path = run_file(tmp_path / "t3", "A.301\t1\t2.5\tr\tpost 30\tIt is $x y$ so.\n")
-    assert list(read_answers(path)) == [
-        AnswerRow(1, "A.301", 1, 2.5, "r", "post 30", "It is $x y$ so.")
+    assert list(read_run(path, "task3")) == [
+        Row(1, "A.301", "30", 1, 2.5, "r", "", "post 30", "It is $x y$ so.")
     ]
 
 
@@ -86,10 +80,13 @@ def test_task2_and_task3_rows(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "the run file is empty"),
-        (b"A.1\t30\t1\t2.5\n", "row 1: expected 5 (or 6 in TREC form) columns for task1, found 4"),
+        (
+            b"A.1\t30\t1\t2.5\n",
+            "row 1: expected 5 columns (topic, post, rank, score, run id; or TREC form), found 4",
+        ),
         (b"A.1\t3\t1\t2\tr\nTopic\tPost\tRank\tScore\tRun\n", "row 2: rank is 'Rank'"),
-        (b"A.1\t30\t1\tnan\tr\n", "row 1: score is 'nan'; expected a number"),
-        (b"A.1\t30\t1\t1e999\tr\n", "row 1: score is '1e999'; expected a number"),
+        (b"A.1\t30\t1\tnan\tr\n", "row 1: score is 'nan'; expected a finite number"),
+        (b"A.1\t30\t1\t1e999\tr\n", "row 1: score is '1e999'; expected a finite number"),
         (b"\x00\x01\x02", "row 1: a binary file"),
         (b"A.1\t\xff\n", "row 1: not UTF-8"),
     ],
@@ -122,7 +119,7 @@ def test_answers_that_are_written_are_read_alike_by_us_and_the_labs_scripts(
         assert [(row[0], row[5]) for row in official_answers(path)] == [
             (topic, hit.text) for topic, (hit,) in rows
         ]
-        assert [(row.topic_id, row.answer) for row in read_answers(path)] == [
+        assert [(row.topic_id, row.answer) for row in read_run(path, "task3")] == [
             (topic, hit.text) for topic, (hit,) in rows
         ]
 
@@ -141,10 +138,10 @@ def test_answers_in_quotes_are_unquoted_as_the_labs_scripts_do(tmp_path: Path) -
         'A.301\t1\t2\tr\t"post 30"\t"He says ""yes"".\nAnd\tmore."\r\n'
         '\n"A.302"\t1\t1\tr\ts\tquotes "inside" stay\nA.303\t1\t1\tr\ts\t"so" do these',
     )
-    read = [[row.topic_id, row.sources, row.answer] for row in read_answers(path)]
+    read = [[row.topic_id, row.sources, row.answer] for row in read_run(path, "task3")]
     assert read == [[row[0], *row[4:]] for row in official_answers(path) if row]
     assert read[0] == ["A.301", "post 30", 'He says "yes".\nAnd\tmore.']
-    assert [row.line for row in read_answers(path)] == [1, 4, 5]
+    assert [row.line for row in read_run(path, "task3")] == [1, 4, 5]
 
 
 @pytest.mark.parametrize("rest", ["A.302\t1\t1\tr\ts\tfine\n", "not a row\n", ""])
@@ -152,7 +149,7 @@ def test_a_quote_that_is_left_open_is_refused_with_its_row(tmp_path: Path, rest:
     rows = f'A.300\t1\t1\tr\ts\tfine\nA.301\t1\t2\tr\ts\t"Let $x$ be\n{rest}'
     path = run_file(tmp_path / "t3", rows)
     with pytest.raises(InputError, match="row 2: a column begins with a quote that is not closed"):
-        list(read_answers(path))
+        list(read_run(path, "task3"))
 
 
 def separated_one_by_one(scores: list[float]) -> list[float]:

@@ -9,12 +9,12 @@ import pytest
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import year_of
-from arqmath_bm25.evaluation.answers import read_answer_map, score_answers, take_top_answers
-from arqmath_bm25.evaluation.evaluator import Evaluator, detect_task
+from arqmath_bm25.evaluation.answers import read_answer_map, score_answers
+from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import write_qrels
 from arqmath_bm25.evaluation.score import RunScore, score
-from arqmath_bm25.runs.rankings import read_rankings
-from arqmath_bm25.runs.run_files import read_run
+from arqmath_bm25.runs.rows import detect_task, read_run
+from arqmath_bm25.runs.run import Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,7 +107,7 @@ def written(tmp_path: Path, text: str) -> Path:
 
 
 def numbers_of(path: Path) -> dict[str, float]:
-    return score(read_rankings(path).topics, QRELS).averages()
+    return score(Run.read(path, "task1").rankings().topics, QRELS).averages()
 
 
 @pytest.mark.parametrize("form", [trec, trec_with_blanks, without_ranks])
@@ -201,7 +201,7 @@ def test_rows_that_do_not_count_are_reported(tmp_path: Path) -> None:
     )
     assert isinstance(scored.score, RunScore)
     assert scored.score.warnings == (
-        "rows left out, since they repeat a document: 1",
+        "rows that repeat a document of their topic: 1",
         "rows left out below the best 1,000 of their topic: 3",
     )
 
@@ -212,7 +212,10 @@ def test_rows_that_do_not_count_are_reported(tmp_path: Path) -> None:
         (b"", "the run file is empty"),
         (b"PK\x03\x04\x00\x00", "a zip archive; unpack it first"),
         (b"A.1\t11\t1\t2.0\tr\nA.1\t12\tx\n", "row 2: expected 5 .* found 3"),
-        (b"topic\tpost\trank\tscore\trun\n", "row 1: rank is 'rank'; .*no header"),
+        (
+            b"topic\tpost\trank\tscore\trun\n",
+            "row 1: a header: 'topic post .* none",
+        ),
         (b"A.1\t11\t1\tnan\tr\n", "row 1: score is 'nan'"),
     ],
 )
@@ -222,7 +225,7 @@ def test_a_file_that_is_no_run_is_refused_with_its_row(
     path = tmp_path / "run.tsv"
     path.write_bytes(content)
     with pytest.raises(InputError, match=message):
-        read_rankings(path)
+        list(read_run(path))
 
 
 # Task 3: one answer per topic.
@@ -265,7 +268,9 @@ def test_the_top_answer_has_the_best_score_then_lowest_rank_then_largest_id(tmp_
         ("A.3", "10", 1, 2.0), ("A.3", "9", 1, 2.0),
     ]  # fmt: skip
     path = written(tmp_path, "".join(lab(*row) for row in rows))
-    assert take_top_answers(read_run(path)) == {"A.1": "8", "A.2": "8", "A.3": "9"}
+    assert {
+        t: next(iter(docs)) for t, docs in Run.read(path, "task3").rankings().topics.items()
+    } == {"A.1": "8", "A.2": "8", "A.3": "9"}
 
 
 def test_a_task_1_run_can_be_scored_as_answers(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.settings import default_config
 from arqmath_bm25.core.workers.local import Processes
-from arqmath_bm25.runs.run_files import read_run
+from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.tasks.answers.answer_documents import FIELDS, write_answer_documents
 from arqmath_bm25.tasks.index import Index
 

@@ -19,8 +19,8 @@ from arqmath_bm25.core.workers.local import HERE, Processes
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.evaluation.visual_qrels import by_visual_id
+from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run_files import separated
-from arqmath_bm25.runs.visual import VisualIds
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.formulas.formula_retrieval import FormulaRetrieval, Task2Settings
 from arqmath_bm25.tasks.index import Index, build, why_stale
@@ -118,7 +118,7 @@ def test_nothing_in_common_is_no_hit(ranker: Index) -> None:
 
 
 def test_what_assessors_found_useful_comes_first(ranker: Index) -> None:
-    ids = VisualIds.read(FORMULAS)
+    ids = FormulaIds.read(FORMULAS)
     for year in YEARS:
         path = LAYOUT.qrels("task2", year)
         qrels = by_visual_id(read_qrels(path), ids, path).qrels

@@ -14,7 +14,7 @@ from arqmath_bm25.collection.layout import TASK2_TOPICS, Layout, topic_formulas
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.settings import default_config
-from arqmath_bm25.runs.run_files import read_run
+from arqmath_bm25.runs.rows import read_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -20,8 +20,8 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.settings import default_config
 from arqmath_bm25.evaluation.qrels import read_qrels
+from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.runs.rules import validate
-from arqmath_bm25.runs.run_files import read_answers, read_run
 from arqmath_bm25.tasks import task_class
 
 NAME = "arqmathbm25-task3-bm25-auto-both-extract-P.tsv"
@@ -46,7 +46,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def assert_valid(path: Path, topics: list[str]) -> None:
     assert list(validate(path, "task3", [topics]).findings.by_rule()) == []
-    rows = list(read_answers(path))
+    rows = list(read_run(path, "task3"))
     assert [row.topic_id for row in rows] == topics
     for row in rows:
         assert 0 < len(row.answer) <= 1200
@@ -70,7 +70,7 @@ def test_answers_are_those_that_task_1_ranks_first(workplace: Path) -> None:
     runs = workplace / "runs" / "arqmath-sample" / "2022"
     ranked = read_run(runs / "arqmathbm25-task1-bm25-auto-both-P.tsv")
     first = {row.topic_id: (f"post {row.doc_id}", row.score) for row in ranked}
-    rows = list(read_answers(runs / NAME))
+    rows = list(read_run(runs / NAME, "task3"))
     assert {row.topic_id: (row.sources, row.score) for row in rows} == first
 
 
@@ -78,7 +78,7 @@ def test_answers_that_are_not_judged_are_scored_by_their_posts(
     workplace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = workplace / "runs" / "arqmath-sample" / "2022"
-    sources = {row.topic_id: row.sources for row in read_answers(runs / NAME)}
+    sources = {row.topic_id: row.sources for row in read_run(runs / NAME, "task3")}
     qrels = read_qrels(Layout(SAMPLE).qrels("task1", "2022"))
     grades = [
         judged[post] for topic, judged in qrels.items() if (post := sources[topic][5:]) in judged
@@ -113,7 +113,7 @@ def test_the_same_input_gives_the_same_bytes(workplace: Path, tmp_path: Path) ->
 def test_topics_of_other_years_can_be_answered(workplace: Path) -> None:
     run(workplace, topics=["2020"], variant=["text"])
     path = workplace / "runs/arqmath-sample/2020" / NAME.replace("both-extract-P", "text-extract-A")
-    assert len(list(read_answers(path))) == 8
+    assert len(list(read_run(path, "task3"))) == 8
     shutil.rmtree(path.parent)
 
 

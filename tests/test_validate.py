@@ -14,9 +14,10 @@ from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.runs.eligible import EligibleAnswers, EligibleFormulas
 from arqmath_bm25.runs.findings import EXAMPLES, Finding
+from arqmath_bm25.runs.formula_ids import FormulaIds
+from arqmath_bm25.runs.rows import detect_task
 from arqmath_bm25.runs.rules import Report, check_teams, validate
-from arqmath_bm25.runs.run_files import task_of, write_run
-from arqmath_bm25.runs.visual import VisualIds
+from arqmath_bm25.runs.run_files import write_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,7 +67,7 @@ def test_a_run_that_this_package_writes_breaks_no_rule(tmp_path: Path) -> None:
         ("A.1\t12\t1\tinf\tx\n", "error", 1, "number"),
         ("A.1\t12\t1\t1e999\tx\n", "error", 1, "number"),
         ("A.1\t12\t1\t1_000\tx\n", "error", 1, "number"),
-        ("A.1\t12\t1.5\t1\tx\n", "error", 1, "number"),
+        ("A.1\t12\t1.5\t1\tx\n", "error", 1, "rank form"),
         ("A.1\t12\t1.0\t2.0\tx\n", "error", 1, "rank form"),
         (b"A.1\t12\t1\t2.0\tx\nA.1\t13\t2\t1.0\t\xfc\n", "error", 2, "encoding"),
         (b"\xef\xbb\xbfA.1\t12\t1\t2.0\tx\n", "error", 1, "byte order mark"),
@@ -167,7 +168,7 @@ def formulas() -> EligibleFormulas:
     formula, visual, post = [11, 12, 13], [900, 901, 902], [5, 5, 6]
     flags = [0, comment, deleted]
     table = np.array([formula, visual, visual, post, flags, visual], np.int32)
-    return EligibleFormulas(VisualIds(table))
+    return EligibleFormulas(FormulaIds(table))
 
 
 @pytest.mark.parametrize(
@@ -195,7 +196,7 @@ def test_flags_come_from_the_formula_index(tmp_path: Path) -> None:
         "11\t5\t5\ttitle\t\t1\t1\t\tx\n12\t5\t5\tcomment\t77\t1\t1\t\tx\n"
         "13\t6\t5\tanswer\t\t1\t1\tdv\tx\n14\t6\t5\tanswer\t\t1\t2\tv\ty\n"
     )
-    eligible = EligibleFormulas(VisualIds.read(tmp_path))
+    eligible = EligibleFormulas(FormulaIds.read(tmp_path))
     faults = [
         eligible.fault(*pair) for pair in (("11", "5"), ("12", "5"), ("13", "6"), ("14", "6"))
     ]
@@ -260,10 +261,10 @@ def test_the_task_is_told_by_name_or_by_topic(tmp_path: Path) -> None:
     )
     by_name.write_text("A.1\t1")
     by_topic.write_bytes(b"\xef\xbb\xbfB.7 1")
-    neither.write_text("301\t1\n")
-    assert (task_of(by_name), task_of(by_topic)) == ("task2", "task2")
+    neither.write_text("301 1 2\n")
+    assert (detect_task(by_name), detect_task(by_topic)) == ("task2", "task2")
     with pytest.raises(InputError, match="--task"):
-        task_of(neither)
+        detect_task(neither)
 
 
 def test_a_team_has_five_runs_and_one_primary(tmp_path: Path) -> None:

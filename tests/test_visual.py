@@ -16,8 +16,8 @@ from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import read_qrels, write_qrels
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.evaluation.visual_qrels import by_visual_id, kind_of_name
-from arqmath_bm25.runs.rankings import best
-from arqmath_bm25.runs.visual import VisualIds, read_formula_rankings
+from arqmath_bm25.runs.formula_ids import FormulaIds
+from arqmath_bm25.runs.run import Rankings, Run, best
 
 # formula, post, type, visual id, issue
 FORMULAS = [
@@ -42,8 +42,12 @@ def formulas(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ids(formulas: Path) -> VisualIds:
-    return VisualIds.read(formulas)
+def ids(formulas: Path) -> FormulaIds:
+    return FormulaIds.read(formulas)
+
+
+def read_formula_rankings(path: Path, ids: FormulaIds, depth: int | None = 1000) -> Rankings:
+    return Run.read(path, "task2", lambda: ids).rankings(depth)
 
 
 def run_of(tmp_path: Path, rows: list[tuple[str, int | str, int, float]]) -> Path:
@@ -53,85 +57,86 @@ def run_of(tmp_path: Path, rows: list[tuple[str, int | str, int, float]]) -> Pat
     return path
 
 
-def test_the_best_instance_of_a_visual_id_stands_for_it(tmp_path: Path, ids: VisualIds) -> None:
+def test_the_best_instance_of_a_visual_id_stands_for_it(tmp_path: Path, ids: FormulaIds) -> None:
     rows = [("B.1", 103, 11, 1.0), ("B.1", 104, 11, 2.0), ("B.1", 101, 10, 3.0)]
     rankings = read_formula_rankings(run_of(tmp_path, rows), ids)
     assert rankings.topics == {"B.1": {"7": 3.0, "9": 2.0}}
-    assert rankings.notes() == []
+    assert rankings.notes == []
 
 
 def test_of_equal_scores_the_first_row_comes_first_then_visual_ids_descend(
-    tmp_path: Path, ids: VisualIds
+    tmp_path: Path, ids: FormulaIds
 ) -> None:
     # 102 and 105 share visual id 8; all scores are equal, so trec_eval orders 9, 8, 7, 12.
     rows = [("B.1", f, p, 5.0) for f, p in ((102, 10), (105, 11), (101, 10), (108, 12), (104, 11))]
     ranking = read_formula_rankings(run_of(tmp_path, rows), ids).topics["B.1"]
-    assert list(ranking) == ["8", "7", "12", "9"]  # order of the file
-    assert best(ranking, 10) == ["9", "8", "7", "12"]
+    assert list(ranking) == best(ranking, 10) == ["9", "8", "7", "12"]
 
 
-def test_unknown_formulas_are_skipped_and_counted(tmp_path: Path, ids: VisualIds) -> None:
+def test_unknown_formulas_are_skipped_and_counted(tmp_path: Path, ids: FormulaIds) -> None:
     unknown: list[int | str] = [999, "q_1", "0101", 10**12, 109]  # 109 has no visual id
     rows: list[tuple[str, int | str, int, float]] = [
         ("B.1", formula, 10, 9.0 - at) for at, formula in enumerate(unknown)
     ]
     rankings = read_formula_rankings(run_of(tmp_path, [*rows, ("B.1", 101, 10, 1.0)]), ids)
     assert rankings.topics == {"B.1": {"7": 1.0}}
-    assert (rankings.unknown, rankings.repeated) == (5, 0)
+    assert (rankings.counts["unknown"], rankings.counts["repeated"]) == (5, 0)
 
 
 def test_instances_of_comments_and_deleted_formulas_are_kept_and_counted(
-    tmp_path: Path, formulas: Path, ids: VisualIds
+    tmp_path: Path, formulas: Path, ids: FormulaIds
 ) -> None:
     rows = [("B.1", f, p, 9.0 - f / 100) for f, p, _, visual, _ in FORMULAS if visual]
     rankings = read_formula_rankings(run_of(tmp_path, rows), ids)
     assert set(rankings.topics["B.1"]) == {"7", "8", "9", "10", "11", "12"}
-    assert rankings.comments == 1
-    assert rankings.deleted == (2 if formulas.name.endswith("v3") else 0)  # v2 has no issue column
-    assert rankings.notes()[0] == "instances in comments, which must not be returned: 1"
+    assert rankings.counts["comments"] == 1
+    assert rankings.counts["deleted"] == (
+        2 if formulas.name.endswith("v3") else 0
+    )  # v2 has no issue column
+    assert rankings.notes[0] == "instances in comments, which must not be returned: 1"
 
 
 def test_of_a_repeated_formula_the_last_score_counts_at_the_first_position(
-    tmp_path: Path, ids: VisualIds
+    tmp_path: Path, ids: FormulaIds
 ) -> None:
     rows = [("B.1", 101, 10, 1.0), ("B.1", 104, 11, 5.0), ("B.1", 101, 10, 5.0)]
     rankings = read_formula_rankings(run_of(tmp_path, rows), ids)
-    assert list(rankings.topics["B.1"].items()) == [("7", 5.0), ("9", 5.0)]
-    assert rankings.repeated == 1
+    assert rankings.topics["B.1"] == {"7": 5.0, "9": 5.0}
+    assert rankings.counts["repeated"] == 1
     lowered = [("B.1", 101, 10, 9.0), ("B.1", 104, 11, 5.0), ("B.1", 101, 10, 1.0)]
     assert list(read_formula_rankings(run_of(tmp_path, lowered), ids).topics["B.1"]) == ["9", "7"]
 
 
 def test_more_than_1000_instances_of_a_topic_are_cut_by_score(
-    tmp_path: Path, ids: VisualIds
+    tmp_path: Path, ids: FormulaIds
 ) -> None:
     rows = [("B.1", 1000 + number, 10, 5.0) for number in range(999)]
     rows += [("B.1", 101, 10, 4.0), ("B.1", 104, 11, 3.0), ("B.2", 104, 11, 3.0)]
     rankings = read_formula_rankings(run_of(tmp_path, rows), ids)
     assert rankings.topics == {"B.1": {"7": 4.0}, "B.2": {"9": 3.0}}
-    assert (rankings.rows, rankings.unknown, rankings.cut) == (1002, 999, 1)
+    assert (rankings.counts["unknown"], rankings.counts["cut"]) == (999, 1)
 
 
 @pytest.mark.parametrize(
     "form", ["{t}\t{p}\t{f}\t1\t{s}\tr\n", "{t}\t1\t{f}\t1\t{s}\tr\n", "{t} Q0 {f} 1 {s} r\n"]
 )
 def test_swapped_columns_and_trec_form_are_understood(
-    tmp_path: Path, ids: VisualIds, form: str
+    tmp_path: Path, ids: FormulaIds, form: str
 ) -> None:
     rows = [("B.1", 101, 10, 3.0), ("B.1", 104, 11, 2.0), ("B.2", 108, 12, 1.0)]
     path = tmp_path / "run.tsv"
     path.write_text("".join(form.format(t=t, f=f, p=p, s=s) for t, f, p, s in rows))
     rankings = read_formula_rankings(path, ids)
     assert rankings.topics == {"B.1": {"7": 3.0, "9": 2.0}, "B.2": {"12": 1.0}}
-    assert rankings.swapped == ("{p}" in form)
+    assert ("columns 2 and 3 (formula, post) are exchanged" in rankings.notes) == ("{p}" in form)
 
 
-def test_judgments_by_visual_id_are_taken_as_they_are(ids: VisualIds) -> None:
+def test_judgments_by_visual_id_are_taken_as_they_are(ids: FormulaIds) -> None:
     qrels = {"B.1": {"7": 2, "8": 0, "77": 1}}
     assert by_visual_id(qrels, ids, Path("qrels")) == (qrels, "visual", ())
 
 
-def test_judgments_by_formula_id_are_re_keyed_with_the_highest_grade(ids: VisualIds) -> None:
+def test_judgments_by_formula_id_are_re_keyed_with_the_highest_grade(ids: FormulaIds) -> None:
     qrels = {"B.1": {"101": 1, "103": 3, "102": 0, "999": 2, "109": 3}, "B.2": {"999": 3}}
     found = by_visual_id(qrels, ids, Path("qrels"))
     assert found.qrels == {"B.1": {"7": 3, "8": 0}}
@@ -167,15 +172,15 @@ def test_the_ids_are_read_once_and_kept_until_the_files_change(
 ) -> None:
     cache = tmp_path / "indexes"
     told: list[int] = []
-    first = VisualIds.cached(formulas, cache, told.append)
+    first = FormulaIds.cached(formulas, cache, told.append)
     assert told == [5, 9]
     kept = {path.name for path in cache.iterdir()}
-    second = VisualIds.cached(formulas, cache, told.append)
+    second = FormulaIds.cached(formulas, cache, told.append)
     assert told == [5, 9]
     assert np.array_equal(first.visual, second.visual)
     part = formulas / "2.tsv"
     part.write_text(part.read_text().replace("\t12\t", "\t13\t", 1))
-    changed = VisualIds.cached(formulas, cache, told.append)
+    changed = FormulaIds.cached(formulas, cache, told.append)
     assert told == [5, 9, 5, 9]
     assert kept < {path.name for path in cache.iterdir()}
     assert not np.array_equal(first.post, changed.post)
@@ -186,13 +191,13 @@ def test_the_ids_are_read_once_and_kept_until_the_files_change(
 def test_a_damaged_table_of_ids_is_written_again(
     tmp_path: Path, formulas: Path, damaged: str, name: str
 ) -> None:
-    first = VisualIds.cached(formulas, tmp_path / "indexes")._table.copy()
+    first = FormulaIds.cached(formulas, tmp_path / "indexes")._table.copy()
     (path,) = (tmp_path / "indexes").glob(f"*.{name}")
     content = path.read_bytes()
     new = {"empty": b"", "cut": content[:-8], "reversed": content[:-16] + content[:-17:-1]}
     path.write_bytes(new[damaged])
     for _ in range(2):
-        again = VisualIds.cached(formulas, tmp_path / "indexes")
+        again = FormulaIds.cached(formulas, tmp_path / "indexes")
         assert np.array_equal(first, again._table)
     assert len(list((tmp_path / "indexes").iterdir())) == 2
 
@@ -201,7 +206,7 @@ def test_formulas_need_not_be_in_the_order_of_their_ids(tmp_path: Path) -> None:
     path = tmp_path / "formulas.tsv"
     header = "\t".join(COLUMNS["v2"])
     path.write_text(f"{header}\n9\t1\t1\ttitle\t4\tx\n3\t1\t1\ttitle\t5\ty\n9\t2\t1\ttitle\t6\tz\n")
-    ids = VisualIds.read(path)
+    ids = FormulaIds.read(path)
     assert ids.formula.tolist() == [3, 9]
     assert ids.visual.tolist() == [5, 6]  # the last row of an id counts, as in the official script
 
@@ -209,11 +214,11 @@ def test_formulas_need_not_be_in_the_order_of_their_ids(tmp_path: Path) -> None:
 def test_formulas_without_rows_are_refused(tmp_path: Path) -> None:
     (tmp_path / "1.tsv").write_text("\t".join(COLUMNS["v3"]) + "\n")
     with pytest.raises(InputError, match="the files hold no formulas"):
-        VisualIds.read(tmp_path)
+        FormulaIds.read(tmp_path)
 
 
 def test_official_judgments_of_a_subset_are_known_by_their_ids(lite: Path, tmp_path: Path) -> None:
-    ids = VisualIds.cached(lite / "Formulas" / "latex_representation_v3", tmp_path)
+    ids = FormulaIds.cached(lite / "Formulas" / "latex_representation_v3", tmp_path)
     task2 = lite / "Evaluation" / " Scripts & Qrels"
     by_formula = task2 / "ARQMath-1" / "Task2" / "qrel_with_formula_ids" / "qrel_task2.tsv"
     (note,) = by_visual_id(read_qrels(by_formula), ids, tmp_path / "renamed").notes
@@ -234,13 +239,13 @@ TASK2_QRELS = "Evaluation/ Scripts & Qrels/ARQMath-2/Task2/Qrel Files/"
 OF_2021 = TASK2_QRELS + "qrel_task2_2021_test_official_evaluation.tsv"
 
 
-def whole_table(judged: set[int], formulas: int = 9_400_000) -> VisualIds:
+def whole_table(judged: set[int], formulas: int = 9_400_000) -> FormulaIds:
     """Make up a table of the formulas 1 … N; the last ones have the visual ids `judged`."""
     formula = np.arange(1, formulas + 1, dtype=np.int32)
     visual = np.ones(formulas, np.int32)
     visual[-len(judged) :] = sorted(judged)
     post = np.zeros(formulas, np.int32)
-    return VisualIds(np.array([formula, visual, visual, post, post, np.sort(visual)]))
+    return FormulaIds(np.array([formula, visual, visual, post, post, np.sort(visual)]))
 
 
 def plain_ndcg(run: dict[str, list[int]], qrels: dict[str, dict[str, int]]) -> float:
@@ -312,7 +317,7 @@ def test_the_names_of_official_files_tell_their_ids(name: str, kind: str | None)
 
 def test_ids_that_can_be_either_have_to_be_said() -> None:
     numbers = list(range(1, 31))
-    ids = VisualIds(np.array([numbers, [*range(1, 21), *[1] * 10], numbers, numbers, numbers,
+    ids = FormulaIds(np.array([numbers, [*range(1, 21), *[1] * 10], numbers, numbers, numbers,
                               [1] * 10 + list(range(1, 21))], np.int32))  # fmt: skip
     qrels = {"B.1": {str(number): 1 for number in numbers}}  # 30 formula ids, 20 visual ids
     with pytest.raises(InputError, match=r"30 of its 30 ids are formula ids .* 20 are visual ids"):
@@ -350,12 +355,12 @@ def test_judgments_of_2021_are_held_against_the_visual_ids_of_their_time(tmp_pat
     )
 
 
-def test_all_instances_count_where_the_cut_is_off(tmp_path: Path, ids: VisualIds) -> None:
+def test_all_instances_count_where_the_cut_is_off(tmp_path: Path, ids: FormulaIds) -> None:
     rows = [("B.1", 1000 + number, 10, 5.0) for number in range(1000)] + [("B.1", 101, 10, 4.0)]
     path = run_of(tmp_path, rows)
     assert read_formula_rankings(path, ids).topics == {"B.1": {}}
     whole = read_formula_rankings(path, ids, None)
-    assert (whole.topics, whole.cut) == ({"B.1": {"7": 4.0}}, 0)
+    assert (whole.topics, whole.counts["cut"]) == ({"B.1": {"7": 4.0}}, 0)
 
 
 def test_a_collection_that_lacks_most_judged_formulas_is_told(tmp_path: Path) -> None:

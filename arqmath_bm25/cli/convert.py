@@ -9,7 +9,9 @@ import typer
 
 from arqmath_bm25.cli.shared.options import Format, keep_runs, out
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.frames import read_run, write_run
+from arqmath_bm25.core.labs import official_stem
+from arqmath_bm25.runs.run import Run
+from arqmath_bm25.runs.run_files import hits_of, write_run
 
 
 def convert(
@@ -26,15 +28,17 @@ def convert(
 
     Example: arqmath-bm25 convert Team-task1-bm25-auto-both-P.tsv --format trec -o run.trec.gz
     """
-    frame = read_run(run)
-    task = frame.attrs["task"]
-    if form == "trec" and task in ("task3", "nlps"):
-        raise InputError(f"{run}: a run of {task} has no TREC form; give --format lab")
-    if form == "lab" and task == "task2" and not frame["post_id"].all():
+    read = Run.read(run)
+    if form == "trec" and not read.rules.trec:
+        raise InputError(f"{run}: a run of {read.task} has no TREC form; give --format lab")
+    if form == "lab" and (lacking := read.without_post()):
         raise InputError(
-            f"{run}: it does not say in which posts its formulas stand, as the lab's form must; "
-            "give --format trec, or the run that it was made from"
+            f"{run}: row {lacking.line}: it does not say in which post formula {lacking.doc_id} "
+            "stands, as the lab's form must; give --format trec, or the run that it was made from"
         )
     keep_runs(output, [run])
-    write_run(frame, output, form=form)
-    out.print(f"{output}: {frame['qid'].nunique():,} topics, {len(frame):,} rows")
+    name = read.name or official_stem(output)
+    rows = write_run(output, hits_of(read), name, read.task, form)
+    repeated = len(read) - rows
+    note = f"; {repeated:,} left out, since they repeat a document" if repeated else ""
+    out.print(f"{output}: {len(read.topics):,} topics, {rows:,} rows{note}")

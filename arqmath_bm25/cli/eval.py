@@ -13,12 +13,12 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LAB_TASKS, SPLITS, YEARS, Task, Year
 from arqmath_bm25.core.progress import console, status
-from arqmath_bm25.evaluation.answers import read_source_posts
-from arqmath_bm25.evaluation.evaluator import Evaluator, JudgedRun, Scored, detect_task
+from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
 from arqmath_bm25.evaluation.leave_out import leave_out, team_of
 from arqmath_bm25.evaluation.measure_names import named_measures
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.evaluation.topic_sets import official_topic_info, read_topic_info
+from arqmath_bm25.runs.rows import detect_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -105,19 +105,13 @@ def evaluate(
             score_tables.print_topic_sets(scored, info, by)
         judged = [one for one in scored if isinstance(one.score, RunScore)]
         if bounds:
-            score_tables.print_bounds({one.run: _read(evaluator, one) for one in judged})
+            score_tables.print_bounds(judged)
         if left_out:
-            read = {one.run: _read(evaluator, one) for one in judged}
-            qrels_of = [run.judged.qrels for run in read.values()]
-            if any(found != qrels_of[0] for found in qrels_of):
+            if any(one.judged != judged[0].judged for one in judged):
                 raise InputError("--leave-out takes runs of the same judgments: name their files")
-            rankings = {name: run.rankings for name, run in read.items()}
+            rankings = {one.run: one.rankings for one in judged}
             teams = {one.run: team_of(one.file) for one in judged}
-            score_tables.print_left_out(leave_out(rankings, teams, qrels_of[0], pool_depth))
-
-
-def _read(evaluator: Evaluator, one: Scored) -> JudgedRun:
-    return evaluator.read(one.file, one.task, one.year)
+            score_tables.print_left_out(leave_out(rankings, teams, judged[0].judged, pool_depth))
 
 
 def _score_folder(
@@ -141,7 +135,7 @@ def _score_folder(
             if path.suffix not in _ENDINGS or task not in (None, detected := detect_task(path)):
                 continue
             found = True
-            known = detected != "task3" or read_source_posts(path)
+            known = evaluator.can_score(path, detected)
             if known and part.name in judged[detected]:
                 yield evaluator.score(path, detected, year)
             else:

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from arqmath_bm25.cli.shared.options import Depth, Format, keep_runs, out, task_of_runs
+from arqmath_bm25.cli.shared.options import (
+    INDEXES,
+    Depth,
+    Format,
+    Indexes,
+    keep_runs,
+    out,
+    task_of_runs,
+)
+from arqmath_bm25.cli.shared.scoring import data_of
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import sources
-from arqmath_bm25.core.labs import MAX_DEPTH
-from arqmath_bm25.core.records import Hit
-from arqmath_bm25.runs.fusion import RRF_K, Method, fuse_rankings
-from arqmath_bm25.runs.rankings import best, take_rankings
-from arqmath_bm25.runs.run_files import read_run, write_run
+from arqmath_bm25.core.labs import MAX_DEPTH, RankingTask
+from arqmath_bm25.runs.formula_ids import FormulaIds
+from arqmath_bm25.runs.fusion import RRF_K, Method, fuse_runs
+from arqmath_bm25.runs.run import Run
+from arqmath_bm25.runs.run_files import write_run
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
@@ -45,9 +56,16 @@ def fuse(
     depth: Depth = MAX_DEPTH,
     form: Format = "lab",
     task: Annotated[
-        Literal["task1", "task2"] | None,
+        RankingTask | None,
         typer.Option(help="Task of the runs. Default: by file name, else by the first topic."),
     ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="ARQMATH_DATA", help="Task 2: tells formulas from posts by the formulas of DATA."
+        ),
+    ] = None,
+    indexes: Indexes = INDEXES,
 ) -> None:
     """Fuse the rankings of several runs of Task 1 or Task 2 into one run.
 
@@ -62,15 +80,10 @@ def fuse(
     factors = _weights(weights, runs)
     keep_runs(output, runs)
     task = task or task_of_runs(runs, "fuse")
-    read = [_Run.read(run, task) for run in runs]
-    _check_topics(read)
-    topics = list(dict.fromkeys(topic for run in read for topic in run.rankings))
-    posts = _posts(read) if task == "task2" and form == "lab" else {}
-    fused = []
-    for topic in topics:
-        rankings = [run.rankings.get(topic, []) for run in read]
-        ranked = fuse_rankings(rankings, factors, method, k)[:depth]
-        fused.append((topic, [Hit(doc, score, posts.get(doc, "")) for doc, score in ranked]))
+    data = data_of(runs, data)
+    ids = None if data is None else cache(partial(FormulaIds.of, Collection(data, indexes)))
+    read = [Run.read(run, task, ids) for run in runs]
+    fused = fuse_runs(read, factors, method, k, depth, posts=form == "lab")
     manifest = {
         "version": __version__,
         "method": method,
@@ -79,31 +92,14 @@ def fuse(
         "depth": depth,
         "runs": [asdict(source) for source in sources(runs)],
     }
-    rows = write_run(output, fused, output.stem, task, form, manifest)
-    lacking = [topic for topic in topics if any(topic not in run.rankings for run in read)]
+    rows = write_run(output, fused.items(), output.stem, task, form, manifest)
+    lacking = [topic for topic in fused if any(topic not in run.topics for run in read)]
     some = ", ".join(lacking[:5]) + (", ..." if len(lacking) > 5 else "")
     note = f"; {len(lacking):,} not in every run: {some}" if lacking else ""
-    out.print(f"{output}: {len(topics):,} topics, {rows:,} rows, from {len(runs)} runs{note}")
-
-
-class _Run(NamedTuple):
-    """The rankings of a run file, and for Task 2 the post of each formula."""
-
-    path: Path
-    rankings: dict[str, list[tuple[str, float]]]
-    posts: dict[str, str]
-
-    @classmethod
-    def read(cls, path: Path, task: Literal["task1", "task2"]) -> _Run:
-        rows = list(read_run(path, task))
-        return cls(
-            path,
-            {
-                topic: [(doc, scores[doc]) for doc in best(scores, MAX_DEPTH)]
-                for topic, scores in take_rankings(rows).topics.items()
-            },
-            {row.doc_id: row.post_id for row in reversed(rows) if row.post_id},  # the first counts
-        )
+    out.print(f"{output}: {len(fused):,} topics, {rows:,} rows, from {len(runs)} runs{note}")
+    for run in read:
+        if run.form == "exchanged":
+            out.print(f"{run.path}: columns 2 and 3 (formula, post) are exchanged; put right")
 
 
 def _weights(weights: str | None, runs: Sequence[Path]) -> list[float]:
@@ -123,36 +119,3 @@ def _weights(weights: str | None, runs: Sequence[Path]) -> list[float]:
     if len(numbers) != len(runs):
         raise InputError(f"--weights {weights}: {len(numbers)} weights for {len(runs)} runs")
     return numbers
-
-
-def _check_topics(runs: Sequence[_Run]) -> None:
-    first = runs[0]
-    for run in runs[1:]:
-        if not first.rankings.keys() & run.rankings.keys():
-            here, there = next(iter(run.rankings)), next(iter(first.rankings))
-            raise InputError(
-                f"{run.path}: no topic in common with {first.path} ({here}, ... and {there}, ...); "
-                "are these runs of the same year?"
-            )
-
-
-def _posts(runs: Sequence[_Run]) -> dict[str, str]:
-    """Return the post of every formula; InputError where it is unknown or runs disagree."""
-    posts: dict[str, tuple[str, Path]] = {}
-    for run in runs:
-        for formula, post in run.posts.items():
-            known, path = posts.setdefault(formula, (post, run.path))
-            if known != post:
-                raise InputError(
-                    f"{run.path}: formula {formula} is of post {post}, in {path} of post {known}; "
-                    "`arqmath-bm25 validate --fix --data DATA` puts posts right"
-                )
-    for run in runs:
-        for ranking in run.rankings.values():
-            for formula, _ in ranking:
-                if formula not in posts:
-                    raise InputError(
-                        f"{run.path}: no run says of which post formula {formula} is; "
-                        "`--format trec` writes a run without posts"
-                    )
-    return {formula: post for formula, (post, _) in posts.items()}

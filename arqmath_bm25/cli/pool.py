@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,19 +14,16 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import YEARS
+from arqmath_bm25.core.labs import YEARS, RankingTask
 from arqmath_bm25.evaluation.judging.annotation import require, write_batch
-from arqmath_bm25.evaluation.judging.pool import (
-    Depths,
-    Pool,
-    for_assessors,
-    pool_answers,
-    pool_formulas,
-)
+from arqmath_bm25.evaluation.judging.pool import Depths, Pool, for_assessors
+from arqmath_bm25.evaluation.judging.pool import pool as make_pool
 from arqmath_bm25.evaluation.judging.pool_sampling import draw, parse_strata
 from arqmath_bm25.evaluation.sampled_qrels import write_sampled_qrels
 from arqmath_bm25.runs.eligible import EligibleAnswers, EligibleFormulas
-from arqmath_bm25.runs.visual import VisualIds
+from arqmath_bm25.runs.formula_ids import FormulaIds
+from arqmath_bm25.runs.run import Run
+from arqmath_bm25.runs.task_rules import RULES
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.posts import PostTable
@@ -47,9 +44,7 @@ def pool(
         int | None,
         typer.Option(min=1, help="The same for primary and manual runs. Default: as --depth."),
     ] = None,
-    task: Annotated[
-        Literal["task1", "task2"] | None, typer.Option(help="Default: what the runs say.")
-    ] = None,
+    task: Annotated[RankingTask | None, typer.Option(help="Default: what the runs say.")] = None,
     data: options.Data = None,
     indexes: options.Indexes = options.INDEXES,
     topics: Annotated[
@@ -99,15 +94,22 @@ def pool(
     ]
     known = {topic.topic_id: topic for file in files for topic in read_topics(file)}
     posts = collection.posts
+    ids = cache(
+        lambda: (
+            FormulaIds.cached(formulas, collection.directory)
+            if formulas
+            else FormulaIds.of(collection)
+        )
+    )
+    read = (Run.read(run, task, ids) for run in runs)
+    by_formula = RULES[task].by_formula
+    eligible = EligibleFormulas(ids()) if by_formula else EligibleAnswers(posts)
+    pooled = make_pool(read, depths, eligible, seed, partial(_thread_of, posts))
     latex: dict[str, str] = {}
-    if task == "task1":
-        pooled = pool_answers(runs, depths, EligibleAnswers(posts), seed)
-    else:
-        formulas = formulas or collection.layout.formulas()
-        eligible = EligibleFormulas(VisualIds.read(formulas))
-        pooled = pool_formulas(runs, depths, eligible, partial(_thread_of, posts), seed)
+    if by_formula:
         shown = {hit.formula_id for item in pooled.items for hit in item.hits}
-        latex = {f.formula_id: f.latex for f in read_formulas(formulas) if f.formula_id in shown}
+        known_latex = read_formulas(formulas or collection.layout.formulas())
+        latex = {row.formula_id: row.latex for row in known_latex if row.formula_id in shown}
     if not pooled.items:
         raise InputError(
             f"{runs[0]}: no hit of the runs may be judged; `arqmath-bm25 validate --data` says why"

@@ -15,13 +15,12 @@ from arqmath_bm25.cli.shared import options
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import LabTask
-from arqmath_bm25.runs.eligible import EligibleAnswers, EligibleFormulas
+from arqmath_bm25.core.labs import LAB_TASKS, LabTask
 from arqmath_bm25.runs.repair import repair, repaired_path
+from arqmath_bm25.runs.rows import detect_task
 from arqmath_bm25.runs.rules import Report, check_teams
 from arqmath_bm25.runs.rules import validate as check
-from arqmath_bm25.runs.run_files import task_of
-from arqmath_bm25.runs.visual import VisualIds
+from arqmath_bm25.runs.task_rules import RULES
 
 if TYPE_CHECKING:
     from arqmath_bm25.runs.eligible import Eligible
@@ -77,12 +76,13 @@ def validate(
     if output is not None and (not fix or len(runs) > 1):
         raise InputError("--output names the copy that --fix writes of one run")
     collection = None if data is None else Collection(data, indexes)
-    tasks = [task or task_of(run) for run in runs]
+    tasks = [task or _task_of(run) for run in runs]
     known: dict[LabTask, _Known] = {}
     for each in dict.fromkeys(tasks):
         files = options.topic_files(topics, each, collection)
         labs = [tuple(topic.topic_id for topic in read_topics(file)) for file in files]
-        known[each] = labs, _eligible(collection, each)
+        eligible = None if collection is None else RULES[each].eligible(collection)
+        known[each] = labs, eligible
     reports = [check(run, each, *known[each]) for run, each in zip(runs, tasks, strict=True)]
     check_teams(reports)
     out = Console(highlight=False, soft_wrap=True, quiet=json_file == Path("-"))
@@ -98,13 +98,11 @@ def validate(
         raise typer.Exit(1)
 
 
-def _eligible(collection: Collection | None, task: LabTask) -> Eligible | None:
-    """Return what a run of the task may return; None if that is not known."""
-    if collection is None or task == "task3":
-        return None
-    if task == "task1":
-        return EligibleAnswers(collection.posts)
-    return EligibleFormulas(VisualIds.read(collection.layout.formulas()))
+def _task_of(run: Path) -> LabTask:
+    task = detect_task(run)
+    if task not in LAB_TASKS:
+        raise InputError(f"{run}: a run of {task}, for which ARQMath has no rules")
+    return task
 
 
 def _print(report: Report, out: Console) -> None:

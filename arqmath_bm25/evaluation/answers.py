@@ -15,15 +15,14 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.evaluation.measures import RELEVANT
-from arqmath_bm25.runs.run_files import read_answers, read_columns
+from arqmath_bm25.core.labs import HIGHEST, RELEVANT
+from arqmath_bm25.runs.rows import read_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from arqmath_bm25.evaluation.qrels import Qrels
-    from arqmath_bm25.runs.run_files import RunRow
 
 Answers = dict[str, str]  # topic -> id of its answer
 
@@ -32,8 +31,6 @@ OF_POSTS: Final = (
     "estimates: the answers are not judged themselves; grades are those of Task 1 for the posts "
     "that they are taken from"
 )
-_POST: Final = "post "  # begins what our runs say of the source of an answer
-_HIGHEST: Final = 3  # grades above it say why there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,27 +79,10 @@ def read_answer_map(path: Path) -> dict[str, Answers]:
     return runs
 
 
-def read_source_posts(path: Path) -> Answers:
-    """Read which post each answer of a Task 3 run is taken from; nothing unless all say it."""
-    sources = {row.topic_id: row.sources for row in read_answers(path)}
-    if not all(source.startswith(_POST) for source in sources.values()):
-        return {}
-    return {topic: source.removeprefix(_POST) for topic, source in sources.items()}
-
-
-def take_top_answers(run: Iterable[RunRow]) -> Answers:
-    """Take the first answer per topic: best score, lowest rank, largest id."""
-    top: dict[str, tuple[float, int, str]] = {}
-    for row in run:
-        candidate = (row.score, -row.rank, row.doc_id)
-        top[row.topic_id] = max(candidate, top.get(row.topic_id, candidate))
-    return {topic: answer for topic, (_, _, answer) in top.items()}
-
-
 def score_answers(answers: Mapping[str, str], qrels: Qrels) -> AnswerScore:
     """Score one answer per topic; InputError if none of them is judged."""
     grades = {
-        topic: grade if grade <= _HIGHEST else 0
+        topic: grade if grade <= HIGHEST else 0
         for topic, judged in qrels.items()
         if (grade := judged.get(answers.get(topic, ""))) is not None
     }

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from arqmath_bm25.evaluation.measures import RELEVANT, average
-from arqmath_bm25.runs.rankings import best
+from arqmath_bm25.core.labs import HIGHEST, RELEVANT
+from arqmath_bm25.evaluation.measures import average
+from arqmath_bm25.runs.run import best
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,10 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arqmath_bm25.evaluation.qrels import Qrels
-    from arqmath_bm25.runs.rankings import Ranking
+    from arqmath_bm25.runs.run import Ranking
 
 KEYS: Final = ("ndcg", "map", "p10")  # measures of the whole run
-_HIGH: Final = 3
 
 
 class Bounds(NamedTuple):
@@ -55,7 +55,7 @@ def bounds_of_topic(ranking: Sequence[str], judged: Mapping[str, int]) -> dict[s
     extra = np.arange(int(unjudged.sum()) + 1)[:, None]
     first = unjudged & (number <= extra)
     last = unjudged & (number > number.max(initial=0) - extra)
-    high = np.where(np.concatenate([first, last]), _HIGH, np.maximum(grades, 0))
+    high = np.where(np.concatenate([first, last]), HIGHEST, np.maximum(grades, 0))
     values = _values(high, np.tile(extra[:, 0], 2), sorted(judged.values(), reverse=True))
     return {key: Bounds(float(v.min()), float(v.max())) for key, v in values.items()}
 
@@ -70,11 +70,11 @@ def _values(
     found = relevant.cumsum(axis=1) / np.arange(1, length + 1)
     total = extra + sum(grade >= RELEVANT for grade in judged)
     # The ideal: the High ones that are added move all lesser judged ones down.
-    top = sum(grade >= _HIGH for grade in judged)
+    top = sum(grade >= HIGHEST for grade in judged)
     rest = np.array(judged[top:])
     ideal = np.array([
         np.dot(judged[:top], discount[:top])
-        + _HIGH * discount[top : top + more].sum()
+        + HIGHEST * discount[top : top + more].sum()
         + np.dot(rest, discount[top + more : top + more + len(rest)])
         for more in extra.tolist()
     ])  # fmt: skip

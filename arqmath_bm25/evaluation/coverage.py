@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from arqmath_bm25.runs.formula_ids import id_number
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from arqmath_bm25.evaluation.qrels import Qrels
 
 _MOST: Final = 0.5  # a larger share of the judgments needs no note
-_LARGEST: Final = np.iinfo(np.int32).max
 
 
 def coverage_note(qrels: Qrels, holds: Callable[[NDArray[np.int32]], int]) -> str | None:
@@ -28,7 +29,7 @@ def coverage_note(qrels: Qrels, holds: Callable[[NDArray[np.int32]], int]) -> st
     """
     judged = [doc for grades in qrels.values() for doc in grades]
     ids, counts = np.unique(
-        [int(d) for d in judged if d.isdecimal() and int(d) <= _LARGEST], return_counts=True
+        [number for number in map(id_number, judged) if number >= 0], return_counts=True
     )
     held = sum(
         int(count) * holds(ids[counts == count].astype(np.int32)) for count in np.unique(counts)

@@ -6,33 +6,26 @@ are numbered through the labs: A.1-100 in 2020, A.201-300 in 2021, A.301-400 in 
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import MAX_DEPTH, official_stem, parse_run_name, year_of
-from arqmath_bm25.evaluation.answers import (
-    OF_POSTS,
-    AnswerScore,
-    read_answer_map,
-    read_source_posts,
-    score_answers,
-    take_top_answers,
-)
+from arqmath_bm25.core.labs import official_stem, year_of
+from arqmath_bm25.evaluation.answers import OF_POSTS, AnswerScore, read_answer_map, score_answers
 from arqmath_bm25.evaluation.coverage import coverage_note
 from arqmath_bm25.evaluation.measures import MEASURES, Measure
-from arqmath_bm25.evaluation.nlps import PremiseScore, read_gold, read_predictions, score_premises
+from arqmath_bm25.evaluation.nlps import PremiseScore, read_gold, score_premises
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.sampled_qrels import is_sampled, judged_part, read_sampled_qrels
 from arqmath_bm25.evaluation.score import RunScore, score
 from arqmath_bm25.evaluation.visual_qrels import by_visual_id
 from arqmath_bm25.evaluation.xinfap import XINFAP, xinfap_by_topic
-from arqmath_bm25.runs.rankings import read_rankings
-from arqmath_bm25.runs.run_files import read_answers, read_columns, read_run, task_of
-from arqmath_bm25.runs.visual import VisualIds, read_formula_rankings
+from arqmath_bm25.runs.formula_ids import FormulaIds
+from arqmath_bm25.runs.rows import POST
+from arqmath_bm25.runs.run import Run
+from arqmath_bm25.runs.task_rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -40,13 +33,11 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.labs import LabTask, Task, Year
-    from arqmath_bm25.evaluation.answers import Answers
     from arqmath_bm25.evaluation.qrels import Qrels
     from arqmath_bm25.evaluation.visual_qrels import IdKind, VisualQrels
-    from arqmath_bm25.runs.rankings import Ranking, Rankings
-    from arqmath_bm25.runs.visual import FormulaRankings
+    from arqmath_bm25.runs.run import Ranking
 
-_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
+_NO_DATA = "give --data DATA, since without it DATA is the bundled sample"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +50,8 @@ class Scored:
     qrels: Path
     score: RunScore | AnswerScore | PremiseScore
     ids: IdKind | None = None  # of the judgments of Task 2, and so of the ranking
+    rankings: dict[str, Ranking] = field(default_factory=dict)  # of Tasks 1 and 2
+    judged: Qrels = field(default_factory=dict)
 
     @property
     def year(self) -> Year | None:
@@ -93,8 +86,9 @@ class Judgments(NamedTuple):
 class JudgedRun(NamedTuple):
     """A run of Task 1 or Task 2 with its judgments."""
 
-    rankings: dict[str, Ranking]  # of answers, or of visual ids
+    run: Run
     judged: Judgments
+    rankings: dict[str, Ranking]  # of answers, or of visual ids
     notes: tuple[str, ...]
 
 
@@ -111,25 +105,27 @@ class Evaluator:
         cut: bool = True,
         answer_map: Path | None = None,
         measures: Iterable[Measure] = (),
+        least_grade: int = 0,
         progress: Callable[[int], None] = lambda _: None,
     ) -> None:
         """The collection has judgments and formulas; `qrels` and `formulas` take their place.
 
         Judgments of a part of a pool (`sampled_qrels`) may stand in for these: they add xinfAP.
         `ids` are those of the judgments of Task 2, if their file does not say it; without `cut` all
-        instances of a Task 2 run count, not the best 1,000 of a topic. `answer_map` names the
-        answers of Task 3, `measures` come on top of the usual.
+        rows of a topic count, not the best 1,000. `answer_map` names the answers of Task 3,
+        `measures` come on top of the usual; topics without a grade of `least_grade` do not count.
         """
         self._collection = collection
         self._layout = collection.layout
         self._qrels_file = qrels
         self._formulas = formulas
         self._kind = ids
-        self._task2_depth = MAX_DEPTH if cut else None
+        self._cut = cut
         self._answer_map = answer_map
         self._measures = (*MEASURES, *measures)
+        self._least_grade = least_grade
         self._progress = progress
-        self._qrels = cache(_read_judgments)
+        self._qrels = cache(self._read_judgments)
         self._visual_qrels = cache(self._read_visual_qrels)
         self._answer_notes = cache(self._find_answer_notes)
 
@@ -138,16 +134,19 @@ class Evaluator:
 
         Raises InputError for whatever file cannot be read or does not fit its judgments.
         """
-        found = detect_task(path) if task in (None, "task3") else task
-        match task or found:
-            case "task1" | "task2" as ranking:
-                return self._score_run(path, ranking, year)
-            case "task3":
-                return (
-                    self._answers(path, year) if found == "task3" else self._top_answers(path, year)
-                )
+        run = Run.read(path, task, self._open_ids)
+        match run.rules.judged:
+            case "documents":
+                return self.score_judged(self.judged(run, year))
+            case "answers":
+                return self._answers(run, year)
             case _:
-                return self._premises(path)
+                return self._premises(run)
+
+    def can_score(self, path: Path, task: Task) -> bool:
+        """Tell whether a run needs no answer map: not one of Task 3 that names no posts."""
+        rules = RULES[task]
+        return rules.judged != "answers" or _of_posts(Run.read(path, task))
 
     def score_answer_map(self) -> list[Scored]:
         """Score every run of the answer map of Task 3."""
@@ -160,69 +159,82 @@ class Evaluator:
             scored.append(Scored(run, answer_map, "task3", qrels, result))
         return scored
 
-    def read(self, path: Path, task: Task, year: Year | None = None) -> JudgedRun:
+    def read(self, path: Path, task: Task | None = None, year: Year | None = None) -> JudgedRun:
         """Read a run of Task 1 or Task 2 with its judgments; raises InputError as `score` does."""
-        run: Rankings | FormulaRankings
-        of: LabTask = "task2" if task == "task2" else "task1"
-        if of == "task1":
-            run = read_rankings(path)
-        else:
-            run = read_formula_rankings(path, self._ids, self._task2_depth)
-        judged = self.judgments(of, self._judgments(path, run.topics, year, of))
-        if judged.ids == "visual_v2":
-            run = read_formula_rankings(path, self._ids.of_v2(), self._task2_depth)
-        return JudgedRun(run.topics, judged, (*judged.notes, *run.notes()))
+        return self.judged(Run.read(path, task, self._open_ids), year)
 
     def judgments(self, task: LabTask, file: Path) -> Judgments:
         """Read judgments of Task 1 (or 3) or Task 2."""
-        if task == "task2":
+        if RULES[task].by_formula:
             judged = self._visual_qrels(file)
             return Judgments(file, judged.qrels, judged.kind, judged.notes)
         return Judgments(file, self._qrels(file), None, self._answer_notes(file))
 
-    def _score_run(self, path: Path, task: Task, year: Year | None) -> Scored:
-        run = self.read(path, task, year)
-        file, qrels, ids, _ = run.judged
-        with _about(path):
-            result = score(run.rankings, qrels, self._measures, run.notes)
+    def score_judged(self, judged: JudgedRun) -> Scored:
+        """Score a run that was read with its judgments."""
+        run, (file, qrels, ids, _), rankings, notes = judged
+        with _about(run.path):
+            result = score(rankings, qrels, self._measures, notes)
         if is_sampled(file):
-            result = result.adding(XINFAP, xinfap_by_topic(run.rankings, read_sampled_qrels(file)))
-        return Scored(_name(path), path, task, file, result, ids)
+            result = result.adding(XINFAP, xinfap_by_topic(rankings, read_sampled_qrels(file)))
+        return Scored(_name(run.path), run.path, run.task, file, result, ids, rankings, qrels)
 
-    def _judgments(
-        self, path: Path, topics: Iterable[str], year: Year | None, task: LabTask
-    ) -> Path:
+    def judged(self, run: Run, year: Year | None = None) -> JudgedRun:
+        """Return a run of Task 1 or 2 with its judgments; raises InputError as `score` does."""
+        judged = self.judgments(run.rules.qrels_of, self._judgments(run, year))
+        run.rank_by(judged.ids, judged.qrels)
+        found = run.rankings() if self._cut else run.rankings(None)
+        self._refuse_strangers(run, judged.qrels)
+        return JudgedRun(run, judged, found.topics, (*judged.notes, *found.notes))
+
+    def _refuse_strangers(self, run: Run, qrels: Qrels) -> None:
+        """Raise InputError for a run of another collection, where DATA was not given."""
+        if self._collection.on_site:
+            return
+        found = run.rankings()
+        if self._formulas is None and found.counts["unknown"] > len(run) // 2:
+            raise InputError(
+                f"{run.path}: {found.counts['unknown']:,} of its {len(run):,} formulas are not in "
+                f"the formula index of DATA; {_NO_DATA}"
+            )
+        judged = any(qrels.get(t, {}).keys() & docs.keys() for t, docs in found.topics.items())
+        if self._qrels_file is None and not judged and qrels.keys() & found.topics.keys():
+            raise InputError(
+                f"{run.path}: DATA has no judgment of any of its documents; {_NO_DATA}, or name "
+                "the judgments with --qrels FILE"
+            )
+
+    def _judgments(self, run: Run, year: Year | None) -> Path:
         if self._qrels_file is not None:
             return self._qrels_file
-        with _about(path):
-            return self._layout.qrels(task, year or year_of(topics))
+        with _about(run.path):
+            return self._layout.qrels(run.rules.qrels_of, year or year_of(run.topics))
 
-    def _top_answers(self, path: Path, year: Year | None) -> Scored:
-        answers = take_top_answers(read_run(path))
-        qrels = self._judgments(path, answers, year, "task1")
-        return self._score_answers(path, answers, qrels)
-
-    def _answers(self, path: Path, year: Year | None) -> Scored:
-        if self._answer_map is None and (posts := read_source_posts(path)):
-            qrels = self._judgments(path, posts, year, "task1")
-            return self._score_answers(path, posts, qrels, OF_POSTS)
-        with _about(path):
+    def _answers(self, run: Run, year: Year | None) -> Scored:
+        answers = {topic: next(iter(docs)) for topic, docs in run.rankings().topics.items()}
+        of_posts = _of_posts(run)
+        if run.columns != run.task or (of_posts and self._answer_map is None):
+            note = OF_POSTS if of_posts else ""
+            return self._score_answers(run, answers, self._judgments(run, year), note)
+        with _about(run.path):
             answer_map, qrels = self._answer_files()
         runs = read_answer_map(answer_map)
-        names = (_name(path), official_stem(path), next(read_answers(path)).run_id)
-        answers = next((runs[name] for name in names if name in runs), None)
-        if answers is None:
+        names = (_name(run.path), official_stem(run.path), run.name)
+        found = next((runs[name] for name in names if name in runs), None)
+        if found is None:
             raise InputError(
                 f"{answer_map}: no answers of a run {names[0]} or {names[2]}; there are "
                 f"{', '.join(runs)}"
             )
-        return self._score_answers(path, answers, qrels)
+        return self._score_answers(run, found, qrels)
 
-    def _score_answers(self, path: Path, answers: Answers, qrels: Path, note: str = "") -> Scored:
+    def _score_answers(
+        self, run: Run, answers: dict[str, str], qrels: Path, note: str = ""
+    ) -> Scored:
         judgments = self._qrels(qrels)
-        with _about(path):
+        with _about(run.path):
             result = replace(score_answers(answers, judgments), note=note)
-        return Scored(_name(path), path, "task3", qrels, result)
+        return Scored(_name(run.path), run.path, run.task, qrels, result)
 
     def _answer_files(self) -> tuple[Path, Path]:
         if self._answer_map is None or self._qrels_file is None:
@@ -233,12 +245,12 @@ class Evaluator:
             )
         return self._answer_map, self._qrels_file
 
-    def _premises(self, path: Path) -> Scored:
-        gold_file = self._qrels_file or self._gold_of(path)
-        predicted, gold = read_predictions(path), read_gold(gold_file)
-        with _about(path):
-            result = score_premises(predicted, gold)
-        return Scored(_name(path), path, "nlps", gold_file, result)
+    def _premises(self, run: Run) -> Scored:
+        gold_file = self._qrels_file or self._gold_of(run.path)
+        gold = read_gold(gold_file)
+        with _about(run.path):
+            result = score_premises(run.rankings().topics, gold)
+        return Scored(_name(run.path), run.path, run.task, gold_file, result)
 
     def _gold_of(self, path: Path) -> Path:
         """Return the statements of a run that lies in the folder of their split, as in dev/."""
@@ -249,13 +261,28 @@ class Evaluator:
         raise InputError(f"{path}: give the relevant premises with --qrels FILE, as dev_set.json")
 
     @cached_property
-    def _ids(self) -> VisualIds:
-        formulas = self._formulas or self._layout.formulas()
-        return VisualIds.cached(formulas, self._collection.directory, self._progress)
+    def _ids(self) -> FormulaIds:
+        if self._formulas is None:
+            return FormulaIds.of(self._collection, self._progress)
+        return FormulaIds.cached(self._formulas, self._collection.directory, self._progress)
+
+    def _open_ids(self) -> FormulaIds:
+        return self._ids
+
+    def _read_judgments(self, path: Path) -> Qrels:
+        qrels = judged_part(read_sampled_qrels(path)) if is_sampled(path) else read_qrels(path)
+        kept = {
+            t: grades for t, grades in qrels.items() if max(grades.values()) >= self._least_grade
+        }
+        if not kept:
+            raise InputError(f"{path}: no topic has a grade of {self._least_grade} or more")
+        return kept
 
     def _read_visual_qrels(self, path: Path) -> VisualQrels:
         qrels, ids = self._qrels(path), self._ids
         judgments = by_visual_id(qrels, ids, path, self._kind)
+        if not self._collection.on_site:
+            return judgments
         lacking = coverage_note(
             qrels,
             lambda docs: int(
@@ -266,13 +293,9 @@ class Evaluator:
 
     def _find_answer_notes(self, path: Path) -> tuple[str, ...]:
         """Say of Task 1 judgments if the collection lacks most of the posts."""
-        posts = self._collection.posts_if_known
+        posts = self._collection.posts_if_known if self._collection.on_site else None
         lacking = posts and coverage_note(self._qrels(path), lambda ids: len(posts.subset(ids)))
         return (lacking,) if lacking else ()
-
-
-def _read_judgments(path: Path) -> Qrels:
-    return judged_part(read_sampled_qrels(path)) if is_sampled(path) else read_qrels(path)
 
 
 @contextmanager
@@ -284,20 +307,9 @@ def _about(source: object) -> Iterator[None]:
         raise InputError(f"{source}: {error}") from None
 
 
-def detect_task(path: Path) -> Task:
-    """Tell the task of a run from its official name, else from the columns of its first row.
-
-    Raises InputError if neither tells it.
-    """
-    name = parse_run_name(official_stem(path))
-    if name is not None:
-        return name.task
-    _, columns = next(read_columns(path, "run"))
-    if len(columns) == 2:
-        return "nlps"
-    if len(columns) == 6 and not all(map(_NUMBER.fullmatch, columns[3:5])):
-        return "task3"
-    return task_of(path)
+def _of_posts(run: Run) -> bool:
+    """Tell whether all answers of a run say from which posts they are taken."""
+    return all(row.sources.startswith(POST) for rows in run.topics.values() for row in rows)
 
 
 def _name(path: Path) -> str:

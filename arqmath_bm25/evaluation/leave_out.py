@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import official_stem, parse_run_name
+from arqmath_bm25.core.labs import RELEVANT, official_stem, parse_run_name
 from arqmath_bm25.evaluation.measures import MEASURES
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.runs.rankings import best
+from arqmath_bm25.runs.run import best
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.evaluation.measures import Measure
     from arqmath_bm25.evaluation.qrels import Qrels
-    from arqmath_bm25.runs.rankings import Ranking
+    from arqmath_bm25.runs.run import Ranking
 
 
 class LeftOut(NamedTuple):
@@ -75,5 +75,5 @@ def leave_out(
         if not kept:
             raise InputError(f"{team} alone brought every judgment: nothing is left without it")
         scores = {run: score(topics, kept, measures).averages() for run, topics in runs.items()}
-        found.append(LeftOut(team, len(left), sum(grade >= 2 for grade in left), scores))
+        found.append(LeftOut(team, len(left), sum(grade >= RELEVANT for grade in left), scores))
     return found

@@ -28,14 +28,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import pytrec_eval
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.runs.rankings import Ranking, best
+from arqmath_bm25.core.labs import RELEVANT
+from arqmath_bm25.runs.run import Ranking, best
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from arqmath_bm25.evaluation.qrels import Qrels
 
-RELEVANT: Final = 2  # the least grade that counts as relevant
 JUDGED: Final = "judged_"  # in the place of trec_eval's name: the share of the first N
 
 

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.collection.premises import read_statements
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.runs.run_files import read_columns
+from arqmath_bm25.core.labs import PREMISES as DEPTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-DEPTH: Final = 500
 EXPLANATION: Final = (
     "MAP@500 (official) averages precision over the relevant premises that were retrieved, "
     "as the shared task's script does; MAP@500 divides by all relevant premises."
@@ -58,36 +57,7 @@ def read_gold(path: Path) -> Premises:
     return gold
 
 
-def read_predictions(path: Path) -> Premises:
-    """Read `predict.txt`: rows `statement TAB premise` in rank order; the first 500 distinct.
-
-    Raises InputError for a missing or binary file and for another number of columns.
-    """
-    return take_premises(read_pairs(path))
-
-
-def read_pairs(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield statement and premise of every row. Raises InputError as `read_predictions` does."""
-    for row, columns in read_columns(path, "prediction"):
-        if len(columns) != 2:
-            raise InputError(
-                f"{path}: row {row}: expected 2 columns (statement, premise), found {len(columns)}"
-            )
-        statement, premise = columns
-        yield statement, premise
-
-
-def take_premises(run: Iterable[tuple[str, str]]) -> Premises:
-    """Take the first 500 distinct premises of every statement from rows in rank order."""
-    predicted: dict[str, dict[str, None]] = {}
-    for statement, premise in run:
-        ranking = predicted.setdefault(statement, {})
-        if len(ranking) < DEPTH:
-            ranking[premise] = None
-    return {statement: tuple(ranking) for statement, ranking in predicted.items()}
-
-
-def score_premises(predicted: Mapping[str, tuple[str, ...]], gold: Premises) -> PremiseScore:
+def score_premises(predicted: Mapping[str, Iterable[str]], gold: Premises) -> PremiseScore:
     """Score the first 500 premises of every statement of the gold file.
 
     Raises InputError if no statement is predicted.
@@ -99,13 +69,14 @@ def score_premises(predicted: Mapping[str, tuple[str, ...]], gold: Premises) -> 
         )
     values: dict[str, dict[str, float]] = {}
     for statement, relevant in gold.items():
-        precisions = _precisions(predicted.get(statement, ())[:DEPTH], set(relevant))
+        ranking = tuple(predicted.get(statement, ()))[:DEPTH]
+        precisions = _precisions(ranking, set(relevant))
         count = len(relevant) or 1
         official = fmean(precisions) if precisions else 0.0
         standard, recall = sum(precisions) / count, len(precisions) / count
         values[statement] = dict(zip(KEYS, (official, standard, recall), strict=True))
     missing = len(gold.keys() - predicted.keys())
-    short = sum(len(predicted.get(statement, ())) < DEPTH for statement in gold) - missing
+    short = sum(len(tuple(predicted.get(t, ()))) < DEPTH for t in gold) - missing
     found = (
         (missing, "are not predicted and count 0"),
         (short, f"have fewer than {DEPTH} premises"),

@@ -13,7 +13,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.runs.provenance import Provenance, provenance, run_manifest
-from arqmath_bm25.runs.rankings import best
+from arqmath_bm25.runs.run import best
 from arqmath_bm25.tasks import task_class
 from arqmath_bm25.tasks.index import Index
 
@@ -50,9 +50,9 @@ def moves(
     """
     places, tops = [], []
     for run in runs:
-        if run.task not in ("task1", "task2"):
+        if not run.rankings:
             raise InputError(f"{run.file}: only runs of Tasks 1 and 2 are explained")
-        ranking = evaluator.read(run.file, run.task, run.year).rankings.get(topic, {})
+        ranking = run.rankings.get(topic, {})
         places.append({doc: rank for rank, doc in enumerate(best(ranking, MAX_DEPTH), 1)})
         tops.append(max(ranking.values(), default=1.0))
     near = {doc for ranks in places for doc, rank in ranks.items() if rank <= depth}

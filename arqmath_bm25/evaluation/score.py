@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.evaluation.measures import TopicValues
     from arqmath_bm25.evaluation.qrels import Qrels
-    from arqmath_bm25.runs.rankings import Ranking
+    from arqmath_bm25.runs.run import Ranking
 
 # Fewer judged ids than this share of those that the run could hold: another id space.
 _LEAST_FOUND: Final = 0.05

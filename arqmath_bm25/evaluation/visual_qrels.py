@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 import numpy as np
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.runs.visual import id_number
+from arqmath_bm25.runs.formula_ids import id_number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arqmath_bm25.evaluation.qrels import Qrels
-    from arqmath_bm25.runs.visual import VisualIds
+    from arqmath_bm25.runs.formula_ids import FormulaIds
 
 IdKind = Literal["visual", "visual_v2", "formula"]
 ID_KINDS: Final[tuple[IdKind, ...]] = get_args(IdKind)
@@ -62,7 +62,7 @@ class VisualQrels(NamedTuple):
 
 
 def by_visual_id(
-    qrels: Qrels, ids: VisualIds, file: Path, kind: IdKind | None = None
+    qrels: Qrels, ids: FormulaIds, file: Path, kind: IdKind | None = None
 ) -> VisualQrels:
     """Return judgments by visual id; those by formula id are re-keyed with the maximum grade.
 
@@ -97,7 +97,7 @@ def kind_of_name(file: Path) -> IdKind | None:
     return next((kind for pattern, kind in _NAMES if re.search(pattern, name)), None)
 
 
-def _kind_of_ids(judged: NDArray[np.int32], ids: VisualIds, file: Path) -> IdKind:
+def _kind_of_ids(judged: NDArray[np.int32], ids: FormulaIds, file: Path) -> IdKind:
     visual, formula = int(ids.is_visual(judged).sum()), int((ids.find(judged) >= 0).sum())
     if formula < _VISUAL * visual + _FEW:
         return "visual"

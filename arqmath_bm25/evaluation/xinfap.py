@@ -18,14 +18,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from arqmath_bm25.evaluation.measures import RELEVANT, Measure
-from arqmath_bm25.runs.rankings import best
+from arqmath_bm25.core.labs import RELEVANT
+from arqmath_bm25.evaluation.measures import Measure
+from arqmath_bm25.runs.run import best
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from arqmath_bm25.evaluation.sampled_qrels import Pooled, SampledQrels
-    from arqmath_bm25.runs.rankings import Ranking
+    from arqmath_bm25.runs.run import Ranking
 
 XINFAP: Final = Measure("xinfAP", "", primed=False)  # trec_eval has none
 _SMOOTHING: Final = 0.00001

@@ -7,18 +7,16 @@ with the post that holds it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from arqmath_bm25.collection.posts import ANSWER
-from arqmath_bm25.runs.visual import COMMENT, DELETED
+from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_number
 
 if TYPE_CHECKING:
+    from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.collection.posts import PostTable
-    from arqmath_bm25.runs.visual import VisualIds
-
-_DIGITS: Final = 9  # of a formula id, at most: they are kept in 32 bits
 
 
 class Fault(NamedTuple):
@@ -61,8 +59,13 @@ class EligibleAnswers:
 class EligibleFormulas:
     """The formulas of a formula index that stand in posts."""
 
-    def __init__(self, ids: VisualIds) -> None:
-        self._ids = ids
+    def __init__(self, ids: FormulaIds) -> None:
+        self.ids = ids
+
+    @classmethod
+    def of(cls, collection: Collection) -> Self:
+        """Return the formulas of a collection."""
+        return cls(FormulaIds.of(collection))
 
     def fault(self, doc_id: str, post_id: str) -> Fault | None:
         """Return why a formula may not be returned with a post."""
@@ -77,9 +80,9 @@ class EligibleFormulas:
             )
         if at < 0:
             return Fault("unknown id", f"the formula index has no formula {doc_id}")
-        if self._ids.flags[at] & DELETED:
+        if self.ids.flags[at] & DELETED:
             return Fault("deleted formula", f"formula {doc_id} has issue d: no post holds it")
-        if self._ids.flags[at] & COMMENT:
+        if self.ids.flags[at] & COMMENT:
             return Fault("comment formula", f"formula {doc_id} stands in a comment")
         if self._post(at) != post_id:
             return Fault(
@@ -91,14 +94,13 @@ class EligibleFormulas:
 
     def visual_id(self, formula_id: str) -> str:
         """Return the visual id of a formula that is in the index."""
-        return str(self._ids.visual[self._find(formula_id)])
+        return str(self.ids.visual[self._find(formula_id)])
 
     def _post(self, at: int) -> str:
-        return str(self._ids.post[at])
+        return str(self.ids.post[at])
 
     def _find(self, formula_id: str) -> int:
         """Return the place of a formula in the index, -1 if it is not there."""
-        if not formula_id.isdecimal() or len(formula_id) > _DIGITS:
-            return -1
-        at = int(self._ids.find(np.array([int(formula_id)], np.int32))[0])
-        return at if at >= 0 and str(self._ids.formula[at]) == formula_id else -1
+        number = id_number(formula_id)
+        place = int(self.ids.find(np.array([number], np.int32))[0])
+        return place if number >= 0 else -1

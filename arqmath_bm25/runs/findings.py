@@ -38,6 +38,10 @@ class Findings:
         """Note what the lab tolerates."""
         self._add(Finding("warning", row, rule, message))
 
+    def unreadable(self, rule: str, row: int | None, message: str) -> None:
+        """Note a row that cannot be understood: the lab drops it, or the whole run."""
+        self.error(rule, row, message)
+
     def _add(self, finding: Finding) -> None:
         key = finding.level, finding.rule
         self._counts[key] += 1

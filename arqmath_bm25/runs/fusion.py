@@ -18,13 +18,86 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.records import Hit
+from arqmath_bm25.runs.run import exchanged_with
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from arqmath_bm25.runs.run import Run
 
     Ranking = Sequence[tuple[str, float]]  # documents with their scores, best first
 
 Method = Literal["rrf", "weighted"]
 RRF_K: Final = 60  # of the paper
+
+
+def fuse_runs(
+    runs: Sequence[Run],
+    weights: Sequence[float],
+    method: Method,
+    k: int = RRF_K,
+    depth: int | None = None,
+    posts: bool = True,
+) -> dict[str, list[Hit]]:
+    """Return topic → hits of several runs of one task fused, Task 2 with their `posts`.
+
+    Raises InputError for runs without a common topic, and where runs do not agree which formula is
+    of which post, or do not say it.
+    """
+    first = runs[0]
+    for run in runs[1:]:
+        if not first.topics.keys() & run.topics.keys():
+            here, there = next(iter(run.topics)), next(iter(first.topics))
+            raise InputError(
+                f"{run.path}: no topic in common with {first.path} ({here}, ... and {there}, ...); "
+                "are these runs of the same year?"
+            )
+    post_of = _posts(runs) if first.rules.by_formula and posts else {}
+    rankings = [
+        {
+            topic: [(row.doc_id, row.score) for row in run.rules.order(rows)[: run.rules.depth]]
+            for topic, rows in run.topics.items()
+        }
+        for run in runs
+    ]
+    topics = dict.fromkeys(topic for run in runs for topic in run.topics)
+    return {
+        topic: [
+            Hit(doc, score, post_of.get(doc, ""))
+            for doc, score in fuse_rankings(
+                [ranking.get(topic, []) for ranking in rankings], weights, method, k
+            )[:depth]
+        ]
+        for topic in topics
+    }
+
+
+def _posts(runs: Sequence[Run]) -> dict[str, str]:
+    """Return the post of every formula; InputError where it is unknown or runs disagree."""
+    posts: dict[str, tuple[str, Run]] = {}
+    for run in runs:
+        if exchanged_with(run, runs[0]):
+            raise InputError(
+                f"{run.path}: what is a formula here is a post in {runs[0].path}, so one of them "
+                "has exchanged columns; --data DATA tells which"
+            )
+        for row in (row for rows in run.topics.values() for row in rows if row.post_id):
+            post, other = posts.setdefault(row.doc_id, (row.post_id, run))
+            if post != row.post_id and other is not run:
+                raise InputError(
+                    f"{run.path}: formula {row.doc_id} is of post {row.post_id}, in {other.path} "
+                    f"of post {post}; `arqmath-bm25 validate --fix --data DATA` puts posts right"
+                )
+    for run in runs:
+        for row in (row for rows in run.topics.values() for row in rows):
+            if row.doc_id not in posts:
+                raise InputError(
+                    f"{run.path}: no run says of which post formula {row.doc_id} is; "
+                    "`--format trec` writes a run without posts"
+                )
+    return {formula: post for formula, (post, _) in posts.items()}
 
 
 def fuse_rankings(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import tell
-from arqmath_bm25.runs.run_files import read_columns
+from arqmath_bm25.runs.rows import read_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

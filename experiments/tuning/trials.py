@@ -14,13 +14,13 @@ import numpy as np
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import MAX_DEPTH, YEARS
+from arqmath_bm25.core.labs import MAX_DEPTH, RELEVANT, YEARS
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.engines.flat import FlatSearcher
 from arqmath_bm25.engines.lucene.ids import read_ids
 from arqmath_bm25.evaluation.duplicate_topics import deal, judge_by_links, read_questions, related
 from arqmath_bm25.evaluation.evaluator import Evaluator
-from arqmath_bm25.evaluation.measures import RELEVANT, Measure, measure
+from arqmath_bm25.evaluation.measures import Measure, measure
 from arqmath_bm25.tasks.answers.second_stage import SecondStage
 from arqmath_bm25.tasks.formulas.formula_retrieval import FormulaRanker
 from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker

@@ -6,7 +6,7 @@ import os
 import shlex
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, cast
 
 import typer
 from rich.console import Console
@@ -14,9 +14,11 @@ from rich.console import Console
 from arqmath_bm25.collection.collection import INDEXES as INDEXES
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.files import complete
-from arqmath_bm25.core.labs import MAX_DEPTH, YEARS, LabTask
+from arqmath_bm25.core.labs import MAX_DEPTH, YEARS, LabTask, RankingTask
 from arqmath_bm25.engines.engine import EngineName
-from arqmath_bm25.runs.run_files import Form, task_of
+from arqmath_bm25.runs.rows import detect_task
+from arqmath_bm25.runs.run_files import Form
+from arqmath_bm25.runs.task_rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -120,20 +122,20 @@ def topic_files(topics: str | None, task: LabTask, collection: Collection | None
     return [path for _, path in layout.topic_files(task, chosen)] if chosen else []
 
 
-def task_of_runs(runs: Sequence[Path], verb: str) -> Literal["task1", "task2"]:
+def task_of_runs(runs: Sequence[Path], verb: str) -> RankingTask:
     """Return the task of runs to `verb` (fuse, pool) together; InputError unless it is one.
 
     Task 3 has one answer for a topic: nothing can be done with it.
     """
-    first = task_of(runs[0])
-    if first == "task3":
-        raise InputError(f"{runs[0]}: Task 3 has one answer a topic; there is nothing to {verb}")
+    first = detect_task(runs[0])
+    if RULES[first].judged != "documents":
+        raise InputError(f"{runs[0]}: a run of {first}; there is nothing to {verb}")
     for run in runs[1:]:
-        if (other := task_of(run)) != first:
+        if (other := detect_task(run)) != first:
             raise InputError(
                 f"{run}: a run of {other}, {runs[0]} of {first}; {verb} runs of one task only"
             )
-    return first
+    return cast("RankingTask", first)
 
 
 def keep_runs(output: Path, runs: Sequence[Path]) -> None:

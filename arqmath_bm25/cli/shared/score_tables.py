@@ -21,7 +21,7 @@ from arqmath_bm25.evaluation.topic_sets import topic_sets
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from arqmath_bm25.evaluation.evaluator import JudgedRun, Scored
+    from arqmath_bm25.evaluation.evaluator import Scored
     from arqmath_bm25.evaluation.leave_out import LeftOut
     from arqmath_bm25.evaluation.rank_changes import Move
     from arqmath_bm25.evaluation.significance import Comparison
@@ -132,12 +132,12 @@ def print_topic_sets(scored: Sequence[Scored], info: TopicInfo, column: str) -> 
             table_console().print(table)
 
 
-def print_bounds(runs: Mapping[str, JudgedRun]) -> None:
+def print_bounds(runs: Sequence[Scored]) -> None:
     """Print between which values the unjudged hits of each run leave its scores."""
     table = _table("scores if all unjudged hits are irrelevant … highly relevant", "run", _BOUNDED)
-    for name, run in runs.items():
-        found = bounds(run.rankings, run.judged.qrels)
-        table.add_row(escape(name), *(f"{b.low:.4f} … {b.high:.4f}" for b in found.values()))
+    for one in runs:
+        found = bounds(one.rankings, one.judged)
+        table.add_row(escape(one.run), *(f"{b.low:.4f} … {b.high:.4f}" for b in found.values()))
     table_console().print(table)
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import warnings
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
-from arqmath_bm25.evaluation.measures import RELEVANT
+from arqmath_bm25.core.labs import GRADES, RELEVANT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arqmath_bm25.evaluation.judging.judge import HitKey
-
-_GRADES: Final = 4  # 0 … 3
 
 
 class Agreement(NamedTuple):
@@ -66,4 +64,4 @@ def _agreement(assessors: tuple[str, str], pairs: list[tuple[int, int]]) -> Agre
 
 def _kappa(pairs: NDArray[np.int64], weights: str | None = None) -> float:
     with warnings.catch_warnings(action="ignore"):  # of a division by zero
-        return float(cohen_kappa_score(*pairs.T, weights=weights, labels=range(_GRADES)))
+        return float(cohen_kappa_score(*pairs.T, weights=weights, labels=GRADES))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from arqmath_bm25.analysis.safe_html import FormulaWriter, plain, safe_body, safe_title
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import complete, read_csv
-from arqmath_bm25.evaluation.judging.pool import MAX_INSTANCES
+from arqmath_bm25.core.labs import MAX_INSTANCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

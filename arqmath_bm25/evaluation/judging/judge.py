@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import read_csv
+from arqmath_bm25.core.labs import MAX_INSTANCES
 from arqmath_bm25.evaluation.judging.annotation import GRADES
-from arqmath_bm25.evaluation.judging.pool import MAX_INSTANCES, in_order
+from arqmath_bm25.evaluation.judging.pool import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -1,8 +1,8 @@
 """Pooling: which hits of which runs are to be judged, by the evaluation protocol of the labs.
 
-Task 1 pools the union of the best answers of every run, deeper for primary and manual runs (2020:
-50 and 20, 2021: 45 and 15, 2022: 45 and 20). Task 2 pools visually distinct formulas in the same
-way (25 and 10, 20 and 10, 25 and 15) and shows of each at most five posts that runs found it in.
+Task 1 pools the union of the best answers of every run, deeper for primary and manual runs
+(`labs.POOL_DEPTHS`). Task 2 pools visually distinct formulas in the same way and shows of each at
+most five posts that runs found it in.
 What a run may not return is left out before.
 """
 
@@ -10,19 +10,16 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from arqmath_bm25.core.labs import official_stem, parse_run_name
-from arqmath_bm25.runs.rankings import best, read_rankings
-from arqmath_bm25.runs.run_files import read_run
+from arqmath_bm25.core.labs import MAX_INSTANCES, official_stem, parse_run_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from arqmath_bm25.runs.eligible import EligibleAnswers, EligibleFormulas
-
-MAX_INSTANCES: Final = 5  # posts in which one formula is judged
+    from arqmath_bm25.runs.eligible import Eligible
+    from arqmath_bm25.runs.run import Run
 
 
 class PooledPost(NamedTuple):
@@ -61,78 +58,39 @@ class Pool(NamedTuple):
     ranks: dict[str, dict[str, int]]  # topic -> document -> its best rank in a run
 
 
-def pool_answers(
-    runs: Sequence[Path], depths: Depths, eligible: EligibleAnswers, seed: int
-) -> Pool:
-    """Pool the answers of Task 1 runs.
-
-    Raises InputError as `runs.read_run` does.
-    """
-    pooled: dict[str, dict[str, int]] = {}
-    left_out: Counter[str] = Counter()
-    for run in runs:
-        for topic, ranking in read_rankings(run).topics.items():
-            allowed = {}
-            for doc, score in ranking.items():
-                fault = eligible.fault(doc)
-                if fault is None:
-                    allowed[doc] = score
-                else:
-                    left_out[fault.rule] += 1
-            _add(pooled, topic, best(allowed, depths.of(run)))
-    items = [Item(topic, doc, (PooledPost(doc),)) for topic, docs in pooled.items() for doc in docs]
-    return Pool(_shuffled(items, seed), left_out, pooled)
-
-
-def _add(pooled: dict[str, dict[str, int]], topic: str, docs: Iterable[str]) -> None:
-    ranks = pooled.setdefault(topic, {})
-    for rank, doc in enumerate(docs, 1):
-        ranks[doc] = min(rank, ranks.get(doc, rank))
-
-
-def pool_formulas(
-    runs: Sequence[Path],
+def pool(
+    runs: Iterable[Run],
     depths: Depths,
-    eligible: EligibleFormulas,
-    thread_of: Callable[[str], str],
+    eligible: Eligible,
     seed: int,
+    thread_of: Callable[[str], str] = str,
 ) -> Pool:
-    """Pool the visually distinct formulas of Task 2 runs, each with the posts to be shown.
+    """Pool the documents of runs of one task; those of Task 2 with the posts to be shown.
 
     Candidates for these are the hits in the pool: what a run returns down to the last of the
-    formulas that it adds. `thread_of` tells the question of a post. Raises InputError as
-    `runs.read_run` does.
+    formulas that it adds. `thread_of` tells the question of a post.
     """
     pooled: dict[str, dict[str, int]] = {}
-    found: dict[tuple[str, str], dict[str, str]] = {}  # topic, visual id -> post -> formula id
+    instances: dict[tuple[str, str], dict[str, str]] = {}  # topic, document -> post -> formula
     left_out: Counter[str] = Counter()
     for run in runs:
-        scores: dict[str, dict[str, float]] = {}  # topic -> formula -> score
-        post_of: dict[str, str] = {}
-        for row in read_run(run, "task2"):
-            fault = eligible.fault(row.doc_id, row.post_id)
-            if fault is not None:
-                left_out[fault.rule] += 1
-                continue
-            scores.setdefault(row.topic_id, {})[row.doc_id] = row.score
-            post_of[row.doc_id] = row.post_id
-        for topic, formulas in scores.items():
-            ranking: dict[str, float] = {}
-            for formula in sorted(formulas, key=formulas.__getitem__, reverse=True):
-                ranking.setdefault(eligible.visual_id(formula), formulas[formula])
-            chosen = dict.fromkeys(best(ranking, depths.of(run)))
-            _add(pooled, topic, chosen)
-            least = min(ranking[visual] for visual in chosen)
-            for formula, value in formulas.items():
-                if value >= least and (visual := eligible.visual_id(formula)) in chosen:
-                    posts = found.setdefault((topic, visual), {})
-                    post = post_of[formula]
+        left_out.update(run.leave_out(eligible))
+        for topic, docs in run.rankings().rows.items():
+            chosen = dict.fromkeys(list(docs)[: depths.of(run.path)])
+            ranks = pooled.setdefault(topic, {})
+            for rank, doc in enumerate(chosen, 1):
+                ranks[doc] = min(rank, ranks.get(doc, rank))
+            least = min(docs[doc].score for doc in chosen)
+            for row in run.rules.order(run.topics[topic]):
+                if row.score >= least and (doc := run.document(row)) in chosen:
+                    posts = instances.setdefault((topic, doc), {})
+                    post, formula = (row.post_id, row.doc_id) if row.post_id else (row.doc_id, "")
                     posts[post] = min(posts.get(post, formula), formula, key=in_order)
     items = []
-    for (topic, visual), posts in sorted(found.items()):
-        chance = random.Random(f"{seed} {topic} {visual}")  # noqa: S311
+    for (topic, doc), posts in sorted(instances.items()):
+        chance = random.Random(f"{seed} {topic} {doc}")  # noqa: S311
         shown = choose_posts({post: thread_of(post) for post in posts}, chance)
-        items.append(Item(topic, visual, tuple(PooledPost(post, posts[post]) for post in shown)))
+        items.append(Item(topic, doc, tuple(PooledPost(post, posts[post]) for post in shown)))
     return Pool(_shuffled(items, seed), left_out, pooled)
 
 

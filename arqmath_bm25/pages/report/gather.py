@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import year_of
+from arqmath_bm25.core.labs import LAB_TASKS, year_of
 from arqmath_bm25.core.manifest import Manifest
-from arqmath_bm25.evaluation.evaluator import Evaluator, detect_task
+from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import trec_measures
 from arqmath_bm25.evaluation.score import RunScore
-from arqmath_bm25.pages.report.returned import Topics, answer_hits, formula_hits, text_hits
+from arqmath_bm25.pages.report.returned import Topics, returned
+from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.provenance import run_manifest
-from arqmath_bm25.runs.visual import VisualIds
+from arqmath_bm25.runs.rows import detect_task
+from arqmath_bm25.runs.run import Run as ReadRun
+from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import task_class
 
 if TYPE_CHECKING:
@@ -85,36 +89,35 @@ def gather(
     tasks, topics that no topic file has, posts that DATA does not have.
     """
     task = task or _task(files)
-    if task == "task3" and qrels is not None:
+    if RULES[task].judged == "answers" and qrels is not None:
         raise InputError(
             f"{qrels}: answers of Task 3 are judged under ids of their own, which pages do not "
             "know; leave out --qrels, and score them with `arqmath-bm25 eval --answer-map`"
         )
     where = collection.layout
-    status("Reading runs")
-    ids = None
-    if task == "task2":
-        ids = VisualIds.cached(where.formulas(), collection.directory)
-    rankings = [_read(file, task, ids) for file in files]
-    questions = _questions(task, topics, where, files, rankings)
-    chosen = [qrels or _official(task, where, ranking) for ranking in rankings]
+    ids = cache(lambda: FormulaIds.of(collection))
     evaluators: dict[Path, Evaluator] = {}
     judged: Qrels = {}
     scores: list[RunScore | None] = []
-    for at, (file, judgments) in enumerate(zip(files, chosen, strict=True)):
+    read: list[ReadRun] = []
+    for file in files:
+        status("Reading runs")
+        run = ReadRun.read(file, task, ids)
+        judgments = qrels or _official(task, where, run.topics)
+        read.append(run)
         if judgments is None:
             scores.append(None)
             continue
         status("Scoring")
         if judgments not in evaluators:
             evaluators[judgments] = Evaluator(collection, qrels=judgments, measures=_PRECISIONS)
-        score = evaluators[judgments].score(file, task).score
+        found = evaluators[judgments].judged(run)
+        judged |= found.judged.qrels
+        score = evaluators[judgments].score_judged(found).score
         scores.append(score if isinstance(score, RunScore) else None)
-        if task != "task3":
-            run = evaluators[judgments].read(file, task)
-            judged |= run.judged.qrels
-            if ids is not None and run.judged.ids == "visual_v2":
-                rankings[at] = _read(file, task, ids.of_v2())
+    rankings = [returned(run) for run in read]
+    _check_formulas(read)
+    questions = _questions(task, topics, collection, files, rankings)
     status("Looking for posts")
     names, manifests = _names(files), map(run_manifest, files)
     gathered = Gathered(
@@ -125,7 +128,7 @@ def gather(
         depth=depth,
         qrels_files=tuple(evaluators),
         qrels=judged,
-        latex=_latex(where, rankings, depth) if task == "task2" else {},
+        latex=_latex(where, rankings, depth) if RULES[task].by_formula else {},
         index=_manifest(collection, task),
     )
     _check_posts(gathered)
@@ -136,7 +139,7 @@ def _task(files: Sequence[Path]) -> LabTask:
     tasks: list[LabTask] = []
     for file in files:
         task = detect_task(file)
-        if task == "nlps":
+        if task not in LAB_TASKS:
             raise InputError(f"{file}: premises have no pages; a report shows Tasks 1, 2 and 3")
         tasks.append(task)
         if task != tasks[0]:
@@ -146,31 +149,30 @@ def _task(files: Sequence[Path]) -> LabTask:
     return tasks[0]
 
 
-def _read(file: Path, task: LabTask, ids: VisualIds | None) -> Topics:
-    if ids is not None:
-        found = formula_hits(file, ids)
-        if not any(found.values()):
+def _check_formulas(runs: Sequence[ReadRun]) -> None:
+    for run in runs:
+        if run.rules.by_formula and not any(run.rankings().topics.values()):
             raise InputError(
-                f"{file}: none of its formulas is in the formula index of DATA; are run and DATA "
-                "of the same collection? `arqmath-bm25 validate` says more"
+                f"{run.path}: none of its formulas is in the formula index of DATA; are run and "
+                "DATA of the same collection? `arqmath-bm25 validate` says more"
             )
-        return found
-    return text_hits(file) if task == "task3" else answer_hits(file)
 
 
 def _questions(
-    task: LabTask, topics: Path | None, where: Layout, files: Sequence[Path],
+    task: LabTask, topics: Path | None, collection: Collection, files: Sequence[Path],
     rankings: Sequence[Topics],
 ) -> dict[str, Topic]:  # fmt: skip
     """Read the topics that the runs have; InputError for one that no topic file has."""
-    paths = [topics] if topics else [path for _, path in where.topic_files(task)]
+    paths = [topics] if topics else [path for _, path in collection.layout.topic_files(task)]
     known = {topic.topic_id: topic for path in paths for topic in read_topics(path)}
     for file, ranking in zip(files, rankings, strict=True):
         for topic in ranking:
             if topic not in known:
+                data = "DATA" if collection.on_site else "the bundled sample: give --data DATA"
                 raise InputError(
                     f"{file}: topic {topic!r} is in none of the topic files "
-                    f"({', '.join(path.name for path in paths)}); give its own with --topics FILE"
+                    f"({', '.join(path.name for path in paths)}) of {data}, or name its own with "
+                    "--topics FILE"
                 )
     return {topic: q for topic, q in known.items() if any(topic in r for r in rankings)}
 

@@ -8,17 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from arqmath_bm25.core.labs import MAX_DEPTH
-from arqmath_bm25.runs.rankings import best, read_rankings
-from arqmath_bm25.runs.run_files import read_answers, read_run
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
-    from arqmath_bm25.runs.visual import VisualIds
+    from arqmath_bm25.runs.run import Run
 
 
 class Returned(NamedTuple):
@@ -36,51 +29,17 @@ class Returned(NamedTuple):
 Topics = dict[str, list[Returned]]  # topic -> its ranking
 
 
-def answer_hits(run: Path) -> Topics:
-    """Return the rankings of a Task 1 run; raises InputError as `runs.read_run` does."""
+def returned(run: Run) -> Topics:
+    """Return what a run returned: of Task 2 each visual id with its first instance by score."""
     return {
         topic: [
-            Returned(rank, ranking[doc], doc, doc)
-            for rank, doc in enumerate(best(ranking, MAX_DEPTH), 1)
+            Returned(
+                rank, row.score, *run.rules.shown(doc, row), answer=row.answer, sources=row.sources
+            )
+            for rank, (doc, row) in enumerate(docs.items(), 1)
         ]
-        for topic, ranking in read_rankings(run).topics.items()
+        for topic, docs in run.rankings().rows.items()
     }
-
-
-def formula_hits(run: Path, ids: VisualIds) -> Topics:
-    """Return the rankings of a Task 2 run: of each visual id its first instance by score.
-
-    Instances that the formula index lacks are left out. Raises InputError as `runs.read_run` does.
-    """
-    scores: dict[str, dict[str, float]] = {}  # topic -> formula -> score
-    for row in read_run(run, "task2"):
-        scores.setdefault(row.topic_id, {}).setdefault(row.doc_id, row.score)
-    topics: Topics = {}
-    for topic, found in scores.items():
-        ordered = sorted(found, key=lambda formula: -found[formula])[:MAX_DEPTH]
-        places = ids.find(np.array([_number(formula) for formula in ordered], np.int32))
-        first: dict[int, tuple[str, int]] = {}  # visual id -> its formula, and where that stands
-        for formula, place in zip(ordered, places.tolist(), strict=True):
-            if place >= 0:
-                first.setdefault(int(ids.visual[place]), (formula, place))
-        topics[topic] = [
-            Returned(rank, found[formula], str(visual), str(ids.post[place]), formula)
-            for rank, (visual, (formula, place)) in enumerate(first.items(), 1)
-        ]
-    return topics
-
-
-def _number(formula: str) -> int:
-    return int(formula) if formula.isascii() and formula.isdecimal() and len(formula) < 10 else -1
-
-
-def text_hits(run: Path) -> Topics:
-    """Return the answer texts of a Task 3 run; raises InputError as `runs.read_answers` does."""
-    topics: Topics = {}
-    for row in read_answers(run):
-        hits = topics.setdefault(row.topic_id, [])
-        hits.append(Returned(len(hits) + 1, row.score, "", answer=row.answer, sources=row.sources))
-    return topics
 
 
 def judged_rates(

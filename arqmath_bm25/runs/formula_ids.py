@@ -1,0 +1,133 @@
+"""Task 2: from formula instances to visually distinct formulas, as the lab ranks and judges them.
+
+Runs hold formula ids. The official scripts (`de_duplicate_2022.py`, `task2_get_results.py`) walk
+down the instances by score and keep the first of each visual id; from then on the visual id is
+the document. The ids of the full collection (28 million rows) are read once and kept in one file
+of 24 bytes a row, which is mapped into memory: a later call touches only the pages it needs.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from typing import TYPE_CHECKING, Final, Self
+
+import numpy as np
+
+from arqmath_bm25.collection.formulas import formula_files, read_formula_ids
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import complete, is_as_written, load_array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from arqmath_bm25.collection.collection import Collection
+
+    Ids = NDArray[np.int32]
+
+_LARGEST: Final = np.iinfo(np.int32).max
+COMMENT: Final = 1  # flags of instances that must not be returned
+DELETED: Final = 2
+
+
+class FormulaIds:
+    """Formula id → visual id, post and flags, for every formula instance of a collection."""
+
+    def __init__(self, table: Ids) -> None:
+        """`table` has six rows: formula (ascending), visual, visual of v2, post, flags, and visual
+        once more, ascending.
+        """
+        self.formula, self.visual, self._old_visual, self.post, self.flags, self._all_visual = table
+        self._table = table
+
+    @classmethod
+    def read(cls, formulas: Path, progress: Callable[[int], None] = lambda _: None) -> Self:
+        """Read formula TSVs with visual ids; `progress` is told the number of rows so far.
+
+        Of an id that occurs twice the last row counts, as in the official script. Raises
+        InputError as `collection.formulas.read_formula_ids` does.
+        """
+        blocks: list[Ids] = []
+        rows = 0
+        for ids in read_formula_ids(formulas):
+            if any((column > _LARGEST).any() for column in ids[:4]):
+                raise InputError(f"{formulas}: an id is larger than {_LARGEST}")
+            flags = ids.comment * COMMENT + ids.deleted * DELETED
+            columns = (ids.formula, ids.visual, ids.old_visual, ids.post, flags, ids.visual)
+            blocks.append(np.array(columns, np.int32))
+            rows += len(ids.formula)
+            progress(rows)
+        if not rows:
+            raise InputError(f"{formulas}: the files hold no formulas")
+        table = np.concatenate(blocks, axis=1)
+        blocks.clear()
+        if (table[0, 1:] <= table[0, :-1]).any():
+            table = table[:, np.argsort(table[0], kind="stable")]
+            table = table[:, np.r_[table[0, 1:] != table[0, :-1], True]]
+        table[5].sort()
+        return cls(table)
+
+    @classmethod
+    def cached(
+        cls, formulas: Path, directory: Path, progress: Callable[[int], None] = lambda _: None
+    ) -> Self:
+        """Map the table that an earlier call left in `directory`, or read it and leave it there.
+
+        The file's name tells names, sizes and times of the TSVs: other TSVs, another table. One
+        that is damaged is written again.
+        """
+        stats = [(file.name, file.stat()) for file in formula_files(formulas)]
+        key = "with old ids\n" + "\n".join(
+            f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats
+        )
+        digest = hashlib.sha256(key.encode()).hexdigest()[:16]
+        path = directory / f"visual-ids-{digest}.npy"
+        if not is_as_written(path):
+            table = cls.read(formulas, progress)._table
+            with complete(path, encoding=None, manifest={}) as file:
+                np.save(file, table)
+        return cls(load_array(path))
+
+    def of_v2(self) -> Self:
+        """Return the same formulas with the visual ids of v2, those of the judgments of 2021."""
+        older = copy.copy(self)
+        older.visual = self._old_visual
+        return older
+
+    @classmethod
+    def of(cls, collection: Collection, progress: Callable[[int], None] = lambda _: None) -> Self:
+        """Return the table of a collection, kept with its indexes."""
+        return cls.cached(collection.layout.formulas(), collection.directory, progress)
+
+    def agree(self, pairs: Sequence[tuple[str, str]]) -> int:
+        """Count the pairs of a formula and the post that holds it."""
+        formulas, posts = (
+            np.fromiter((id_number(pair[column]) for pair in pairs), np.int32) for column in (0, 1)
+        )
+        places = self.find(formulas)
+        return int(((places >= 0) & (self.post[places] == posts)).sum())
+
+    def find(self, formulas: Ids) -> NDArray[np.int64]:
+        """Return the places of formula ids in the columns, -1 of those without a visual id."""
+        at = _places(self.formula, formulas)
+        return np.where(self.visual[at] >= 0, at, -1)
+
+    def is_visual(self, ids: Ids) -> NDArray[np.bool_]:
+        """Tell which of `ids` are visual ids."""
+        return _places(self._all_visual, ids) >= 0
+
+
+def _places(ascending: Ids, ids: Ids) -> NDArray[np.int64]:
+    at = np.minimum(np.searchsorted(ascending, ids), len(ascending) - 1)
+    return np.where((ascending[at] == ids) & (ids >= 0), at, -1)
+
+
+def id_number(text: str) -> int:
+    """Return an id as it stands in the table, -1 if it cannot stand there."""
+    if text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0"):
+        number = int(text) if len(text) < 11 else _LARGEST + 1
+        return number if number <= _LARGEST else -1
+    return -1

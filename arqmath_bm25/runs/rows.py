@@ -1,0 +1,291 @@
+"""The rows of run files: one function splits a row, whoever reads it and however strictly.
+
+Formats (UTF-8, TAB, no header; guidelines of the labs):
+
+| task | columns |
+|---|---|
+| task1 | topic, post, rank, score, run id |
+| task2 | topic, formula, post, rank, score, run id |
+| task3 | topic, rank, score, run id, sources, answer |
+| nlps | statement, premise |
+| TREC | topic, Q0, document, rank, score, run id |
+
+Real submissions depart from this: CRLF, blanks for TABs, TREC's form, ranks with gaps or as floats,
+a missing last newline, gzip. What a departure leads to is decided by the sink that is told of it:
+`Refusing` lets pass what can be understood, `findings.Findings` notes everything.
+
+Runs of Task 3 are CSV with TABs, which the official scripts read and write by the csv module: a
+column that holds quotes, TABs or line ends stands in quotes, quotes inside it are doubled.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import open_bytes
+from arqmath_bm25.core.labs import COLUMNS, official_stem, parse_run_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from arqmath_bm25.core.labs import Task
+
+POST: Final = "post "  # begins what a run of Task 3 says of a source that is a post
+_LONGEST_LINE: Final = 1 << 22  # bytes; an answer has 1,200 characters
+_TREC_MARK: Final = re.compile("[Qq]0|[01]")  # column 2 of TREC's form in real submissions
+_NUMBER: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_RANK: Final = re.compile("-?[0-9]{1,9}")
+_FAR: Final = 10**9  # larger ranks all mean the same: nothing
+_ANSWER_ROW: Final = re.compile(r'"?[AB]\.[1-9][0-9]*"?\t')  # how a row of Task 3 begins
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+class Row(NamedTuple):
+    """One row of a run."""
+
+    line: int  # 1-based line of the file
+    topic_id: str
+    doc_id: str  # post (Task 1), formula (Task 2), source of the answer (Task 3), premise (NLPS)
+    rank: int
+    score: float  # NLPS: 1 / rank
+    run_id: str
+    post_id: str = ""  # Task 2: the post that holds the formula
+    sources: str = ""  # Task 3: where the answer comes from, free text
+    answer: str = ""  # Task 3
+
+
+class Sink(Protocol):
+    """What is told of every departure from the form; `row` is None where no row is to blame."""
+
+    def error(self, rule: str, row: int | None, message: str) -> None:
+        """Take what the lab refuses though it can be understood."""
+
+    def warn(self, rule: str, row: int | None, message: str) -> None:
+        """Take what the lab tolerates."""
+
+    def unreadable(self, rule: str, row: int | None, message: str) -> None:
+        """Take a row that cannot be understood."""
+
+
+class Refusing:
+    """The sink of a forgiving reader: it raises InputError for a row that cannot be understood."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def error(self, rule: str, row: int | None, message: str) -> None:
+        """Let it pass."""
+
+    def warn(self, rule: str, row: int | None, message: str) -> None:
+        """Let it pass."""
+
+    def unreadable(self, rule: str, row: int | None, message: str) -> None:
+        """Raise InputError with file and row."""
+        raise InputError(f"{self._path}: row {row}: {message}")
+
+
+def read_run(path: Path, task: Task = "task1", sink: Sink | None = None) -> Iterator[Row]:
+    """Yield the rows of a run that can be understood, in file order; without `sink`, or raise.
+
+    Raises InputError for a file that is missing, empty or no text.
+    """
+    sink = sink or Refusing(path)
+    lines = _lines(path, "run", sink)
+    ranks: Counter[str] = Counter()
+    for line, columns in _answer_columns(lines, sink) if task == "task3" else _columns(lines, sink):
+        row = split_row(line, columns, task, sink)
+        if row is not None and task == "nlps":
+            ranks[row.topic_id] += 1
+            rank = ranks[row.topic_id]
+            row = row._replace(rank=rank, score=1 / rank)
+        if row is not None:
+            yield row
+
+
+def split_row(line: int, columns: Sequence[str], task: Task, sink: Sink) -> Row | None:
+    """Make a row of the columns of one; None, and the sink is told, if they are no row."""
+    names = COLUMNS[task]
+    mark = {"task1": _TREC_MARK, "task2": _Q0}.get(task)
+    if mark and len(columns) == 6 and mark.fullmatch(columns[1]):
+        post = [""] if task == "task2" else []
+        if post:
+            sink.error("TREC form", line, "TREC's columns; the lab expects the post as well")
+        else:
+            sink.warn("TREC form", line, "TREC's six columns; expected the lab's five")
+        columns = [columns[0], columns[2], *post, *columns[3:]]
+    if task == "task3" and len(columns) > len(names):
+        sink.error("TAB in answer", line, "a TAB in an answer that is not in quotes")
+        columns = [*columns[:5], "\t".join(columns[5:])]
+    if len(columns) != len(names):
+        form = f"{len(names)} columns ({', '.join(names)}{'; or TREC form' if mark else ''})"
+        sink.unreadable("columns", line, f"expected {form}, found {len(columns)}")
+        return None
+    if task == "nlps":
+        return Row(line, columns[0], columns[1], 0, 0.0, "")
+    at = names.index("rank")
+    rank_text, score_text, run_id = columns[at : at + 3]
+    rank, score = _finite(rank_text), _finite(score_text)
+    if line == 1 and rank is None and score is None:
+        shown = " ".join(columns)[:60]
+        sink.unreadable("header", 1, f"a header: {shown!r}; runs have none, remove it")
+        return None
+    for name, text, value in (("rank", rank_text, rank), ("score", score_text, score)):
+        if value is None:
+            sink.unreadable("number", line, f"{name} is {text[:60]!r}; expected a finite number")
+            return None
+    if rank is None or score is None:
+        return None
+    if not _RANK.fullmatch(rank_text):  # understood, but not by the lab's scripts
+        sink.error("rank form", line, f"rank is {rank_text[:60]!r}; expected a whole number")
+        rank = min(max(rank, -_FAR), _FAR)
+    if task == "task3":
+        sources, answer = columns[4:]
+        doc = sources.removeprefix(POST)
+        return Row(line, columns[0].strip(), doc, int(rank), score, run_id, "", sources, answer)
+    post_id = columns[2] if task == "task2" else ""
+    return Row(line, columns[0], columns[1], int(rank), score, run_id, post_id)
+
+
+_Q0: Final = re.compile("Q0")  # a digit may be a formula: the whole run tells
+
+
+def _finite(text: str) -> float | None:
+    """Return the number that is written, None if it is none or infinite."""
+    value = float(text) if _NUMBER.fullmatch(text) else math.inf
+    return value if math.isfinite(value) else None
+
+
+def detect_task(path: Path) -> Task:
+    """Return the task of a run, by its official name, else by the columns of its first row.
+
+    Raises InputError if neither says it.
+    """
+    name = parse_run_name(official_stem(path))
+    if name is not None:
+        return name.task
+    _, columns = next(read_columns(path, "run"))
+    letter = columns[0].strip('"')[:2]
+    if len(columns) == 2 and letter not in ("A.", "B."):
+        return "nlps"
+    numbers = [_is_number(column) for column in columns]
+    if len(columns) >= 6 and all(numbers[1:3]) and not all(numbers[3:5]):
+        return "task3"
+    if letter not in ("A.", "B."):
+        raise InputError(
+            f"{path}: row 1: neither the file name nor the first column (expected a topic such as "
+            "A.1 or B.1) tells the task; say it with --task"
+        )
+    return "task1" if letter == "A." else "task2"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def read_columns(path: Path, kind: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield line number and columns of every row that is not blank; strips blanks and CR.
+
+    `kind` names the file in messages. TABs part the columns of a row that has any, else blanks.
+    Raises InputError for a missing, empty or binary file.
+    """
+    sink = Refusing(path)
+    return _columns(_lines(path, kind, sink), sink)
+
+
+def _columns(lines: Iterable[tuple[int, str]], sink: Sink) -> Iterator[tuple[int, list[str]]]:
+    for number, line in lines:
+        if "\t" not in line:
+            columns = line.split()
+            if columns:
+                sink.warn("separator", number, "blanks between the columns; expected TABs")
+        else:
+            columns = line.split("\t")
+            if " " in line:
+                columns = [column.strip() for column in columns]
+                if sum(map(len, columns)) + len(columns) - 1 != len(line):
+                    sink.warn("separator", number, "blanks around a column")
+        if any(columns):
+            yield number, columns
+
+
+def _lines(path: Path, kind: str, sink: Sink) -> Iterator[tuple[int, str]]:
+    """Yield number and text of every line, without its end."""
+    empty = True
+    with open_bytes(path, f"{kind} file") as file:
+        for number, raw in enumerate(iter(lambda: file.readline(_LONGEST_LINE), b""), 1):
+            if b"\0" in raw:
+                raise InputError(f"{path}: row {number}: a binary file; expected a {kind} file")
+            if len(raw) == _LONGEST_LINE and not raw.endswith(b"\n"):
+                limit = f"{_LONGEST_LINE >> 20} MB"
+                raise InputError(
+                    f"{path}: row {number}: a line of more than {limit}; expected a {kind} file"
+                )
+            if number == 1 and raw.startswith(_BOM):
+                sink.error("byte order mark", 1, "the file begins with a byte order mark")
+                raw = raw.removeprefix(_BOM)
+            try:
+                line = raw.decode()
+            except UnicodeDecodeError as error:
+                where = f"byte {error.start + 1} of the row"
+                empty = False
+                sink.unreadable("encoding", number, f"not UTF-8 text ({where}); save it as UTF-8")
+                continue
+            if line.endswith("\r\n"):
+                sink.warn("line end", number, "CRLF; expected LF")
+            if line.strip():
+                empty = False
+            else:
+                sink.warn("empty row", number, "nothing in this row")
+            yield number, line.rstrip("\r\n")
+    if empty:
+        raise InputError(f"{path}: the {kind} file is empty")
+
+
+def _answer_columns(
+    lines: Iterable[tuple[int, str]], sink: Sink
+) -> Iterator[tuple[int, list[str]]]:
+    """Cut numbered lines into the rows of a Task 3 run, as the csv module does.
+
+    To that module an open quote takes all that follows; here it ends where a line begins like a
+    row, and the row is cut at its TABs. Rows without anything in them are left out.
+    """
+    csv.field_size_limit(sys.maxsize)
+    part: list[tuple[int, str]] = []
+    for number, line in lines:
+        if part and _ANSWER_ROW.match(line):
+            yield from _cut_answers(part, sink)
+            part = []
+        part.append((number, line.replace("\r", " ")))
+    if part:
+        yield from _cut_answers(part, sink)
+
+
+def _cut_answers(part: Sequence[tuple[int, str]], sink: Sink) -> Iterator[tuple[int, list[str]]]:
+    """Cut the lines of one row, and of what follows it without being a row."""
+    texts = [f"{text}\n" for _, text in part[:-1]]
+    # A TAB at the end opens an empty column, unless it stands in quotes.
+    reader = csv.reader([*texts, f"{part[-1][1]}\t"], delimiter="\t")
+    begin = 0
+    for columns in reader:
+        if reader.line_num == len(part) and columns.pop():
+            sink.unreadable(
+                "open quote",
+                part[begin][0],
+                "a column begins with a quote that is not closed, so that the lab's scripts would "
+                "read on in the next rows; `arqmath-bm25 validate --fix` doubles its quotes",
+            )
+            columns = "\n".join(text for _, text in part[begin:]).split("\t")
+        if any(columns):
+            yield part[begin][0], columns
+        begin = reader.line_num

@@ -1,0 +1,275 @@
+"""A run: its rows by topic, and what they come to as the labs take them.
+
+`Run.read` takes every form that is known of its task. Runs of Task 2 hold formulas, each with its
+post; some have these two columns exchanged, or TREC's form, or visual ids in the place of formulas.
+Which of these it is, the whole run says, by the formula index where there is one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Self
+
+import numpy as np
+
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import MAX_DEPTH
+from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, id_number
+from arqmath_bm25.runs.rows import Row, detect_task, read_run
+from arqmath_bm25.runs.task_rules import RULES, in_order
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from arqmath_bm25.core.labs import Task
+    from arqmath_bm25.runs.eligible import Eligible
+    from arqmath_bm25.runs.formula_ids import FormulaIds
+    from arqmath_bm25.runs.rows import Sink
+
+Ranking = dict[str, float]  # document -> score
+Form = Literal["lab", "trec", "exchanged", "visual"]
+
+_MARKS: Final = ("0", "1")  # in TREC's column 2; in a Task 2 run they may be formulas
+_NOTES: Final = {
+    "unknown": "instances skipped, since the formula index has no visual id for them",
+    "comments": "instances in comments, which must not be returned",
+    "deleted": "instances with issue d, which must not be returned",
+    "repeated": "rows that repeat a document of their topic",
+    "cut": "rows left out below the best {depth:,} of their topic",
+}
+
+
+class Rankings(NamedTuple):
+    """What counts of a run."""
+
+    topics: dict[str, Ranking]  # topic -> document -> score, best first
+    rows: dict[str, dict[str, Row]]  # topic -> document -> the row that stands for it
+    counts: Counter[str]  # rows that do not count, or should not be there; keys of _NOTES
+    notes: list[str]  # the same in sentences
+
+
+class Run:
+    """The rows of one run, by topic in file order."""
+
+    def __init__(
+        self,
+        path: Path,
+        task: Task,
+        rows: Iterable[Row],
+        ids: Callable[[], FormulaIds] | None = None,
+    ) -> None:
+        """`path` names the run in messages; `ids` opens the formula index of its collection."""
+        self.path = path
+        self.rules = RULES[task]
+        self.topics: dict[str, list[Row]] = {}
+        self.run_ids: Counter[str] = Counter()
+        for row in rows:
+            self.topics.setdefault(row.topic_id, []).append(row)
+            self.run_ids[row.run_id] += 1
+        self.columns = task  # the task whose columns the file has
+        self.form: Form = "lab"
+        self._open_ids = ids
+        self._rankings: dict[int | None, Rankings] = {}
+
+    @classmethod
+    def read(
+        cls,
+        path: Path,
+        task: Task | None = None,
+        ids: Callable[[], FormulaIds] | None = None,
+        sink: Sink | None = None,
+    ) -> Self:
+        """Read a run; its name or its first row tells the task if none is given.
+
+        A Task 1 run can be read as one of Task 3, whose answers are the first of each topic. With
+        a `sink` every row stays as it is, and what departs from the lab's form is told; without
+        one, rows of Task 2 are put right. Raises InputError as `read_run` does.
+        """
+        columns = task or detect_task(path)
+        if sink is None and RULES[columns].judged == "answers":
+            columns = _answer_columns(path)
+        run = cls(path, task or columns, read_run(path, columns, sink), ids)
+        run.columns = columns
+        return run if sink is not None else run.put_right()
+
+    @property
+    def task(self) -> Task:
+        """The task whose rules it follows."""
+        return self.rules.task
+
+    @property
+    def name(self) -> str:
+        """The id that its rows bear, or nothing."""
+        return next(filter(None, self.run_ids), "")
+
+    @cached_property
+    def ids(self) -> FormulaIds | None:
+        """The formula index, if the run is of Task 2 and there is one."""
+        return self._open_ids() if self.rules.by_formula and self._open_ids is not None else None
+
+    def rankings(self, depth: int | None = MAX_DEPTH) -> Rankings:
+        """Return what counts of the run, `depth` rows of a topic (None: all).
+
+        Documents of Task 2 are visual ids if there is a formula index, else formulas: the official
+        scripts walk down the instances by score and keep the first of each visual id.
+        """
+        if depth not in self._rankings:
+            rows, counts = {}, Counter[str]()
+            for topic, found in self.topics.items():
+                ordered = self.rules.order(found)
+                counts["repeated"] += len(found) - len(ordered)
+                counts["cut"] += len(ordered[depth:]) if depth else 0
+                rows[topic] = self._distinct(ordered[:depth], counts)
+            topics = {
+                topic: {doc: row.score for doc, row in docs.items()} for topic, docs in rows.items()
+            }
+            notes = [
+                f"{text.format(depth=depth)}: {counts[key]:,}"
+                for key, text in _NOTES.items()
+                if counts[key]
+            ]
+            if self.form == "exchanged":
+                notes.append("columns 2 and 3 (formula, post) are exchanged")
+            if self.form == "visual":
+                notes.append("the run holds visual ids, as the judgments do, and no formula ids")
+            self._rankings[depth] = Rankings(topics, rows, counts, notes)
+        return self._rankings[depth]
+
+    def rank_by(self, kind: str | None, qrels: Mapping[str, Mapping[str, int]]) -> None:
+        """Rank formulas by the ids that judgments hold: `visual_v2` are those of v2.
+
+        A run that itself holds such ids is ranked as it stands. Runs of other tasks stay.
+        """
+        if not self.rules.by_formula:
+            return
+        if kind == "visual_v2" and self.ids is not None:
+            self.ids = self.ids.of_v2()
+        self._rankings.clear()
+        mapped = self.rankings().topics
+        as_formulas, as_they_stand = (
+            sum(len(qrels[topic].keys() & docs) for topic, docs in topics if topic in qrels)
+            for topics in (
+                ((topic, docs.keys()) for topic, docs in mapped.items()),
+                ((topic, {row.doc_id for row in rows}) for topic, rows in self.topics.items()),
+            )
+        )
+        if as_they_stand > as_formulas:
+            self.form = "visual"
+            self._rankings.clear()
+
+    def first(self, topic: str, doc: str) -> Row:
+        """Return the row that stands for a document of `rankings()`."""
+        return self.rankings().rows[topic][doc]
+
+    def document(self, row: Row) -> str:
+        """Return what judgments call the document of a row: of a formula its visual id."""
+        if self.ids is None or self.form == "visual":
+            return row.doc_id
+        return str(self.ids.visual[self.ids.find(_numbers([row.doc_id]))[0]])
+
+    def leave_out(self, eligible: Eligible) -> Counter[str]:
+        """Leave out what may not be returned; return the broken rules with their rows."""
+        faults: Counter[str] = Counter()
+        for topic, rows in list(self.topics.items()):
+            found = [(row, eligible.fault(row.doc_id, row.post_id)) for row in rows]
+            faults.update(fault.rule for _, fault in found if fault is not None)
+            self.topics[topic] = [row for row, fault in found if fault is None]
+            if not self.topics[topic]:
+                del self.topics[topic]
+        self._rankings.clear()
+        return faults
+
+    def __len__(self) -> int:
+        return sum(map(len, self.topics.values()))
+
+    def _distinct(self, rows: Sequence[Row], counts: Counter[str]) -> dict[str, Row]:
+        """Return the row of each document; of Task 2 by visual id, in trec_eval's order."""
+        if self.ids is None or self.form == "visual":
+            rows = in_order(rows) if self.form == "visual" else rows
+            return {row.doc_id: row for row in rows}
+        ids, first = self.ids, dict[str, Row]()
+        places = ids.find(_numbers(row.doc_id for row in rows))
+        for place, row in zip(places.tolist(), rows, strict=True):
+            if place < 0:
+                counts["unknown"] += 1
+                continue
+            flags = ids.flags[place]
+            counts["comments"] += bool(flags & COMMENT)
+            counts["deleted"] += bool(flags & DELETED)
+            visual = str(ids.visual[place])
+            if visual not in first:
+                first[visual] = row._replace(post_id=str(ids.post[place]))
+        # In trec_eval's order the visual id is the document.
+        order = in_order(row._replace(doc_id=visual) for visual, row in first.items())
+        return {row.doc_id: first[row.doc_id] for row in order}
+
+    def without_post(self) -> Row | None:
+        """Return the first row of a formula whose post is not said."""
+        rows = (row for found in self.topics.values() for row in found)
+        return next((row for row in rows if not row.post_id and self.rules.by_formula), None)
+
+    def put_right(self) -> Self:
+        """Put formulas and posts of Task 2 into their columns; runs of other tasks stay."""
+        if not self.rules.by_formula or not self.topics:
+            return self
+        rows = [row for found in self.topics.values() for row in found]
+        self.form = self._form_of(rows)
+        if self.form != "lab":
+            exchanged = self.form == "exchanged"
+            for found in self.topics.values():
+                found[:] = [
+                    row._replace(doc_id=row.post_id, post_id=row.doc_id if exchanged else "")
+                    if row.post_id
+                    else row
+                    for row in found
+                ]
+        return self
+
+    def _form_of(self, rows: Sequence[Row]) -> Form:
+        """Tell columns `formula, post` from `post, formula` and from TREC's `1, formula`."""
+        paired = [(row.doc_id, row.post_id) for row in rows if row.post_id]
+        if not paired:
+            return "trec"
+        as_lab = as_exchanged = 0
+        if self.ids is not None:
+            as_lab = self.ids.agree(paired)
+            as_exchanged = self.ids.agree([(post, formula) for formula, post in paired])
+        if not as_lab and not as_exchanged:
+            if paired[0][0] in _MARKS and len({mark for mark, _ in paired}) == 1:
+                return "trec"
+            # A formula stands in one post, while a post holds many formulas.
+            as_lab, as_exchanged = (
+                len(set(paired)) - len({pair[column] for pair in paired}) for column in (1, 0)
+            )
+            as_lab, as_exchanged = (0, 1) if as_exchanged and not as_lab else (1, 0)
+        return "exchanged" if as_exchanged > as_lab else "lab"
+
+
+def _answer_columns(path: Path) -> Task:
+    """Tell the columns of answers: those of Task 3, if they are not a run of Task 1."""
+    try:
+        return "task1" if detect_task(path) == "task1" else "task3"
+    except InputError:
+        return "task3"
+
+
+def exchanged_with(run: Run, other: Run) -> bool:
+    """Tell whether pairs of formula and post of one run of Task 2 are turned round in another."""
+    pairs, others = (
+        {(row.doc_id, row.post_id) for rows in one.topics.values() for row in rows if row.post_id}
+        for one in (run, other)
+    )
+    return any((post, formula) in others for formula, post in pairs if formula != post)
+
+
+def best(ranking: Mapping[str, float], depth: int) -> list[str]:
+    """Return the first `depth` documents in trec_eval's order."""
+    with np.errstate(over="ignore"):
+        scores = np.fromiter(ranking.values(), np.float32, len(ranking)).tolist()
+    return [doc for _, doc in sorted(zip(scores, ranking, strict=True), reverse=True)[:depth]]
+
+
+def _numbers(texts: Iterable[str]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    return np.fromiter(map(id_number, texts), np.int32)
