@@ -70,7 +70,7 @@ def test_only_fields_that_a_variant_weighs_are_indexed(workplace: Path) -> None:
     weights = map(index.task.settings.weights, ("text", "math", "both"))
     weighed = {field for of_variant in weights for field in of_variant}
     assert len(weighed) == 7
-    searcher = index.local()
+    searcher = index.searcher()
     for field in FIELDS:
         terms = ["x", "sum", "~+", "~x", "calculu", "geometri"]
         assert bool(searcher.document_counts(field, terms)) == (field in weighed), field

@@ -89,16 +89,12 @@ class Searcher(ABC):
         """
 
     @abstractmethod
-    def close(self) -> None:
-        """Close the index."""
-
-
-class LocalSearcher(Searcher):
-    """An open index of this machine, which also counts documents."""
-
-    @abstractmethod
     def document_counts(self, field: str, terms: Iterable[str]) -> dict[str, int]:
         """Count the documents that hold a term in a field, of those terms that any holds."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the index."""
 
 
 def best_first(scores: Mapping[str, float]) -> list[Hit]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.engines.engine import LocalSearcher, best_first, flat_place
+from arqmath_bm25.engines.engine import Searcher, best_first, flat_place
 from arqmath_bm25.engines.flat_build import BLOCK, FORM, META, code_kind, lengths_of_bytes, mapped
 from arqmath_bm25.engines.lucene.ids import read_ids
 
@@ -66,7 +66,7 @@ class _Field(NamedTuple):
     divisors: Floats  # of a weight, by code
 
 
-class FlatSearcher(LocalSearcher):
+class FlatSearcher(Searcher):
     """Open flat postings. Thread-safe."""
 
     def __init__(self, index: Path, k1: float, b: float) -> None:

@@ -13,10 +13,10 @@ from arqmath_bm25.engines.lucene.search import LuceneSearcher
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from arqmath_bm25.engines.engine import EngineName, LocalSearcher
+    from arqmath_bm25.engines.engine import EngineName, Searcher
 
 
-def open_searcher(index: Path, k1: float, b: float, engine: EngineName = "auto") -> LocalSearcher:
+def open_searcher(index: Path, k1: float, b: float, engine: EngineName = "auto") -> Searcher:
     """Open a Lucene index, or what was made of it; only the engine `lucene` starts a JVM.
 
     `auto` takes flat postings where there are any that fit into half of the memory. Raises

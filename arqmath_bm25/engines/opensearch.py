@@ -36,7 +36,7 @@ from arqmath_bm25.engines.engine import Searcher
 from arqmath_bm25.engines.explanations import term_scores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Future
 
     from arqmath_bm25.engines.engine import Query, TermScores
@@ -189,9 +189,15 @@ def _made_of(described: Any) -> object:
 
 def _count(client: Any, name: str) -> int:
     """Count documents; unlike the count of OpenSearch, it fails if a shard does."""
-    body = {"size": 0, "track_total_hits": True}
-    found = _patiently(client.search, index=name, body=body, allow_partial_search_results=False)
+    found = _search(client, name, {"size": 0, "track_total_hits": True})
     return int(found["hits"]["total"]["value"])
+
+
+def _search(client: Any, name: str, body: object, how: str = "query_then_fetch") -> Any:
+    """Ask every shard, and fail rather than leave one out."""
+    return _patiently(
+        client.search, index=name, body=body, search_type=how, allow_partial_search_results=False
+    )
 
 
 def load_documents(client: Any, index: ClusterIndex, documents: Path, shards: int = 1) -> None:
@@ -209,7 +215,7 @@ def load_documents(client: Any, index: ClusterIndex, documents: Path, shards: in
             raise InputError(f"{name}: {made['error']['reason']}")
     # What a load and a search need is asked for while nothing is lost.
     clauses = [{"term": {"contents": {"value": str(number)}}} for number in range(_MANY)]
-    _patiently(client.search, index=name, body={"query": {"bool": {"should": clauses}}})
+    _search(client, name, {"query": {"bool": {"should": clauses}}})
     _Load(client, name).run(documents, index.documents)
     _patiently(client.indices.refresh, index=name)
     # Copies are made of what is flushed: there are no sources to index it once more.
@@ -450,22 +456,21 @@ class OpenSearchSearcher(Searcher):
         return [Hit(hit["fields"]["id"][0], float(np.float32(hit["_score"]))) for hit in found]
 
     def _ask(self, query: object, size: int, **further: object) -> list[Any]:
-        body = {
-            "query": query,
-            "size": size,
-            "stored_fields": "_none_",
-            "docvalue_fields": ["id"],
-            **further,
-        }
-        found = _patiently(
-            self._client.search,
-            index=self._index,
-            search_type="dfs_query_then_fetch",
-            allow_partial_search_results=False,
-            body=body,
-        )
+        fields = {"stored_fields": "_none_", "docvalue_fields": ["id"]}
+        body = {"query": query, "size": size, **fields, **further}
+        found = _search(self._client, self._index, body, "dfs_query_then_fetch")
         hits: list[Any] = found["hits"]["hits"]
         return hits
+
+    def document_counts(self, field: str, terms: Iterable[str]) -> dict[str, int]:
+        """Count the documents that hold a term in a field, of those terms that any holds."""
+        if not (terms := list(terms)):
+            return {}
+        filters = {"filters": [{"term": {field: {"value": term}}} for term in terms]}
+        body = {"size": 0, "aggs": {"terms": {"filters": filters}}}
+        found = _search(self._client, self._index, body)["aggregations"]["terms"]["buckets"]
+        counts = [int(bucket["doc_count"]) for bucket in found]
+        return {term: count for term, count in zip(terms, counts, strict=True) if count}
 
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
         """Return what the terms that a document holds give to its score, for each document."""

@@ -15,7 +15,7 @@ from arqmath_bm25.core.files import BUILDING, DOCUMENTS, building, contents, sou
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import status
 from arqmath_bm25.core.workers.local import HERE
-from arqmath_bm25.engines.engine import AUTO, Engine, LocalSearcher, flat_place
+from arqmath_bm25.engines.engine import AUTO, Engine, flat_place
 from arqmath_bm25.engines.lucene.jvm import prepare
 from arqmath_bm25.engines.lucene.shards import index_parts
 from arqmath_bm25.engines.opening import open_searcher
@@ -275,20 +275,6 @@ class Index:
                 with self._as_opened():
                     self._searchers[store] = self._open(store)
             return self._searchers[store]
-
-    def local(self) -> LocalSearcher:
-        """Open what lies on this machine, whatever engine searches: it counts documents."""
-        searcher = self.searcher()
-        if not isinstance(searcher, LocalSearcher):
-            with self._opening:
-                if "local" not in self._searchers:
-                    bm25 = self.task.index_task.settings.bm25
-                    self._searchers["local"] = open_searcher(
-                        self.directory / "lucene", bm25.k1, bm25.b
-                    )
-                searcher = self._searchers["local"]
-        assert isinstance(searcher, LocalSearcher)  # noqa: S101
-        return searcher
 
     def _open(self, store: str) -> Searcher:
         bm25 = self.task.index_task.settings.bm25

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.analysis.analyzer import Analyzer
     from arqmath_bm25.core.records import Topic
-    from arqmath_bm25.engines.engine import LocalSearcher, Query, TermScores
+    from arqmath_bm25.engines.engine import Query, Searcher, TermScores
     from arqmath_bm25.tasks.settings import Kind
 
 
@@ -54,7 +54,7 @@ def weighted_terms(
     }
 
 
-def heaviest(query: Query, searcher: LocalSearcher, most: Mapping[Kind, int]) -> Query:
+def heaviest(query: Query, searcher: Searcher, most: Mapping[Kind, int]) -> Query:
     """Keep of each kind of terms in `most` as many as it says: those that can add most to a score.
 
     That is the sum of weight · idf over the fields; equal terms are kept in their order.
@@ -72,7 +72,7 @@ def heaviest(query: Query, searcher: LocalSearcher, most: Mapping[Kind, int]) ->
     }
 
 
-def weighed_by_tf_idf(query: Query, searcher: LocalSearcher, k1: float) -> Query:
+def weighed_by_tf_idf(query: Query, searcher: Searcher, k1: float) -> Query:
     """Return the query for which an engine ranks as Terrier's TF_IDF does for the given one.
 
     An engine adds up weight · idf · tf / (tf + K), which is BM25. TF_IDF has Robertson's tf,

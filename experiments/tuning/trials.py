@@ -200,7 +200,7 @@ class AnswerTrials(RankedFields):
         most = self.index.task.settings.query.most
         return {
             field: {term: weight / self._weights[field] for term, weight in terms.items()}
-            for field, terms in heaviest(query, self.index.local(), most).items()
+            for field, terms in heaviest(query, self.index.searcher(), most).items()
         }
 
     def again(self, topic: Topic, hits: list[Hit], settings: Any) -> list[Hit]:

@@ -21,7 +21,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.engines.engine import LocalSearcher, best_first
+from arqmath_bm25.engines.engine import Searcher, best_first
 from arqmath_bm25.engines.explanations import term_scores
 from arqmath_bm25.engines.lucene.ids import open_reader, read_ids
 from arqmath_bm25.engines.lucene.jvm import detach_thread, java_class
@@ -42,7 +42,7 @@ _FEW: Final = 64  # terms up to which it pays to skip documents that cannot be a
 _ALL: Final = 2**31 - 1  # documents to score before any is passed over
 
 
-class LuceneSearcher(LocalSearcher):
+class LuceneSearcher(Searcher):
     """An open index. Thread-safe; starts the JVM."""
 
     def __init__(self, index: Path, k1: float, b: float) -> None:

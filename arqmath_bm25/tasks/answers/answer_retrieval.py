@@ -203,12 +203,12 @@ class AnswerRanker:
         return parts
 
     def _queries(self, topics: Sequence[Topic], variant: str) -> list[Query]:
-        settings, local = self._settings, self._index.local()
+        settings = self._settings
         weights, saturation = settings.weights(variant), settings.query.saturation
         queries = [topic_query(topic, self._analyzer, weights, saturation) for topic in topics]
         if settings.model == "tf_idf":
-            return [weighed_by_tf_idf(query, local, settings.bm25.k1) for query in queries]
-        return [heaviest(query, local, settings.query.most) for query in queries]
+            return [weighed_by_tf_idf(query, self._searcher, settings.bm25.k1) for query in queries]
+        return [heaviest(query, self._searcher, settings.query.most) for query in queries]
 
     def _fuse(
         self, topics: Sequence[Topic], fusion: FusionSettings, depth: int, threads: int,
