@@ -13,7 +13,7 @@ from pathlib import Path
 from fontTools.subset import main  # type: ignore[import-not-found]
 
 OUTPUT = Path(__file__).parents[1] / "arqmath_bm25" / "pages" / "static" / "math.woff2"
-# The blocks of Unicode that latex2mathml writes; what stretches and is drawn small goes with them.
+# The blocks of Unicode that math-core writes; what stretches and is drawn small goes with them.
 BLOCKS = (
     "0020-007E 00A0-00FF 0131 0237 02C6-02DD 0300-0338 0370-03FF 2000-209F 20D0-20F0 2100-214F "
     "2190-23FF 25A0-25FF 2605-2606 2660-2667 266D-266F 2713 2720 27C0-27FF 2900-2AFF 1D400-1D7FF"

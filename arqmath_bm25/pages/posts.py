@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from arqmath_bm25.analysis.html import Content, Formula, read_body
 from arqmath_bm25.analysis.latex import tokenize
+from arqmath_bm25.analysis.macros import Macros, write_out
 from arqmath_bm25.analysis.safe_html import plain, safe_body, safe_title
 from arqmath_bm25.analysis.text import WordAnalyzer
 from arqmath_bm25.pages.latex_to_mathml import render
@@ -69,7 +70,7 @@ class PostWriter:
 
     def content(self, content: Content) -> Markup:
         """Return prose and formulas that were read before."""
-        pieces = content.pieces
+        pieces = write_out(content).pieces
         return _trusted(
             "".join(self.formula(p) if isinstance(p, Formula) else self.prose(p) for p in pieces)
         )
@@ -80,6 +81,8 @@ class PostWriter:
 
     def formula(self, formula: Formula, display: bool = False, found: str = "") -> Markup:
         """Return a formula as MathML, marked if it has the id `found` or holds one asked for."""
+        if not formula.latex:
+            return Markup()  # it defined macros only
         html = render(formula.latex, display)
         if found and formula.formula_id == found:
             html = f'<mark class="found">{html}</mark>'
@@ -88,7 +91,13 @@ class PostWriter:
         return _trusted(html)
 
     def _marking(self, found: str) -> FormulaWriter:
-        return lambda formula, display: self.formula(formula, display, found)
+        macros = Macros()  # of this post
+
+        def write(formula: Formula, display: bool) -> str:
+            latex = macros.write_out(formula.latex)
+            return self.formula(formula._replace(latex=latex), display, found)
+
+        return write
 
     def _mark(self, word: re.Match[str]) -> str:
         return f"<mark>{word[0]}</mark>" if _stem(word[0]) in self._terms else word[0]
