@@ -138,10 +138,11 @@ class Collection(_ByValue, Files):
 
         Without `config` an index is used with the settings that it was built with. `indexes` is a
         directory in place of the collection's own, `threads` (default: all cores) are used to build
-        and to rank. `engine` is lucene, flat, whose postings are added where they are missing,
-        opensearch, with the URLs of its `hosts` and commas between, or auto, which takes what is
-        there; none changes the ranking. Raises InputError if the index is of other files or
-        settings, unless `overwrite`, if it cannot be built, and for an engine that cannot be had.
+        and to rank. `engine` is lucene or flat, for which an index is also built where it is there
+        for another, opensearch, with the URLs of its `hosts` and commas between, or auto, which
+        takes what is there; none changes the ranking. Raises InputError if the index is of other
+        files or settings, unless `overwrite`, if it cannot be built, and for an engine that cannot
+        be had.
         """
         files = self
         if indexes is not None:
@@ -158,10 +159,11 @@ class Collection(_ByValue, Files):
             for _ in ensure([task], files, Processes(threads), settings, overwrite, engine=by):
                 pass
             opened = Opened.open(files, task, settings, by)
-        if by.name == "flat":
+        if by.name in ("lucene", "flat"):
             owner = opened.task.index_task
             for one in (owner, *owner.needed(files)):
-                add_engine(one, files, by)
+                add_engine(one, files, by, Processes(threads))
+            opened = Opened.open(files, task, settings, by)
         return Index(files, opened, threads, settings and settings.absolute())
 
     def years(self, task: TaskName) -> tuple[str, ...]:

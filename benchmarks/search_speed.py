@@ -232,7 +232,7 @@ def _terms(topic: Topic, analyzer: Analyzer) -> list[str]:
     """Return words and math of a topic alike, repeats included."""
     title, body = analyzer(read_title(topic.title)), analyzer(read_body(topic.question))
     fields = question_fields(title, body, topic.tags, analyzer)
-    return " ".join(fields.values()).split()
+    return " ".join(bag.terms for bag in fields.values()).split()
 
 
 def _read(hits: Iterable[Any]) -> Ranking:

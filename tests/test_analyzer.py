@@ -35,30 +35,34 @@ def analyze(settings: AnalysisSettings) -> Terms:
 
 
 def test_ngrams_stay_inside_their_formula_and_text_joins_the_words() -> None:
-    words, math, *_ = analyze(AnalysisSettings())
-    assert words == "sum converg odd"
-    assert math == "a + b a~+ +~b a~+~b c x"
+    terms = analyze(AnalysisSettings())
+    assert terms.words == "sum converg odd"
+    assert terms.math == "a + b a~+ +~b a~+~b c x"
 
 
 def test_single_tokens() -> None:
     settings = AnalysisSettings(latex=LatexSettings(ngrams=(1, 1)))
-    assert analyze(settings)[1] == "a + b c x"
+    assert analyze(settings).math == "a + b c x"
 
 
 def test_word_like_terms() -> None:
     settings = AnalysisSettings(latex=LatexSettings(ngrams=(1, 2), form="words"))
-    assert analyze(settings)[1] == "a plus b a_plus plus_b c x"
+    assert analyze(settings).math == "a plus b a_plus plus_b c x"
 
 
 def test_plain_words() -> None:
     settings = AnalysisSettings(text=TextSettings(stemmer="none", stop_words=False))
-    assert analyze(settings)[0] == "sums converge if odd"
+    assert analyze(settings).words == "sums converge if odd"
 
 
 def test_paths_through_operator_trees_stay_inside_their_formula() -> None:
     settings = AnalysisSettings(latex=LatexSettings(operators=True))
     paths = Analyzer(settings)(read_body(BODY)).operators
     assert sorted(paths.split()) == sorted("+~a +~b ~+ ~+~a ~+~b ~c ~x".split())
+
+
+def texts(terms: Terms) -> tuple[str, str, str]:
+    return terms.words, terms.math, terms.operators
 
 
 ANY_TEXT = st.text(
@@ -80,7 +84,7 @@ def test_no_text_raises_anywhere_and_all_that_is_written_is_text(one: str, other
     for source in (one, span, f"${one}$", f"&#x{other};&#xE000;{'9' * 5000}&#xE000;"):
         text = answer_text.answer_text(source)
         written = [
-            *analyzer(read_body(source))[:3], *analyzer(read_title(source))[:3], text,
+            *texts(analyzer(read_body(source))), *texts(analyzer(read_title(source))), text,
             safe_body(source, lambda formula, _: plain(formula.latex)),
             safe_title(source, lambda formula, _: plain(formula.latex)),
             *answer_text.sentences(text), answer_text.shorten(text, 9),
@@ -104,7 +108,10 @@ def test_one_analyzer_serves_all_threads(monkeypatch: pytest.MonkeyPatch) -> Non
     def work(_: int) -> list[object]:
         found: list[object] = []
         for content in (read_body(post.body) for post in map(posts.read, ids) if post):
-            found += [analyzer(content), *(formulas.latex(f.latex) for f in content.formulas)]
+            found += [
+                *texts(analyzer(content)),
+                *(formulas.latex(f.latex) for f in content.formulas),
+            ]
         return found
 
     expected = work(0)

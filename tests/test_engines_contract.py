@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+from arqmath_bm25.analysis.spellings import Bag
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines import flat
+from arqmath_bm25.engines.documents import Document
 from arqmath_bm25.engines.engine import flat_place
 from arqmath_bm25.engines.flat_build import write_flat
+from arqmath_bm25.engines.flat_parts import FlatPart
 from arqmath_bm25.engines.lucene.ids import read_ids
 from arqmath_bm25.engines.lucene.indexing import index_documents
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
@@ -27,14 +33,15 @@ from arqmath_bm25.engines.opensearch import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from arqmath_bm25.engines.engine import Query, Searcher
 
     Documents = list[dict[str, str]]
     Open = Callable[[Path, float, float], Searcher]  # an index of Lucene, k1, b
 
-FIELDS = ("contents", "answer_math", "tags")
+OWN = ("contents", "answer_math", "tags")
+SHARED = ("question_text", "title")  # by documents that follow each other
+FIELDS = (*OWN, *SHARED)
 WORDS = [f"w{n}" for n in range(200)] + ["é", "𝐑", "<", "&", "a~b", "\\frac", "w", "\x7f", "-"]
 
 
@@ -43,10 +50,29 @@ def indexed(place: Path, documents: Documents, threads: int = 1) -> Path:
     parts = place / "documents"
     parts.mkdir(parents=True)
     for number in range(3):
-        lines = [json.dumps(document) + "\n" for document in documents[number::3]]
+        cut = slice(number * len(documents) // 3, (number + 1) * len(documents) // 3)
+        lines = [json.dumps(document) + "\n" for document in documents[cut]]
         (parts / f"{number}.jsonl").write_text("".join(lines))
     index_documents(parts, place / "lucene", FIELDS[1:], len(documents), threads)
     return place / "lucene"
+
+
+def write_postings(index: Path) -> None:
+    """Write the flat postings of the documents that `indexed` gave to Lucene, in as many parts."""
+    count = 0
+    shutil.rmtree(flat_place(index), ignore_errors=True)
+    with TemporaryDirectory() as place:
+        for file in sorted(index.with_name("documents").iterdir()):
+            part, shared = FlatPart(), dict[str, Bag]()
+            for line in file.read_text().splitlines():
+                bags = {field: Bag(text.split()) for field, text in json.loads(line).items()}
+                (doc_id,) = bags.pop("id").words
+                common = {field: bags.pop(field) for field in SHARED if field in bags}
+                shared = shared if shared == common else common
+                part.add(Document(doc_id, bags, shared))
+                count += 1
+            part.save(Path(place, f"{file.stem}.flat"))
+        write_flat(Path(place), flat_place(index), count)
 
 
 def generated(count: int, seed: int) -> Documents:
@@ -58,11 +84,15 @@ def generated(count: int, seed: int) -> Documents:
         length = chance.choice((1, 2, 5, 30, 30, 300))
         return " ".join(chance.choices(WORDS, weights, k=length) + chance.choices(WORDS, k=1))
 
-    return [
-        {"id": str(n), "contents": text()}
-        | {field: text() for field in FIELDS[1:] if chance.random() < 0.7}
-        for n in chance.sample(range(10 * count), count)
-    ]
+    def some(fields: tuple[str, ...]) -> dict[str, str]:
+        return {field: text() for field in fields if chance.random() < 0.7}
+
+    documents: Documents = []
+    for n in chance.sample(range(10 * count), count):
+        if not documents or chance.random() < 0.4:
+            shared = some(SHARED)
+        documents.append({"id": str(n), "contents": text()} | some(OWN[1:]) | shared)
+    return documents
 
 
 def queries(count: int, seed: int) -> Iterator[Query]:
@@ -87,7 +117,7 @@ def queries(count: int, seed: int) -> Iterator[Query]:
 )
 def opened(request: pytest.FixtureRequest) -> Open:
     def by_flat(index: Path, k1: float, b: float) -> Searcher:
-        write_flat(index)
+        write_postings(index)
         return open_searcher(index, k1, b, "flat")
 
     if request.param == "flat":
@@ -184,37 +214,32 @@ def test_frequencies_and_lengths_of_all_sizes(tmp_path: Path, opened: Open) -> N
 def test_the_engine_is_chosen_by_what_is_there(collection: Path, tmp_path: Path) -> None:
     index = indexed(tmp_path, generated(20, seed=1))
     assert isinstance(open_searcher(index, 1.2, 0.75), LuceneSearcher)
-    with pytest.raises(InputError, match="no flat postings"):
+    with pytest.raises(InputError, match="not built for the engine flat"):
         open_searcher(index, 1.2, 0.75, "flat")
-    write_flat(index)
+    write_postings(index)
     assert isinstance(open_searcher(index, 1.2, 0.75), flat.FlatSearcher)
     assert isinstance(open_searcher(index, 1.2, 0.75, "lucene"), LuceneSearcher)
-    codes = flat_place(index) / "codes"
+    codes = flat_place(index) / "contents.codes"
     codes.write_bytes(codes.read_bytes()[:-2])
     with pytest.raises(InputError, match="incomplete"):
         open_searcher(index, 1.2, 0.75)
 
 
-def test_flat_postings_are_complete_or_absent_and_the_same_each_time(
+def test_flat_postings_are_the_same_in_one_range_of_terms_and_in_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index = indexed(tmp_path, generated(50, seed=2))
-    write_flat(index)
+    write_postings(index)
     files = {file.name: file.read_bytes() for file in flat_place(index).iterdir()}
-    write_flat(index)
+    monkeypatch.setattr("arqmath_bm25.engines.flat_build._TOGETHER", 10)
+    write_postings(index)
     assert files == {file.name: file.read_bytes() for file in flat_place(index).iterdir()}
-    monkeypatch.setattr("arqmath_bm25.engines.flat_build._write_codes", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        write_flat(index)
-    assert files == {file.name: file.read_bytes() for file in flat_place(index).iterdir()}
-    present = {path.name for path in tmp_path.iterdir()}
-    assert present == {"documents", "lucene", "lucene.flat", "lucene.ids.npy"}
 
 
 def test_without_scipys_inner_function_the_scores_are_the_same(
     collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_flat(collection)
+    write_postings(collection)
     searcher = flat.FlatSearcher(collection, 1.2, 0.75)
     expected = [searcher.search(query, 100) for query in queries(20, seed=3)]
     monkeypatch.setattr(flat, "coo_matvec", None)
@@ -224,9 +249,9 @@ def test_without_scipys_inner_function_the_scores_are_the_same(
 def test_more_codes_than_fit_into_16_bits(
     collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("flat", "flat_build"):
+    for module in ("flat", "flat_build", "flat_parts"):
         monkeypatch.setattr(f"arqmath_bm25.engines.{module}.code_kind", lambda pairs: "<u4")
-    write_flat(collection)
+    write_postings(collection)
     searcher = flat.FlatSearcher(collection, 1.2, 0.75)
     reference = LuceneSearcher(collection, 1.2, 0.75)
     for query in queries(10, seed=6):
@@ -234,7 +259,7 @@ def test_more_codes_than_fit_into_16_bits(
 
 
 def test_field_scores_add_up_to_the_ranking(collection: Path) -> None:
-    write_flat(collection)
+    write_postings(collection)
     searcher = flat.FlatSearcher(collection, 1.2, 0.75)
     (nothing,) = searcher.field_scores([{}], 30, threads=1)
     assert nothing.doc_ids == []
@@ -255,14 +280,16 @@ def test_terms_are_counted_alike_and_as_they_stand_in_the_documents(
     tmp_path: Path, opened: Open
 ) -> None:
     documents = [
-        {"id": "1", "contents": "a b a", "tags": "b"},
-        {"id": "2", "contents": "b"},
-        {"id": "3", "contents": "c c c a", "tags": "b b"},
+        {"id": "1", "contents": "a b a", "tags": "b", "title": "a b"},
+        {"id": "2", "contents": "b", "title": "a b"},
+        {"id": "3", "contents": "c c c a", "tags": "b b", "title": "b"},
+        {"id": "4", "contents": "c"},
     ]
     index = indexed(tmp_path, documents)
     for searcher in (LuceneSearcher(index, 1.2, 0.75), opened(index, 1.2, 0.75)):
         counts = searcher.document_counts("contents", ["c", "b", "d", "a"])
-        assert list(counts.items()) == [("c", 1), ("b", 2), ("a", 2)]
+        assert list(counts.items()) == [("c", 2), ("b", 2), ("a", 2)]
         assert searcher.document_counts("tags", ["b", "a"]) == {"b": 2}
+        assert searcher.document_counts("title", ["b", "a"]) == {"a": 2, "b": 3}
         assert searcher.document_counts("no_such_field", ["a"]) == {}
         assert searcher.document_counts("tags", []) == {}

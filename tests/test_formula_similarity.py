@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.formula_similarity import FormulaIdf, FormulaQuery, Formulas
-from arqmath_bm25.analysis.operator_paths import pack
 from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.signatures import signatures
+from arqmath_bm25.analysis.spellings import Formula, Paths
+from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
 
 def signature(source: str) -> Signature:
-    return signatures([pack(read_operators(latex.read(source)[0]))]).terms
+    trees = Trees(Vocabulary())
+    trees.number(Formula(source, read_operators(latex.read(source)[0]), Paths()))
+    return signatures(trees).terms
 
 
 COLLECTION = [r"x^2+y^2", r"\sqrt{a}", r"\frac{a}{b}", r"\sum_i x_i", "x", r"\sin^2 x"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from as_text import as_text
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,7 +70,9 @@ def test_a_document_has_the_terms_of_an_answer_and_of_its_question(tmp_path: Pat
     (tmp_path / "Posts.xml").write_text(POSTS)
     table = PostTable.scan(tmp_path / "Posts.xml")
     analyzer = Analyzer(AnalysisSettings())
-    first, second, third = answer_documents(table.threads(), analyzer, PartSignatures())
+    first, second, third = map(
+        as_text, answer_documents(table.threads(), analyzer, PartSignatures())
+    )
     assert first == {
         "id": "2",
         "contents": "answer",
@@ -88,7 +91,7 @@ def test_a_document_has_the_terms_of_an_answer_and_of_its_question(tmp_path: Pat
     # Anserini would drop a document without contents.
     assert third == {
         "id": "7",
-        "contents": NOTHING,
+        "contents": NOTHING.terms,
         "answer_math": "z",
         "answer_operators": "",
     }

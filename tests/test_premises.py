@@ -7,6 +7,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from as_text import as_text
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -204,12 +205,13 @@ def test_a_source_that_cites_what_is_not_there_is_refused(tmp_path: Path) -> Non
 
 def test_documents_hold_words_and_formulas_apart() -> None:
     analyzer = Analyzer(AnalysisSettings())
-    (document,) = premise_documents([Premise("7", "A ring with $x^2$ in it")], analyzer)
+    (made,) = premise_documents([Premise("7", "A ring with $x^2$ in it")], analyzer)
+    document = as_text(made)
     assert document["id"] == "7"
     assert document["contents"] == "ring"
     assert document["contents_math"].split() == ["x", "^", "2", "x~^", "^~2", "x~^~2"]
     _, second = premise_documents([Premise("7", "ring"), Premise("8", "$x$")], analyzer)
-    assert second["contents"] == "∅"  # Anserini would skip a document without words
+    assert as_text(second)["contents"] == "∅"  # Anserini would skip a document without words
 
 
 def test_uuids_of_the_original_collection_are_ids(tmp_path: Path) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import pytest
 from spark_build import statistics
 
+from arqmath_bm25.analysis.spellings import Bag
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.core.workers.spark import SparkWorkers
+from arqmath_bm25.engines.documents import Document
 from arqmath_bm25.engines.lucene.indexing import index_documents
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.engines.lucene.shards import index_parts
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arqmath_bm25.core.workers import Workers
+    from arqmath_bm25.tasks.document_parts import Form
 
+FORMS: Final[tuple[Form, ...]] = ("json", "flat")
 J = TypeVar("J")
 R = TypeVar("R")
 
@@ -50,17 +54,18 @@ class AtOnce(Twice):
                 yield second.result()
 
 
-def numbers(job: range, counts: Counter[str]) -> Iterator[dict[str, str]]:
+def numbers(job: range, counts: Counter[str]) -> Iterator[Document]:
     for number in job:
         counts["even"] += number % 2 == 0
-        yield {"id": str(number), "contents": "common " + "x" * (number % 7), "tags": str(number)}
+        own = {"contents": Bag(f"common {'x' * (number % 7)}".split()), "tags": Bag((str(number),))}
+        yield Document(str(number), own)
 
 
 def written(place: Path, workers: Workers) -> Path:
     documents = place / "documents"
     documents.mkdir(parents=True)
     jobs = [range(n, n + 10) for n in range(0, 70, 10)] + [range(0)]
-    counts = list(write_parts(numbers, jobs, documents, workers))
+    counts = list(write_parts(numbers, jobs, documents, workers, FORMS))
     assert [counted["documents"] for counted in counts] == [10] * 7 + [0]
     assert [path.name for path in place.iterdir()] == ["documents"]
     return documents
@@ -69,17 +74,19 @@ def written(place: Path, workers: Workers) -> Path:
 def test_tries_at_the_same_time_do_not_meet(tmp_path: Path) -> None:
     both = threading.Barrier(2)
 
-    def slow(job: range, counts: Counter[str]) -> Iterator[dict[str, str]]:
+    def slow(job: range, counts: Counter[str]) -> Iterator[Document]:
         for document in numbers(job, counts):
             both.wait(10)
             yield document
 
     (tmp_path / "twice" / "documents").mkdir(parents=True)
-    (counted,) = write_parts(slow, [range(10)], tmp_path / "twice" / "documents", AtOnce())
+    documents = tmp_path / "twice" / "documents"
+    (counted,) = write_parts(slow, [range(10)], documents, AtOnce(), FORMS)
     assert counted == {"documents": 10, "even": 5}
     once = written(tmp_path / "once", HERE)
-    files = [*(tmp_path / "twice" / "documents").iterdir()]
-    assert {file.name for file in files} == {"part-00000.jsonl", "part-00000.counts"}
+    files = [*documents.iterdir()]
+    endings = ("jsonl", "flat", "table", "json.flat.counts")
+    assert {file.name for file in files} == {f"part-00000.{ending}" for ending in endings}
     assert all(file.read_bytes() == (once / file.name).read_bytes() for file in files)
 
 

@@ -7,9 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arqmath_bm25.analysis import latex
-from arqmath_bm25.analysis.operator_paths import OperatorTree, blind, operator_paths, pack
+from arqmath_bm25.analysis.operator_paths import OperatorTree, blind, operator_paths
 from arqmath_bm25.analysis.operator_tree import read_operators
-from arqmath_bm25.analysis.signatures import signatures
+from arqmath_bm25.analysis.signatures import Signatures, signatures
+from arqmath_bm25.analysis.spellings import Formula, Paths
+from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
 
 FORMULAS = [
     r"x^2+y^2", r"f(x)=\sum_{i=1}^n x_i", r"\frac{a}{b}", r"\frac{b}{a}", "a-b", "b-a", "x_i", "x",
@@ -35,8 +37,15 @@ def terms_as_text(of: OperatorTree) -> set[str]:
     return set(operator_paths(blind(of))) | {subtree(node) for node in below if node}
 
 
+def of_trees(trees: list[OperatorTree]) -> Signatures:
+    numbered = Trees(Vocabulary())
+    for number, one in enumerate(trees):
+        assert numbered.number(Formula(str(number), one, Paths())) == number
+    return signatures(numbered)
+
+
 def by_tree(trees: list[OperatorTree]) -> list[list[int]]:
-    found = signatures(list(map(pack, trees)))
+    found = of_trees(trees)
     return [part.tolist() for part in np.split(found.terms, found.ends[:-1])]
 
 
@@ -77,6 +86,5 @@ def test_a_deep_tree_is_read_to_its_leaves() -> None:
 
 
 def test_nothing_has_no_signature() -> None:
-    assert pack(tree("")) == b""
     assert by_tree([tree(""), tree("x"), tree("")])[::2] == [[], []]
-    assert signatures([]).terms.tolist() == []
+    assert of_trees([]).terms.tolist() == []

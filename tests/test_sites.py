@@ -179,6 +179,7 @@ def test_a_folder_of_sites_is_indexed_ranked_and_searched(release: Path, tmp_pat
     said = arqmath("index", "task1", "--engine", "flat")
     assert "2 sites, math.stackexchange.com, mathoverflow.net; ids are SITE:ID" in said
     assert "6 posts read, 3 questions, 3 answers; 3 answers indexed, 0 lost" in said
+    arqmath("index", "task1", "--engine", "lucene")
     runs = tmp_path / "runs"
     found = []
     for engine in ("lucene", "flat"):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from arqmath_bm25.analysis.latex import arrange, as_word, ngrams, read
+from arqmath_bm25.analysis.latex import arrange, as_word, read
 from arqmath_bm25.analysis.macros import write_out
-from arqmath_bm25.analysis.operator_paths import operator_paths, pack
 from arqmath_bm25.analysis.operator_tree import read_operators
+from arqmath_bm25.analysis.spellings import Bag, Formula, Lines, Paths
 from arqmath_bm25.analysis.text import WordAnalyzer
 
 if TYPE_CHECKING:
@@ -19,12 +19,34 @@ _CACHED_FORMULAS = 1 << 15  # half of all formulas are repeats; about 30 MB when
 
 
 class Terms(NamedTuple):
-    """Terms of prose and of formulas, each separated by blanks."""
+    """Terms of prose and of formulas, which become text only where it is asked for."""
 
-    words: str
-    math: str  # n-grams of tokens
-    operators: str  # paths through operator trees; none unless the settings want them
-    trees: tuple[bytes, ...]  # those with a symbol, packed for their `signatures`
+    prose: Bag
+    ngrams: Bag  # of tokens of formulas
+    paths: Bag  # through operator trees; none unless the settings want them
+
+    @property
+    def words(self) -> str:
+        """Terms of prose, separated by blanks."""
+        return self.prose.terms
+
+    @property
+    def math(self) -> str:
+        """n-grams of formulas, separated by blanks."""
+        return self.ngrams.terms
+
+    @property
+    def operators(self) -> str:
+        """Paths through operator trees, separated by blanks."""
+        return self.paths.terms
+
+
+class _Read(NamedTuple):
+    """What a formula says."""
+
+    words: list[str]
+    tokens: tuple[Formula, ...]  # one, if it is wanted
+    tree: tuple[Formula, ...]  # one, if it is wanted and has a symbol
 
 
 class Analyzer:
@@ -36,12 +58,12 @@ class Analyzer:
         self._words = WordAnalyzer(None if stemmer == "none" else stemmer, settings.text.stop_words)
         self._latex = settings.latex
         self._ngrams = ngrams
-        self._formula = lru_cache(maxsize=_CACHED_FORMULAS)(self._analyze_formula)
+        self._formula = lru_cache(maxsize=_CACHED_FORMULAS)(self._read_formula)
 
     def __call__(self, content: Content) -> Terms:
         """Analyse one field. n-grams do not cross formulas; text in formulas joins the words."""
         prose: list[str] = []
-        formulas: list[Terms] = []
+        formulas: list[_Read] = []
         for piece in write_out(content).pieces:
             if isinstance(piece, str):
                 prose.append(piece)
@@ -49,24 +71,24 @@ class Analyzer:
                 prose.append(piece.latex)
             elif self._latex.form != "none":
                 formulas.append(self._formula(piece.latex))
+        words = self._words(" ".join(prose))
+        for formula in formulas:
+            words += formula.words
         return Terms(
-            " ".join(self._words(" ".join(prose)) + [one.words for one in formulas if one.words]),
-            " ".join(one.math for one in formulas if one.math),
-            " ".join(one.operators for one in formulas if one.operators),
-            tuple(tree for one in formulas for tree in one.trees),
+            Bag(words),
+            Bag(formulas=[tokens for formula in formulas for tokens in formula.tokens]),
+            Bag(formulas=[tree for formula in formulas for tree in formula.tree]),
         )
 
-    def _analyze_formula(self, latex: str) -> Terms:
+    def _read_formula(self, latex: str) -> _Read:
         items, text = read(latex)
-        words = " ".join(self._words(text)) if text else ""
-        math = ""
+        words = self._words(text) if text else []
+        tokens, trees = [], []
         if self._ngrams:
             symbols, joint = arrange(items), "~"
             if self._latex.form == "words":
                 symbols, joint = list(map(as_word, symbols)), "_"
-            math = " ".join(ngrams(symbols, *self._latex.ngrams, joint))
-        if not self._latex.operators:
-            return Terms(words, math, "", ())
-        tree = read_operators(items)
-        packed = pack(tree)
-        return Terms(words, math, " ".join(operator_paths(tree)), (packed,) if packed else ())
+            tokens.append(Formula(latex, (symbols, (), ()), Lines(*self._latex.ngrams, joint)))
+        if self._latex.operators and len((tree := read_operators(items)).symbols) > 1:
+            trees.append(Formula(latex, tree, Paths()))
+        return _Read(words, tuple(tokens), tuple(trees))

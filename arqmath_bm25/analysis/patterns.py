@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _VARIABLE = "\\?"
-_LONGEST = 5  # tokens of a pattern
+LONGEST = 5  # tokens of a pattern
 # How a variable is written in each place of a pattern, by the distance to where it last occurred.
-_WRITTEN = [
-    (_VARIABLE, *(f"~{_VARIABLE}{d if d <= place else ''}" for place in range(1, _LONGEST)))
-    for d in range(_LONGEST + 1)
+WRITTEN = [
+    (_VARIABLE, *(f"~{_VARIABLE}{d if d <= place else ''}" for place in range(1, LONGEST)))
+    for d in range(LONGEST + 1)
 ]
 
 
@@ -32,9 +32,9 @@ def patterns(tokens: Sequence[str], low: int, high: int) -> list[str]:
     seen: dict[str, int] = {}
     for at, token in enumerate(tokens):
         if token in VARIABLES:
-            distance = at - seen.get(token, -_LONGEST)
+            distance = at - seen.get(token, -LONGEST)
             seen[token] = at
-            written.append(_WRITTEN[distance if distance < _LONGEST else _LONGEST])
+            written.append(WRITTEN[distance if distance < LONGEST else LONGEST])
         else:
             following = "~" + token
             written.append((token, following, following, following, following))

@@ -5,8 +5,8 @@ and three nodes, and whole subtrees. A term is a number of 32 bits, so that a si
 sorted array and those of many posts one array; at ten million terms one in 400 shares its number
 with another, which costs little.
 
-Trees are kept packed and hashed many at a time by NumPy: one at a time, as text, a signature took
-longer than all else about a formula. The hash is ours, not Python's, so that an index is the same
+Trees are hashed many at a time by NumPy: one at a time, as text, a signature took longer than all
+else about a formula. The hash is ours, not Python's, so that an index is the same
 wherever it is built.
 """
 
@@ -14,17 +14,19 @@ from __future__ import annotations
 
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
 from arqmath_bm25.analysis.latex_table import VARIABLES
-from arqmath_bm25.analysis.operator_paths import symbol_code
+from arqmath_bm25.analysis.operator_paths import PLACE
 from arqmath_bm25.analysis.operator_table import LOWER
+from arqmath_bm25.analysis.term_numbers import mixed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
+
+    from arqmath_bm25.analysis.term_numbers import Columns, Trees
 
     Signature = NDArray[np.uint32]  # sorted, without repeats
     _Hashes = NDArray[np.uint64]
@@ -37,10 +39,9 @@ class Signatures(NamedTuple):
     ends: NDArray[np.int64]  # of each among the terms
 
 
-_TOGETHER: Final = 1 << 12  # trees; a node takes some 200 bytes meanwhile
-_VARIABLES: Final = np.array(list(map(symbol_code, VARIABLES)), np.uint32)
-_PLACE: Final = np.uint32(symbol_code("\\?"))  # what a variable is in a blind tree
-_LOWER: Final = np.uint32(symbol_code(LOWER))
+_VARIABLES: Final = np.array([crc32(text.encode()) for text in VARIABLES], np.uint32)
+_PLACE: Final = np.uint32(crc32(PLACE.encode()))
+_LOWER: Final = np.uint32(crc32(LOWER.encode()))
 # Odd numbers without a pattern, for the parts of a term, so that each part counts where it stands.
 _SYMBOL, _EDGE, _PAIR, _TRIPLE, _BELOW = (
     np.uint64(number)
@@ -51,29 +52,24 @@ _SYMBOL, _EDGE, _PAIR, _TRIPLE, _BELOW = (
 )  # fmt: skip
 
 
-def signatures(packed: Sequence[bytes]) -> Signatures:
-    """Return the signatures of packed trees; of one without a symbol it is empty."""
-    batches = range(0, len(packed), _TOGETHER)
+def signatures(trees: Trees) -> Signatures:
+    """Return the signatures of trees; of one without a symbol it is empty."""
+    codes = np.array([crc32(text.encode()) for text in trees.vocabulary], np.uint32)
     terms, ends = [np.empty(0, np.uint32)], [np.empty(0, np.int64)]
-    for batch in (_signatures(packed[begin : begin + _TOGETHER]) for begin in batches):
+    for batch in (_signatures(columns, codes) for columns in trees.batches()):
         ends.append(sum(map(len, terms)) + batch.ends)
         terms.append(batch.terms)
     return Signatures(np.concatenate(terms), np.concatenate(ends))
 
 
-def _signatures(packed: Sequence[bytes]) -> Signatures:
-    sizes = np.array([len(tree) // 12 for tree in packed], np.int64)  # nodes of each tree
-    of_tree = np.repeat(np.arange(len(sizes)), sizes)
-    begins = np.repeat(np.cumsum(sizes) - sizes, sizes)  # of the tree of each node
-    columns = np.frombuffer(b"".join(packed), np.uint32)
-    at = np.arange(len(of_tree)) + 2 * begins  # of each symbol; its edge and its parent follow
-    sizes = np.repeat(sizes, sizes)
-    edges, parents = columns[at + sizes], columns[at + 2 * sizes] + begins
-    symbols = _blind(columns[at], parents, edges).astype(np.uint64) * _SYMBOL
+def _signatures(columns: Columns, codes: NDArray[np.uint32]) -> Signatures:
+    of_tree, parents = columns.trees - columns.trees[0], columns.parents
+    edges = codes[columns.edges]
+    symbols = _blind(codes[columns.symbols], parents, edges).astype(np.uint64) * _SYMBOL
     root = parents == np.arange(len(parents))
     steps = edges * _EDGE + symbols
-    pairs = _mixed((symbols * _PAIR)[parents] + steps)
-    triples = _mixed(pairs[parents] * _TRIPLE + steps)
+    pairs = mixed((symbols * _PAIR)[parents] + steps)
+    triples = mixed(pairs[parents] * _TRIPLE + steps)
     subtrees, inner = _subtrees(symbols, parents, edges * _EDGE)
     kinds = ((pairs, ~root), (triples, ~root & ~root[parents]), (subtrees, inner & ~root))
     # Trees stay apart as the upper half of a number whose lower half is the term.
@@ -85,7 +81,7 @@ def _signatures(packed: Sequence[bytes]) -> Signatures:
     )
     keys.sort()
     keys = keys[np.diff(keys, prepend=-1) > 0]  # np.unique takes many times as long
-    ends = np.searchsorted(keys, np.arange(1, len(packed) + 1) << 32)
+    ends = np.searchsorted(keys, np.arange(1, of_tree[-1] + 2) << 32)
     return Signatures(keys.astype(np.uint32), ends)
 
 
@@ -111,8 +107,8 @@ def _subtrees(
     inner = np.zeros(len(symbols), np.bool_)
     for begin, end in reversed(list(pairwise(cuts))):
         nodes = order[begin:end]
-        found[nodes] = _mixed(symbols[nodes] + below[nodes] * _BELOW)
-        np.add.at(below, parents[nodes], _mixed(edges[nodes] + found[nodes]))
+        found[nodes] = mixed(symbols[nodes] + below[nodes] * _BELOW)
+        np.add.at(below, parents[nodes], mixed(edges[nodes] + found[nodes]))
         inner[parents[nodes]] = True
     return found, inner
 
@@ -127,10 +123,3 @@ def _levels(parents: NDArray[np.int64]) -> tuple[NDArray[np.intp], list[int]]:
         above = above[above]
     order = np.argsort(depth, kind="stable")
     return order, np.cumsum(np.bincount(depth)).tolist()
-
-
-def _mixed(hashes: _Hashes) -> _Hashes:
-    """Let every bit decide about every bit (the end of SplitMix64, Steele et al. 2014)."""
-    hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return hashes ^ (hashes >> np.uint64(31))

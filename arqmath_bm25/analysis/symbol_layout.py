@@ -21,10 +21,13 @@ or `mathml.read` found and without recursion: time is linear at any depth, and n
 from __future__ import annotations
 
 from operator import add
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from arqmath_bm25.analysis.latex import CELL, CLOSE, OPEN, ROW, SUB, SUPER, TABLE, TABLE_END
 from arqmath_bm25.analysis.latex_table import ACCENTS, INFIX
+
+if TYPE_CHECKING:
+    from arqmath_bm25.analysis.operator_paths import Tree
 
 _NEXT, _ABOVE, _BELOW, _OVER, _UNDER, _WITHIN, _ELEMENT, _SHAPE = (f"~{e}~" for e in "nabouwes")
 _ARGUMENTS: Final[dict[str, tuple[str, ...]]] = {
@@ -166,7 +169,7 @@ def read_layout(items: list[str]) -> Layout:
     return Layout(symbols, parents, edges)
 
 
-def paths(layout: Layout, low: int, high: int) -> list[str]:
+def paths(layout: Tree, low: int, high: int) -> list[str]:
     """Return the paths through `low` … `high` nodes as terms, shorter ones first."""
     symbols, parents, edges = layout
     steps = list(map(add, edges, symbols))

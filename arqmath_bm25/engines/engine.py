@@ -1,9 +1,9 @@
 """What retrieval needs of an engine.
 
 There is one ranking: BM25 over fields in Lucene's 32-bit arithmetic, a term's score added to the
-others' in 64 bits, ties by descending id. Lucene's index is the reference, and always there; flat
-postings (flat.py) may stand beside it, complete or absent, and a cluster (opensearch.py) may hold
-the same documents.
+others' in 64 bits, ties by descending id. Lucene's index is the reference; flat postings (flat.py),
+built without it, stand beside it or alone, and a cluster (opensearch.py) may hold the same
+documents.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     Query = Mapping[str, Mapping[str, float]]  # field → term → weight of the term
     TermScores = dict[str, dict[str, float]]  # field → term → what it gives to a score
 
-EngineName = Literal["auto", "lucene", "flat", "opensearch"]
+LocalName = Literal["lucene", "flat"]
+EngineName = Literal["auto", LocalName, "opensearch"]
 
 
 class Engine(NamedTuple):
@@ -104,5 +105,5 @@ def best_first(scores: Mapping[str, float]) -> list[Hit]:
 
 
 def flat_place(index: Path) -> Path:
-    """Return where the flat postings of a Lucene index are, if there are any."""
+    """Return where the flat postings are that hold what a Lucene index does, if there are any."""
     return index.with_name(f"{index.name}.flat")

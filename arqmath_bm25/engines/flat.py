@@ -11,20 +11,18 @@ Scores begin at -0.0. A term that adds nothing, because its weight vanishes in 3
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, lru_cache
-from itertools import pairwise
-from mmap import ACCESS_READ, mmap
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from arqmath_bm25.analysis.term_numbers import term_numbers
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import load_array
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.engines.engine import Searcher, best_first, flat_place
-from arqmath_bm25.engines.flat_build import BLOCK, FORM, META, code_kind, lengths_of_bytes, mapped
-from arqmath_bm25.engines.lucene.ids import read_ids
+from arqmath_bm25.engines.flat_form import FORM, META, code_kind, lengths_of_bytes, mapped
 
 try:  # not public, but looks scores up while it adds them: a quarter of the time of np.add.at
     from scipy.sparse._sparsetools import coo_matvec
@@ -37,15 +35,15 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from arqmath_bm25.analysis.term_numbers import Numbers
     from arqmath_bm25.engines.engine import Query, TermScores
-    from arqmath_bm25.engines.flat_build import Integers
+    from arqmath_bm25.engines.flat_form import Integers
 
     Floats = npt.NDArray[np.float32]
     Sums = npt.NDArray[np.float64]
 
 _TOGETHER: Final = 1 << 15  # postings
 _ONES: Final = np.ones(2 * _TOGETHER)
-_FOUND: Final = 1 << 16  # terms whose numbers are remembered: topics share two of three
 
 
 class FieldScores(NamedTuple):
@@ -57,46 +55,48 @@ class FieldScores(NamedTuple):
 
 
 class _Field(NamedTuple):
-    """A field: its terms, in blocks, and what BM25 needs to know of it."""
+    """A field, and what BM25 needs to know of it."""
 
-    heads: list[bytes]  # the first term of each block
-    places: list[int]  # of the end of the line before each block, and of the last line
-    first: int  # term
-    documents: int
+    shared: bool  # by groups of documents, which its postings name
+    documents: int  # that have it
     divisors: Floats  # of a weight, by code
+    terms: Numbers
+    starts: Integers
+    docs: Integers
+    codes: Integers
+    counts: Integers | None  # documents that have each term; None: as many as postings
 
 
 class FlatSearcher(Searcher):
     """Open flat postings. Thread-safe."""
 
     def __init__(self, index: Path, k1: float, b: float) -> None:
-        """Open the flat postings beside a Lucene index; InputError if they cannot be used."""
+        """Open the flat postings of an index; InputError if they cannot be used."""
         place = flat_place(index)
         meta = json.loads((place / META).read_text(encoding="utf-8"))
-        with (place / "terms").open("rb") as file:
-            self._terms = mmap(file.fileno(), 0, access=ACCESS_READ)
+        if meta["form"] != FORM:
+            raise InputError(f"{place}: of another version; build the index again")
         pairs = mapped(place / "pairs", "<i4").reshape(-1, 2)
-        self._ids = read_ids(index)
+        self._ids = load_array(place / "ids.npy")
         self.count = len(self._ids)
-        self._starts = mapped(place / "starts", "<i8")
-        self._docs = mapped(place / "docs", "<i4")
-        self._codes = mapped(place / "codes", code_kind(len(pairs)))
-        if meta["form"] != FORM or not len(self._docs) == len(self._codes) == self._starts[-1]:
-            raise InputError(f"{place}: incomplete, or of another version; build the index anew")
-        self._number = lru_cache(maxsize=_FOUND)(self._find)
-        blocks = mapped(place / "blocks", "<i8").tolist()
-        begins = [0, *(field["terms"] for field in meta["fields"])]
+        self._groups = mapped(place / "groups", "<i4")
         self._fields = {}
-        for field, (begin, end) in zip(meta["fields"], pairwise(begins), strict=True):
-            places = blocks[: 1 - (begin - end) // BLOCK]
-            blocks = blocks[len(places) - 1 :]
-            average = np.float32(field["tokens"] / field["documents"])
-            self._fields[field["name"]] = _Field(
-                [self._terms[at + 1 : self._terms.find(b"\n", at + 1)] for at in places[:-1]],
-                places,
-                begin,
-                field["documents"],
-                _divisors(pairs, np.float32(k1), np.float32(b), average),
+        for name, field in meta["fields"].items():
+            terms, starts, docs, codes = (
+                mapped(place / f"{name}.{kind}", dtype)
+                for kind, dtype in zip(
+                    ("terms", "starts", "docs", "codes"),
+                    ("<u8", "<i8", "<i4", code_kind(len(pairs))),
+                    strict=True,
+                )
+            )
+            counts = mapped(place / f"{name}.counts", "<i4") if field["shared"] else None
+            if not (len(terms) == len(starts) - 1 and len(docs) == len(codes) == starts[-1]):
+                raise InputError(f"{place}: incomplete; build the index again")
+            average = np.float32(field["tokens"] / max(field["documents"], 1))
+            divisors = _divisors(pairs, np.float32(k1), np.float32(b), average)
+            self._fields[name] = _Field(
+                field["shared"], field["documents"], divisors, terms, starts, docs, codes, counts
             )
 
     def search(self, query: Query, k: int) -> list[Hit]:
@@ -143,96 +143,102 @@ class FlatSearcher(Searcher):
         return [self._explain(query, doc_id) for doc_id in doc_ids]
 
     def _explain(self, query: Query, doc_id: str) -> TermScores:
-        found: TermScores = {}
-        for doc in np.flatnonzero(self._ids == doc_id.encode()).astype(self._docs.dtype):
+        given: TermScores = {}
+        for doc in np.flatnonzero(self._ids == doc_id.encode()).astype(np.int32):
             for name in query.keys() & self._fields.keys():
-                if of_field := dict(self._given(name, query[name], doc)):
-                    found[name] = of_field
-        return found
+                row = self._groups[doc] if self._fields[name].shared else doc
+                if of_field := dict(self._given(name, query[name], row)):
+                    given[name] = of_field
+        return given
 
     def _given(
-        self, name: str, terms: Mapping[str, float], doc: np.integer
+        self, name: str, terms: Mapping[str, float], row: np.integer
     ) -> Iterator[tuple[str, float]]:
-        """Yield the terms of a field that a document holds, with what they give."""
-        divisors = self._fields[name].divisors
-        for term, weight, begin, end in zip(*self._weighted(name, terms), strict=True):
-            at = begin + np.searchsorted(self._docs[begin:end], doc)
-            if at < end and self._docs[at] == doc:
-                yield term, float(weight - weight / divisors[self._codes[at]])
+        """Yield the terms that a document or group holds in a field, with what they give."""
+        field = self._fields[name]
+        for term, weight, begin, end in zip(*self._weighted(field, terms), strict=True):
+            place = begin + np.searchsorted(field.docs[begin:end], row)
+            if place < end and field.docs[place] == row:
+                yield term, float(weight - weight / field.divisors[field.codes[place]])
 
     def document_counts(self, field: str, terms: Iterable[str]) -> dict[str, int]:
         """Count the documents that hold a term in a field, of those terms that any holds."""
         if field not in self._fields:
             return {}
-        numbers = {term: self._number(field, term) for term in terms}
-        return {
-            term: int(self._starts[number + 1] - self._starts[number])
-            for term, number in numbers.items()
-            if number is not None
-        }
+        asked = list(terms)
+        rows, places = _find(self._fields[field], asked)
+        counts = _counts(self._fields[field], places).tolist()
+        found = dict(zip([asked[row] for row in rows], counts, strict=True))
+        return {term: found[term] for term in asked if term in found}
 
     def close(self) -> None:
         """Close the index."""
-        self._terms.close()
 
     def _sums(self, query: Query) -> Sums:
         """Return the scores of all documents; -0.0 where no term occurs."""
         sums = np.full(self.count, -0.0)
-        for name, terms in query.items():
-            if name in self._fields:
-                self._add(sums, name, terms)
+        of_groups = np.full(int(self._groups.max(initial=0)) + 1, -0.0)
+        fields = [(self._fields[name], query[name]) for name in query if name in self._fields]
+        for field, terms in fields:
+            self._add(of_groups if field.shared else sums, field, terms)
+        if any(field.shared for field, _ in fields):
+            sums += of_groups[self._groups]
         return sums
 
-    def _add(self, sums: Sums, name: str, terms: Mapping[str, float]) -> None:
-        """Add what the terms of a field give to every document."""
-        divisors = self._fields[name].divisors
-        _, weights, begins, ends = self._weighted(name, terms)
+    def _add(self, sums: Sums, field: _Field, terms: Mapping[str, float]) -> None:
+        """Add what the terms of a field give to every document or group."""
+        divisors, docs, codes = field.divisors, field.docs, field.codes
+        _, weights, begins, ends = self._weighted(field, terms)
         lengths = ends - begins
         # So that it pays to score all codes.
         many = lengths > min(len(divisors) // 4, _TOGETHER)
         for begin, end, weight in zip(begins[many], ends[many], weights[many], strict=True):
             of_codes = (weight - weight / divisors).astype(np.float64)
-            for at in range(begin, end, _TOGETHER):
-                piece = slice(at, min(at + _TOGETHER, end))
-                _add_at(sums, self._docs[piece], of_codes, self._codes[piece])
+            for start in range(begin, end, _TOGETHER):
+                piece = slice(start, min(start + _TOGETHER, end))
+                _add_at(sums, docs[piece], of_codes, codes[piece])
         few = np.flatnonzero(~many)
         for batch in np.split(few, _cuts(lengths[few])) if len(few) else ():
             pieces = list(map(slice, begins[batch].tolist(), ends[batch].tolist()))
-            codes = np.concatenate([self._codes[piece] for piece in pieces])
             weight = weights[batch].repeat(lengths[batch])
-            scores = weight - weight / divisors.take(codes)
-            docs = np.concatenate([self._docs[piece] for piece in pieces])
-            _add_at(sums, docs, scores.astype(np.float64), np.arange(len(docs)))
+            chosen = np.concatenate([codes[piece] for piece in pieces])
+            scores = weight - weight / divisors.take(chosen)
+            rows = np.concatenate([docs[piece] for piece in pieces])
+            _add_at(sums, rows, scores.astype(np.float64), np.arange(len(rows)))
 
     def _weighted(
-        self, name: str, terms: Mapping[str, float]
+        self, field: _Field, terms: Mapping[str, float]
     ) -> tuple[list[str], Floats, Integers, Integers]:
         """Return the terms that a field has, with weights, and where their postings are."""
-        field = self._fields[name]
-        found = sorted(
-            (number, f"{weight:.9g}", term)  # as Lucene gets it
-            for term, weight in terms.items()
-            if weight > 0 and (number := self._number(name, term)) is not None
-        )
-        numbers = np.array([number for number, *_ in found], np.intp)
-        boosts = np.array([boost for _, boost, _ in found], np.str_).astype(np.float32)
-        begins, ends = self._starts[numbers], self._starts[numbers + 1]
-        lengths = ends - begins
-        idf = np.log(1 + (field.documents - lengths + 0.5) / (lengths + 0.5))
-        weights = boosts * idf.astype(np.float32)
+        asked = [(term, f"{weight:.9g}") for term, weight in terms.items() if weight > 0]
+        rows, places = _find(field, [term for term, _ in asked])
+        there = [asked[row] for row in rows]
+        boosts = np.array([boost for _, boost in there], np.str_)  # as Lucene gets them
+        counts = _counts(field, places)
+        idf = np.log(1 + (field.documents - counts + 0.5) / (counts + 0.5))
+        weights = boosts.astype(np.float32) * idf.astype(np.float32)
         if not np.isfinite(weights).all():
             raise InputError(f"the weight of a term is too large: {max(terms.values())}")
-        return [term for *_, term in found], weights, begins, ends
+        starts = field.starts[places], field.starts[places + 1]
+        return [term for term, _ in there], weights, *starts
 
-    def _find(self, name: str, term: str) -> int | None:
-        """Return the number of a term, if the field has it."""
-        field, word = self._fields[name], term.encode()
-        block = bisect_right(field.heads, word) - 1
-        if block < 0 or b"\n" in word:
-            return None
-        lines = self._terms[field.places[block] : field.places[block + 1] + 1]
-        at = lines.find(b"\n" + word + b"\n")
-        return None if at < 0 else field.first + BLOCK * block + lines.count(b"\n", 0, at)
+
+def _find(field: _Field, terms: Sequence[str]) -> tuple[list[int], Integers]:
+    """Return which terms a field has, and their places in it, in their order."""
+    if not len(field.terms):
+        return [], np.empty(0, np.intp)
+    numbers = term_numbers(terms)
+    places = np.minimum(np.searchsorted(field.terms, numbers), len(field.terms) - 1)
+    there = np.flatnonzero(field.terms[places] == numbers)
+    there = there[np.argsort(places[there])]
+    return there.tolist(), places[there]
+
+
+def _counts(field: _Field, places: Integers) -> Integers:
+    """Return how many documents have each of some terms."""
+    if field.counts is not None:
+        return field.counts[places]
+    return field.starts[places + 1] - field.starts[places]
 
 
 def _divisors(pairs: Integers, k1: np.float32, b: np.float32, average: np.float32) -> Floats:

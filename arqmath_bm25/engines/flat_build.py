@@ -1,153 +1,168 @@
-"""Writes flat postings: the terms and postings of a finished Lucene index as files to be mapped.
+"""Writes flat postings (flat_form.py): puts those of all parts together.
 
-Below `NAME.flat/`, beside the index NAME, numbers little-endian; all terms of all fields have one
-numbering, in which those of a field follow each other in the order of their bytes:
-
-* `terms`: an empty line, then a line for each term; `blocks`: for every 64th term of a field, the
-  place of the line's end before it, and that of the last one (int64);
-* `starts`: the first posting of each term, and the number of all (int64);
-* `docs`: for each posting Lucene's number of the document (int32), as in `NAME.ids.npy`;
-* `codes`: for each posting the row of `pairs` (uint16, or uint32 if there are too many rows);
-* `pairs`: every combination that there is of how often a document holds a term, and the length of
-  its field as Lucene notes it, in one byte (int32). So k1 and b can be chosen when searching;
-* `flat.json`: the version of this form, and the statistics of the fields.
+Fields are put together one at a time, and by ranges of the numbers of terms: as these are hashes,
+equal ranges have about as many terms, and memory stays flat.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
-from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from contextlib import ExitStack
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from arqmath_bm25.engines.engine import flat_place
-from arqmath_bm25.engines.lucene.ids import read_ids
-from arqmath_bm25.engines.lucene.postings import write_postings
+from arqmath_bm25.core.arrays import ranges
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import new_array
+from arqmath_bm25.engines.flat_form import FLAT, FORM, META, TABLE, code_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
-    from arqmath_bm25.engines.lucene.postings import FieldPostings
+    from arqmath_bm25.analysis.term_numbers import Numbers
 
     Integers = npt.NDArray[np.integer]
 
-FORM: Final = 1
-META: Final = "flat.json"
-BLOCK: Final = 64  # terms
-_TOGETHER: Final = 1 << 20  # postings in memory
-_EXACT: Final = 24  # lengths below which Lucene's byte is the length
+_TOGETHER: Final = 1 << 21  # postings in memory
+_NUMBERS: Final = 1 << 64
 
 
-def write_flat(index: Path) -> None:
-    """Write the flat postings of a Lucene index beside it, replacing those that are there.
+class _Part:
+    """A file that `flat_parts` wrote."""
 
-    They are complete or absent. Raises InputError if Java cannot write them.
+    def __init__(self, table: Path) -> None:
+        self._file = table.with_suffix(FLAT)
+        self.meta = json.loads(table.read_text(encoding="utf-8"))
+
+    def kind(self, name: str) -> np.dtype[Any]:
+        """Return the type of an array."""
+        kind: np.dtype[Any] = np.dtype(self.meta["arrays"][name][0])
+        return kind
+
+    def size(self, name: str) -> int:
+        """Return the length of an array."""
+        return int(self.meta["arrays"][name][2])
+
+    def read(self, name: str, begin: int = 0, end: int | None = None) -> npt.NDArray[Any]:
+        """Return an array, or some of it."""
+        kind, offset, length = self.meta["arrays"][name]
+        count = (length if end is None else end) - begin
+        return np.fromfile(self._file, kind, count, offset=offset + begin * np.dtype(kind).itemsize)
+
+
+def write_flat(parts: Path, place: Path, expected: int) -> None:
+    """Write the postings of all parts in a directory to a new directory.
+
+    Raises InputError unless they hold the `expected` number of documents.
     """
-    place = flat_place(index)
-    building = place.with_name(f".{place.name}.building")
-    shutil.rmtree(building, ignore_errors=True)
-    building.mkdir()
-    try:
-        fields = write_postings(index, building)
-        _write_places(building, fields)
-        _write_codes(building, fields, len(read_ids(index)))
-        meta = {"form": FORM, "fields": [field._asdict() for field in fields]}
-        (building / META).write_text(json.dumps(meta), encoding="utf-8")
-        for left in ("lengths", "freqs"):
-            (building / left).unlink()
-        shutil.rmtree(place, ignore_errors=True)
-        building.rename(place)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
+    files = list(map(_Part, sorted(parts.glob(f"*{TABLE}"))))
+    documents = [0, *accumulate(part.meta["documents"] for part in files)]
+    groups = [0, *accumulate(part.meta["groups"] for part in files)]
+    if documents[-1] != expected:
+        raise InputError(
+            f"{parts}: {documents[-1]:,} of {expected:,} documents; build the index again"
+        )
+    place.mkdir()
+    _write_ids(files, place, documents[-1])
+    members = _write_groups(files, place, groups)
+    fields: dict[str, dict[str, Any]] = {}
+    for part in files:
+        for name, of_part in part.meta["fields"].items():
+            field = fields.setdefault(name, {**of_part, "documents": 0, "tokens": 0})
+            for count in ("documents", "tokens"):
+                field[count] += of_part[count]
+    of_parts = [part.read(f"{name}.pairs") for part in files for name in part.meta["fields"]]
+    pairs = np.unique(np.concatenate([np.empty(0, np.int64), *of_parts]))
+    np.stack([pairs >> 8, pairs & 255], axis=1).astype("<i4").tofile(place / "pairs")
+    for name, field in fields.items():
+        firsts = groups if field["shared"] else documents
+        having = [
+            _FieldPart(part, name, first, pairs)
+            for part, first in zip(files, firsts, strict=False)
+            if name in part.meta["fields"]
+        ]
+        _write_field(place / name, having, members if field["shared"] else None)
+    (place / META).write_text(json.dumps({"form": FORM, "fields": fields}), encoding="utf-8")
 
 
-def mapped(file: Path, kind: str) -> Integers:
-    """Map a file of integers into memory."""
-    if not file.stat().st_size:
-        return np.empty(0, kind)
-    return np.asarray(np.memmap(file, kind, "r"))
+def _write_ids(files: Sequence[_Part], place: Path, count: int) -> None:
+    size = max((part.kind("ids").itemsize for part in files), default=1)
+    ids = new_array(place / "ids.npy", f"S{size}", (count,))
+    done = 0
+    for part in files:
+        of_part = part.read("ids")
+        ids[done : done + len(of_part)] = of_part
+        done += len(of_part)
 
 
-def code_kind(pairs: int) -> str:
-    """Return the type of codes for a number of pairs."""
-    return "<u2" if pairs <= 1 << 16 else "<u4"
+def _write_groups(files: Sequence[_Part], place: Path, firsts: Sequence[int]) -> Integers:
+    """Write the groups of documents; return how many members each has."""
+    members = np.zeros(firsts[-1] + 1, np.int64)
+    with (place / "groups").open("wb") as out:
+        for part, first in zip(files, firsts, strict=False):
+            groups = part.read("groups")
+            groups = np.where(groups < 0, firsts[-1], groups + first).astype("<i4")
+            members += np.bincount(groups, minlength=len(members))
+            groups.tofile(out)
+    return members
 
 
-def lengths_of_bytes() -> Integers:
-    """Return the 256 lengths that Lucene can note (SmallFloat.byte4ToInt)."""
-    rest = np.arange(256) - _EXACT
-    digits, shift = rest & 7, (rest >> 3) - 1
-    decoded = np.where(shift < 0, digits, (digits | 8) << np.maximum(shift, 0))
-    return np.where(rest < 0, np.arange(256), _EXACT + decoded)
+class _FieldPart:
+    """The postings of a field in a part."""
+
+    def __init__(self, part: _Part, name: str, first: int, pairs: Integers) -> None:
+        self._part, self._name, self._first = part, name, first
+        code = np.searchsorted(pairs, part.read(f"{name}.pairs"))
+        self._code = code.astype(code_kind(len(pairs)))
+        self.postings = part.size(f"{name}.docs")
+
+    def cut(self, numbers: Numbers) -> list[int]:
+        """Return where ranges of numbers begin among the terms, and the end."""
+        terms = self._read("terms")
+        return [0, *np.searchsorted(terms, numbers).tolist(), len(terms)]
+
+    def read(self, begin: int, end: int) -> tuple[Numbers, Integers, Integers, Integers]:
+        """Return some terms and the numbers of their postings; of these documents and codes."""
+        starts = self._read("starts", begin, end + 1)
+        docs, codes = (self._read(kind, starts[0], starts[-1]) for kind in ("docs", "codes"))
+        terms = self._read("terms", begin, end)
+        return terms, np.diff(starts), docs + np.int32(self._first), self._code[codes]
+
+    def _read(self, kind: str, begin: int = 0, end: int | None = None) -> npt.NDArray[Any]:
+        return self._part.read(f"{self._name}.{kind}", begin, end)
 
 
-def _noted_bytes(lengths: Integers) -> Integers:
-    """Return the bytes that Lucene notes lengths in: the longest that are no longer."""
-    return (np.searchsorted(lengths_of_bytes(), lengths, side="right") - 1).astype(np.uint8)
-
-
-def _write_places(place: Path, fields: Sequence[FieldPostings]) -> None:
-    """Write where postings and blocks of terms begin."""
-    starts = np.concatenate([[0], np.cumsum(mapped(place / "lengths", "<i4"), dtype="<i8")])
-    starts.astype("<i8").tofile(place / "starts")
-    ends = np.flatnonzero(mapped(place / "terms", "u1") == ord("\n"))
-    begins = [0, *(field.terms for field in fields)]
-    heads = [np.arange(a, b, BLOCK) for a, b in pairwise(begins)]
-    ends[np.concatenate([*heads, [begins[-1]]])].astype("<i8").tofile(place / "blocks")
-
-
-def _write_codes(place: Path, fields: Sequence[FieldPostings], documents: int) -> None:
-    """Write `codes` and `pairs`."""
-    freqs = mapped(place / "freqs", "<i4")
-    seen = np.zeros(int(freqs.max(initial=0)) + 1, np.bool_)
-    for start in range(0, len(freqs), _TOGETHER):
-        seen[freqs[start : start + _TOGETHER]] = True
-    rank = np.cumsum(seen) - 1  # of a frequency among those that there are
-    norms = _norms(place, fields, documents)
-    found = np.zeros(256 * int(rank[-1] + 1), np.bool_)
-    for key in _keys(place, fields, rank, norms):
-        found[key] = True
-    keys = np.flatnonzero(found)
-    number = (np.cumsum(found) - 1).astype(code_kind(len(keys)))
-    with (place / "codes").open("wb") as file:
-        for key in _keys(place, fields, rank, norms):
-            number[key].tofile(file)
-    pairs = np.stack([np.flatnonzero(seen)[keys >> 8], keys & 255], axis=1)
-    pairs.astype("<i4").tofile(place / "pairs")
-
-
-def _norms(place: Path, fields: Sequence[FieldPostings], documents: int) -> list[Integers]:
-    """Return, for each field, the noted length of every document."""
-    docs, freqs = mapped(place / "docs", "<i4"), mapped(place / "freqs", "<i4")
-    norms = []
-    for pieces in _pieces(place, fields):
-        lengths = np.zeros(documents, np.int64)
-        for piece in pieces:
-            np.add.at(lengths, docs[piece], freqs[piece])
-        norms.append(_noted_bytes(lengths))
-    return norms
-
-
-def _keys(
-    place: Path, fields: Sequence[FieldPostings], rank: Integers, norms: Sequence[Integers]
-) -> Iterator[Integers]:
-    """Yield, for some postings at a time, 256 · rank of the frequency + noted length."""
-    docs, freqs = mapped(place / "docs", "<i4"), mapped(place / "freqs", "<i4")
-    for pieces, norm in zip(_pieces(place, fields), norms, strict=True):
-        for piece in pieces:
-            yield 256 * rank[freqs[piece]] + norm[docs[piece]]
-
-
-def _pieces(place: Path, fields: Sequence[FieldPostings]) -> Iterator[list[slice]]:
-    """Yield, for each field, its postings in pieces that fit into memory."""
-    starts = mapped(place / "starts", "<i8")
-    begin = 0
-    for end in (int(starts[field.terms]) for field in fields):
-        cuts = range(begin, end, _TOGETHER)
-        yield [slice(cut, min(cut + _TOGETHER, end)) for cut in cuts]
-        begin = end
+def _write_field(file: Path, parts: Sequence[_FieldPart], members: Integers | None) -> None:
+    """Put the postings of a field together; with `members`, of groups that have so many."""
+    count = sum(part.postings for part in parts) // _TOGETHER + 1
+    cuts = np.array([number * (_NUMBERS // count) for number in range(1, count)], np.uint64)
+    places = [pairwise(part.cut(cuts)) for part in parts]
+    with ExitStack() as stack:
+        terms, starts, docs, codes = (
+            stack.enter_context(Path(f"{file}.{kind}").open("wb"))
+            for kind in ("terms", "starts", "docs", "codes")
+        )
+        if members is not None:
+            counts = stack.enter_context(Path(f"{file}.counts").open("wb"))
+        done = 0
+        for ends in zip(*places, strict=True):
+            pieces = [part.read(*end) for part, end in zip(parts, ends, strict=True)]
+            numbers, lengths, in_docs, in_codes = map(np.concatenate, zip(*pieces, strict=True))
+            order = np.argsort(numbers, kind="stable")  # so that documents ascend
+            chosen = ranges((np.cumsum(lengths) - lengths)[order], lengths[order])
+            numbers, lengths, in_docs = numbers[order], lengths[order], in_docs[chosen]
+            first = np.flatnonzero(np.diff(numbers, prepend=~numbers[:1]))
+            begins = (np.cumsum(lengths) - lengths)[first]
+            numbers[first].tofile(terms)
+            (done + begins).astype("<i8").tofile(starts)
+            in_docs.tofile(docs)
+            in_codes[chosen].tofile(codes)
+            if members is not None and len(begins):
+                np.add.reduceat(members[in_docs], begins).astype("<i4").tofile(counts)
+            done += len(in_docs)
+        np.array([done], "<i8").tofile(starts)

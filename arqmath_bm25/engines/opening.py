@@ -17,22 +17,23 @@ if TYPE_CHECKING:
 
 
 def open_searcher(index: Path, k1: float, b: float, engine: EngineName = "auto") -> Searcher:
-    """Open a Lucene index, or what was made of it; only the engine `lucene` starts a JVM.
+    """Open an index for an engine; only `lucene` starts a JVM.
 
-    `auto` takes flat postings where there are any that fit into half of the memory. Raises
-    InputError if there are none and they are asked for.
+    `auto` takes flat postings where there are any that fit into half of the memory, or no other.
+    Raises InputError if there is nothing for the engine.
     """
-    if engine == "lucene" or (engine == "auto" and not _fits(flat_place(index))):
-        return LuceneSearcher(index, k1, b)
-    if not flat_place(index).is_dir():
+    flat = flat_place(index)
+    if engine == "auto":
+        engine = "flat" if flat.is_dir() and (_fits(flat) or not index.is_dir()) else "lucene"
+    if not (flat if engine == "flat" else index).is_dir():
         raise InputError(
-            f"{index}: there are no flat postings beside this index; `index --engine flat` writes "
-            "them"
+            f"{index}: this index was not built for the engine {engine}; `index --engine {engine}` "
+            "adds what it needs"
         )
-    return FlatSearcher(index, k1, b)
+    return FlatSearcher(index, k1, b) if engine == "flat" else LuceneSearcher(index, k1, b)
 
 
 def _fits(flat: Path) -> bool:
-    """Tell whether there are flat postings that fit into half of this machine's memory."""
+    """Tell whether flat postings fit into half of this machine's memory."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return flat.is_dir() and sum(file.stat().st_size for file in flat.iterdir()) <= memory / 2
+    return sum(file.stat().st_size for file in flat.iterdir()) <= memory / 2

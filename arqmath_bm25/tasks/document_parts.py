@@ -1,4 +1,4 @@
-"""Documents written as numbered files of JSON lines by several workers at once.
+"""Documents written as numbered files by several workers at once, in the forms that engines want.
 
 What a part holds depends on its number alone, so that the files are the same for any number of
 workers. A part is finished when its counts stand beside it: after an interruption, the next build
@@ -17,14 +17,18 @@ import shutil
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar
 from uuid import uuid4
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from arqmath_bm25.analysis.spellings import Bag
     from arqmath_bm25.core.workers import Workers
+    from arqmath_bm25.engines.documents import Document
 
+Form = Literal["json", "flat"]
+JSON: Final[tuple[Form]] = ("json",)
 J = TypeVar("J")
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -33,29 +37,31 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 class _Part(NamedTuple):
     """A file to be written, of what, and how."""
 
-    documents: Callable[[object, Counter[str]], Iterator[dict[str, str]]]
+    documents: Callable[[object, Counter[str]], Iterator[Document]]
     job: object
     file: Path
     tries: Path  # a directory
+    forms: Sequence[Form]
 
 
 def write_parts(
-    documents: Callable[[J, Counter[str]], Iterator[dict[str, str]]],
+    documents: Callable[[J, Counter[str]], Iterator[Document]],
     jobs: Iterable[J],
     directory: Path,
     workers: Workers,
+    forms: Sequence[Form] = JSON,
 ) -> Iterator[Counter[str]]:
-    """Write the documents of every job to a file of its own; yield what was counted, in order.
+    """Write the documents of every job to files of its own; yield what was counted, in order.
 
-    `documents` yields the documents of a job, field → terms, and adds to its counts besides
-    `documents`.
+    `documents` yields the documents of a job, and adds to its counts besides `documents`. `forms`
+    are JSON lines (`json`) and postings (`flat`).
     """
     directory = directory.absolute()
     with TemporaryDirectory(
         prefix=f"{directory.name}.", dir=directory.parent, ignore_cleanup_errors=True
     ) as tries:
         parts = (
-            _Part(documents, job, directory / f"part-{number:05}.jsonl", Path(tries))  # type: ignore[arg-type]
+            _Part(documents, job, directory / f"part-{number:05}.jsonl", Path(tries), forms)  # type: ignore[arg-type]
             for number, job in enumerate(jobs)
         )
         yield from workers.map(_write, parts)
@@ -63,32 +69,52 @@ def write_parts(
 
 def clear(directory: Path, keep_documents: bool) -> None:
     """Remove a directory of parts that are indexed, or from it all that is no document."""
-    if keep_documents:
-        for pattern in ("*.counts", "*.npz"):
-            for file in directory.glob(pattern):
-                file.unlink()
-    else:
+    if not keep_documents:
         shutil.rmtree(directory)
+        return
+    for file in directory.rglob("*"):
+        if file.is_file() and file.suffix != ".jsonl":
+            file.unlink()
 
 
 def _write(part: _Part) -> Counter[str]:
-    finished = part.file.with_suffix(".counts")
+    finished = part.file.with_suffix(f".{'.'.join(part.forms)}.counts")
     if finished.exists():
         return Counter(json.loads(finished.read_text(encoding="ascii")))
     counts: Counter[str] = Counter(documents=0)
     writing = part.tries / uuid4().hex
+    postings = None
+    if "flat" in part.forms:
+        from arqmath_bm25.engines.flat_parts import FlatPart  # loads pandas and scipy
+
+        postings = FlatPart()
     # Analysis makes millions of objects and hardly a cycle: to look for cycles again and again took
     # a fifth of the time.
     gc.disable()
     try:
-        with writing.open("w", encoding="utf-8", newline="\n") as file:
+        with writing.open("w", encoding="utf-8", newline="\n") as lines:
+            spelled: tuple[Mapping[str, Bag], dict[str, str]] = {}, {}
             for document in part.documents(part.job, counts):
                 counts["documents"] += 1
-                file.write(_encode(document) + "\n")
+                if postings:
+                    postings.add(document)
+                if "json" in part.forms:
+                    if document.shared is not spelled[0]:
+                        spelled = document.shared, _text(document.shared)
+                    fields = {"id": document.doc_id, **_text(document.own), **spelled[1]}
+                    lines.write(_encode(fields) + "\n")
     finally:
         gc.enable()
     gc.collect()
-    writing.rename(part.file)
+    if "json" in part.forms:
+        writing.rename(part.file)
+    if postings:
+        for file in postings.save(writing.with_suffix(".flat")):
+            file.rename(part.file.with_suffix(file.suffix))
     writing.write_text(json.dumps(counts), encoding="ascii")
     writing.rename(finished)
     return counts
+
+
+def _text(bags: Mapping[str, Bag]) -> dict[str, str]:
+    return {field: bag.terms for field, bag in bags.items()}

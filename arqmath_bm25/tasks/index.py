@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.files import BUILDING, DOCUMENTS, building, contents, sources
 from arqmath_bm25.core.manifest import Manifest
-from arqmath_bm25.core.progress import status
+from arqmath_bm25.core.progress import status, tell
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.engine import AUTO, Engine, flat_place
+from arqmath_bm25.engines.flat_build import write_flat
 from arqmath_bm25.engines.lucene.jvm import prepare
 from arqmath_bm25.engines.lucene.shards import index_parts
 from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.tasks import configured, task_class
-from arqmath_bm25.tasks.document_parts import clear
+from arqmath_bm25.tasks.document_parts import JSON, clear
 from arqmath_bm25.tasks.task import CandidateRanker
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.records import Hit, Part, Topic
     from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.engines.engine import Searcher
+    from arqmath_bm25.engines.engine import EngineName, LocalName, Searcher
     from arqmath_bm25.engines.opensearch import ClusterIndex
+    from arqmath_bm25.tasks.document_parts import Form
     from arqmath_bm25.tasks.task import Ranker, Task
 
 
@@ -84,25 +86,39 @@ def is_up_to_date(
 
 
 def build(
-    task: Task[Any], collection: Collection, workers: Workers, keep_documents: bool = False
-) -> Manifest:
-    """Build the index of a task, replacing what is there.
+    task: Task[Any], collection: Collection, workers: Workers, keep_documents: bool = False,
+    engine: LocalName = "lucene", keep: bool = False,
+) -> Manifest:  # fmt: skip
+    """Build the index of a task for an engine, replacing what is there.
 
-    With `keep_documents`, what the engine was given stays beside the index as JSON lines. Raises
+    With `keep_documents`, they stay beside the index as JSON lines. With `keep`, an index of the
+    same settings and files is there, for another engine; what that one searches stays. Raises
     InputError if a file cannot be read, the engine cannot be started or did not index every
     document; the old index, if there is one, is then as it was.
     """
-    prepare()  # its absence is told before hours of work, not after
+    if engine == "lucene":
+        prepare()  # its absence is told before hours of work, not after
+    forms: list[Form] = ["json"] if engine == "lucene" or keep_documents else []
+    if engine == "flat":
+        forms.append("flat")
     began = time.monotonic()
     made_of = sources(task.sources(collection))
     made_by = recipe(task, collection)
     with building(directory(task, collection), __version__, made_by, made_of) as place:
-        counts = task.write_documents(collection, place, workers)
+        counts = task.write_documents(collection, place, workers, forms)
         with status("Indexing"):
             for name, (fields, counted) in task.stores.items():
-                parts = _documents(task, place, name)
-                index_parts(parts, place / name, fields, counts[counted], workers)
+                parts, store = _documents(task, place, name), place / name
+                if engine == "flat":
+                    write_flat(parts, flat_place(store), counts[counted])
+                else:
+                    index_parts(parts, store, fields, counts[counted], workers)
         clear(place / DOCUMENTS, keep_documents)
+        if keep:
+            names = (DOCUMENTS, *task.stores)
+            for old in directory(task, collection).iterdir():
+                if old.name.startswith(names) and not (place / old.name).exists():
+                    _link(old, place / old.name)
         manifest = Manifest(
             task=task.name,
             settings=task.settings.model_dump(mode="json"),
@@ -122,30 +138,37 @@ def _documents(task: Task[Any], place: Path, store: str) -> Path:
     return place / DOCUMENTS / store if len(task.stores) > 1 else place / DOCUMENTS
 
 
+def _link(old: str | Path, new: str | Path) -> None:
+    """Give a file, or those of a directory, a second name; copy it where that is not possible."""
+    if Path(old).is_dir():
+        shutil.copytree(old, new, copy_function=_link)
+        return
+    try:
+        os.link(old, new)
+    except OSError:
+        shutil.copy2(old, new)
+
+
+def has_engine(task: Task[Any], collection: Collection, engine: EngineName) -> bool:
+    """Tell whether there is what an engine of this machine searches; `auto` takes either."""
+    stores = [directory(task, collection) / name for name in task.stores]
+    flat, lucene = ([*map(Path.is_dir, each)] for each in (map(flat_place, stores), stores))
+    return (engine != "lucene" and all(flat)) or (engine != "flat" and all(lucene))
+
+
 def add_engine(
     task: Task[Any], collection: Collection, engine: Engine, workers: Workers = HERE
 ) -> None:
     """Let another engine search an index that is there.
 
-    Flat postings are written unless they are there; a cluster is given the documents that it has
-    not, which are written beside the index where they are missing. Raises InputError where that
-    fails.
+    What Lucene or flat postings lack is built; a cluster is given the documents that it has not,
+    which are written beside the index where they are missing. Raises InputError where that fails.
     """
     place = directory(task, collection)
-    manifest = Manifest.read(place)
-    if manifest is None:
-        return
-    if engine.name == "flat":
-        from arqmath_bm25.engines.flat_build import write_flat
-
-        for flat in (flat_place(place / store) for store in task.stores):
-            if not any(name.startswith(f"{flat.name}/") for name in manifest.files):
-                with status("Writing flat postings"):
-                    write_flat(place / flat.stem)
-                written = {f"{flat.name}/{name}": is_ for name, is_ in contents(flat).items()}
-                manifest = replace(manifest, files={**manifest.files, **written})
-                manifest.write(place)
-    elif engine.name == "opensearch":
+    if engine.name in ("lucene", "flat"):
+        if not has_engine(task, collection, engine.name):
+            build(task, collection, workers, engine=engine.name, keep=True)
+    elif engine.name == "opensearch" and (manifest := Manifest.read(place)):
         from arqmath_bm25.engines.opensearch import add_replicas, connect, is_loaded, load_documents
 
         with closing(connect(engine.hosts)) as client:
@@ -158,13 +181,25 @@ def add_engine(
                 add_replicas(client, index, engine.replicas)
 
 
+def _builder(engine: EngineName) -> LocalName:
+    """Return the engine to build for; `auto` is Lucene wherever that can be had."""
+    if engine in ("lucene", "flat"):
+        return engine
+    try:
+        prepare()
+    except InputError as error:
+        tell(f"built for the engine flat, which needs no Java: {error}")
+        return "flat"
+    return "lucene"
+
+
 def _write_documents(task: Task[Any], collection: Collection, workers: Workers) -> None:
     """Write the JSON lines of an index that is there; its engine has nothing to do."""
     index = directory(task, collection)
     place = index.with_name(f"{index.name}.{DOCUMENTS}")
     made_of = sources(task.sources(collection))
     with building(place, __version__, recipe(task, collection), made_of) as written:
-        task.write_documents(collection, written, workers)
+        task.write_documents(collection, written, workers, JSON)
         clear(written / DOCUMENTS, keep_documents=True)
     (place / DOCUMENTS).rename(index / DOCUMENTS)
     shutil.rmtree(place)
@@ -187,7 +222,7 @@ def ensure(
 ) -> Iterator[tuple[Path, Task[Any], Manifest | None]]:  # fmt: skip
     """Build the indexes of tasks, and those that these need, unless they are up to date.
 
-    What `engine` needs is added to them.
+    They are built for `engine`, or what it needs is added to them.
 
     Yields each with its task, and with its manifest if it was built. Raises InputError as `build`
     does, and for one that is stale without `overwrite`.
@@ -207,7 +242,8 @@ def ensure(
             fresh = is_up_to_date(one, collection, overwrite, as_built=one is not wanted)
             built, kept = None, fresh and (place / DOCUMENTS).is_dir()
             if not fresh:
-                built = build(one, collection, workers, keep_documents or in_cluster)
+                keep = keep_documents or in_cluster
+                built = build(one, collection, workers, keep, _builder(engine.name))
             add_engine(one, collection, engine, workers)
             if not (kept or keep_documents):  # the cluster has them now
                 shutil.rmtree(place / DOCUMENTS, ignore_errors=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from arqmath_bm25.analysis.analyzer import Analyzer
+    from arqmath_bm25.analysis.spellings import Bag
     from arqmath_bm25.core.records import Topic
     from arqmath_bm25.engines.engine import Query, Searcher, TermScores
     from arqmath_bm25.tasks.settings import Kind
@@ -35,7 +36,7 @@ def topic_query(
 
 
 def weighted_terms(
-    fields: Mapping[str, str], weights: Mapping[str, float], saturation: float
+    fields: Mapping[str, Bag], weights: Mapping[str, float], saturation: float
 ) -> dict[str, dict[str, float]]:
     """Pool the terms of a question by their kind and weigh them for every field of `weights`.
 
@@ -43,8 +44,8 @@ def weighted_terms(
     factor of BM25 (its k3; Robertson and Zaragoza 2009).
     """
     pools: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for field, terms in fields.items():
-        pools[kind(field)].update(terms.split())
+    for field, bag in fields.items():
+        pools[kind(field)].update(bag.terms.split())
     return {
         field: {
             term: weight * n * (saturation + 1) / (n + saturation)

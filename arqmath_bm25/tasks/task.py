@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.core import labs
     from arqmath_bm25.core.records import Part
     from arqmath_bm25.core.workers import Workers
+    from arqmath_bm25.tasks.document_parts import Form
     from arqmath_bm25.tasks.index import Index
 
 _SHOWN: Final = 300  # characters of a text
@@ -176,11 +177,12 @@ class Task(ABC, Generic[S]):
         raise NotImplementedError
 
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers
+        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[Form]
     ) -> dict[str, int]:
         """Write the documents of every store, and the tables of the index, in `place`.
 
-        Documents go to `place`/documents, of several stores to a directory each in it. Returns
+        Documents go to `place`/documents, of several stores to a directory each in it, in the forms
+        that engines want: `write_parts` does that. Returns
         what was counted: every row of the sources, and the documents of each store.
         """
         raise NotImplementedError

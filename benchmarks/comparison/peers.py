@@ -110,7 +110,7 @@ def _write_queries(layout: Layout, path: Path) -> int:
         title = analyzer(read_title(topic.title))
         question = analyzer(read_body(topic.question))
         fields = question_fields(title, question, topic.tags, analyzer)
-        queries.append(list(dict.fromkeys(" ".join(fields.values()).split())))
+        queries.append(list(dict.fromkeys(" ".join(bag.terms for bag in fields.values()).split())))
     path.write_text(json.dumps(queries), encoding="utf-8")
     return len(queries)
 

@@ -71,7 +71,7 @@ def _documents(table: PostTable, analyzer: Analyzer) -> Iterator[dict[str, str]]
             terms = analyzer(read_body(answer.body))
             yield {
                 "id": answer.post_id,
-                "contents": terms.words or NOTHING,
+                "contents": terms.words or NOTHING.terms,
                 "answer_math": terms.math,
                 "answer_operators": terms.operators,
                 **context,
@@ -80,4 +80,5 @@ def _documents(table: PostTable, analyzer: Analyzer) -> Iterator[dict[str, str]]
 
 def _context(question: Post, analyzer: Analyzer) -> dict[str, str]:
     title, body = analyzer(read_title(question.title or "")), analyzer(read_body(question.body))
-    return question_fields(title, body, question.tags, analyzer)
+    fields = question_fields(title, body, question.tags, analyzer)
+    return {field: bag.terms for field, bag in fields.items()}

@@ -67,8 +67,9 @@ EngineOption = Annotated[
     typer.Option(
         "--engine",
         help="What searches; the ranking is the same. auto: flat postings where there are any that "
-        "fit into half of the memory, else lucene. flat: without Java, faster, 4 times the disk; "
-        "index adds them. opensearch: a cluster (--hosts), which index gives the documents.",
+        "fit into half of the memory, else lucene; index builds for lucene where there is Java. "
+        "flat: without Java, faster, 4 times the disk. opensearch: a cluster (--hosts), which "
+        "index gives the documents.",
     ),
 ]
 Hosts = Annotated[

@@ -15,17 +15,20 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import Content, read_body, read_title
+from arqmath_bm25.analysis.spellings import Bag
+from arqmath_bm25.engines.documents import Document
 from arqmath_bm25.tasks.answers.post_signatures import PartSignatures
-from arqmath_bm25.tasks.document_parts import write_parts
+from arqmath_bm25.tasks.document_parts import JSON, write_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from arqmath_bm25.analysis.analyzer import Terms
     from arqmath_bm25.analysis.settings import AnalysisSettings
     from arqmath_bm25.collection.posts import PostTable, Thread
     from arqmath_bm25.core.workers import Workers
+    from arqmath_bm25.tasks.document_parts import Form
 
 Task1Field = Literal[
     "contents",
@@ -41,59 +44,58 @@ Task1Field = Literal[
 ]
 FIELDS: Final[tuple[str, ...]] = get_args(Task1Field)
 _BAG: Final = ("contents", "question_text", "title_text", "tags")
-NOTHING: Final = "∅"  # stands for an answer without words; no query holds it
+NOTHING: Final = Bag(("∅",))  # stands for an answer without words; no query holds it
 
 _POSTS_PER_PART: Final = 10_000
 
 
 def question_fields(
     title: Terms, body: Terms, tags: tuple[str, ...], analyzer: Analyzer
-) -> dict[str, str]:
+) -> dict[str, Bag]:
     """Terms of a question by field; topics are analysed by this too."""
     return {
-        "question_text": body.words,
-        "question_math": body.math,
-        "question_operators": body.operators,
-        "title_text": title.words,
-        "title_math": title.math,
-        "title_operators": title.operators,
-        "tags": analyzer(Content((" ".join(tags).replace("-", " "),))).words,
+        "question_text": body.prose,
+        "question_math": body.ngrams,
+        "question_operators": body.paths,
+        "title_text": title.prose,
+        "title_math": title.ngrams,
+        "title_operators": title.paths,
+        "tags": analyzer(Content((" ".join(tags).replace("-", " "),))).prose,
     }
 
 
 def answer_documents(
     threads: Iterable[Thread], analyzer: Analyzer, signatures: PartSignatures
-) -> Iterator[dict[str, str]]:
-    """Yield a document, field → terms, for every answer; without its question if that is missing.
+) -> Iterator[Document]:
+    """Yield a document for every answer, which shares the fields of its question, if that is there.
 
     `signatures` gets the formulas of every post.
     """
     for thread in threads:
-        context: dict[str, str] = {}
+        context: dict[str, Bag] = {}
         if thread.question and not thread.answers:
             signatures.add()
         elif question := thread.question:
             title = analyzer(read_title(question.title or ""))
             body = analyzer(read_body(question.body))
-            signatures.add(body.trees, title.trees)
+            signatures.add(body.paths.formulas, title.paths.formulas)
             context = question_fields(title, body, question.tags, analyzer)
         for answer in thread.answers:
             terms = analyzer(read_body(answer.body))
-            signatures.add(terms.trees)
-            yield {
-                "id": answer.post_id,
-                "contents": terms.words or NOTHING,
-                "answer_math": terms.math,
-                "answer_operators": terms.operators,
-                **context,
+            signatures.add(terms.paths.formulas)
+            own = {
+                "contents": terms.prose if terms.prose.words else NOTHING,
+                "answer_math": terms.ngrams,
+                "answer_operators": terms.paths,
             }
+            yield Document(answer.post_id, own, context)
 
 
-def as_bag(document: Mapping[str, str]) -> dict[str, str]:
+def as_bag(document: Document) -> Document:
     """Put the words of an answer and its question into one field."""
-    words = (document.get(field, "") for field in _BAG)
-    contents = " ".join(text for text in words if text not in ("", NOTHING))
-    return {"id": document["id"], "contents": contents or NOTHING}
+    bags = {**document.own, **document.shared}
+    words = [word for field in _BAG if field in bags for word in bags[field].words]
+    return Document(document.doc_id, {"contents": Bag(words)})
 
 
 class _Part(NamedTuple):
@@ -114,8 +116,9 @@ def write_answer_documents(
     workers: Workers,
     progress: Callable[[int], None] = lambda _: None,
     bag: bool = False,
+    forms: Sequence[Form] = JSON,
 ) -> dict[str, int]:
-    """Write documents of all answers of a dump as JSON lines; return what was counted.
+    """Write documents of all answers of a dump; return what was counted.
 
     They have the fields of `fields`, or with `bag` only one, for all words of an answer and its
     question. The files do not depend on the number of `workers`, nor their memory on the size of
@@ -132,7 +135,7 @@ def write_answer_documents(
         for begin, end in pairwise(cuts)
     )
     counts: Counter[str] = Counter()
-    written = write_parts(_documents, parts, directory, workers)
+    written = write_parts(_documents, parts, directory, workers, forms)
     for (begin, end), counted in zip(pairwise(cuts), written, strict=True):
         counts.update(counted)
         progress(end - begin)
@@ -144,16 +147,22 @@ def _analyzer(settings: AnalysisSettings, ngrams: bool) -> Analyzer:
     return Analyzer(settings, ngrams)
 
 
-def _documents(part: _Part, counts: Counter[str]) -> Iterator[dict[str, str]]:
+def _documents(part: _Part, counts: Counter[str]) -> Iterator[Document]:
     ngrams = any(field.endswith("_math") for field in part.fields)
     analyzer = _analyzer(part.settings, ngrams)
     counts.update({"answers without a question": 0, "answers without words": 0})
     signatures = PartSignatures()
+    question: Mapping[str, Bag] = {}
+    shared: Mapping[str, Bag] = {}
     for document in answer_documents(part.posts.threads(), analyzer, signatures):
-        counts["answers without a question"] += "tags" not in document
-        counts["answers without words"] += document["contents"] == NOTHING
+        counts["answers without a question"] += not document.shared
+        counts["answers without words"] += document.own["contents"] is NOTHING
+        if document.shared is not question:
+            question = document.shared
+            shared = {field: question[field] for field in part.fields if field in question}
         if part.bag:
             yield as_bag(document)
         else:
-            yield {field: document[field] for field in ("id", *part.fields) if field in document}
+            own = {field: bag for field, bag in document.own.items() if field in part.fields}
+            yield Document(document.doc_id, own, shared)
     signatures.save(part.signatures)

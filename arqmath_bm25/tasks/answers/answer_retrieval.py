@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.core.records import Topic
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.engines.engine import Query
+    from arqmath_bm25.tasks.document_parts import Form
     from arqmath_bm25.tasks.index import Index
 
 
@@ -62,7 +63,7 @@ class AnswerRetrieval(Task[Task1Settings]):
         return {"lucene": Store(self.settings.fields[1:], "documents")}
 
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers
+        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[Form]
     ) -> dict[str, int]:
         """Write a document for every answer, and the table of posts."""
         sites = collection.sites
@@ -76,7 +77,7 @@ class AnswerRetrieval(Task[Task1Settings]):
         with progress("Analysing posts", len(table), "posts") as advance:
             written = write_answer_documents(
                 table, settings.analysis, settings.fields, place / DOCUMENTS, workers, advance,
-                settings.bag,
+                settings.bag, forms,
             )  # fmt: skip
         read_links(sites).save(place / LINKS)
         write_signatures(place / DOCUMENTS, place / SIGNATURES)

@@ -17,6 +17,8 @@ import numpy as np
 
 from arqmath_bm25.analysis.formula_similarity import FormulaIdf, Formulas, norms
 from arqmath_bm25.analysis.signatures import signatures
+from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
+from arqmath_bm25.core.arrays import ranges
 from arqmath_bm25.core.files import load_array, new_array
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from arqmath_bm25.analysis.spellings import Formula
 
     Rows = NDArray[np.int64]  # of posts, in their table; -1 of none
 
@@ -35,22 +39,21 @@ class PartSignatures:
     """Collects the formulas of some posts, in the order of their table, for their signatures."""
 
     def __init__(self) -> None:
-        self._trees: dict[bytes, int] = {}  # each distinct one, numbered
+        self._trees = Trees(Vocabulary())
         self._formulas: list[int] = []  # by these numbers
         self._ends: list[int] = []  # of the formulas of each post
         self._titles: list[int] = []  # of the formulas of its title, which come first
 
-    def add(self, body: Sequence[bytes] = (), title: Sequence[bytes] = ()) -> None:
-        """Add the packed trees of the next post; one that is never looked at has none."""
-        trees = self._trees
-        self._formulas += [trees.setdefault(tree, len(trees)) for tree in title]
+    def add(self, body: Sequence[Formula] = (), title: Sequence[Formula] = ()) -> None:
+        """Add the trees of the next post; one that is never looked at has none."""
+        self._formulas += map(self._trees.number, title)
         self._titles.append(len(self._formulas))
-        self._formulas += [trees.setdefault(tree, len(trees)) for tree in body]
+        self._formulas += map(self._trees.number, body)
         self._ends.append(len(self._formulas))
 
     def save(self, path: Path) -> None:
         """Write the signatures of the distinct formulas for `write_signatures`."""
-        terms, ends = signatures(list(self._trees))
+        terms, ends = signatures(self._trees)
         cuts = pairwise([0, *ends.tolist()])
         np.savez(
             path,
@@ -104,7 +107,7 @@ def _idf(files: Sequence[Path], share: int) -> FormulaIdf:
         new = (checks % share == 0) & ~np.isin(checks, seen)
         seen = np.concatenate((seen, checks[new]))
         chosen = np.sort(first[new])
-        counted.append(part["terms"][_ranges(starts[chosen], starts[chosen + 1])])
+        counted.append(part["terms"][ranges(starts[chosen], starts[chosen + 1] - starts[chosen])])
     return FormulaIdf.of(np.concatenate(counted), len(seen))
 
 
@@ -112,13 +115,6 @@ def _read(files: Sequence[Path]) -> Iterator[dict[str, NDArray[Any]]]:
     for file in files:
         with np.load(file, allow_pickle=False) as part:
             yield dict(part)
-
-
-def _ranges(begins: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers from each begin to before its end, one range after the other."""
-    lengths = ends - begins
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(begins - before, lengths) + np.arange(lengths.sum())
 
 
 class PostSignatures:
@@ -138,10 +134,10 @@ class PostSignatures:
         ends = np.concatenate((self._posts[posts + 1], self._titles[titles]))
         ends[np.concatenate((posts, titles)) < 0] = 0
         lengths = np.maximum(ends - begins, 0)
-        formulas = self._formulas[_ranges(begins, begins + lengths)]
+        formulas = self._formulas[ranges(begins, lengths)]
         first, last = self._starts[formulas], self._starts[formulas + 1]
         found = Formulas(
-            self._terms[_ranges(first, last)],
+            self._terms[ranges(first, last - first)],
             np.concatenate(([0], np.cumsum(last - first))),
             self._norms[formulas],
         )

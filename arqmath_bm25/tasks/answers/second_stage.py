@@ -20,6 +20,7 @@ import numpy as np
 from arqmath_bm25.analysis.formula_similarity import FormulaQuery
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.analysis.signatures import signatures
+from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, PostSignatures
@@ -114,7 +115,10 @@ class SecondStage:
 
     def _of(self, content: Content) -> dict[bytes, Signature]:
         """Return the distinct signatures of formulas, by their bytes."""
-        terms, ends = signatures(self._analyzer(content).trees)
+        trees = Trees(Vocabulary())
+        for formula in self._analyzer(content).paths.formulas:
+            trees.number(formula)
+        terms, ends = signatures(trees)
         return {one.tobytes(): one for one in np.split(terms, ends[:-1]) if len(one)}
 
 

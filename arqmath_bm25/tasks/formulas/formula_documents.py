@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from arqmath_bm25.analysis.formula import FormulaAnalyzer
 from arqmath_bm25.collection.formulas import formula_files, read_formula_blocks
+from arqmath_bm25.engines.documents import Document
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING
-from arqmath_bm25.tasks.document_parts import write_parts
+from arqmath_bm25.tasks.document_parts import JSON, write_parts
 from arqmath_bm25.tasks.formulas.formula_instances import Groups
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from arqmath_bm25.analysis.settings import FormulaAnalysisSettings, FormulaField
     from arqmath_bm25.core.workers import Workers
+    from arqmath_bm25.tasks.document_parts import Form
 
 _PER_PART: Final = 20_000  # documents that one process writes at a time
 
@@ -42,8 +44,9 @@ def write_formula_documents(
     instances: Path,
     workers: Workers,
     progress: Callable[[int], None] = lambda _: None,
+    forms: Sequence[Form] = JSON,
 ) -> dict[str, int]:
-    """Write the documents of the formula TSVs as JSON lines to `directory`; return the counts.
+    """Write the documents of the formula TSVs to `directory`; return the counts.
 
     The table of instances goes to the file `instances`. What is written does not depend on the
     number of `workers`. `progress` is told how many bytes each step read.
@@ -51,7 +54,7 @@ def write_formula_documents(
     groups = Groups()
     counts = Counter(documents=0)
     parts = (_Part(part, settings, fields) for part in _distinct(formulas, groups, progress))
-    for counted in write_parts(_documents, parts, directory, workers):
+    for counted in write_parts(_documents, parts, directory, workers, forms):
         counts.update(counted)
     groups.save(instances)
     return {**groups.counts, **counts}
@@ -79,14 +82,11 @@ def _analyzer(
     return FormulaAnalyzer(settings, fields)
 
 
-def _documents(part: _Part, counts: Counter[str]) -> Iterator[dict[str, str]]:
+def _documents(part: _Part, counts: Counter[str]) -> Iterator[Document]:
     analyzer = _analyzer(part.settings, part.fields)
-    analyse = analyzer.latex if part.settings.source == "latex" else analyzer.mathml
     for visual_id, formula in part.formulas:
-        document = {"id": visual_id}
-        for field, terms in analyse(formula).items():
-            document[field] = " ".join(terms)
-        if not document["contents"]:
+        bags = analyzer.bags(formula)
+        if bags["contents"].is_empty:
             counts["formulas without a symbol"] += 1
-            document["contents"] = NOTHING
-        yield document
+            bags["contents"] = NOTHING
+        yield Document(visual_id, bags)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.workers import Workers
+    from arqmath_bm25.tasks.document_parts import Form
 
 _INSTANCES: Final = "instances.npy"
 _SHOWN: Final = 120  # characters shown before and after a formula
@@ -111,7 +112,7 @@ class FormulaRetrieval(Task[Task2Settings]):
         return [name for name, variant in self.settings.variants.items() if variant.context]
 
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers
+        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[Form]
     ) -> dict[str, int]:
         """Write a document for every visually distinct formula, and the table of instances."""
         settings = self.settings
@@ -128,7 +129,7 @@ class FormulaRetrieval(Task[Task2Settings]):
         with progress("Analysing formulas", size, "B") as advance:
             counts = write_formula_documents(
                 source, settings.analysis, settings.fields, place / DOCUMENTS, place / _INSTANCES,
-                workers, advance,
+                workers, advance, forms,
             )  # fmt: skip
         if source != formulas:
             source.unlink()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from arqmath_bm25.analysis.html import read_title
+from arqmath_bm25.engines.documents import Document
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING
 
 if TYPE_CHECKING:
@@ -17,8 +18,9 @@ TEXT: Final = "contents"  # Anserini insists on the name
 MATH: Final = "contents_math"
 
 
-def premise_documents(premises: Iterable[Premise], analyzer: Analyzer) -> Iterator[dict[str, str]]:
+def premise_documents(premises: Iterable[Premise], analyzer: Analyzer) -> Iterator[Document]:
     """Yield a document for every premise."""
     for premise in premises:
         terms = analyzer(read_title(premise.text))
-        yield {"id": premise.premise_id, TEXT: terms.words or NOTHING, MATH: terms.math}
+        words = terms.prose if terms.prose.words else NOTHING
+        yield Document(premise.premise_id, {TEXT: words, MATH: terms.ngrams})

@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     from arqmath_bm25.analysis.settings import AnalysisSettings
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.workers import Workers
+    from arqmath_bm25.engines.documents import Document
     from arqmath_bm25.engines.engine import Query
+    from arqmath_bm25.tasks.document_parts import Form
     from arqmath_bm25.tasks.index import Index
     from arqmath_bm25.tasks.premises.rankers.candidates import Ranking
 
@@ -91,7 +93,7 @@ class PremiseSelection(Task[NlpsSettings]):
         return {"premises": Store((MATH,), "premises")}
 
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers
+        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[Form]
     ) -> dict[str, int]:
         """Write the premises, and what is learned from the training set."""
         files = collection.premises
@@ -99,7 +101,7 @@ class PremiseSelection(Task[NlpsSettings]):
         if not any(statement.premises for statement in training):
             raise InputError(f"{files.train}: no statement names premises; is this a test set?")
         job = _Part(premises, self.settings.analysis)
-        (counted,) = write_parts(_documents, [job], place / DOCUMENTS, workers)
+        (counted,) = write_parts(_documents, [job], place / DOCUMENTS, workers, forms)
         with status("Learning from the training set"):
             analyzer = Analyzer(self.settings.analysis)
             model = Model(premises, training, self.settings.ridge, analyzer)
@@ -198,7 +200,7 @@ class _Part(NamedTuple):
     settings: AnalysisSettings
 
 
-def _documents(part: _Part, counts: Counter[str]) -> Iterator[dict[str, str]]:
+def _documents(part: _Part, counts: Counter[str]) -> Iterator[Document]:
     yield from premise_documents(part.premises, Analyzer(part.settings))
 
 

@@ -1,0 +1,196 @@
+"""Terms as numbers of 64 bits: of text, and of formulas whose terms are never spelled out.
+
+The number of a term is a polynomial in a fixed base whose coefficients are random numbers for its
+characters (Karp and Rabin 1987), so that number(a + b) = number(a) · base ** len(b) + number(b).
+NumPy makes the paths of many trees from the numbers of their symbols and edges, and they are those
+of the same paths as text. The chance that two of a hundred million terms share a number is 0.0003.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from arqmath_bm25.analysis.latex_table import VARIABLES
+from arqmath_bm25.analysis.operator_paths import PLACE
+from arqmath_bm25.analysis.operator_table import LOWER
+from arqmath_bm25.analysis.patterns import LONGEST, WRITTEN
+from arqmath_bm25.analysis.spellings import Lines, Paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from arqmath_bm25.analysis.spellings import Formula, Spelling
+
+    Numbers = NDArray[np.uint64]
+    Places = NDArray[np.int64]
+
+_BASE: Final = np.uint64(0xD1342543DE82EF95)  # odd and without a pattern
+_powers = np.ones(1, np.uint64)
+
+
+def term_numbers(terms: Sequence[str]) -> Numbers:
+    """Return the number of each term."""
+    lengths = np.fromiter(map(len, terms), np.int64, len(terms))
+    text = "".join(terms).encode("utf-32-le", "surrogatepass")
+    ends = np.cumsum(lengths)
+    behind = np.repeat(ends, lengths) - np.arange(1, len(text) // 4 + 1)  # characters, in the term
+    values = mixed(np.frombuffer(text, np.uint32) + np.uint64(1)) * powers(behind)
+    sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(values, dtype=np.uint64)))
+    numbers: Numbers = sums[ends] - sums[ends - lengths]
+    return numbers
+
+
+def powers(exponents: Places) -> Numbers:
+    """Return powers of the base, which put what stands before so many characters in its place."""
+    global _powers
+    if (most := int(exponents.max(initial=0))) >= len(_powers):
+        bases = np.full(2 * most + 1, _BASE)
+        bases[0] = 1
+        _powers = np.cumprod(bases, dtype=np.uint64)
+    return _powers[exponents]
+
+
+def mixed(numbers: Numbers) -> Numbers:
+    """Let every bit decide about every bit (the end of SplitMix64, Steele et al. 2014)."""
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))
+
+
+class Vocabulary(dict[str, int]):
+    """Codes of words and symbols, in the order in which they come."""
+
+    def __missing__(self, text: str) -> int:
+        self[text] = code = len(self)
+        return code
+
+
+class Texts(NamedTuple):
+    """What the numbers of terms are made of, by code of a vocabulary."""
+
+    numbers: Numbers
+    lengths: Places
+    variables: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary) -> Texts:
+        """Look at all texts of a vocabulary."""
+        texts = list(vocabulary)
+        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+        variables = np.fromiter(map(VARIABLES.__contains__, texts), np.bool_, len(texts))
+        return cls(term_numbers(texts), lengths, variables)
+
+
+class Columns(NamedTuple):
+    """Trees one after the other, a row for each node: codes of symbols and edges."""
+
+    trees: Places  # the number of the tree of each node
+    symbols: NDArray[np.int32]
+    parents: Places  # rows; of a root its own
+    edges: NDArray[np.int32]
+
+
+class Trees:
+    """Trees, or lines of symbols without parents and edges, of formulas of distinct sources."""
+
+    _TOGETHER = 1 << 12  # trees; a node takes some 200 bytes meanwhile
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self._columns = array("i"), array("i"), array("i")
+        self._ends = array("q", [0])
+        self._numbers: dict[str, int] = {}  # by the sources of formulas
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def number(self, formula: Formula) -> int:
+        """Return the number of a formula, which is added if its source is new."""
+        numbers = self._numbers
+        number = numbers.setdefault(formula.source, len(numbers))
+        if number == len(self._ends) - 1:
+            symbols, parents, edges = formula.tree
+            code = self.vocabulary.__getitem__
+            for column, values in zip(
+                self._columns, (map(code, symbols), parents, map(code, edges)), strict=True
+            ):
+                column.extend(values)
+            self._ends.append(len(self._columns[0]))
+        return number
+
+    def batches(self) -> Iterator[Columns]:
+        """Yield all trees, some at a time."""
+        symbols, parents, edges = (np.frombuffer(column, np.int32) for column in self._columns)
+        ends = np.frombuffer(self._ends, np.int64)
+        for first in range(0, len(self), self._TOGETHER):
+            cuts = ends[first : first + self._TOGETHER + 1]
+            rows = slice(cuts[0], cuts[-1])
+            trees = np.repeat(np.arange(first, first + len(cuts) - 1), np.diff(cuts))
+            begins = (cuts - cuts[0])[trees - first]
+            of_batch = parents[rows]
+            yield Columns(trees, symbols[rows], of_batch + begins[: len(of_batch)], edges[rows])
+
+
+def spelled(spelling: Spelling, columns: Columns, texts: Texts) -> Iterator[tuple[Places, Numbers]]:
+    """Yield the terms of many trees: the number of the tree, and that of the term."""
+    if isinstance(spelling, Paths):
+        yield from _paths(spelling, columns, texts)
+    elif isinstance(spelling, Lines):
+        yield from _lines(spelling, columns, texts)
+
+
+def _paths(paths: Paths, columns: Columns, texts: Texts) -> Iterator[tuple[Places, Numbers]]:
+    """Yield the paths through many trees."""
+    numbers, lengths = texts.numbers[columns.symbols], texts.lengths[columns.symbols]
+    yield from _numbers(paths, columns, texts, numbers, lengths)
+    if paths.also_blind:
+        hidden = texts.variables[columns.symbols]
+        is_lower = texts.numbers == term_numbers([LOWER])
+        hidden[columns.parents[~is_lower[columns.edges]]] = False
+        numbers[hidden], lengths[hidden] = term_numbers([PLACE]), len(PLACE)
+        yield from _numbers(paths, columns, texts, numbers, lengths)
+
+
+def _numbers(
+    paths: Paths, columns: Columns, texts: Texts, numbers: Numbers, lengths: Places
+) -> Iterator[tuple[Places, Numbers]]:
+    trees, _, parents, edges = columns
+    steps = texts.numbers[edges] * powers(lengths) + numbers
+    shifts = powers(texts.lengths[edges] + lengths)
+    ending, complete = numbers, np.ones(len(trees), np.bool_)
+    root = parents == np.arange(len(parents))
+    for nodes in range(2, paths.high + 1):
+        ending = ending[parents] * shifts + steps
+        complete = complete[parents] & ~root
+        if nodes >= paths.low:
+            yield trees[complete], ending[complete]
+
+
+def _lines(lines: Lines, columns: Columns, texts: Texts) -> Iterator[tuple[Places, Numbers]]:
+    """Yield the n-grams of many lines."""
+    trees, symbols, *_ = columns
+    distances = np.full(len(symbols), LONGEST)
+    for distance in range(LONGEST - 1, 0, -1):
+        same = symbols[distance:] == symbols[:-distance]
+        distances[distance:][same & (trees[distance:] == trees[:-distance])] = distance
+    variable = texts.variables[symbols] & lines.places
+    longest = np.empty(0, np.uint64)
+    for place in range(min(lines.high, len(trees))):
+        joint, written = lines.joint if place else "", [each[place] for each in WRITTEN]
+        lengths = texts.lengths[symbols]
+        numbers = term_numbers([joint]) * powers(lengths) + texts.numbers[symbols]
+        numbers[variable] = term_numbers(written)[distances[variable]]
+        lengths += len(joint)
+        lengths[variable] = np.array(list(map(len, written)))[distances[variable]]
+        if not place:
+            longest = numbers
+        else:
+            longest = longest[: len(trees) - place] * powers(lengths[place:]) + numbers[place:]
+        if place + 1 >= lines.low:
+            complete = trees[place:] == trees[: len(trees) - place]
+            yield trees[place:][complete], longest[complete]
