@@ -16,7 +16,7 @@ config := $(if $(CONFIG),--config "$(CONFIG)")
 parallel := -n auto --maxprocesses 4 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo index runs eval results test quick lint docs mutants bench sample lock clean
+.PHONY: help setup demo index runs eval results test quick lowest lint docs mutants bench sample lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -95,12 +95,30 @@ bench: $(READY) .venv-bench/.ready ## compare with peers, an hour: make bench [S
 	  --no-compile --no-deps --require-hashes -r requirements-bench.lock && touch $@ || \
 	  echo "The peers could not be installed; the comparison goes without them." >&2
 
+# Nothing but the versions differs: the jar is the one in .venv.
+lowest: $(READY) ## the demo and quick tests with the oldest dependencies that pyproject.toml allows
+	@$(PYTHON) -m venv --clear --without-pip .venv-lowest
+	@pip="$$(test -x .venv/bin/pip && echo .venv/bin/python || echo $(PYTHON)) -m pip"; \
+	  $$pip --python .venv-lowest/bin/python install --quiet --disable-pip-version-check \
+	  --no-compile --no-deps --require-hashes -r requirements-lowest.lock
+	work=$$(mktemp -d); export PYTHONPATH="$(CURDIR)" ARQMATH_SHARED=none ANSERINI_CLASSPATH="$$(echo \
+	  "$(CURDIR)"/.venv/lib/python*/site-packages/pyserini/resources/jars)"; \
+	  arq="$(CURDIR)/.venv-lowest/bin/python -m arqmath_bm25 --quiet"; \
+	  (cd $$work && $$arq index all && $$arq run all && $$arq eval >/dev/null && \
+	  $$arq compare runs/*/2021/*task1*both* runs/*/2021/*task1*text* >/dev/null && \
+	  $$arq report runs/*/2021/*task1* -o report) && rm -r $$work && \
+	  .venv-lowest/bin/python -m pytest -q -p no:cacheprovider -m "not slow" $(lowest)
+lowest := tests/test_compare.py tests/test_score.py tests/test_runs.py tests/test_html.py tests/test_latex.py
+
 export := uv export --quiet --no-emit-project --no-annotate --no-header
 lock: ## resolve the lock files anew (needs uv)
 	uv lock --upgrade --quiet
-	$(export) --group dev -o requirements.lock
+	$(export) --extra lucene --extra nlps --group dev -o requirements.lock
 	echo pyserini==2.4.0 | uv pip compile --quiet --no-deps --generate-hashes --python-version 3.12 \
 	  --no-annotate --no-header -o requirements-lucene.lock -
+	uv pip compile --quiet --resolution lowest-direct --generate-hashes --no-annotate --no-header \
+	  --python-version 3.11 --extra lucene --extra nlps --group lowest -o requirements-lowest.lock \
+	  pyproject.toml
 	$(export) --only-group browser -o requirements-browser.lock
 	$(export) --only-group bench -o requirements-bench.lock
 	$(export) --only-group notebook -o requirements-notebook.lock
@@ -108,4 +126,4 @@ lock: ## resolve the lock files anew (needs uv)
 	$(export) --only-group spark -o requirements-spark.lock
 
 clean: ## remove what the targets made, except indexes and runs
-	rm -rf .venv .venv-bench apidocs .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-lowest apidocs .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -6,10 +6,17 @@ asked for.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from arqmath_bm25.version import __version__
+
+if sys.platform == "win32":
+    raise ImportError(
+        "arqmath-bm25 runs on Linux and macOS. On Windows install it in the Windows Subsystem for "
+        "Linux (WSL)."
+    )
 
 if TYPE_CHECKING:
     from arqmath_bm25.analysis.terms import analyze, terms, tokenize

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 try:
     prepare()
-except (ImportError, InputError):  # flat postings are searched without Java
+except InputError:  # flat postings are searched without Java
     pass
 else:
     if not pt.java.started():  # both jars bring a logger; PyTerrier sets the level of Terrier's

@@ -187,7 +187,7 @@ MUTANTS: Final = (
     Mutant("runs/run_files.py", "if not math.isfinite(number):", "if math.isnan(number):",
            "runs reading"),
     Mutant("core/files.py",
-           "fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)", "pass", "files"),
+           "lock(descriptor, wait=False)", "pass", "files"),
     Mutant("core/files.py",
            'partial = path.with_name(f".{path.name}.partial")', "partial = path", "files"),
     Mutant("core/files.py", "partial.unlink(missing_ok=True)", "pass", "files"),

@@ -40,7 +40,7 @@ class Nodes(NamedTuple):
 @contextmanager
 def started(count: int, port: int) -> Iterator[Nodes]:
     """Start nodes; skip the test where there is no client, no Java or no download."""
-    pytest.importorskip("opensearchpy", reason="arqmath_bm25[opensearch] is not installed")
+    pytest.importorskip("opensearchpy", reason="arqmath-bm25[opensearch] is not installed")
     with tempfile.TemporaryDirectory() as parent:
         Path(parent).chmod(0o755)  # another user runs the nodes if this one is root
         directory = Path(parent, "nodes")

@@ -47,10 +47,14 @@ def test_a_wheel_in_an_empty_environment_needs_one_more_command(
         pytest.skip("this Python makes no environments (on Debian: apt install python3-venv)")
     python, program = (tmp_path / "venv" / "bin" / name for name in ("python", "arqmath-bm25"))
     empty = megabytes(tmp_path / "venv")
-    pip(python, str(*tmp_path.glob("*.whl")))
+    (wheel,) = map(str, tmp_path.glob("*.whl"))
+    pip(python, wheel)
     size = megabytes(tmp_path / "venv") - empty
     print(f"the wheel and its requirements: {size:.0f} MB")
-    assert size < 550
+    assert size < 370
+    lacking = run(program, "index", "task1", place=tmp_path)
+    assert "pip install 'arqmath-bm25[lucene]'" in lacking.stderr.replace("\n", " ")
+    pip(python, f"{wheel}[lucene,nlps]")
     lacking = run(program, "index", "task1", place=tmp_path)
     assert lacking.returncode == 1
     assert not (tmp_path / "indexes").exists()

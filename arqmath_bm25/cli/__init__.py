@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.progress import console
 from arqmath_bm25.version import __version__
 
 # Command → its module, its function there, and what `--help` says of it.
@@ -37,6 +38,7 @@ COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
     "threads": ("threads", "threads", "Write threads with all that belongs to them as pages."),
     "serve": ("serve", "serve", "Serve a search page over the indexes, and a JSON interface."),
 }
+console.quiet = False  # a library says nothing on standard error
 _SETTINGS: Final = {"help_option_names": ["-h", "--help"]}
 
 
@@ -88,7 +90,6 @@ def _options(
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Print results and errors only."),
 ) -> None:
     from arqmath_bm25.cli.shared.options import out
-    from arqmath_bm25.core.progress import console
 
     out.quiet = console.quiet = quiet
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import ctypes
 import errno
-import fcntl
 import gzip
 import hashlib
 import io
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, cast
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
+from arqmath_bm25.core.system import lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -262,7 +262,7 @@ def _rename(partial: Path, path: Path, manifest: Mapping[str, Any] | None) -> No
     # The lock of the file ends with its first name; that of the directory lasts for both names.
     directory = os.open(path.parent, os.O_RDONLY)
     try:
-        fcntl.flock(directory, fcntl.LOCK_EX)
+        lock(directory)
         coming.write_text(text, encoding="utf-8")
         partial.replace(path)
         coming.replace(beside)
@@ -369,7 +369,7 @@ def restore(directory: Path) -> None:
         while not directory.exists() and previous.exists():
             held = os.open(previous, os.O_RDONLY)
             try:
-                fcntl.flock(held, fcntl.LOCK_EX)
+                lock(held)
                 same = os.path.samestat(previous.stat(), os.fstat(held))
                 if same and not directory.exists():
                     previous.rename(directory)
@@ -410,7 +410,7 @@ def locked(path: Path, busy: Callable[[], str], directory: bool = False) -> Iter
         descriptor = os.open(path, flags | os.O_CLOEXEC, 0o666)
         try:
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(descriptor, wait=False)
             except BlockingIOError:
                 raise InputError(busy()) from None
             # Else its writer has renamed or removed it since it was opened.

@@ -1,10 +1,13 @@
-"""Progress on standard error: bar, rate and remaining time; where that is no terminal, lines.
+"""What goes on: for the command line on standard error, for a library in the log `arqmath_bm25`.
 
-A line comes every ten seconds: what is quick says nothing, and a log shows that work goes on.
+A terminal gets a bar, rate and remaining time. Where there is none a line comes every ten seconds:
+what is quick says nothing, and a log shows that work goes on. `console` is quiet until the command
+line says otherwise.
 """
 
 from __future__ import annotations
 
+import logging
 import sys
 from contextlib import contextmanager
 from threading import Event, Thread
@@ -21,11 +24,16 @@ if TYPE_CHECKING:
 _PAUSE: Final = 10.0  # seconds between two lines
 # A notebook is no terminal, though its kernel asks for colours (FORCE_COLOR).
 _terminal = bool(sys.stderr and sys.stderr.isatty())
-console = Console(stderr=True, highlight=False, force_terminal=_terminal, force_jupyter=False)
+console = Console(
+    stderr=True, highlight=False, force_terminal=_terminal, force_jupyter=False, quiet=True
+)
+_log: Final = logging.getLogger("arqmath_bm25")
+_log.addHandler(logging.NullHandler())
 
 
 def tell(note: str) -> None:
     """Say what a user may not expect, without ending the work."""
+    _log.warning(note)
     console.print(f"note: {note}", style="yellow", markup=False)
 
 
@@ -40,6 +48,7 @@ class _Rate(TextColumn):
 @contextmanager
 def progress(what: str, total: float, unit: str) -> Iterator[Callable[[float], None]]:
     """Show how much of `total` units is done; yields the function to call with each step."""
+    _log.info("%s: %s %s", what, f"{total:,.0f}", unit)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -48,7 +57,7 @@ def progress(what: str, total: float, unit: str) -> Iterator[Callable[[float], N
         TimeRemainingColumn(),
     )
     with Progress(
-        *columns, console=console, disable=not console.is_terminal, transient=True
+        *columns, console=console, disable=console.quiet or not console.is_terminal, transient=True
     ) as bar:
         task = bar.add_task(what, total=total, unit=unit)
         with _lines(lambda: f"{what}: {bar.tasks[0].percentage:.0f} % of {total:,.0f} {unit}"):
@@ -58,6 +67,7 @@ def progress(what: str, total: float, unit: str) -> Iterator[Callable[[float], N
 @contextmanager
 def status(what: str) -> Iterator[Callable[[str], None]]:
     """Show what is being done, however long it takes; yields the function that says it anew."""
+    _log.info(what)
     said = [what]
     with console.status(what) as shown, _lines(lambda: said[0]):
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.system import memory
 from arqmath_bm25.engines.engine import flat_place
 from arqmath_bm25.engines.flat import FlatSearcher
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
@@ -35,5 +35,4 @@ def open_searcher(index: Path, k1: float, b: float, engine: EngineName = "auto")
 
 def _fits(flat: Path) -> bool:
     """Tell whether flat postings fit into half of this machine's memory."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return sum(file.stat().st_size for file in flat.iterdir()) <= memory / 2
+    return sum(file.stat().st_size for file in flat.iterdir()) <= memory() / 2

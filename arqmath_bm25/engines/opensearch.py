@@ -32,6 +32,7 @@ from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.files import read_text
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.records import Hit
+from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.engines.engine import Searcher
 from arqmath_bm25.engines.explanations import term_scores
 
@@ -85,10 +86,8 @@ def connect(hosts: Sequence[str], threads: int = _REQUESTS) -> Any:
 
     Raises InputError if it cannot be reached, or is not OpenSearch 3 or later.
     """
-    try:
+    with needed_by("the engine opensearch", "opensearch"):
         from opensearchpy import OpenSearch
-    except ImportError:
-        raise InputError("the engine opensearch needs arqmath_bm25[opensearch]") from None
     urls = [_checked(host) for host in hosts]
     who, *files = _authorization(), _file("CA"), _file("CERTIFICATE"), _file("KEY")
     ca, certificate, key = files

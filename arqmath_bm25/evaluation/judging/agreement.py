@@ -11,9 +11,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from sklearn.metrics import cohen_kappa_score
 
 from arqmath_bm25.core.labs import GRADES, RELEVANT
+from arqmath_bm25.core.system import needed_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,5 +63,7 @@ def _agreement(assessors: tuple[str, str], pairs: list[tuple[int, int]]) -> Agre
 
 
 def _kappa(pairs: NDArray[np.int64], weights: str | None = None) -> float:
+    with needed_by("kappa", "nlps"):
+        from sklearn.metrics import cohen_kappa_score  # takes a second to import
     with warnings.catch_warnings(action="ignore"):  # of a division by zero
         return float(cohen_kappa_score(*pairs.T, weights=weights, labels=GRADES))

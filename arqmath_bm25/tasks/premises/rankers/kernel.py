@@ -17,6 +17,7 @@ from scipy import sparse
 
 from arqmath_bm25.analysis.html import read_title
 from arqmath_bm25.analysis.latex import ngrams
+from arqmath_bm25.core.system import needed_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -76,7 +77,8 @@ class TextVectors:
         return self._vectors(self._bags(texts))
 
     def _bags(self, texts: Sequence[str]) -> list[sparse.csr_matrix]:
-        from sklearn.feature_extraction import FeatureHasher  # takes a second to import
+        with needed_by("premise selection", "nlps"):
+            from sklearn.feature_extraction import FeatureHasher  # takes a second to import
 
         contents = [read_title(text) for text in texts]
         terms = [self._analyzer(content) for content in contents]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
+from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.tasks.premises.rankers.features import features
 from arqmath_bm25.tasks.premises.rankers.model import single_thread
 from arqmath_bm25.tasks.premises.rankers.ridge import Ridge
@@ -47,7 +48,8 @@ class Learned(Ridge):
 
 def learn(model: Model, folds: Iterable[NDArray[np.int64]]) -> Matrix:
     """Return the weights of a constant 1 and of the features; none if there is nothing to learn."""
-    from sklearn.linear_model import LogisticRegression  # takes a second to import
+    with needed_by("premise selection", "nlps"):
+        from sklearn.linear_model import LogisticRegression  # takes a second to import
 
     examples, labels = [], []
     with single_thread():

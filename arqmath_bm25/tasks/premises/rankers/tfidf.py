@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.tasks.premises.rankers.candidates import Candidates
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ class Tfidf:
     """Ranks premises by the similarity of their text to a statement."""
 
     def __init__(self, premises: Sequence[Premise]) -> None:
-        from sklearn.feature_extraction.text import TfidfVectorizer  # takes a second to import
+        with needed_by("premise selection", "nlps"):
+            from sklearn.feature_extraction.text import TfidfVectorizer  # takes a second to import
 
         self._candidates = Candidates(premise.premise_id for premise in premises)
         texts = {premise.premise_id: premise.text for premise in premises}

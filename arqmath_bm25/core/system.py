@@ -1,0 +1,37 @@
+"""What this program asks of the operating system and of packages that not everybody has.
+
+Linux and macOS have all of it; the package says at import that Windows does not.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from arqmath_bm25.core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def lock(descriptor: int, wait: bool = True) -> None:
+    """Lock an open file or directory until it is closed; BlockingIOError if another has it."""
+    fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+
+def memory() -> int:
+    """Return the bytes of this machine's memory."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+@contextmanager
+def needed_by(what: str, extra: str) -> Iterator[None]:
+    """Turn the import of a missing package into an InputError that names the extra to install."""
+    try:
+        yield
+    except ImportError as error:
+        raise InputError(
+            f"{what} needs the package {error.name}: pip install 'arqmath-bm25[{extra}]'"
+        ) from None
