@@ -413,7 +413,8 @@ class Index(_ByValue):
             parts = self._opened.explain(topic, chosen, [hit or Hit("", 0) for hit in hits])
             given = [{part.name: part.score for part in of_hit} for of_hit in parts]
             found.append(pd.DataFrame(given, index=of_topic.index))
-        return pd.concat(found).reindex(rows.index).fillna(0.0) if found else pd.DataFrame()
+        frame = pd.concat(found) if found else pd.DataFrame(index=rows.index)
+        return frame.reindex(rows.index)[sorted(frame)].fillna(0.0)
 
     def _ranked(
         self, topics: list[Topic], ranked: list[list[Hit]], variant: str, text: bool = False

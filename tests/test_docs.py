@@ -7,6 +7,7 @@ there. A block ```text after one of Python is what that prints.
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -17,12 +18,15 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from arqmath_bm25.cli import COMMANDS, load
 from arqmath_bm25.core.sample_data import SAMPLE
 
 ROOT = Path(__file__).parent.parent
-ALL: Final = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ALL: Final = [*sorted(ROOT.glob("[ACR]*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 PAGES: Final = [page for page in ALL if "```python" in page.read_text()]
 _FENCE: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_COMMAND: Final = re.compile(r"(?:^|[ /])arqmath-bm25 (?:--quiet )?([a-z]+)([^;&|]*)")
+_CONTINUED: Final = re.compile(r"\\\n")
 _IMPORT: Final = re.compile(r"^\s*(?:import|from) (\w+)", re.MULTILINE)
 
 SESSION: Final = """
@@ -96,4 +100,62 @@ def test_a_block_that_prints_something_else_is_noticed(tmp_path: Path) -> None:
     assert blocks(page)[2] == Block("python", "1\n", None)
     with pytest.raises(AssertionError):
         test_every_python_block_runs_and_prints_what_it_shows(page, tmp_path)
+    for line in ("arqmath-bm25 eval RUN --nothing", ".venv/bin/arqmath-bm25 nothing x"):
+        page.write_text(f"```\n{line}\n```\n")
+        with pytest.raises(AssertionError):
+            test_every_command_and_option_that_is_named_exists(page)
     assert missing("import nowhere_1\nfrom json import x", []) == {"nowhere_1"}
+
+
+@pytest.mark.parametrize("page", ALL, ids=lambda page: page.name)
+def test_what_is_not_run_is_at_least_python(page: Path) -> None:
+    for block in blocks(page):
+        if block.kind == "py":
+            compile(block.text, page.name, "exec")
+
+
+@pytest.mark.parametrize("page", ALL, ids=lambda page: page.name)
+def test_every_command_and_option_that_is_named_exists(page: Path) -> None:
+    for block in blocks(page):
+        for line in _CONTINUED.sub(" ", block.text).splitlines():
+            for command, words in _COMMAND.findall(line.partition("   #")[0]):
+                assert command in COMMANDS, line
+                there = {option for each in load(command).params for option in each.opts}
+                asked = set(re.findall(r"(?<=[ \[])--[a-z-]+", words))
+                assert asked <= there | {"--quiet"}, line
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page", [page for page in ALL if "```sh" in page.read_text()], ids=lambda page: page.name
+)
+def test_every_shell_block_runs_on_the_sample(page: Path, tmp_path: Path) -> None:
+    for number, block in enumerate(blocks(page)):
+        if block.kind != "sh":
+            continue
+        place = tmp_path / str(number)
+        place.mkdir()
+        program = f'arqmath-bm25() {{ {sys.executable} -m arqmath_bm25 "$@"; }}\n'
+        script = program + block.text.replace("/data/ARQMath", str(SAMPLE))
+        done = subprocess.run(
+            ["/bin/bash", "-e", "-c", script], cwd=place, capture_output=True, text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+
+
+def test_every_invariant_of_the_architecture_has_its_test() -> None:
+    named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", (ROOT / "ARCHITECTURE.md").read_text())
+    assert len(named) > 10
+    for file, test in named:
+        assert f"def {test}(" in (ROOT / "tests" / file).read_text(), (file, test)
+
+
+@pytest.mark.parametrize("page", ALL, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([\w./-]*)(?:#([\w-]+))?\)", page.read_text()):
+        file = page.parent / target if target else page
+        assert file.exists(), target
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", file.read_text(), re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -122,3 +123,14 @@ def test_stock_pyserini_finds_the_same_in_our_index(indexes: Path) -> None:
     analyzer = pytest.importorskip("pyserini.analysis")
     words = analyzer.Analyzer(analyzer.JWhiteSpaceAnalyzer()).analyze("~^ ^~1~x")
     assert words == ["~^", "^~1~x"]
+
+
+def test_a_users_typed_program_runs(tmp_path: Path) -> None:
+    """Its types are checked by `make lint`."""
+    done = subprocess.run(
+        [sys.executable, ROOT / "tests" / "typed_user.py", tmp_path], capture_output=True,
+        text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    names = set(re.findall(r"arq\.(\w+)", (ROOT / "tests" / "typed_user.py").read_text()))
+    assert names >= set(arq.__all__) - {"register_ir_datasets"}

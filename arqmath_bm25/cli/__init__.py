@@ -55,10 +55,11 @@ class _Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
-        return name, _load(name) if name in COMMANDS else command, rest
+        return name, load(name) if name in COMMANDS else command, rest
 
 
-def _load(name: str) -> Any:
+def load(name: str) -> Any:
+    """Import a command, and return it as click has it."""
     module, function, _ = COMMANDS[name]
     one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     found = getattr(import_module(f"arqmath_bm25.cli.{module}"), function)
