@@ -414,7 +414,7 @@ class Index(_ByValue):
             given = [{part.name: part.score for part in of_hit} for of_hit in parts]
             found.append(pd.DataFrame(given, index=of_topic.index))
         frame = pd.concat(found) if found else pd.DataFrame(index=rows.index)
-        return frame.reindex(rows.index)[sorted(frame)].fillna(0.0)
+        return frame.reindex(rows.index)[sorted(map(str, frame))].fillna(0.0)
 
     def _ranked(
         self, topics: list[Topic], ranked: list[list[Hit]], variant: str, text: bool = False

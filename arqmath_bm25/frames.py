@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 import pandas as pd
 
@@ -37,6 +37,12 @@ _FURTHER: Final[Mapping[Task, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
+@overload
+def evaluate(
+    run: pd.DataFrame, qrels: pd.DataFrame, per_topic: Literal[False] = False
+) -> pd.Series[Any]: ...
+@overload
+def evaluate(run: pd.DataFrame, qrels: pd.DataFrame, per_topic: Literal[True]) -> pd.DataFrame: ...
 def evaluate(
     run: pd.DataFrame, qrels: pd.DataFrame, per_topic: bool = False
 ) -> pd.Series[Any] | pd.DataFrame:
