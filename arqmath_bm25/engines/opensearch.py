@@ -336,7 +336,7 @@ class _Load:
             status, why = item["create"]["status"], item["create"].get("error", {})
             if status in _PASSING:
                 refused.append(document)
-                reason = why["reason"]
+                reason = _with_cure(why["reason"])
                 if status == 429:
                     self._take_less(part)
             elif status not in (201, 409):  # 409: an earlier try created it
@@ -493,7 +493,7 @@ def _clauses(query: Query) -> list[object]:
 
 
 def _patiently(
-    call: Callable[..., Any], *, _patience: float = _PATIENCE, _handled: tuple[int, ...] = (),
+    call: Callable[..., Any], *, _patience: float | None = None, _handled: tuple[int, ...] = (),
     **arguments: Any,
 ) -> Any:  # fmt: skip
     """Call the cluster; try again while it may recover.
@@ -503,7 +503,7 @@ def _patiently(
     """
     from opensearchpy import exceptions
 
-    end = time.monotonic() + _patience
+    end = time.monotonic() + (_PATIENCE if _patience is None else _patience)
     for attempt in counting():
         try:
             return call(**arguments)
@@ -524,7 +524,9 @@ def _patiently(
 # What is in the words of an error → what to do.
 _CURES: Final = {
     "CERTIFICATE_VERIFY_FAILED": f"{_VARIABLES}CA names a file with the authority that signs here",
-    "CERTIFICATE_REQUIRED": f"{_VARIABLES}CERTIFICATE and {_VARIABLES}KEY name the files of yours",
+    "CERTIFICATE_REQUIRED|violation of protocol": (
+        f"{_VARIABLES}CERTIFICATE and {_VARIABLES}KEY name the files of yours"
+    ),
     "WRONG_VERSION_NUMBER": "no TLS is spoken there; see to the port",
     "401": f"set {_VARIABLES}USER and _PASSWORD, or {_VARIABLES}API_KEY or _TOKEN, to who may",
     "blocked by": "its nodes may lack disk; make room",
@@ -543,5 +545,9 @@ def _sentence(error: Any) -> str:
         words = f"{root.get('reason')} ({error.status_code}, {root.get('type')})"
     else:
         words = f"{' '.join(str(cause or error.error).split())[:300]} ({error.status_code})"
+    return f"OpenSearch: {_with_cure(words)}"
+
+
+def _with_cure(words: str) -> str:
     cure = next((cure for sign, cure in _CURES.items() if re.search(sign, words)), None)
-    return f"OpenSearch: {words}{f'; {cure}' if cure else ''}"
+    return f"{words}; {cure}" if cure else words

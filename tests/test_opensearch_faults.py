@@ -1,0 +1,387 @@
+"""What lies between this program and a cluster: TLS, rights, proxies, overload, interruptions.
+
+A proxy before a real node speaks TLS and makes the faults.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cluster_proxy import Answer, Asked, Proxy, certificates, proxy, tls
+
+from arqmath_bm25.core.errors import InputError, InterruptedWorkError
+from arqmath_bm25.engines import opensearch as engine
+from arqmath_bm25.engines.opensearch import (
+    ClusterIndex,
+    OpenSearchSearcher,
+    add_replicas,
+    connect,
+    is_loaded,
+    load_documents,
+    remove_index,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from opensearch_nodes import Nodes
+
+pytestmark = pytest.mark.slow
+VARIABLE = "ARQMATH_OPENSEARCH_"
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the certificates")
+    place = tmp_path_factory.mktemp("keys")
+    certificates(place)
+    return place
+
+
+@pytest.fixture
+def before(opensearch: Nodes) -> Iterator[Proxy]:
+    """Return a proxy without TLS."""
+    with proxy(opensearch.hosts[0]) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the cluster seconds where a user gives it minutes."""
+    monkeypatch.setattr(engine, "_PATIENCE", 4.0)
+    monkeypatch.setattr(engine, "_REQUEST", 20_000)
+    monkeypatch.setattr(engine, "_SMALLEST", 500)
+
+
+def written(place: Path, count: int = 600) -> Path:
+    place.mkdir()
+    documents = [{"id": str(n), "contents": f"w{n % 7} w{n % 11} x{n}"} for n in range(count)]
+    (place / "part.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in documents))
+    return place
+
+
+def described(place: Path, count: int = 600) -> ClusterIndex:
+    return ClusterIndex(place.name, str(place), count, (), 1.2, 0.75)
+
+
+@contextmanager
+def loaded_directly(proxied: Proxy, index: ClusterIndex) -> Iterator[OpenSearchSearcher]:
+    """Open an index without the proxy, and remove it in the end."""
+    client = connect([proxied.target.geturl()])
+    yield OpenSearchSearcher(client, index)
+    remove_index(client, index.name)
+    client.close()
+
+
+def error(kind: str, reason: str, status: int) -> Answer:
+    cause = {"type": kind, "reason": reason}
+    return Answer(status, json.dumps({"error": {**cause, "root_cause": [cause]}}).encode())
+
+
+# Who asks
+
+
+@pytest.mark.parametrize(
+    ("variables", "header"),
+    [
+        ({"USER": "alice", "PASSWORD": "pässwörd"}, "Basic"),
+        ({"API_KEY": "c2VjcmV0"}, "ApiKey c2VjcmV0"),
+        ({"TOKEN": "ey.token"}, "Bearer ey.token"),
+        ({"TOKEN_FILE": "token"}, "Bearer of-a-file"),
+    ],
+)
+def test_who_asks_is_said_over_tls(
+    opensearch: Nodes, keys: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str],
+    header: str,
+) -> None:  # fmt: skip
+    (keys / "token").write_text("of-a-file\n")
+    if header == "Basic":
+        header += " " + base64.b64encode("alice:pässwörd".encode()).decode()
+    monkeypatch.chdir(keys)
+    for name, value in variables.items():
+        monkeypatch.setenv(VARIABLE + name, value)
+    with proxy(opensearch.hosts[0], tls(keys)) as running:
+
+        def guard(asked: Asked) -> Answer | None:
+            return (
+                None
+                if asked.authorization == header
+                else Answer(401, b"Unauthorized", "text/plain")
+            )
+
+        running.fault = guard
+        with pytest.raises(InputError, match=f"{VARIABLE}CA names a file with the authority"):
+            connect([running.url])
+        monkeypatch.setenv(f"{VARIABLE}CA", "ca.pem")
+        connect([running.url]).close()
+        connect([running.url.removeprefix("https://")]).close()  # https is the default
+        for name in variables:
+            monkeypatch.delenv(VARIABLE + name)
+        with pytest.raises(InputError, match=f"401.*; set {VARIABLE}USER and _PASSWORD") as refused:
+            connect([running.url])
+        assert "\n" not in str(refused.value)
+        monkeypatch.setenv(f"{VARIABLE}CA", "nowhere.pem")
+        with pytest.raises(InputError, match=r"CA: nowhere\.pem: no such file"):
+            connect([running.url])
+
+
+def test_a_client_certificate(
+    opensearch: Nodes, keys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"{VARIABLE}CA", str(keys / "ca.pem"))
+    with proxy(opensearch.hosts[0], tls(keys, wants_certificate=True)) as running:
+        with pytest.raises(InputError, match=f"{VARIABLE}CERTIFICATE and {VARIABLE}KEY name"):
+            connect([running.url])
+        monkeypatch.setenv(f"{VARIABLE}CERTIFICATE", str(keys / "client.pem"))
+        monkeypatch.setenv(f"{VARIABLE}KEY", str(keys / "client.key"))
+        connect([running.url]).close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (Answer(200, b'{"service": "another"}'), "not OpenSearch; see to host and port"),
+        (Answer(200, b'"a string"'), "not OpenSearch; see to host and port"),
+        (Answer(200, b'{"version": "1"}'), "not OpenSearch; see to host and port"),
+        (Answer(200, b"<html>", "text/html"), "not OpenSearch"),
+        (Answer(404, b"<html>no</html>", "text/html"), "404"),
+        (Answer(200, b'{"version": {"number": "8.1.0"}}'), "Elasticsearch 8.1.0; expected OpenS"),
+        (
+            Answer(200, b'{"version": {"number": "2.19.1", "distribution": "opensearch"}}'),
+            "opensearch 2.19.1; expected OpenSearch 3 or later",
+        ),
+    ],
+)
+def test_another_server(before: Proxy, answer: Answer, message: str) -> None:
+    before.fault = lambda _: answer
+    with pytest.raises(InputError, match=message) as refused:
+        connect([before.url])
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("part", ["/_bulk", "/_refresh", "PUT", "_search"])
+def test_a_right_that_is_missing_is_named_and_nothing_lost(
+    before: Proxy, tmp_path: Path, part: str
+) -> None:
+    index = described(tmp_path)
+    right = error("security_exception", f"no permissions for [{part}] and User [bob]", 403)
+    before.fault = lambda asked: right if part in f"{asked.method} {asked.path}" else None
+    client = connect([before.url])
+    with pytest.raises(InputError, match=r"no permissions for \[.*this user lacks a right"):
+        load_documents(client, index, written(tmp_path / "documents"))
+    before.fault = lambda _: None
+    load_documents(client, index, tmp_path / "documents")
+    with loaded_directly(before, index) as searcher:
+        assert searcher.count == 600
+
+
+# Proxies and overload
+
+
+def times(count: int, part: str, answer: Answer | None) -> Callable[[Asked], Answer | None]:
+    """Return a fault of the first requests that have a part in their path; None hangs up."""
+    left = [count]
+
+    def fault(asked: Asked) -> Answer | None:
+        if part in asked.path and left[0]:
+            left[0] -= 1
+            if answer is None:
+                raise ConnectionError
+            return answer
+        return None
+
+    return fault
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        Answer(429),
+        Answer(500),
+        Answer(502, b"<html>bad gateway</html>", "text/html"),
+        Answer(503),
+        Answer(504, b"<html>timeout</html>", "text/html", forwarded=True),
+    ],
+)
+def test_bulk_requests_that_fail_are_made_again(
+    before: Proxy, tmp_path: Path, answer: Answer | None
+) -> None:
+    before.fault = times(3, "/_bulk", answer)
+    index = described(tmp_path)
+    load_documents(connect([before.url]), index, written(tmp_path / "documents"))
+    with loaded_directly(before, index) as searcher:
+        assert searcher.count == 600
+
+
+def test_requests_get_as_small_as_the_cluster_wants_them(before: Proxy, tmp_path: Path) -> None:
+    limit = 3000
+
+    def fault(asked: Asked) -> Answer | None:
+        large = "/_bulk" in asked.path and len(asked.body) > limit
+        return Answer(413, b"<html>too large</html>", "text/html") if large else None
+
+    before.fault = fault
+    index = described(tmp_path)
+    load_documents(connect([before.url]), index, written(tmp_path / "documents"))
+    sizes = [len(asked.body) for asked in before.bulks()]
+    assert max(sizes) > 15_000
+    assert sum(size > limit for size in sizes) < 25
+    with loaded_directly(before, index) as searcher:
+        assert searcher.count == 600
+
+
+def test_a_document_that_no_request_can_hold_is_said(before: Proxy, tmp_path: Path) -> None:
+    before.fault = lambda asked: Answer(413) if "/_bulk" in asked.path else None
+    with pytest.raises(InputError, match=r"413.*; a proxy before the cluster must let larger"):
+        load_documents(connect([before.url]), described(tmp_path), written(tmp_path / "documents"))
+
+
+def rejecting(share: int) -> Callable[[Asked], Answer | None]:
+    """Reject of each request every document but one in `share`, as a full queue does."""
+
+    def fault(asked: Asked) -> Answer | None:
+        if "/_bulk" not in asked.path:
+            return None
+        items: list[dict[str, Any]] = []
+        for number in range(asked.body.count(b'{"create"')):
+            full = {"reason": "rejected execution of queue"}
+            fits = share and not number % share
+            items.append({"create": {"status": 201} if fits else {"status": 429, "error": full}})
+        return Answer(200, json.dumps({"items": items}).encode())
+
+    return fault
+
+
+def test_a_cluster_that_goes_on_refusing_is_said_and_the_load_gone_on_with(
+    before: Proxy, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index, client = described(tmp_path), connect([before.url])
+    before.fault = rejecting(0)
+    with pytest.raises(InterruptedWorkError, match=r"refuses documents: rejected .* goes on"):
+        load_documents(client, index, written(tmp_path / "documents"))
+    assert "the cluster refuses documents: rejected" in " ".join(capsys.readouterr().err.split())
+    before.fault = lambda _: None
+    load_documents(client, index, tmp_path / "documents")
+    with loaded_directly(before, index) as searcher:
+        assert searcher.count == 600
+
+
+def test_documents_that_are_rejected_one_by_one_are_sent_until_all_are_there(
+    before: Proxy, tmp_path: Path
+) -> None:
+    sent: list[int] = []
+
+    def fault(asked: Asked) -> Answer | None:
+        if "/_bulk" in asked.path:
+            sent.append(asked.body.count(b'{"create"'))
+        return rejecting(2)(asked) if len(sent) < 20 else None
+
+    before.fault = fault
+    index = described(tmp_path)
+    # Half of those that were "created" never came to the cluster: the count tells.
+    with pytest.raises(InputError, match=r"OpenSearch has .* of 600 documents"):
+        load_documents(connect([before.url]), index, written(tmp_path / "documents"))
+    assert sum(sent) > 600
+    before.fault = lambda _: None
+    load_documents(connect([before.url]), index, tmp_path / "documents")
+    with loaded_directly(before, index) as searcher:
+        assert searcher.count == 600
+
+
+@pytest.mark.parametrize("part", ["/_cluster/health", "/_recovery", "/_settings"])
+@pytest.mark.parametrize("status", [403, 504])
+def test_replicas_that_cannot_be_seen_to_cost_no_load(
+    before: Proxy, tmp_path: Path, part: str, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client, index = connect([before.url]), described(tmp_path, 30)
+    load_documents(client, index, written(tmp_path / "documents", 30))
+    before.fault = lambda asked: Answer(status) if part in asked.path else None
+    add_replicas(client, index, 1, patience=1)
+    assert "not all of its replicas are there" in " ".join(capsys.readouterr().err.split())
+    before.fault = lambda _: None
+    assert is_loaded(client, index)
+    with loaded_directly(before, index) as searcher:
+        assert searcher.count == 30
+
+
+def test_a_gateway_that_gives_up_a_search_is_asked_again(before: Proxy, tmp_path: Path) -> None:
+    client, index = connect([before.url]), described(tmp_path, 100)
+    load_documents(client, index, written(tmp_path / "documents", 100))
+    searcher = OpenSearchSearcher(client, index)
+    expected = searcher.search({"contents": {"w3": 1.0, "w5": 0.3}}, 50)
+    before.fault = times(2, "/_search", Answer(504, b"<html>", "text/html"))
+    assert searcher.search({"contents": {"w3": 1.0, "w5": 0.3}}, 50) == expected
+    with loaded_directly(before, index) as directly:
+        assert directly.search({"contents": {"w3": 1.0, "w5": 0.3}}, 50) == expected
+
+
+# Interruptions
+
+LOAD = """
+import sys
+from pathlib import Path
+from arqmath_bm25.engines import opensearch
+opensearch._REQUEST = 2000
+content, documents, host = sys.argv[1:]
+index = opensearch.ClusterIndex(Path(content).name, content, 600, (), 1.2, 0.75)
+opensearch.load_documents(opensearch.connect([host]), index, Path(documents))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_load_that_is_ended_is_gone_on_with(
+    before: Proxy, tmp_path: Path, number: signal.Signals
+) -> None:
+    def slowly(asked: Asked) -> None:
+        time.sleep(0.2 if "/_bulk" in asked.path else 0)
+
+    before.fault = slowly
+    command = [sys.executable, "-c", LOAD, tmp_path, written(tmp_path / "documents"), before.url]
+    load = subprocess.Popen(command, stderr=subprocess.PIPE)
+    while len(before.bulks()) < 6:
+        assert load.poll() is None, load.communicate()
+        time.sleep(0.01)
+    os.kill(load.pid, number)
+    load.communicate()
+    assert load.returncode
+    assert len(before.bulks()) < 15
+    client, index = connect([before.url]), described(tmp_path)
+    assert not is_loaded(client, index)
+    load_documents(client, index, tmp_path / "documents")
+    with loaded_directly(before, index) as searcher:
+        assert searcher.count == 600
+
+
+def test_two_loads_of_the_same_at_a_time(before: Proxy, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", LOAD, tmp_path, written(tmp_path / "documents"), before.url]
+    loads = [subprocess.Popen(command) for _ in range(2)]
+    assert [load.wait() for load in loads] == [0, 0]
+    with loaded_directly(before, described(tmp_path)) as searcher:
+        assert searcher.count == 600
+
+
+def test_a_cluster_that_takes_no_documents_for_want_of_disk(before: Proxy, tmp_path: Path) -> None:
+    client, index = connect([before.url]), described(tmp_path)
+    with pytest.raises(InputError, match="OpenSearch has 10 of 600"):
+        load_documents(client, index, written(tmp_path / "some", 10))
+    block = {"index.blocks.read_only_allow_delete": True}  # as the flood stage of the disk does
+    client.indices.put_settings(index=index.name, body=block)
+    with pytest.raises(InterruptedWorkError, match=r"blocked by.*; its nodes may lack disk"):
+        load_documents(client, index, written(tmp_path / "documents"))
+    client.indices.put_settings(index=index.name, body=dict.fromkeys(block))
+    load_documents(client, index, tmp_path / "documents")
+    with loaded_directly(before, index) as searcher:
+        assert searcher.count == 600
