@@ -143,7 +143,7 @@ def test_a_report_has_its_style_from_disk(browser: Chrome, site: Path) -> None:
     assert all(bar["width"] > 10 for bar in bars)
     colours = {
         browser.execute_script(style, f"figure.{kind}", "fill")
-        for kind in ("bars .color-0 .rect", "lines .color-0 .dot", "lines .color-1 .dot")
+        for kind in ("bars .gain rect", "lines .color-0 circle", "lines .color-1 circle")
     }
     assert len(colours) == 3
     assert complaints(browser) == []

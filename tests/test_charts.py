@@ -10,15 +10,13 @@ SVG = "{http://www.w3.org/2000/svg}"
 BARS = [Bar("A.1", 0.0, "a1.html"), Bar("A.2", -0.5, "a2.html"), Bar("A.3", 0.25, "a3.html")]
 
 
-def bars(svg: str, series: int) -> list[etree._Element]:
-    root = etree.fromstring(svg)
-    (group,) = root.iterfind(f".//{SVG}g[@class='series serie-{series} color-{series}']/{SVG}g/..")
-    return list(group.iter(f"{SVG}a"))
+def bars(svg: str, kind: str) -> list[etree._Element]:
+    return list(etree.fromstring(svg).iterfind(f"{SVG}a[@class='{kind}']"))
 
 
 def test_gains_and_losses_are_links_of_two_kinds() -> None:
     svg = differences(BARS, "b minus a")
-    (gain,), (loss,) = bars(svg, 0), bars(svg, 1)
+    (gain,), (loss,) = bars(svg, "gain"), bars(svg, "loss")
     assert (gain.get("href"), gain.get("aria-label")) == ("a3.html", "A.3: +0.2500")
     assert (loss.get("href"), loss.get("aria-label")) == ("a2.html", "A.2: -0.5000")
     heights = [float(link.find(f"{SVG}rect").get("height")) for link in (gain, loss)]
@@ -30,7 +28,7 @@ def test_lines_go_through_their_points() -> None:
     root = etree.fromstring(svg)
     dots = [
         [(float(c.get("cx")), float(c.get("cy"))) for c in group.iter(f"{SVG}circle")]
-        for group in root.iterfind(f".//{SVG}g[@class='plot overlay']/{SVG}g")
+        for group in root.iterfind(f".//{SVG}g")
     ]
     (top, middle), (bottom,) = dots
     assert middle[0] > top[0] == bottom[0]
@@ -38,7 +36,7 @@ def test_lines_go_through_their_points() -> None:
     assert "a: 0.500" in [title.text for title in root.iter(f"{SVG}title")]
 
 
-def test_nothing_of_pygals_own_is_left() -> None:
+def test_text_cannot_become_an_element_or_attribute() -> None:
     hostile = '"><script>alert(1)</script>'
     for svg in (
         differences([Bar(hostile, 0.1, "x.html")], hostile),

@@ -1,27 +1,22 @@
-"""Charts as SVG to stand inside a page, drawn by pygal and coloured by the page's style sheet.
-
-What pygal adds for itself goes: its script, its styles, its ids and its tooltips, which need the
-script. So a chart is light or dark as the page is, and its bars are links.
-"""
+"""Charts as SVG to stand inside a page, coloured by the page's style sheet; bars are links."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import pygal
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from lxml.etree import _Element
-
-_COMMON: Final[dict[str, Any]] = {
-    "js": (), "show_legend": False, "no_prefix": True, "disable_xml_declaration": True,
-    "width": 900, "margin": 4, "x_title": None,
-}  # fmt: skip
-_LINK: Final = "{http://www.w3.org/1999/xlink}href"
+_WIDTH: Final = 900
+_LEFT: Final = 56  # room for the labels of the y axis
+_TOP: Final = 14
+_SVG: Final = Markup(
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" role="group" aria-label="{}">'
+    "<title>{}</title>{}</svg>"  # a group: of an image, nobody could reach the links
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,25 +29,26 @@ class Bar:
 
 
 def differences(bars: Sequence[Bar], title: str) -> Markup:
-    """Draw a bar for each topic, the greatest gain first; bars below 0 have a class of their own.
-
-    In the SVG, gains are `.color-0`, losses `.color-1`, both links.
-    """
-    ordered = sorted(bars, key=lambda bar: -bar.value)
+    """Draw a bar for each topic, the greatest gain first: links of class `gain` or `loss`."""
+    height = 200
     most = max([abs(bar.value) for bar in bars] + [0.05])
-    chart = pygal.StackedBar(
-        **_COMMON, margin_left=24, height=220, range=(-most, most), show_x_labels=False, spacing=0,
-        y_labels=[{"value": n * most / 2, "label": f"{n * most / 2:+.2f}"} for n in range(-2, 3)],
-    )  # fmt: skip
-    chart.x_labels = [bar.name for bar in ordered]
-    for sign in (1, -1):
-        chart.add("", [_linked(bar) if bar.value * sign > 0 else None for bar in ordered])
-    return _svg(chart, title)
+    width = (_WIDTH - _LEFT) / max(len(bars), 1)
 
+    def place(value: float) -> float:
+        return _TOP + (1 - value / most) * height / 2
 
-def _linked(bar: Bar) -> dict[str, Any]:
-    label = f"{bar.name}: {bar.value:+.4f}"
-    return {"value": bar.value, "label": label, "xlink": {"href": bar.link}}
+    drawn = [_guide(place(n * most / 2), f"{n * most / 2:+.2f}", n == 0) for n in range(-2, 3)]
+    for at, bar in enumerate(sorted(bars, key=lambda bar: -bar.value)):
+        if bar.value:
+            label = f"{bar.name}: {bar.value:+.4f}"
+            drawn += Markup(
+                '<a class="{}" href="{}" aria-label="{}"><title>{}</title>'
+                '<rect x="{:.2f}" y="{:.2f}" width="{:.2f}" height="{:.4f}"/></a>'
+            ).format(
+                "gain" if bar.value > 0 else "loss", bar.link, label, label, _LEFT + at * width,
+                min(place(0), place(bar.value)), width * 0.9, abs(place(bar.value) - place(0)),
+            ),  # fmt: skip
+    return _SVG.format(_WIDTH, height + 2 * _TOP, title, title, Markup("").join(drawn))
 
 
 def curves(
@@ -65,55 +61,36 @@ def curves(
 
     In the SVG, the lines are `.color-0`, `.color-1` … in the order of `points`.
     """
-    chart = pygal.XY(
-        **{**_COMMON, "x_title": x_title}, height=360, range=(0, 1), dots_size=4,
-        y_labels=[n / 5 for n in range(6)], show_x_guides=False,
-    )  # fmt: skip
-    chart.x_labels = [{"value": place, "label": name} for place, name in x_labels]
-    for name, line in points.items():
-        chart.add("", [{"value": (x, y), "label": f"{name}: {y:.3f}"} for x, y in line])
-    return _svg(chart, title)
+    height = 280
+    places = [x for line in points.values() for x, _ in line] + [x for x, _ in x_labels]
+    least, most = min(places), max(places)
+    scale = (_WIDTH - _LEFT - 30) / ((most - least) or 1)
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        return _LEFT + 10 + (x - least) * scale, _TOP + (1 - y) * height
+
+    drawn = [_guide(place(0, n / 5)[1], f"{n / 5:.1f}", n == 0) for n in range(6)]
+    text = Markup('<text x="{:.2f}" y="{}">{}</text>')
+    drawn += [text.format(place(x, 0)[0], height + _TOP + 26, name) for x, name in x_labels]
+    drawn.append(text.format((_LEFT + _WIDTH) / 2, height + _TOP + 56, x_title))
+    for number, (name, line) in enumerate(points.items()):
+        dots = Markup("").join(_dots(name, [(*place(x, y), y) for x, y in line]))
+        path = " ".join("{:.2f},{:.2f}".format(*place(x, y)) for x, y in line)
+        drawn.append(
+            Markup('<g class="series color-{}"><polyline points="{}"/>{}</g>').format(
+                number, path, dots
+            )
+        )
+    return _SVG.format(_WIDTH, height + _TOP + 66, title, title, Markup("").join(drawn))
 
 
-def _svg(chart: Any, title: str) -> Markup:
-    chart.add_xml_filter(_bare(title))
-    return Markup(chart.render(is_unicode=True))  # noqa: S704  # lxml has escaped every text
+def _dots(name: str, places: Sequence[tuple[float, float, float]]) -> Iterator[Markup]:
+    for x, y, value in places:
+        dot = Markup('<circle cx="{:.3f}" cy="{:.3f}" r="4"><title>{}: {:.3f}</title></circle>')
+        yield dot.format(x, y, escape(name), value)
 
 
-def _bare(title: str) -> Callable[[_Element], _Element]:
-    def strip(root: _Element) -> _Element:
-        for element in list(root.iter()):
-            classes = str(element.get("class", "")).split() if isinstance(element.tag, str) else []
-            if not isinstance(element.tag, str) or element.tag == "defs" or "tooltip" in classes:
-                _remove(element)
-                continue
-            for name in {"id", "style", "target"} & set(element.keys()):
-                del element.attrib[name]
-            if element.tag == "desc":
-                if "label" in classes and (parent := element.getparent()) is not None:
-                    _label(parent, element.text or "")
-                _remove(element)
-        for link in root.iter("a"):
-            link.set("href", link.attrib.pop(_LINK))
-        for heading in root.findall("title"):
-            heading.text = title
-        root.set("role", "group")  # not img, whose parts, the links, nobody could reach
-        root.set("aria-label", title)
-        return root
-
-    return strip
-
-
-def _label(element: _Element, text: str) -> None:
-    """Give an element a name, which is read aloud and shown where the pointer is."""
-    if element.tag == "a":
-        element.set("aria-label", text)
-    name = element.makeelement("title", {}, None)
-    name.text = text
-    element.append(name)
-
-
-def _remove(element: _Element) -> None:
-    parent = element.getparent()
-    if parent is not None:
-        parent.remove(element)
+def _guide(y: float, label: str, axis: bool) -> Markup:
+    return Markup(
+        '<path class="{}" d="M{} {:.2f}H{}"/><text class="value" x="{}" y="{:.2f}">{}</text>'
+    ).format("axis" if axis else "guide", _LEFT, y, _WIDTH, _LEFT - 8, y + 5, label)
