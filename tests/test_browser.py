@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hostile_collection import ATTACK, write_collection, write_runs
 from serving import build_indexes, open_site, running
+from test_judging import serving, write_batch
 from test_threads import rows
 
 from arqmath_bm25.cli.report import report
@@ -20,6 +21,7 @@ from arqmath_bm25.cli.threads import threads
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.evaluation.judging.judge import GRADES, read_annotations
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.pages.threads.gather import ThreadReader
 from arqmath_bm25.pages.threads.site import write_threads
@@ -33,6 +35,7 @@ NO_SELENIUM = "selenium is not installed: .venv/bin/pip install selenium"
 webdriver = pytest.importorskip("selenium.webdriver", reason=NO_SELENIUM)
 WebDriverWait = pytest.importorskip("selenium.webdriver.support.wait").WebDriverWait
 Keys = webdriver.Keys
+WebDriverException = pytest.importorskip("selenium.common").WebDriverException
 
 pytestmark = pytest.mark.slow
 
@@ -204,6 +207,63 @@ def test_pages_that_are_served_are_for_everyone(
     check(browser, f"{search_page}/{path.format(post)}")
     with phone(browser):
         check(browser, f"{search_page}/{path.format(post)}")
+
+
+def jumps(browser: Chrome, address: str) -> float:
+    """Return the cumulative layout shift of a first visit."""
+    browser.execute_cdp_cmd("Network.clearBrowserCache", {})
+    browser.get(address)
+    return browser.execute_async_script(
+        """const done = arguments[0]; let sum = 0;
+        new PerformanceObserver(list => {
+          for (const entry of list.getEntries()) if (!entry.hadRecentInput) sum += entry.value;
+        }).observe({ type: "layout-shift", buffered: true });
+        document.fonts.ready.then(() => setTimeout(() => done(sum), 500));"""
+    )
+
+
+def test_a_first_visit_does_not_jump(
+    browser: Chrome, site: Path, thread: Path, search_page: str
+) -> None:
+    pages = [site / "index.html", site / "topics" / "A.203.html", site / "runs" / "1.html", thread]
+    addresses = [page.as_uri() for page in pages]
+    addresses += [search_page, f"{search_page}/?q=series+%24%5Cfrac1n%24"]
+    shifts = {address: jumps(browser, address) for address in addresses}
+    assert max(shifts.values()) < 0.1, shifts
+
+
+def test_a_day_of_judging_with_the_keyboard(browser: Chrome, tmp_path: Path) -> None:
+    batch, results = write_batch(tmp_path / "batch.csv", 30), tmp_path / "labels.csv"
+    keys = dict(zip("3210", GRADES, strict=False))
+    for first, last in ((0, 17), (17, 30)):  # the server is killed in between
+        with serving(batch, results) as (address, _):
+            check(browser, address)
+            with phone(browser):
+                check(browser, address)
+            assert jumps(browser, address) < 0.1
+            for n in range(first, last):
+                assert browser.find_element(CSS, "h1").text == f"Hit {n + 1} of 30"
+                body = browser.find_element(CSS, "body")
+                body.send_keys("3210"[n % 4])
+                WebDriverWait(browser, 10).until(lambda _, was=body: gone(was))
+                if n == 5:  # a slip of the finger
+                    body = browser.find_element(CSS, "body")
+                    body.send_keys("u")
+                    WebDriverWait(browser, 10).until(lambda _, was=body: gone(was))
+                    body = browser.find_element(CSS, "body")
+                    body.send_keys("3210"[n % 4])
+                    WebDriverWait(browser, 10).until(lambda _, was=body: gone(was))
+    labels = [notes[0].label for notes in read_annotations([results]).values()]
+    assert labels == [keys["3210"[n % 4]] for n in range(30)]
+    assert complaints(browser) == []
+
+
+def gone(element: Any) -> bool:
+    try:
+        element.is_enabled()
+    except WebDriverException:
+        return True
+    return False
 
 
 def test_which_run_is_better_where_it_fails_and_why(browser: Chrome, site: Path) -> None:

@@ -16,7 +16,7 @@ from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.evaluation.judging.annotation import GRADES
+from arqmath_bm25.evaluation.judging.judge import GRADES
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.runs.run import Run
@@ -128,7 +128,7 @@ def test_task_2_shows_formulas_in_posts_and_takes_the_highest_grade(
         shown = [row[f"post_{n}"] for n in range(1, 6) if row[f"post_{n}"]]
         assert len(shown) == min(5, len(posts[row["doc_id"]]))
         assert set(shown) <= posts[row["doc_id"]]
-        assert row["hit_1"].startswith("<h3>Formula: \\(")
+        assert row["hit_1"].startswith("<h3>Formula: <")
         assert "<mark>" in row["hit_1"]
     annotate(batch, results, lambda _, hit: "Low" if hit == 1 else "Medium")
     assert call("judge", results, "-o", qrels).exit_code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -22,12 +23,24 @@ from arqmath_bm25.evaluation.sampled_qrels import (
 
 def judge(
     results: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(metavar="RESULTS.csv...", help="Results CSVs, one or more of each batch."),
-    ],
+    ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="QRELS.tsv", help="The judgments.")
-    ],
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="QRELS.tsv",
+            help="The judgments; with --serve the labels (BATCH.results.csv).",
+        ),
+    ] = None,
+    serve: Annotated[
+        Path | None, typer.Option(metavar="BATCH.csv", help="Judge a batch in a browser.")
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Where to --serve; 0: any free port.")
+    ] = 8000,
     rule: Annotated[
         judging.Rule,
         typer.Option(help="What counts where assessors differ; agreed: that is refused."),
@@ -48,8 +61,18 @@ def judge(
     A formula gets the highest grade of its instances. "System failure" and "Do not know" are left
     out and counted.
 
+    With --serve, this machine serves pages on which one hit after another is judged, and the labels
+    are saved as results. Ctrl-C ends it; the next time goes on after the last label.
+
     Example: arqmath-bm25 judge one.csv two.csv --disagreements disputes.csv --rule highest -o q.tsv
     """
+    if serve is not None:
+        if results:
+            raise InputError(f"--serve {serve} judges one batch; leave out {results[0]}")
+        _serve(serve, output or serve.with_suffix(".results.csv"), port)
+        return
+    if not results or output is None:
+        raise InputError("judge needs RESULTS.csv and -o QRELS.tsv, or --serve BATCH.csv")
     notes = judging.read_annotations(results)
     for agreement in agreements(judging.grades_by_assessor(notes)).get("", ()):
         first, second = agreement.assessors
@@ -75,3 +98,17 @@ def judge(
         out.print(f"  {count:,} hits: {label}")
     if judged.without_grade:
         out.print(f"  left out: {judged.without_grade:,} documents without any grade")
+
+
+def _serve(batch: Path, results: Path, port: int) -> None:
+    if not (find_spec("starlette") and find_spec("uvicorn")):
+        raise InputError("--serve needs starlette and uvicorn: pip install 'arqmath-bm25[web]'")
+    from arqmath_bm25.pages.judging.app import JudgingSite
+    from arqmath_bm25.pages.web.server import listen, own_names, server
+
+    site = JudgingSite(batch, results)
+    with listen("127.0.0.1", port) as listening:
+        judged, hits = site.progress
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        out.print(f"{address}: {judged:,} of {hits:,} hits judged, in {results}; Ctrl-C ends it")
+        server(site.app(own_names("127.0.0.1", listening))).run(sockets=[listening])

@@ -12,7 +12,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import progress, status
 from arqmath_bm25.core.workers.local import Processes
-from arqmath_bm25.evaluation.judging.annotation import posts_of_batch
+from arqmath_bm25.pages.judging.annotation import posts_of_batch
 
 
 def threads(

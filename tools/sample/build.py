@@ -25,7 +25,7 @@ import yaml
 
 from arqmath_bm25.collection.layout import TASK1_QRELS, TASK1_TOPICS, TASK2_QRELS, TASK2_TOPICS
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.evaluation.judging.annotation import GRADES
+from arqmath_bm25.evaluation.judging.judge import GRADES
 from tools.sample.activity_rows import link_rows, tag_rows, timestamp, user_rows, vote_rows
 from tools.sample.read_source import (
     Answer,

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import read_csv
 from arqmath_bm25.core.labs import MAX_INSTANCES
-from arqmath_bm25.evaluation.judging.annotation import GRADES
 from arqmath_bm25.evaluation.judging.pool import in_order
 
 if TYPE_CHECKING:
@@ -22,6 +21,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arqmath_bm25.evaluation.qrels import Qrels
+
+# What assessors choose from; None is no judgment.
+GRADES: Final[dict[str, int | None]] = {
+    "High": 3,
+    "Medium": 2,
+    "Low": 1,
+    "Not relevant": 0,
+    "System failure": None,
+    "Do not know": None,
+}
 
 _KIND = "results file of a batch, as Turkle writes it"
 _REQUIRED = ("Input.topic_id", "Input.doc_id", "Input.post_1", "Answer.grade_1")

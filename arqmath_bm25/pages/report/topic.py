@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
 from arqmath_bm25.core.labs import MAX_DEPTH, RELEVANT
-from arqmath_bm25.evaluation.judging.annotation import GRADES
+from arqmath_bm25.evaluation.judging.judge import GRADES
 from arqmath_bm25.pages.posts import PostWriter, beginning
 from arqmath_bm25.pages.report.returned import Returned
 

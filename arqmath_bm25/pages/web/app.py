@@ -55,7 +55,7 @@ _HEADERS: Final = {
 _STATIC: Final = {"style.css": "text/css", "search.js": "text/javascript"}
 
 
-class _Guard:
+class Guard:
     """Answers only to the server's own names, and adds the headers that every response has."""
 
     def __init__(self, app: ASGIApp, hosts: Collection_[str]) -> None:
@@ -64,6 +64,8 @@ class _Guard:
         self._headers = [(k.encode(), v.encode()) for k, v in _HEADERS.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), *self._headers]
@@ -118,7 +120,7 @@ class Site:
             HTTPException: self._problem, BusyError: self._busy, InputError: self._unusable
         }  # fmt: skip
         site = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
-        return _Guard(site, hosts)
+        return Guard(site, hosts)
 
     async def _search_page(self, request: Request) -> Response:
         if not request.query_params.get("q", "").strip():

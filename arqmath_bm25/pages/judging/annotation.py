@@ -2,9 +2,9 @@ r"""Pooled items as a CSV batch for the annotation tool Turkle, and the template
 
 One row per topic and document. The template (annotation.html) shows the topic beside up to five
 hits and asks for a grade of each. Turkle's results repeat the columns as `Input.NAME` and hold the
-grades as `Answer.grade_1` … `Answer.grade_5`; `judge.py` reads them. Formulas stand in `\(…\)` for
-MathJax. Turkle fills `${name}` in templates by plain replacement, so no dollar is left as such:
-`&#36;` is one to the browser only.
+grades as `Answer.grade_1` … `Answer.grade_5`; the command `judge` reads them. Formulas are MathML:
+the template asks nothing of the network. Turkle fills `${name}` in templates by plain replacement,
+so no dollar is left as such: `&#36;` is one to the browser only.
 """
 
 from __future__ import annotations
@@ -14,30 +14,23 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from arqmath_bm25.analysis.safe_html import FormulaWriter, plain, safe_body, safe_title
+from arqmath_bm25.analysis.html import Formula
+from arqmath_bm25.analysis.safe_html import plain
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import complete, read_csv
 from arqmath_bm25.core.labs import MAX_INSTANCES
+from arqmath_bm25.pages.posts import PostWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from arqmath_bm25.analysis.html import Formula
     from arqmath_bm25.collection.posts import Post, PostTable
     from arqmath_bm25.core.records import Topic
     from arqmath_bm25.evaluation.judging.pool import Item, PooledPost
 
+_WRITER: Final = PostWriter()
 TEMPLATE: Final = Path(__file__).with_name("annotation.html")
 
-# What assessors choose from; None is no judgment.
-GRADES: Final[dict[str, int | None]] = {
-    "High": 3,
-    "Medium": 2,
-    "Low": 1,
-    "Not relevant": 0,
-    "System failure": None,
-    "Do not know": None,
-}
 _COMMENT_BOX: Final = re.compile(r'\n *<label class="comment">.*')
 _TOPIC_COLUMNS: Final = ("topic_id", "doc_id", "title", "question", "formula")
 _POST: Final = re.compile(r"(?:Input\.)?post_\d+")
@@ -101,13 +94,12 @@ def _row(
     topic = topics.get(item.topic_id)
     if topic is None:
         raise InputError(f"topic {item.topic_id}: the runs have it, the topic files do not")
-    asked = f"<h3>Formula: {_mathjax(topic.latex)}</h3>" if topic.latex else ""
-    marked = _marking(topic.formula_id)
+    asked = f"<h3>Formula: {_drawn(topic.latex)}</h3>" if topic.latex else ""
     row = [
         item.topic_id,
         item.doc_id,
-        f"<span>{safe_title(topic.title, marked)}</span>",
-        f"<div>{safe_body(topic.question, marked)}</div>",
+        f"<span>{_WRITER.title(topic.title, topic.formula_id)}</span>",
+        f"<div>{_WRITER.body(topic.question, topic.formula_id)}</div>",
         asked,
     ]
     for hit in item.hits:
@@ -120,13 +112,12 @@ def _hit(hit: PooledPost, posts: PostTable, latex: Mapping[str, str], threads: s
     """Show a post below the title of its question, and the formula that was found in it."""
     post = require(posts, hit.post_id)
     question = post if post.parent_id is None else posts.read(post.parent_id)
-    marked = _marking(hit.formula_id)
     parts = []
     if hit.formula_id:
-        parts.append(f"<h3>Formula: {_mathjax(latex[hit.formula_id])}</h3>")
+        parts.append(f"<h3>Formula: {_drawn(latex[hit.formula_id])}</h3>")
     if question is not None and question.title:
-        parts.append(f"<h3>{safe_title(question.title, marked)}</h3>")
-    parts.append(f"<div>{safe_body(post.body, marked)}</div>")
+        parts.append(f"<h3>{_WRITER.title(question.title, hit.formula_id)}</h3>")
+    parts.append(f"<div>{_WRITER.body(post.body, hit.formula_id)}</div>")
     if threads:
         address = f"{threads.rstrip('/')}/{post.parent_id or post.post_id}.html#post-{post.post_id}"
         parts.append(
@@ -135,18 +126,8 @@ def _hit(hit: PooledPost, posts: PostTable, latex: Mapping[str, str], threads: s
     return "".join(parts)
 
 
-def _marking(formula_id: str) -> FormulaWriter:
-    """Write formulas for MathJax, the one with this id as a marked one."""
-
-    def write(formula: Formula, display: bool) -> str:
-        html = _mathjax(formula.latex, display)
-        return f"<mark>{html}</mark>" if formula_id and formula.formula_id == formula_id else html
-
-    return write
-
-
-def _mathjax(latex: str, display: bool = False) -> str:
-    return rf"\[{plain(latex)}\]" if display else rf"\({plain(latex)}\)"
+def _drawn(latex: str) -> str:
+    return _WRITER.formula(Formula(latex, None))
 
 
 def require(posts: PostTable, post_id: str) -> Post:

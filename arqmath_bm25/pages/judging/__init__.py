@@ -1,0 +1,1 @@
+"""Judging: batches for assessors, and a page to judge one in a browser."""

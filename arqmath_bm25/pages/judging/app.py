@@ -1,0 +1,143 @@
+"""Judging a batch in a browser: one hit after another, each label saved before the next is shown.
+
+Labels are kept in a results CSV that `judge` reads, one row per hit in the order in which they were
+given; it is written as a whole with each of them. Forms hold a token that only this server's pages
+have, so that no page elsewhere can judge.
+"""
+
+from __future__ import annotations
+
+import csv
+import secrets
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import parse_qs
+
+from markupsafe import Markup
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import complete, read_csv
+from arqmath_bm25.core.labs import MAX_INSTANCES
+from arqmath_bm25.evaluation.judging.judge import GRADES, HitKey, read_annotations
+from arqmath_bm25.pages.web.app import Guard
+from arqmath_bm25.pages.writing import static, templates
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from starlette.requests import Request
+    from starlette.types import ASGIApp
+
+COLUMNS: Final = ("Input.topic_id", "Input.doc_id", "Input.post_1", "Answer.grade_1")
+_LONGEST_FORM: Final = 1000  # bytes
+_STATIC: Final = {"style.css": "text/css", "judging.js": "text/javascript"}
+_KEYS: Final = dict(zip(GRADES, ("3", "2", "1", "0", "f", "d"), strict=True))
+
+
+class _Asked(NamedTuple):
+    """A hit of a batch, and the row that shows its topic."""
+
+    key: HitKey
+    html: str
+    row: dict[str, str]
+
+
+class JudgingSite:
+    """The pages of one batch; `results` keeps its labels, also those of an earlier day."""
+
+    def __init__(self, batch: Path, results: Path) -> None:
+        """Raise InputError where `batch` is no batch, or `results` holds labels of another."""
+        rows = read_csv(
+            batch, "batch", "topic_id", "doc_id", "title", "question", "post_1", "hit_1"
+        )
+        self._hits = {
+            hit.key: hit
+            for row in rows
+            for n in range(1, MAX_INSTANCES + 1)
+            if (post := row.get(f"post_{n}"))
+            for hit in [_Asked(HitKey(row["topic_id"], row["doc_id"], post), row[f"hit_{n}"], row)]
+        }
+        if not self._hits:
+            raise InputError(f"{batch}: no row has a hit; expected a batch that `pool` wrote")
+        self._results = results
+        self._labels: dict[HitKey, str] = {}
+        for key, notes in (read_annotations([results]) if results.exists() else {}).items():
+            if key not in self._hits:
+                raise InputError(
+                    f"{results}: row {notes[0].row}: post {key.post_id} for topic {key.topic_id} "
+                    f"is not in {batch}; choose another file with -o"
+                )
+            self._labels[key] = notes[0].label
+        self._token = secrets.token_urlsafe()
+        self._templates = templates("judging", "judging.js", served=True)
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """How many hits are judged, and of how many."""
+        return len(self._labels), len(self._hits)
+
+    def app(self, hosts: Collection[str] = ("localhost", "127.0.0.1", "::1")) -> ASGIApp:
+        """Return the application, which answers to the names `hosts`."""
+        routes = [
+            Route("/", self._page),
+            Route("/judge", self._judge, methods=["POST"]),
+            Route("/undo", self._undo, methods=["POST"]),
+            Route("/static/{name}", _file),
+        ]
+        return Guard(Starlette(routes=routes), hosts)
+
+    async def _page(self, _: Request) -> Response:
+        hit = next((hit for key, hit in self._hits.items() if key not in self._labels), None)
+        values: dict[str, Any] = {"hit": hit, "token": self._token, "keys": _KEYS}
+        if hit is not None:
+            # Cells are HTML that `pool` wrote; the policy of the page lets none of it run.
+            shown = {"title", "question", "formula"}
+            values |= {name: Markup(hit.row.get(name, "")) for name in shown}  # noqa: S704
+            values["shown"] = Markup(hit.html)  # noqa: S704
+        judged, hits = self.progress
+        page = self._templates.get_template("judging.html")
+        html = page.render(judged=judged, hits=hits, results=self._results.name, **values)
+        return HTMLResponse(html, headers={"cache-control": "no-store"})
+
+    async def _judge(self, request: Request) -> Response:
+        form = await self._form(request)
+        key = HitKey(form.get("topic", ""), form.get("doc", ""), form.get("post", ""))
+        if key not in self._hits or form.get("label") not in GRADES:
+            raise HTTPException(422, "There is no such hit or label in this batch.")
+        self._save({**self._labels, key: form["label"]})
+        return RedirectResponse("/", 303)
+
+    async def _undo(self, request: Request) -> Response:
+        await self._form(request)
+        self._save(dict(list(self._labels.items())[:-1]))
+        return RedirectResponse("/", 303)
+
+    async def _form(self, request: Request) -> dict[str, str]:
+        """Read a form that a page of this server sent."""
+        body = b""
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > _LONGEST_FORM:
+                raise HTTPException(413, "This form is too long.")
+        form = {name: values[0] for name, values in parse_qs(body.decode("latin-1")).items()}
+        if not secrets.compare_digest(form.get("token", "").encode(), self._token.encode()):
+            raise HTTPException(403, "The page is of an earlier server; go back and reload it.")
+        return form
+
+    def _save(self, labels: dict[HitKey, str]) -> None:
+        with complete(self._results) as file:
+            writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+            writer.writerow(COLUMNS)
+            writer.writerows([*key, label] for key, label in labels.items())
+        self._labels = labels
+
+
+async def _file(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in _STATIC:
+        return PlainTextResponse("There is no such file.", 404)
+    return Response(static(name), media_type=_STATIC[name])

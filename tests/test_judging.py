@@ -1,0 +1,133 @@
+"""A batch is judged in a browser: every label is kept, whatever ends the server."""
+
+from __future__ import annotations
+
+import csv
+import re
+import subprocess
+import sys
+from contextlib import contextmanager
+from html import unescape
+from typing import TYPE_CHECKING
+from urllib.error import HTTPError
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
+
+import pytest
+
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.evaluation.judging.judge import GRADES, judge, read_annotations
+from arqmath_bm25.pages.judging.annotation import COLUMNS
+from arqmath_bm25.pages.judging.app import JudgingSite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LABELS = [*list(GRADES)[:4], "Not relevant"]
+
+
+def write_batch(path: Path, hits: int) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, COLUMNS, restval="")
+        table.writeheader()
+        for n in range(hits):
+            row = {"topic_id": f"A.{n // 10 + 1}", "doc_id": str(100 + n), "title": "<b>Why?</b>"}
+            row |= {"question": "<p>Is it so?</p>", "post_1": str(100 + n), "hit_1": f"<p>Hit {n}"}
+            table.writerow(row)
+    return path
+
+
+@contextmanager
+def serving(batch: Path, results: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    command = [sys.executable, "-m", "arqmath_bm25", "judge", "--serve", str(batch)]
+    server = subprocess.Popen(
+        [*command, "-o", str(results), "--port", "0"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert server.stdout is not None
+        line = server.stdout.readline()
+        address = re.match(r"(http://127\.0\.0\.1:\d+/): ", line)
+        assert address, line
+        yield address[1], server
+    finally:
+        server.kill()
+        server.wait()
+        server.stdout.close()
+
+
+def fields(address: str) -> dict[str, str]:
+    page = urlopen(address).read().decode()  # noqa: S310
+    return {
+        name: unescape(value) for name, value in re.findall(r'name="(\w+)" value="(.*?)"', page)
+    }
+
+
+def send(address: str, form: dict[str, str], **headers: str) -> int:
+    request = Request(address, urlencode(form).encode(), headers)  # noqa: S310
+    try:
+        return urlopen(request).status  # noqa: S310
+    except HTTPError as error:
+        return error.code
+
+
+def test_a_day_of_judging_survives_a_kill(tmp_path: Path) -> None:
+    batch, results = write_batch(tmp_path / "batch.csv", 30), tmp_path / "labels.csv"
+    expected = {}
+    for first, last in ((0, 17), (17, 30)):
+        with serving(batch, results) as (address, server):
+            for n in range(first, last):
+                form = fields(address) | {"label": LABELS[n % 5]}
+                assert form["post"] == str(100 + n)  # in the order of the batch, none twice
+                assert send(f"{address}judge", form) == 200
+                expected[str(100 + n)] = GRADES[LABELS[n % 5]]
+            server.kill()
+    judged = judge(read_annotations([results])).qrels
+    assert {doc: grade for docs in judged.values() for doc, grade in docs.items()} == expected
+    assert list(judged) == ["A.1", "A.2", "A.3"]
+    qrels = tmp_path / "qrels.tsv"
+    run = tmp_path / "run.tsv"
+    run.write_text(
+        "".join(f"{t}\t{d}\t1\t{g}\tmine\n" for t in judged for d, g in judged[t].items())
+    )
+    program = [sys.executable, "-m", "arqmath_bm25"]
+    subprocess.run([*program, "judge", results, "-o", qrels], check=True, capture_output=True)
+    score = [*program, "eval", run, "--qrels", qrels, "--data", SAMPLE]
+    scores = subprocess.run(score, check=True, capture_output=True, text=True).stdout
+    assert "1.0000" in scores  # the run has the order of the judgments
+
+
+def test_the_last_label_can_be_undone(tmp_path: Path) -> None:
+    batch, results = write_batch(tmp_path / "batch.csv", 3), tmp_path / "labels.csv"
+    with serving(batch, results) as (address, _):
+        for label in ("High", "Low"):
+            send(f"{address}judge", fields(address) | {"label": label})
+        assert send(f"{address}undo", fields(address)) == 200
+        assert fields(address)["post"] == "101"
+    (note,) = [note for notes in read_annotations([results]).values() for note in notes]
+    assert (note.hit.post_id, note.label) == ("100", "High")
+
+
+def test_only_its_own_pages_can_judge(tmp_path: Path) -> None:
+    batch, results = write_batch(tmp_path / "batch.csv", 3), tmp_path / "labels.csv"
+    with serving(batch, results) as (address, _):
+        form = fields(address) | {"label": "High"}
+        assert send(f"{address}judge", form | {"token": "guessed"}) == 403
+        assert send(f"{address}undo", {}) == 403
+        assert send(f"{address}judge", form, Host="evil.example") == 421
+        assert send(f"{address}judge", form | {"label": "Best"}) == 422
+        assert send(f"{address}judge", form | {"post": "999"}) == 422
+        assert send(f"{address}judge", form | {"post": "9" * 5000}) == 413
+        policy = urlopen(address).headers["content-security-policy"]  # noqa: S310
+    assert "default-src 'none'" in policy
+    assert not results.exists()
+
+
+def test_labels_of_another_batch_are_refused(tmp_path: Path) -> None:
+    results = tmp_path / "labels.csv"
+    results.write_text(
+        "Input.topic_id,Input.doc_id,Input.post_1,Answer.grade_1\nA.1,1,1,High\n", encoding="utf-8"
+    )
+    with pytest.raises(InputError, match=r"labels\.csv: row 2: post 1 for topic A\.1 is not in"):
+        JudgingSite(write_batch(tmp_path / "batch.csv", 3), results)
