@@ -146,7 +146,7 @@ def test_a_report_has_its_style_from_disk(browser: Chrome, site: Path) -> None:
     assert all(bar["width"] > 10 for bar in bars)
     colours = {
         browser.execute_script(style, f"figure.{kind}", "fill")
-        for kind in ("bars .gain rect", "lines .color-0 circle", "lines .color-1 circle")
+        for kind in ("bars a rect", "lines .color-0 circle", "lines .color-1 circle")
     }
     assert len(colours) == 3
     assert complaints(browser) == []
@@ -182,6 +182,7 @@ def check(browser: Chrome, address: str) -> None:
     """No rule of axe is broken, at any level, and nothing is too wide."""
     axe = pytest.importorskip("axe_core_python", reason="axe-core-python is not installed")
     browser.get(address)
+    WebDriverWait(browser, 10).until(lambda _: browser.find_element(CSS, "h1").is_displayed())
     browser.execute_script((Path(axe.__file__).parent / "axe.min.js").read_text("utf-8"))
     found = browser.execute_async_script("axe.run().then(arguments[0])")
     assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []

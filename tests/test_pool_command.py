@@ -129,7 +129,7 @@ def test_task_2_shows_formulas_in_posts_and_takes_the_highest_grade(
         assert len(shown) == min(5, len(posts[row["doc_id"]]))
         assert set(shown) <= posts[row["doc_id"]]
         assert row["hit_1"].startswith("<h3>Formula: <")
-        assert "<mark>" in row["hit_1"]
+        assert "<mark class=" in row["hit_1"]
     annotate(batch, results, lambda _, hit: "Low" if hit == 1 else "Medium")
     assert call("judge", results, "-o", qrels).exit_code == 0
     assert read_qrels(qrels) == {"B.1": {doc: 2 if len(posts[doc]) > 1 else 1 for doc in expected}}
