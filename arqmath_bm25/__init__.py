@@ -23,21 +23,24 @@ if TYPE_CHECKING:
     from arqmath_bm25.api import (
         Collection,
         Index,
+        compare,
         evaluate,
+        fuse,
         read_run,
         sample,
         write_run,
     )
-    from arqmath_bm25.core.errors import InputError
+    from arqmath_bm25.core.errors import InputError, ScoreWarning
     from arqmath_bm25.irdatasets import register_ir_datasets
 
 __all__ = [
-    "Collection", "Index", "InputError", "__version__", "analyze", "evaluate", "read_run",
-    "register_ir_datasets", "sample", "terms", "tokenize", "write_run",
+    "Collection", "Index", "InputError", "ScoreWarning", "__version__", "analyze", "compare",
+    "evaluate", "fuse", "read_run", "register_ir_datasets", "sample", "terms", "tokenize",
+    "write_run",
 ]  # fmt: skip
 _ELSEWHERE = {
     **dict.fromkeys(("analyze", "terms", "tokenize"), "analysis.terms"),
-    "InputError": "core.errors",
+    **dict.fromkeys(("InputError", "ScoreWarning"), "core.errors"),
     "register_ir_datasets": "irdatasets",
 }
 

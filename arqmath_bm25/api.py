@@ -38,7 +38,9 @@ from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import chosen_engine
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.nlps import read_gold
+from arqmath_bm25.frames import compare as compare
 from arqmath_bm25.frames import evaluate as evaluate
+from arqmath_bm25.frames import fuse as fuse
 from arqmath_bm25.frames import need, run_frame
 from arqmath_bm25.frames import read_run as read_run
 from arqmath_bm25.frames import write_run as write_run

@@ -6,30 +6,41 @@ labs' scripts order them. What a frame cannot say in columns stands in its `attr
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict
 from functools import cache
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, overload
 
 import pandas as pd
 
-from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import official_stem
+from arqmath_bm25.core.errors import InputError, ScoreWarning
+from arqmath_bm25.core.labs import MAX_DEPTH, official_stem, year_of
 from arqmath_bm25.evaluation.answers import AnswerScore, score_answers
+from arqmath_bm25.evaluation.comparing import compare_runs
+from arqmath_bm25.evaluation.evaluator import Scored
+from arqmath_bm25.evaluation.measure_names import further_measures
+from arqmath_bm25.evaluation.measures import MEASURES
 from arqmath_bm25.evaluation.nlps import PremiseScore, score_premises
+from arqmath_bm25.evaluation.qrels import read_grade
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.evaluation.score import score as score_rankings
 from arqmath_bm25.runs import run_files
 from arqmath_bm25.runs.formula_ids import FormulaIds
+from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.rows import Row
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from arqmath_bm25.core.labs import Task
     from arqmath_bm25.core.records import Hit
+    from arqmath_bm25.evaluation.measures import Measure
+    from arqmath_bm25.evaluation.qrels import Qrels
 
 _RANKED: Final = ("qid", "docno", "score", "rank")
 _FURTHER: Final[Mapping[Task, tuple[str, ...]]] = {
@@ -39,42 +50,208 @@ _FURTHER: Final[Mapping[Task, tuple[str, ...]]] = {
 
 @overload
 def evaluate(
-    run: pd.DataFrame, qrels: pd.DataFrame, per_topic: Literal[False] = False
+    run: pd.DataFrame,
+    qrels: pd.DataFrame,
+    per_topic: Literal[False] = False,
+    *,
+    measures: Sequence[object] | None = None,
+    task: Task | None = None,
 ) -> pd.Series[Any]: ...
+
+
 @overload
-def evaluate(run: pd.DataFrame, qrels: pd.DataFrame, per_topic: Literal[True]) -> pd.DataFrame: ...
 def evaluate(
-    run: pd.DataFrame, qrels: pd.DataFrame, per_topic: bool = False
+    run: pd.DataFrame,
+    qrels: pd.DataFrame,
+    per_topic: Literal[True],
+    *,
+    measures: Sequence[object] | None = None,
+    task: Task | None = None,
+) -> pd.DataFrame: ...
+
+
+def evaluate(
+    run: pd.DataFrame,
+    qrels: pd.DataFrame,
+    per_topic: bool = False,
+    *,
+    measures: Sequence[object] | None = None,
+    task: Task | None = None,
 ) -> pd.Series[Any] | pd.DataFrame:
-    """Score a run by judgments that `Collection.qrels` returned, as `eval` does.
+    """Score a run by judgments, as `eval` does.
 
     Returns the numbers under the keys of `eval --json`, or with `per_topic` a row for every judged
-    topic. Judgments without `attrs` are taken as those of Task 1. Raises InputError if the two do
-    not fit each other.
+    topic; with `measures` (names as `eval --measure` takes them, keys, or objects of ir_measures)
+    these alone. The task is told by the `attrs` of the judgments (`Collection.qrels`) or of the
+    run, or by `task`. What has to be known of the scores is a ScoreWarning. Raises InputError if
+    the two do not fit each other, and for a label that is none of 0 … 9.
     """
+    names = None if measures is None else list(map(str, measures))
+    further = [one for name in names or () for one in further_measures(name)]
+    score = _score(run, _judgments(run, qrels, task), further)
+    _warn(getattr(score, "warnings", ()) or filter(None, [getattr(score, "note", "")]))
+    table = pd.DataFrame.from_dict(score.values, orient="index").rename_axis("qid")
+    found = pd.Series(score.to_json())
+    if names is not None:
+        keys = dict(zip(names, map(_key, names), strict=True))
+        if unknown := [name for name, key in keys.items() if key not in table]:
+            raise InputError(
+                f"measures: {unknown[0]}: runs of this task have {', '.join(map(str, table))}"
+            )
+        table = pd.DataFrame({name: table[key] for name, key in keys.items()})
+        found = pd.Series({name: found[key] for name, key in keys.items()}, dtype=float)
+    return table if per_topic else found
+
+
+def compare(
+    runs: Mapping[str, pd.DataFrame] | Sequence[pd.DataFrame],
+    qrels: pd.DataFrame,
+    measure: object | None = None,
+    *,
+    task: Task | None = None,
+) -> pd.DataFrame:
+    """Compare every run with the first, topic by topic, as the command `compare` does.
+
+    `runs` are run frames by name, or in a list (then named by their `attrs`). Returns a row for
+    each but the first: means, difference with its interval, wins, ties and losses, p-values of the
+    t-test and the randomization test, plain and corrected by Holm. `attrs` has the `measure`
+    (default: the first that the task reports) and the `warnings`, which are ScoreWarnings too.
+    """
+    named = _named(runs)
+    key = None if measure is None else _key(str(measure))
+    further = further_measures(None if measure is None else str(measure))
+    scored = []
+    for name, run in named.items():
+        judged = _judgments(run, qrels, task)
+        score = _score(run, judged, further)
+        scored.append(Scored(name, Path(name), judged.task, Path("qrels"), score))
+    found = compare_runs(scored, key)
+    _warn(found.warnings)
+    frame = pd.DataFrame(map(asdict, found.comparisons))
+    frame.attrs.update(measure=found.measure, warnings=found.warnings)
+    return frame
+
+
+def fuse(
+    runs: Mapping[str, pd.DataFrame] | Sequence[pd.DataFrame],
+    method: Method = "rrf",
+    *,
+    weights: Sequence[float] | None = None,
+    k: int = RRF_K,
+    depth: int = MAX_DEPTH,
+) -> pd.DataFrame:
+    """Fuse runs of one task into one, as the command `fuse` does; see `runs.fusion`.
+
+    Raises InputError for a single run, runs of several tasks or without a common topic, and for
+    weights that are no numbers from 0 on, one for each run.
+    """
+    named = _named(runs)
+    tasks = {name: _task_of(run) for name, run in named.items()}
+    task: Task = next(iter(tasks.values()), "task1")
+    for name, other in tasks.items():
+        if other != task or RULES[other].judged != "documents":
+            raise InputError(f"{name}: a run of {other}; fuse runs of Task 1 or of Task 2")
+    factors = check_weights("weights", weights, len(named))
+    read = [Run(Path(name), task, _rows(run)).put_right() for name, run in named.items()]
+    visual = {
+        str(doc): str(visual)
+        for run in named.values()
+        if "visual_id" in run
+        for doc, visual in zip(run["docno"], run["visual_id"], strict=True)
+    }
+    posts = all("post_id" in run for run in named.values())
+    fused = fuse_runs(read, factors, method, k, depth, posts)
+    hits = (
+        (topic, [hit._replace(visual_id=visual.get(hit.doc_id, "")) for hit in found])
+        for topic, found in fused.items()
+    )
+    frame = run_frame(hits, task)
+    frame.attrs["task"] = task
+    return frame
+
+
+class _Judged(NamedTuple):
+    """Judgments of a frame, and what the run has to be ranked by."""
+
+    task: Task
+    qrels: Qrels
+    ids: Callable[[], FormulaIds] | None
+    kind: str | None
+    notes: tuple[str, ...]
+
+
+def _judgments(run: pd.DataFrame, qrels: pd.DataFrame, task: Task | None) -> _Judged:
     need(run, "run", "qid", "docno", "score")
     need(qrels, "qrels", "qid", "docno", "label")
-    judged: dict[str, dict[str, int]] = {}
-    for qid, doc, label in zip(qrels["qid"], qrels["docno"], qrels["label"], strict=True):
-        judged.setdefault(str(qid), {})[str(doc)] = int(label)
-    known = qrels.attrs
-    task: Task = known.get("task", "task1")
-    ids = (lambda: _visual_ids(known)) if RULES[task].by_formula else None
-    read = Run(Path("run"), task, _rows(run), ids).put_right()
-    rankings = read.rankings()
-    found: RunScore | AnswerScore | PremiseScore
+    judged: Qrels = {}
+    rows = zip(qrels["qid"], qrels["docno"], qrels["label"], strict=True)
+    for number, (qid, doc, label) in enumerate(rows):
+        grade = read_grade(f"qrels: row {number}", str(doc), str(label))
+        judged.setdefault(str(qid), {})[str(doc)] = grade
+    attrs = qrels.attrs
+    task = task or attrs.get("task") or _task_of(run)
+    if not RULES[task].by_formula:
+        return _Judged(task, judged, None, None, tuple(attrs.get("notes", ())))
+    if "formulas" in attrs:
+        formulas, tables = Path(attrs["formulas"]), Path(attrs["tables"])
+        kind, notes = attrs["ids"], tuple(attrs.get("notes", ()))
+        return _Judged(task, judged, lambda: _cached_ids(formulas, tables), kind, notes)
+    # Selections, merges and CSV files lose attrs: the run itself may have the visual ids.
+    if not {"visual_id", "post_id"} <= set(run) or _is_of_2021(judged):
+        raise InputError(
+            "qrels: their attrs are lost, which say what the visual ids are; set qrels.attrs to "
+            "those of Collection.qrels('task2', …)"
+        )
+    columns = run.drop_duplicates("docno")[["docno", "visual_id", "post_id"]].to_numpy()
+    return _Judged(task, judged, lambda: FormulaIds.of_rows(columns), "visual", ())
+
+
+def _is_of_2021(judged: Qrels) -> bool:
+    """Tell whether topics are those whose official judgments have the visual ids of v2."""
+    try:
+        return year_of(judged) == "2021"
+    except InputError:
+        return False
+
+
+def _score(
+    run: pd.DataFrame, judged: _Judged, measures: Sequence[Measure]
+) -> RunScore | AnswerScore | PremiseScore:
+    read = Run(Path("run"), judged.task, _rows(run), judged.ids).put_right()
     match read.rules.judged:
         case "premises":
-            found = score_premises(rankings.topics, {qid: tuple(d) for qid, d in judged.items()})
+            gold = {qid: tuple(docs) for qid, docs in judged.qrels.items()}
+            return score_premises(read.rankings().topics, gold)
         case "answers":
-            answers = {topic: next(iter(docs)) for topic, docs in rankings.topics.items()}
-            found = score_answers(answers, judged)
-        case _:
-            notes = (*known.get("notes", ()), *rankings.notes)
-            found = score_rankings(rankings.topics, judged, notes=notes)
-    if per_topic:
-        return pd.DataFrame.from_dict(found.values, orient="index").rename_axis("qid")
-    return pd.Series(found.to_json())
+            topics = read.rankings().topics
+            return score_answers({t: next(iter(docs)) for t, docs in topics.items()}, judged.qrels)
+    read.rank_by(judged.kind, judged.qrels)
+    found = read.rankings()
+    notes = (*judged.notes, *found.notes)
+    return score_rankings(found.topics, judged.qrels, (*MEASURES, *measures), notes)
+
+
+def _key(name: str) -> str:
+    """Return the key of a measure that is asked for by any of its names."""
+    further = further_measures(name)
+    return (
+        next((one.key for one in further if one.key == name), further[0].key) if further else name
+    )
+
+
+def _named(runs: Mapping[str, pd.DataFrame] | Sequence[pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    if isinstance(runs, Mapping):
+        return {str(name): run for name, run in runs.items()}
+    names = [str(run.attrs.get("name", "run")) for run in runs]
+    return {
+        name if names.count(name) == 1 else f"{name} {number}": run
+        for number, (name, run) in enumerate(zip(names, runs, strict=True), 1)
+    }
+
+
+def _warn(notes: Iterable[str]) -> None:
+    for note in notes:
+        warnings.warn(note, ScoreWarning, stacklevel=3)
 
 
 def read_run(path: str | Path) -> pd.DataFrame:
@@ -168,15 +345,5 @@ def _rows(run: pd.DataFrame) -> Iterator[Row]:
 
 
 @cache
-def _cached_ids(formulas: Path, tables: Path, kind: str) -> FormulaIds:
-    ids = FormulaIds.cached(formulas, tables)
-    return ids.of_v2() if kind == "visual_v2" else ids
-
-
-def _visual_ids(known: Mapping[Any, Any]) -> FormulaIds:
-    """Open the visual ids that the `attrs` of judgments of Task 2 name; InputError without them."""
-    if "formulas" not in known:
-        raise InputError(
-            "qrels: no visual ids in attrs; take those of Collection.qrels('task2', …)"
-        )
-    return _cached_ids(Path(known["formulas"]), Path(known["tables"]), known["ids"])
+def _cached_ids(formulas: Path, tables: Path) -> FormulaIds:
+    return FormulaIds.cached(formulas, tables)

@@ -223,7 +223,7 @@ def test_faults_are_named(sample: arq.Collection, tmp_path: Path) -> None:
         "task1: no topics 1999; there are 2020, 2021": lambda: sample.topics("task1", 1999),
         "kind 'x': expected some of words": lambda: arq.terms("x", ["x"]),  # type: ignore[list-item]
         "text: expected a string": lambda: arq.terms(None),  # type: ignore[arg-type]
-        "no visual ids": lambda: arq.evaluate(
+        "their attrs are lost": lambda: arq.evaluate(
             index.run(topics), pd.DataFrame(qrels).pipe(_unknown, "task2")
         ),
     }

@@ -120,7 +120,7 @@ def test_the_table_shows_scores_and_what_to_know_of_them() -> None:
     assert "ndcg_cut_5_prime" in output
     assert "6 of 6   1.0000" in output
     assert "5 of 6   0.8333" in output
-    assert "averaged over the 5 topics that the run has, not all 6: nDCG′ 1.0000" in output
+    assert "averaged over the 5 topics with a judged hit, not all 6: nDCG′ 1.0000" in output
     assert "run: averaged over" not in output
     assert "looks like a prime run" in output
 

@@ -13,6 +13,7 @@ import arqmath_bm25 as arq
 from arqmath_bm25.cli import app
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.evaluation.evaluator import Evaluator
+from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.rank_changes import moves
 from arqmath_bm25.runs.fusion import contributions
 from arqmath_bm25.tasks.index import Index
@@ -174,7 +175,11 @@ def test_what_moved_between_two_runs_is_explained(sample: arq.Collection, tmp_pa
     scored = [evaluator.score(run) for run in runs.values()]
     rankings = [evaluator.read(run, "task1").rankings["A.201"] for run in runs.values()]
     ids = [sorted(ranking, key=lambda d: (-ranking[d], d)) for ranking in rankings]
-    moved = moves(sample, evaluator, scored, "A.201", 5)
+    moved, unexplained = moves(sample, scored, "A.201", 5, [sample.indexes])
+    assert unexplained == []
+    grades = read_qrels(scored[0].qrels)["A.201"]
+    assert [one.grade for one in moved] == [grades.get(one.doc_id) for one in moved]
+    assert any(one.grade is not None for one in moved)
     assert [one.doc_id for one in moved] == sorted(
         {doc for doc in ids[0][:5] + ids[1][:5] if ids[0].index(doc) != ids[1].index(doc)},
         key=ids[1].index,
@@ -191,8 +196,15 @@ def test_what_moved_between_two_runs_is_explained(sample: arq.Collection, tmp_pa
     assert "A.201: what moved, and why" in output
     assert "thread 0.0% → " in output
     runs["text"].with_suffix(".manifest.json").unlink()
-    with pytest.raises(arq.InputError, match="no manifest beside it"):
-        moves(sample, evaluator, scored, "A.201", 5)
+    foreign, unexplained = moves(sample, scored, "A.201", 5, [sample.indexes])
+    assert [one[:3] for one in foreign] == [one[:3] for one in moved]
+    assert [one.parts for one in foreign] == [[{}, one.parts[1]] for one in moved]
+    assert "no manifest beside it" in unexplained[0]
+    output = done("compare", *runs.values(), "--why", "A.201")
+    assert "scores are not explained: " in output
+    # Each run by an index of its own.
+    places = [sample.indexes, tmp_path / "none"]
+    assert "no index" in moves(sample, scored, "A.201", 5, places)[1][1]
 
 
 def _is_part(line: list[str]) -> bool:

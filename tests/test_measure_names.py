@@ -36,6 +36,7 @@ OURS = {
 OTHERS = [
     "nDCG(judged_only=True)@10", "AP", "AP@3", "P@5", "R(rel=2)@3", "RR(rel=2)", "Rprec(rel=2)",
     "infAP(rel=2)", "IPrec(rel=2)@0.1", "Success(rel=3)@5", "SetP", "SetR(rel=2)", "SetAP(rel=1)",
+    "nDCG(gains={1:3})@2", "SetF(beta=2.0)", "NumRel",
     "Judged@2", "MAP(rel=2)", "NDCG@5", "MRR(judged_only=True, rel=2)",
 ]  # fmt: skip
 
@@ -58,7 +59,7 @@ def test_values_by_hand() -> None:
     assert values_of("P(rel=2, judged_only=True)@3")["A.1"] == pytest.approx(1 / 3)
     assert values_of("RR(rel=3)")["A.1"] == pytest.approx(1 / 5)
     assert values_of("Judged@2") == {"A.1": 0.5, "A.2": 0.5, "A.3": 0.0}
-    assert [one.key for one in named_measures("P@5")] == ["P(rel=1)@5"]
+    assert [one.key for one in named_measures("P(rel=2) @5")] == ["P(rel=2)@5"]
     assert [one.key for one in named_measures("ndcg_cut_5")] == ["ndcg_cut_5", "ndcg_cut_5_prime"]
 
 
@@ -87,13 +88,15 @@ def test_official_runs_have_the_scores_of_ir_measures(shared: Path, lite: Path, 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("AP(rel=0)", "'rel=0' is not understood; AP takes rel=1 … 9 and judged_only=True here"),
-        ("nDCG(rel=2)", "nDCG takes judged_only=True here"),
-        ("nDCG(dcg='exp-log2')@10", "is not understood"),
-        ("Judged(judged_only=True)@5", "Judged takes no parameters here"),
-        ("P(rel=2)", "P needs a cut-off, as P@10"), ("P@0.5", "P needs a cut-off"),
-        ("RR@10", "RR takes no cut-off"), ("IPrec", "IPrec needs a cut-off, as IPrec@0.1"),
-        ("nDGC@10", "do you mean"), ("AP(rel=2", "do you mean"),
+        ("AP(rel='x')", "does not understand it (invalid param rel='x')"),
+        ("nDCG(rel=2)", "does not understand it"),
+        ("nDCG(dcg='exp-log2')@10", "nDCG with these parameters is none of them"),
+        ("Judged(judged_only=True)@5", "does not understand it"),
+        ("P(rel=2)", "(invalid param cutoff); expected a name such as P(rel=2)@10"),
+        ("P@0.5", "(invalid param cutoff=0.5)"),
+        ("RR@10", "RR with these parameters is none of them"), ("ERR@20", "ERR with these"),
+        ("IPrec", "(invalid param recall)"), ("xinfAP", "with judgments of a sampled pool"),
+        ("nDGC@10", "do you mean"), ("AP(rel=2", "'(' was never closed"),
     ],
 )  # fmt: skip
 def test_what_is_not_understood_is_refused(name: str, message: str) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
+import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import ir_measures
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+import arqmath_bm25 as arq
 from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
@@ -28,7 +32,8 @@ if TYPE_CHECKING:
 
 HEADER = "id\tpost_id\tthread_id\ttype\tcomment_id\told_visual_id\tvisual_id\tissue\tformula\n"
 # Formula n stands in post 100 + n // 4; every third formula looks like the one before it.
-FORMULAS = range(1, 60)
+# There is no formula 1: alone in a run it cannot be told from TREC's second column.
+FORMULAS = range(2, 60)
 POST = {n: 100 + n // 4 for n in FORMULAS}
 VISUAL = {n: 9000 + n - (n % 3 == 0) for n in FORMULAS}
 
@@ -125,6 +130,8 @@ def check_alike(letter: str, rows: Rows, data: bool) -> None:
         write_qrels(folder / "qrels.v3.tsv", qrels)
         task = f"task{'AB'.index(letter) + 1}"
         evaluator = Evaluator(place, qrels=folder / "qrels.v3.tsv")
+        files = arq.Collection(place.layout.data, place.indexes)
+        frame_of_qrels = files.qrels(task, folder / "qrels.v3.tsv")  # type: ignore[arg-type]
         other = written(folder, "other.tsv", [(t, 7, 1.0) for t in qrels], FORMS[letter]["lab"])
         expected: Any = None
         for form in FORMS[letter]:
@@ -136,8 +143,13 @@ def check_alike(letter: str, rows: Rows, data: bool) -> None:
                 arqmath("fuse", path, other, "-o", fused, "--task", task, *given,
                         "--format", "lab" if letter == "A" else "trec")  # fmt: skip
                 report = validate(path, task)  # type: ignore[arg-type]
+                frame = arq.read_run(path)
+                with warnings.catch_warnings(action="ignore"):
+                    of_frame = arq.evaluate(frame, frame_of_qrels, per_topic=True)
+                scores = evaluator.score_judged(judged).score.values
+                assert of_frame.to_dict("index") == scores, (form, end)
                 found = (
-                    evaluator.score_judged(judged).score.values,
+                    scores,
                     [[hit[:3] for hit in hits] for hits in returned(judged.run).values()],
                     [row[1:5] for row in read_run(fused, task)],  # type: ignore[arg-type]
                     (report.rows, report.topics, report.findings.count(rule="ties")),
@@ -182,16 +194,16 @@ def test_fuse_puts_no_post_into_the_column_of_formulas(folder: Path) -> None:
 
 def test_of_a_repeated_formula_every_command_takes_the_last_score(folder: Path) -> None:
     place = collection(folder)
-    rows = [("B.1", 1, 9.0), ("B.1", 4, 5.0), ("B.1", 7, 3.0), ("B.1", 1, 1.0)]
+    rows = [("B.1", 2, 9.0), ("B.1", 4, 5.0), ("B.1", 7, 3.0), ("B.1", 2, 1.0)]
     path = written(folder, "run.tsv", rows, lab2)
-    write_qrels(folder / "qrels.v3.tsv", {"B.1": {"9001": 3, "9004": 1}})
+    write_qrels(folder / "qrels.v3.tsv", {"B.1": {"9002": 3, "9004": 1}})
     judged = Evaluator(place, qrels=folder / "qrels.v3.tsv").read(path)
-    assert list(judged.rankings["B.1"]) == ["9004", "9007", "9001"]
-    assert [hit.doc_id for hit in returned(judged.run)["B.1"]] == ["9004", "9007", "9001"]
+    assert list(judged.rankings["B.1"]) == ["9004", "9007", "9002"]
+    assert [hit.doc_id for hit in returned(judged.run)["B.1"]] == ["9004", "9007", "9002"]
     for command in (["fuse", path, path], ["convert", path]):
         arqmath(*command, "-o", folder / "out.tsv")
         found = [row.doc_id for row in read_run(folder / "out.tsv", "task2")]
-        assert found == ["4", "7", "1"], command
+        assert found == ["4", "7", "2"], command
 
 
 def test_validate_reads_what_convert_packs(folder: Path) -> None:
@@ -227,3 +239,169 @@ def test_a_run_of_visual_ids_is_scored_as_it_stands(folder: Path) -> None:
     scored = Evaluator(place, qrels=folder / "qrels.v3.tsv").score(folder / "run.trec")
     assert scored.score.values["B.1"]["ndcg_prime"] == pytest.approx(1.0)
     assert any("holds visual ids" in note for note in scored.score.warnings)  # type: ignore[union-attr]
+
+
+# What has to be known of scores reaches whoever decides.
+
+
+def frames(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame, Any]:
+    """Return two runs of the sample, one better than the other, and judgments."""
+    files = arq.sample(folder / "indexes")
+    qrels = files.qrels("task1", 2021)
+    run = qrels.assign(score=qrels["label"].astype(float))[["qid", "docno", "score"]]
+    return run, run.assign(score=-run["score"]), qrels
+
+
+def test_compare_says_what_eval_says(folder: Path) -> None:
+    qrels = {f"A.{topic}": {str(doc): doc % 4 for doc in range(8)} for topic in (1, 2, 3)}
+    write_qrels(folder / "q", qrels)
+    rows = [(topic, doc, float(-doc)) for topic in qrels for doc in range(8)]
+    first = written(folder, "first.tsv", rows, lab1)
+    rows = [(topic, doc, float(doc)) for topic in qrels for doc in range(5)]
+    written(folder, "second.tsv", [*rows, ("A.1", 99, 0.0)], lab1)
+    given = (first, folder / "second.tsv", "--qrels", folder / "q")
+    found = json.loads(arqmath("compare", *given, "--json", "-"))
+    (prime, *_) = found["warnings"]
+    assert prime.startswith("first: every row is judged")
+    assert f"warning: {prime}"[:60] in arqmath("compare", *given)
+    with pytest.warns(arq.ScoreWarning, match="every row is judged"):
+        frame = arq.compare(
+            {path.stem: arq.read_run(path) for path in given[:2]},  # type: ignore[union-attr, arg-type]
+            pd.DataFrame([(t, d, g) for t in qrels for d, g in qrels[t].items()],
+                         columns=["qid", "docno", "label"]),
+        )  # fmt: skip
+    (row,) = found["comparisons"]
+    assert frame.iloc[0].to_dict() == row
+    assert frame.attrs["warnings"] == found["warnings"]
+
+
+def test_a_verdict_that_other_measures_contradict_says_so(folder: Path) -> None:
+    # The first run finds all of grade 1, the second one document of grade 2.
+    qrels = {f"A.{t}": {"1": 1, "2": 1, "3": 1, "4": 2, "5": 0} for t in (1, 2)}
+    write_qrels(folder / "q", qrels)
+    first = written(folder, "a.tsv", [(t, d, -float(d)) for t in qrels for d in (1, 2, 3, 9)], lab1)
+    second = written(folder, "b.tsv", [(t, d, -float(d)) for t in qrels for d in (4, 9)], lab1)
+    found = json.loads(arqmath("compare", first, second, "--qrels", folder / "q", "--json", "-"))
+    assert found["comparisons"][0]["difference"] < 0
+    assert found["warnings"][-1] == (
+        "b against a: map_prime, p10_prime, bpref say the opposite of ndcg_prime"
+    )
+
+
+def test_official_runs_have_no_false_warning_where_data_was_not_given(
+    shared: Path, lite: Path, folder: Path
+) -> None:
+    qrels = lite / "Evaluation/ Scripts & Qrels/ARQMath-1/Task 1 /qrel_official_task1"
+    run = shared / "data/arqmath1-runs/prim_MIRMU-task1-Ensemble-auto-both-A.tsv"
+    arq.sample(folder / "indexes").index("task1")  # so that the sample's posts are known
+    (found,) = json.loads(arqmath("eval", run, "--qrels", qrels, "--json", "-"))
+    assert round(found["ndcg_prime"], 4) == 0.2378
+    assert [note for note in found["warnings"] if "collection" in note] == []
+    for command in (["eval", run], ["report", run, "-o", folder / "report"]):
+        with pytest.raises(InputError, match="give --data DATA"):
+            arqmath(*command)
+
+
+def test_the_note_under_a_headline_says_what_was_averaged(folder: Path) -> None:
+    write_qrels(folder / "q", {f"A.{t}": {"1": 2, "2": 0} for t in (1, 2, 3)})
+    rows = [("A.1", 1, 1.0), ("A.1", 9, 0.5), ("A.2", 9, 1.0)]
+    said = arqmath("eval", written(folder, "r.tsv", rows, lab1), "--qrels", folder / "q")
+    assert "averaged over the 1 topics with a judged hit, not all 3: nDCG′ 1.0000" in said
+    assert "averaged over the 2 topics that the run has, not all 3: judged@10 0.2500" in said
+
+
+def test_judgments_of_relevant_documents_only_get_full_measures(folder: Path) -> None:
+    write_qrels(folder / "q", {"A.1": {"1": 3, "2": 2}, "A.2": {"1": 2}})
+    run = written(folder, "r.tsv", [("A.1", 7, 2.0), ("A.1", 1, 1.0), ("A.2", 1, 1.0)], lab1)
+    said = arqmath("eval", run, "--qrels", folder / "q")
+    assert "MAP" in said
+    assert "MAP′" not in said
+    assert "near their ceiling" in said
+    found = json.loads(arqmath("compare", run, run, "--qrels", folder / "q", "--json", "-"))
+    assert found["measure"] == "ndcg"
+
+
+def test_topics_with_a_grade_and_whole_rankings_can_be_scored(folder: Path) -> None:
+    write_qrels(folder / "q", {"A.1": {"1": 1, "2": 0}, "A.2": {"3": 2, "5": 0}})
+    rows = [("A.2", n, -float(n)) for n in range(10, 1010)]
+    path = written(folder, "r.tsv", [*rows, ("A.2", 3, -9999.0)], lab1)
+    given = ("eval", path, "--qrels", folder / "q", "--measure", "AP(rel=2)", "--json", "-")
+    (found,) = json.loads(arqmath(*given, "--topics-with-grade", 2))
+    assert (found["topics"], found["AP(rel=2)"]) == (1, 0.0)
+    (found,) = json.loads(arqmath(*given, "--topics-with-grade", 2, "--no-cut"))
+    assert found["AP(rel=2)"] == pytest.approx(1 / 1001)
+    with pytest.raises(InputError, match="no topic has a grade of 3 or more"):
+        arqmath(*given, "--topics-with-grade", 3)
+
+
+def test_clear_words_for_what_cannot_be_told(folder: Path) -> None:
+    write_qrels(folder / "q", {"A.1": {"1": 3, "2": 0, "9" * 5000: 1}, "A.2": {"1": 2}})
+    runs = [
+        written(folder, f"T-task1-{name}-auto-both-A.tsv", [("A.1", 1, 1.0), ("A.2", 8, 1.0)], lab1)
+        for name in "ab"
+    ]
+    with pytest.raises(InputError, match="--leave-out: all runs are of one team, T;"):
+        arqmath("eval", *runs, "--qrels", folder / "q", "--leave-out")
+    with pytest.raises(InputError, match="--by Category: DATA has no labels of topics"):
+        arqmath("eval", *runs, "--qrels", folder / "q", "--by", "Category")
+    place = arq.Collection(arq.sample().layout.data, folder / "indexes")
+    place.index("task1")  # so that coverage is looked at
+    data = ("--data", place.layout.data, "--indexes", place.indexes)
+    assert "0.5" in arqmath("eval", *runs, "--qrels", folder / "q", *data)
+
+
+@pytest.mark.parametrize("label", [-1, 1.9, 10**30, 2147483648, "x", float("inf")])
+def test_labels_of_frames_are_those_of_files(label: Any) -> None:
+    qrels = pd.DataFrame({"qid": ["A.1", "A.1"], "docno": ["1", "2"], "label": [3, label]})
+    run = pd.DataFrame({"qid": ["A.1"], "docno": ["1"], "score": [1.0]})
+    with pytest.raises(InputError, match="qrels: row 1: grade is "):
+        arq.evaluate(run, qrels.astype({"label": object}))
+    whole = qrels.assign(label=[3.0, 2.0])
+    with pytest.warns(arq.ScoreWarning):
+        assert arq.evaluate(run, whole, measures=["RR(rel=3)"])["RR(rel=3)"] == 1.0
+
+
+def test_judgments_of_formulas_that_lost_their_attrs_score_the_same_or_raise(folder: Path) -> None:
+    files = arq.sample(folder / "indexes")
+    index, qrels = files.index("task2"), files.qrels("task2", 2022)
+    run = index.run(files.topics("task2", 2022), depth=50)
+    found = arq.evaluate(run, qrels)
+    assert found["ndcg_prime"] > 0.1
+    qrels.to_csv(folder / "q.csv", index=False)
+    lost = pd.read_csv(folder / "q.csv")
+    assert arq.evaluate(run, lost)["ndcg_prime"] == pytest.approx(found["ndcg_prime"])
+    with pytest.raises(InputError, match="their attrs are lost"):
+        arq.evaluate(run.drop(columns="visual_id"), lost)
+
+
+def test_runs_of_frames_are_fused_and_measured_as_files_are(folder: Path) -> None:
+    better, worse, qrels = frames(folder)
+    for name, run in (("a", better), ("b", worse)):
+        arq.write_run(run, folder / f"{name}.tsv")
+    better, worse = (arq.read_run(folder / f"{name}.tsv") for name in "ab")
+    fused = arq.fuse({"a": better, "b": worse}, "weighted", weights=[1, 0.3])
+    arq.write_run(fused, folder / "fused.tsv")
+    arqmath("fuse", "a.tsv", "b.tsv", "--method", "weighted", "--weights", "1,0.3", "-o", "f.tsv")
+    assert [row[1:5] for row in read_run(Path("f.tsv"))] == [
+        row[1:5] for row in read_run(Path("fused.tsv"))
+    ]
+    names = ["nDCG@10", "AP(rel=2)", "ndcg_prime"]
+    table = arq.evaluate(better, qrels, per_topic=True, measures=names)
+    assert list(table) == names
+    expected = dict(ir_measures.calc_aggregate(
+        map(ir_measures.parse_measure, names[:2]),
+        {q: {d: int(g) for d, g in zip(t["docno"], t["label"], strict=True)}
+         for q, t in qrels.groupby("qid")},
+        {q: dict(zip(t["docno"], t["score"], strict=True)) for q, t in better.groupby("qid")},
+    ))  # fmt: skip
+    for name, value in expected.items():
+        assert table[str(name)].mean() == pytest.approx(value)
+    faults = {
+        "one run alone": lambda: arq.fuse([better]),
+        "3 weights for 2 runs": lambda: arq.fuse([better, worse], weights=[1, 2, 3]),
+        "expected numbers from 0": lambda: arq.fuse([better, worse], weights=[1, -1]),
+        "two runs or more": lambda: arq.compare([better], qrels),
+    }
+    for message, fault in faults.items():
+        with pytest.raises(InputError, match=message):
+            fault()

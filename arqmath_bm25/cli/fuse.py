@@ -21,19 +21,16 @@ from arqmath_bm25.cli.shared.options import (
 )
 from arqmath_bm25.cli.shared.scoring import data_of
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import sources
 from arqmath_bm25.core.labs import MAX_DEPTH, RankingTask
 from arqmath_bm25.runs.formula_ids import FormulaIds
-from arqmath_bm25.runs.fusion import RRF_K, Method, fuse_runs
+from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.run_files import write_run
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-_MAX_WEIGHT = 1e6  # scores are written as 32-bit floats
 
 
 def fuse(
@@ -103,19 +100,9 @@ def fuse(
 
 
 def _weights(weights: str | None, runs: Sequence[Path]) -> list[float]:
-    if len(runs) < 2:
-        raise InputError(f"{runs[0]}: one run alone; fusion takes two or more")
-    if weights is None:
-        return [1.0] * len(runs)
     try:
-        numbers = [float(weight) for weight in weights.split(",")]
+        numbers = None if weights is None else [float(weight) for weight in weights.split(",")]
     except ValueError:
         numbers = [math.nan]
-    if not all(0 <= number <= _MAX_WEIGHT for number in numbers) or not any(numbers):
-        raise InputError(
-            f"--weights {weights}: expected numbers from 0 to {_MAX_WEIGHT:,.0f}, not all of them "
-            "0, with commas between, such as 1,0.5"
-        )
-    if len(numbers) != len(runs):
-        raise InputError(f"--weights {weights}: {len(numbers)} weights for {len(runs)} runs")
-    return numbers
+    name = str(runs[0]) if weights is None else f"--weights {weights}"
+    return check_weights(name, numbers, len(runs))

@@ -19,3 +19,7 @@ class NoIndexError(InputError):
         super().__init__(message)
         self.task = task
         self.stale = stale
+
+
+class ScoreWarning(UserWarning):
+    """What has to be known of a score before it is believed, or compared with others."""

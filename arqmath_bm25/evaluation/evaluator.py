@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import official_stem, year_of
+from arqmath_bm25.core.labs import SPLITS, official_stem, year_of
 from arqmath_bm25.evaluation.answers import OF_POSTS, AnswerScore, read_answer_map, score_answers
 from arqmath_bm25.evaluation.coverage import coverage_note
 from arqmath_bm25.evaluation.measures import MEASURES, Measure
@@ -23,12 +23,12 @@ from arqmath_bm25.evaluation.score import RunScore, score
 from arqmath_bm25.evaluation.visual_qrels import by_visual_id
 from arqmath_bm25.evaluation.xinfap import XINFAP, xinfap_by_topic
 from arqmath_bm25.runs.formula_ids import FormulaIds
-from arqmath_bm25.runs.rows import POST
+from arqmath_bm25.runs.rows import POST, detect_task
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from arqmath_bm25.collection.collection import Collection
@@ -115,7 +115,7 @@ class Evaluator:
         rows of a topic count, not the best 1,000. `answer_map` names the answers of Task 3,
         `measures` come on top of the usual; topics without a grade of `least_grade` do not count.
         """
-        self._collection = collection
+        self.collection = collection
         self._layout = collection.layout
         self._qrels_file = qrels
         self._formulas = formulas
@@ -143,10 +143,17 @@ class Evaluator:
             case _:
                 return self._premises(run)
 
-    def can_score(self, path: Path, task: Task) -> bool:
-        """Tell whether a run needs no answer map: not one of Task 3 that names no posts."""
+    def lacks(self, path: Path, folder: str) -> str | None:
+        """Say what is missing to score a run of a year, or a set of statements; None if nothing."""
+        task = detect_task(path)
         rules = RULES[task]
-        return rules.judged != "answers" or _of_posts(Run.read(path, task))
+        if rules.judged == "premises":
+            judged: Sequence[str] = SPLITS[:1]  # the premises of the test set are masked
+        else:
+            judged = self._layout.judged_years(rules.qrels_of)
+        if rules.judged == "answers" and not _of_posts(Run.read(path, task)):
+            return "it needs --qrels and --answer-map"
+        return None if folder in judged else f"there are no judgments of {task} {folder}"
 
     def score_answer_map(self) -> list[Scored]:
         """Score every run of the answer map of Task 3."""
@@ -189,7 +196,7 @@ class Evaluator:
 
     def _refuse_strangers(self, run: Run, qrels: Qrels) -> None:
         """Raise InputError for a run of another collection, where DATA was not given."""
-        if self._collection.on_site:
+        if self.collection.on_site:
             return
         found = run.rankings()
         if self._formulas is None and found.counts["unknown"] > len(run) // 2:
@@ -254,7 +261,7 @@ class Evaluator:
 
     def _gold_of(self, path: Path) -> Path:
         """Return the statements of a run that lies in the folder of their split, as in dev/."""
-        files = self._collection.premises
+        files = self.collection.premises
         for split in files.splits():
             if path.resolve().parent.name == split:
                 return files.statements(split)
@@ -263,8 +270,8 @@ class Evaluator:
     @cached_property
     def _ids(self) -> FormulaIds:
         if self._formulas is None:
-            return FormulaIds.of(self._collection, self._progress)
-        return FormulaIds.cached(self._formulas, self._collection.directory, self._progress)
+            return FormulaIds.of(self.collection, self._progress)
+        return FormulaIds.cached(self._formulas, self.collection.directory, self._progress)
 
     def _open_ids(self) -> FormulaIds:
         return self._ids
@@ -281,7 +288,7 @@ class Evaluator:
     def _read_visual_qrels(self, path: Path) -> VisualQrels:
         qrels, ids = self._qrels(path), self._ids
         judgments = by_visual_id(qrels, ids, path, self._kind)
-        if not self._collection.on_site:
+        if not self.collection.on_site:
             return judgments
         lacking = coverage_note(
             qrels,
@@ -293,7 +300,7 @@ class Evaluator:
 
     def _find_answer_notes(self, path: Path) -> tuple[str, ...]:
         """Say of Task 1 judgments if the collection lacks most of the posts."""
-        posts = self._collection.posts_if_known if self._collection.on_site else None
+        posts = self.collection.posts_if_known if self.collection.on_site else None
         lacking = posts and coverage_note(self._qrels(path), lambda ids: len(posts.subset(ids)))
         return (lacking,) if lacking else ()
 

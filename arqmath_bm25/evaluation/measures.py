@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytrec_eval
 
@@ -45,7 +45,12 @@ class Measure(NamedTuple):
     key: str  # in JSON and CSV
     trec_eval: str  # trec_eval's name
     primed: bool  # of the prime run
-    rel: int = RELEVANT  # the least grade that is relevant
+    parsed: Any = None  # by ir_measures, in the place of trec_eval's name
+
+    @property
+    def is_trec_evals(self) -> bool:
+        """Whether trec_eval computes it, with the labs' relevant grades."""
+        return self.parsed is None and not self.trec_eval.startswith(JUDGED)
 
 
 MEASURES: Final = (
@@ -120,22 +125,26 @@ def measure(
     """
     whole = {topic: rankings.get(topic, {}) for topic in qrels}
     values: TopicValues = {topic: {} for topic in qrels}
-    groups: dict[tuple[bool, int], list[Measure]] = {}
+    filled = {topic: ranking or _NOTHING for topic, ranking in whole.items()}
     for one in measures:
-        if not one.trec_eval.startswith(JUDGED):
-            groups.setdefault((one.primed, one.rel), []).append(one)
-            continue
-        depth = int(one.trec_eval.removeprefix(JUDGED))
-        for topic, grades in qrels.items():
-            values[topic][one.key] = judged_at(depth, whole[topic], grades)
-    for (primed, rel), wanted in groups.items():
-        run = prime_run if primed else whole
-        filled = {topic: run.get(topic) or _NOTHING for topic in qrels}
+        if one.parsed is not None:
+            from ir_measures import pytrec_eval as by_name
+
+            for found in by_name.iter_calc([one.parsed], qrels, filled):
+                values[found.query_id][one.key] = found.value
+        elif one.trec_eval.startswith(JUDGED):
+            depth = int(one.trec_eval.removeprefix(JUDGED))
+            for topic, grades in qrels.items():
+                values[topic][one.key] = judged_at(depth, whole[topic], grades)
+    for primed in (True, False):
+        wanted = [one for one in measures if one.primed == primed and one.is_trec_evals]
+        source = prime_run if primed else whole
+        run = {topic: source.get(topic) or _NOTHING for topic in qrels}
         evaluator = pytrec_eval.RelevanceEvaluator(
-            qrels, {one.trec_eval for one in wanted}, relevance_level=rel
+            qrels, {one.trec_eval for one in wanted}, relevance_level=RELEVANT
         )
-        for topic, found in evaluator.evaluate(filled).items():
-            values[topic].update({one.key: found[one.trec_eval] for one in wanted})
+        for topic, by_measure in evaluator.evaluate(run).items():
+            values[topic].update({one.key: by_measure[one.trec_eval] for one in wanted})
     return {topic: {one.key: found[one.key] for one in measures} for topic, found in values.items()}
 
 

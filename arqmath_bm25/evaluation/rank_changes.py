@@ -1,27 +1,27 @@
 """Which documents two runs rank differently for a topic, and why: the parts of their scores.
 
 Parts are shares of the score of the run's best document for the topic, since two configurations may
-score on different scales. What a run is made of is said by the manifest beside it, so that only
-runs of this program can be explained, and only while the index is as it was.
+score on different scales. What a run is made of is said by the manifest beside it: only runs of
+this program can be explained, and only while their index is as it was. Of others the moves are
+listed.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.runs.provenance import Provenance, provenance, run_manifest
-from arqmath_bm25.runs.run import best
 from arqmath_bm25.tasks import task_class
 from arqmath_bm25.tasks.index import Index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
-    from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
+    from arqmath_bm25.evaluation.evaluator import Scored
 
     Parts = dict[str, float]  # a field, or evidence as the configuration names it → what it gave
 
@@ -30,8 +30,9 @@ class Move(NamedTuple):
     """A document that two runs rank differently."""
 
     doc_id: str  # an answer, or a visual id
-    ranks: list[int | None]  # in both runs, from 1; None: not among the best 1,000
-    parts: list[Parts]  # of its score in both runs, as shares of the best score
+    grade: int | None  # None: nobody judged it
+    ranks: list[int | None]  # in both runs, from 1; None: it is not in the ranking
+    parts: list[Parts]  # of its score in both runs, as shares of the best score; may be empty
 
     def causes(self) -> list[tuple[str, float, float]]:
         """Return what gave how much in the first run and in the second; most change first."""
@@ -41,29 +42,42 @@ class Move(NamedTuple):
 
 
 def moves(
-    collection: Collection, evaluator: Evaluator, runs: Sequence[Scored], topic: str, depth: int
-) -> list[Move]:
+    collection: Collection, runs: Sequence[Scored], topic: str, depth: int, indexes: Sequence[Path]
+) -> tuple[list[Move], list[str]]:
     """Return what moved among the `depth` best documents of two runs of Task 1 or 2 for a topic.
 
-    They come in the order of the second run. Raises InputError for a run of another task or without
-    a manifest, a topic that DATA lacks, and an index that is gone or has other settings.
+    They come in the order of the second run, with sentences on runs that cannot be explained.
+    `indexes` are the directories of the indexes of each run, or one for both. Raises InputError for
+    a run of another task, and a topic that neither run has.
     """
-    places, tops = [], []
     for run in runs:
         if not run.rankings:
-            raise InputError(f"{run.file}: only runs of Tasks 1 and 2 are explained")
-        ranking = run.rankings.get(topic, {})
-        places.append({doc: rank for rank, doc in enumerate(best(ranking, MAX_DEPTH), 1)})
-        tops.append(max(ranking.values(), default=1.0))
+            raise InputError(f"{run.file}: moves are listed of runs of Tasks 1 and 2 only")
+    rankings = [run.rankings.get(topic, {}) for run in runs]
+    if not any(rankings):
+        raise InputError(f"{topic}: none of the runs has this topic")
+    places = [{doc: rank for rank, doc in enumerate(ranking, 1)} for ranking in rankings]
     near = {doc for ranks in places for doc, rank in ranks.items() if rank <= depth}
-    found = {doc: [ranks.get(doc) for ranks in places] for doc in near}
-    moved = sorted(doc for doc, (before, after) in found.items() if before != after)
-    parts = [
-        _parts(collection, run, topic, moved, top) for run, top in zip(runs, tops, strict=True)
+    ranks_of = {doc: [ranks.get(doc) for ranks in places] for doc in near}
+    moved = sorted(doc for doc, (before, after) in ranks_of.items() if before != after)
+    parts: list[list[Parts]] = []
+    unexplained = []
+    for run, ranking, place in zip(runs, rankings, (indexes[0], indexes[-1]), strict=True):
+        data = collection.layout.data if collection.on_site else None
+        top = max(ranking.values(), default=1.0)
+        try:
+            parts.append(_parts(Collection(data, place), run, topic, moved, top))
+        except InputError as error:
+            parts.append([{}] * len(moved))
+            unexplained.append(f"scores are not explained: {error}")
+    grades = runs[0].judged.get(topic, {})
+    found = [
+        Move(doc, grades.get(doc), ranks_of[doc], list(of_doc))
+        for doc, *of_doc in zip(moved, *parts, strict=True)
     ]
-    of_both = map(list, zip(*parts, strict=True))
-    result = [Move(doc, found[doc], of_doc) for doc, of_doc in zip(moved, of_both, strict=True)]
-    return sorted(result, key=lambda move: [rank or MAX_DEPTH + 1 for rank in move.ranks[::-1]])
+    last = max(map(len, places)) + 1
+    found.sort(key=lambda move: [rank or last for rank in move.ranks[::-1]])
+    return found, unexplained
 
 
 def _parts(

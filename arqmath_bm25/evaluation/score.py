@@ -34,6 +34,7 @@ class RunScore:
     answered: dict[str, int]  # judged topics of the run -> number of documents
     judged: dict[str, int]  # the same -> number of judged documents
     warnings: tuple[str, ...] = ()
+    only_relevant: bool = False  # no judgment says that something is not relevant
 
     @property
     def rows(self) -> int:
@@ -64,6 +65,12 @@ class RunScore:
             )
             for key in self._keys()
         }
+
+    def averaged_over(self, key: str) -> str:
+        """Say over which of the run's topics a measure is averaged there."""
+        if key in {one.key for one in self.measures if one.primed}:
+            return f"{sum(map(bool, self.judged.values()))} topics with a judged hit"
+        return f"{len(self.answered)} topics that the run has"
 
     def adding(self, one: Measure, of_topic: Mapping[str, float]) -> RunScore:
         """Return this score with a further measure; topics that have none of it count 0."""
@@ -111,13 +118,24 @@ def score(
         answered,
         judged,
         (*notes, *_warnings(rankings, qrels, answered, sum(judged.values()))),
+        only_relevant(qrels),
     )
+
+
+def only_relevant(qrels: Qrels) -> bool:
+    """Tell whether no judgment says that a document is not relevant, as those of duplicates."""
+    return min((grade for grades in qrels.values() for grade in grades.values()), default=0) > 0
 
 
 def _warnings(
     rankings: Mapping[str, Ranking], qrels: Qrels, answered: Mapping[str, int], rows_judged: int
 ) -> list[str]:
     rows = sum(answered.values())
+    if only_relevant(qrels):
+        return [
+            "the judgments hold relevant documents only, so that primed measures are near their "
+            "ceiling whatever the run: nDCG, MAP and P@10 of the whole run count"
+        ]
     if rows_judged == rows:
         return [
             "every row is judged: this looks like a prime run, so the unprimed measures and "

@@ -19,7 +19,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import complete, is_as_written, load_array
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -96,6 +96,14 @@ class FormulaIds:
         older = copy.copy(self)
         older.visual = self._old_visual
         return older
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[tuple[object, object, object]]) -> Self:
+        """Make a table of some formulas alone, each with its visual id and its post."""
+        numbers = [[id_number(str(number)) for number in row] for row in rows]
+        formula, visual, post = np.array(sorted(numbers), np.int32).reshape(-1, 3).T
+        flags = np.zeros_like(formula)
+        return cls(np.array([formula, visual, visual, post, flags, np.sort(visual)]))
 
     @classmethod
     def of(cls, collection: Collection, progress: Callable[[int], None] = lambda _: None) -> Self:

@@ -31,6 +31,26 @@ if TYPE_CHECKING:
 
 Method = Literal["rrf", "weighted"]
 RRF_K: Final = 60  # of the paper
+_MAX_WEIGHT: Final = 1e6  # scores are written as 32-bit floats
+
+
+def check_weights(name: str, weights: Sequence[float] | None, runs: int) -> list[float]:
+    """Return a weight for each run, all the same by default; `name` begins the messages.
+
+    Raises InputError for a run alone, for weights that cannot serve, and for another number.
+    """
+    if runs < 2:
+        raise InputError(f"{name}: one run alone; fusion takes two or more")
+    if weights is None:
+        return [1.0] * runs
+    if not all(0 <= weight <= _MAX_WEIGHT for weight in weights) or not any(weights):
+        raise InputError(
+            f"{name}: expected numbers from 0 to {_MAX_WEIGHT:,.0f}, not all of them 0, such as "
+            "1,0.5"
+        )
+    if len(weights) != runs:
+        raise InputError(f"{name}: {len(weights)} weights for {runs} runs")
+    return list(weights)
 
 
 def fuse_runs(

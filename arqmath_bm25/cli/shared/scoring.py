@@ -4,99 +4,143 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from arqmath_bm25.cli.shared import options
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import TASKS, YEARS, Task, Year
+from arqmath_bm25.core.labs import MAX_DEPTH, TASKS, YEARS, Task, Year
 from arqmath_bm25.core.progress import console
 from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
+from arqmath_bm25.evaluation.measures import Measure
 from arqmath_bm25.evaluation.visual_qrels import IdKind
 from arqmath_bm25.runs.provenance import provenance
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
-
-TaskName = Annotated[
-    str, typer.Option("--task", help=f"{', '.join(TASKS)}, or all: each as it tells itself.")
-]
-QrelsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--qrels", help="Judgments to use instead of the official ones; for nlps the gold JSON."
-    ),
-]
-YearNames = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--topics", help="2020, 2021 or 2022; repeatable. Default: as the topics of each run tell."
-    ),
-]
-Formulas = Annotated[
-    Path | None, typer.Option("--formulas", help="Formula TSVs for Task 2. Default: those of DATA.")
-]
-Ids = Annotated[
-    IdKind | None,
-    typer.Option(
-        "--ids", help="Which ids the judgments of Task 2 hold. Default: as their name tells."
-    ),
-]
-AnswerMap = Annotated[
-    Path | None,
-    typer.Option("--answer-map", help="Task 3: which answer was judged; rows run, topic, d_N."),
-]
-TopicInfo = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--topic-info", help="CSV of topic labels (Topic, Dependency, Difficulty, Category)."
-    ),
-]
-JsonFile = Annotated[
-    Path | None, typer.Option("--json", help="Write everything as JSON; - is standard output.")
-]
-PerTopic = Annotated[
-    Path | None, typer.Option("--per-topic", help="Write the values of every topic as CSV.")
-]
+_JUDGMENTS = "Judgments and rankings"
 
 
-def chosen_task(name: str) -> Task | None:
-    """Return the task of `--task`, None for all; InputError if there is none of this name."""
-    if name == "all":
+@dataclass
+class Scoring:
+    """Runs are scored by these judgments."""
+
+    task: Annotated[
+        str, typer.Option(help=f"{', '.join(TASKS)}, or all: by the name or rows of each run.")
+    ] = "all"
+    qrels: Annotated[
+        Path | None,
+        typer.Option(help="Judgments to use instead of the official ones; for nlps the gold JSON."),
+    ] = None
+    data: options.Data = None
+    topics: Annotated[
+        list[str] | None,
+        typer.Option(help="2020, 2021 or 2022; repeatable. Default: by the topics of each run."),
+    ] = None
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write everything as JSON; - is standard output.")
+    ] = None
+    per_topic: Annotated[
+        Path | None, typer.Option(help="Write the values of every topic as CSV.")
+    ] = None
+    topics_with_grade: Annotated[
+        int,
+        typer.Option(
+            min=0, max=3, rich_help_panel=_JUDGMENTS,
+            help="Score only topics with a judgment of this grade or a higher one.",
+        ),
+    ] = 0  # fmt: skip
+    no_cut: Annotated[
+        bool,
+        typer.Option(
+            "--no-cut", rich_help_panel=_JUDGMENTS,
+            help=f"Score whole rankings, not the best {MAX_DEPTH:,} of a topic.",
+        ),
+    ] = False  # fmt: skip
+    ids: Annotated[
+        IdKind | None,
+        typer.Option(
+            rich_help_panel=_JUDGMENTS,
+            help="Kind of ids in the Task 2 judgments. Default: by the file name, else by the ids.",
+        ),
+    ] = None
+    formulas: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=_JUDGMENTS, help="Formula TSVs for Task 2. Default: those of DATA."
+        ),
+    ] = None
+    answer_map: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=_JUDGMENTS,
+            help="Task 3: which answer was judged; rows run, topic, d_N.",
+        ),
+    ] = None
+    topic_info: Annotated[
+        list[Path] | None,
+        typer.Option(
+            rich_help_panel=_JUDGMENTS,
+            help="CSV of topic labels (Topic, Dependency, Difficulty, Category).",
+        ),
+    ] = None
+    indexes: Annotated[
+        Path, typer.Option(rich_help_panel=_JUDGMENTS, help="Where indexes are kept.")
+    ] = options.INDEXES
+
+    def evaluator(
+        self,
+        runs: Sequence[Path] | None,
+        measures: Iterable[Measure] = (),
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> Evaluator:
+        """Return what scores the runs."""
+        return Evaluator(
+            Collection(data_of(runs, self.data), self.indexes), qrels=self.qrels,
+            formulas=self.formulas, ids=self.ids, cut=not self.no_cut, answer_map=self.answer_map,
+            measures=measures, least_grade=self.topics_with_grade, progress=progress,
+        )  # fmt: skip
+
+    def score(self, evaluator: Evaluator, runs: Iterable[Path]) -> list[Scored]:
+        """Score runs, against each of the years given."""
+        years: Sequence[Year | None] = self.years or [None]
+        return [evaluator.score(run, self.chosen_task, year) for run in runs for year in years]
+
+    @property
+    def chosen_task(self) -> Task | None:
+        """The task of `--task`, None for all; InputError if there is none of this name."""
+        for task in TASKS:
+            if self.task == task:
+                return task
+        if self.task != "all":
+            raise InputError(f"unknown task {self.task!r}; there are: {', '.join(TASKS)}, all")
         return None
-    for task in TASKS:
-        if name == task:
-            return task
-    raise InputError(f"unknown task {name!r}; there are: {', '.join(TASKS)}, all")
+
+    @property
+    def years(self) -> list[Year]:
+        """The years of `--topics`; InputError for what is none."""
+        for name in self.topics or ():
+            if name not in YEARS:
+                raise InputError(
+                    f"--topics {name}: expected {', '.join(YEARS)}; for judgments of other topics "
+                    "give --qrels FILE"
+                )
+        return [year for year in YEARS if year in (self.topics or ())]
+
+    def write(self, scored: Sequence[Scored], content: Callable[[], str]) -> bool:
+        """Write what is asked for as files; tell whether tables are to be printed as well."""
+        if self.json_file is not None:
+            options.write(self.json_file, content() + "\n")
+        if self.per_topic is not None:
+            options.write(self.per_topic, _per_topic_csv(scored))
+        return str(self.json_file) != "-"
 
 
-def chosen_years(names: list[str] | None) -> list[Year]:
-    """Return the years of `--topics`; InputError for what is none."""
-    for name in names or ():
-        if name not in YEARS:
-            raise InputError(
-                f"--topics {name}: expected {', '.join(YEARS)}; for judgments of other topics give "
-                "--qrels FILE"
-            )
-    return [year for year in YEARS if year in (names or ())]
-
-
-def score_runs(
-    evaluator: Evaluator, runs: Sequence[Path], task: Task | None, years: Sequence[Year]
-) -> Iterator[Scored]:
-    """Score the runs given, against each of the years given."""
-    for run in runs:
-        if not years:
-            yield evaluator.score(run, task)
-        for year in years:
-            yield evaluator.score(run, task, year)
-
-
-def per_topic_csv(scored: Sequence[Scored]) -> str:
-    """Return the values of every topic as CSV."""
+def _per_topic_csv(scored: Sequence[Scored]) -> str:
     keys = dict.fromkeys(
         key for one in scored for values in one.score.values.values() for key in values
     )

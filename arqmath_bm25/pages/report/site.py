@@ -18,7 +18,7 @@ from arqmath_bm25.pages.report.topic import topic_page
 from arqmath_bm25.pages.writing import site, templates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from markupsafe import Markup
@@ -110,7 +110,8 @@ def _write_pages(
     rows = _topic_rows(gathered, titles)
     overview = environment.get_template("report.html").render(
         shared, topics=rows, averages=averages, best=best, failed=_failed(rows, best),
-        qrels=gathered.qrels_files, notes=_notes(gathered), comparisons=comparisons,
+        qrels=gathered.qrels_files, notes=_notes(gathered, comparisons), comparisons=comparisons,
+        warned=any(score.warnings for _, score in _scored(gathered)),
         differences=_differences(gathered, names), curves=_curves(gathered),
     )  # fmt: skip
     (place / "index.html").write_text(overview, encoding="utf-8")
@@ -179,12 +180,18 @@ def _averages(gathered: Gathered) -> dict[str, dict[str, float]]:
     return {run.name: score.averages() for run, score in _scored(gathered)}
 
 
-def _notes(gathered: Gathered) -> list[str]:
+def _notes(gathered: Gathered, comparisons: Sequence[Comparison]) -> list[str]:
+    from arqmath_bm25.evaluation.comparing import contradiction  # scipy takes a second to load
+
     warned: dict[str, list[str]] = {}
     for run, score in _scored(gathered):
         for warning in score.warnings:
             warned.setdefault(warning, []).append(run.name)
     notes = [f"{', '.join(names)}: {warning}" for warning, names in warned.items()]
+    if comparisons:
+        averages = _averages(gathered)
+        found = (contradiction(one, "ndcg_prime", averages) for one in comparisons)
+        notes += [note for note in found if note]
     missing = {
         hit.post_id
         for run in gathered.runs
