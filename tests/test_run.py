@@ -236,8 +236,12 @@ def test_a_run_of_visual_ids_is_scored_as_it_stands(folder: Path) -> None:
     (folder / "run.trec").write_text(
         "".join(f"B.1 Q0 {doc} {n} {-n} x\n" for n, doc in enumerate(("9001", "77777", "9004"), 1))
     )
-    scored = Evaluator(place, qrels=folder / "qrels.v3.tsv").score(folder / "run.trec")
+    evaluator = Evaluator(place, qrels=folder / "qrels.v3.tsv")
+    scored = evaluator.score(folder / "run.trec")
     assert scored.score.values["B.1"]["ndcg_prime"] == pytest.approx(1.0)
+    hits = returned(evaluator.read(folder / "run.trec").run)["B.1"]
+    # Shown is an instance of the formula: 9004 is the visual id of formula 4, of post 101.
+    assert [hit[2:5] for hit in hits[1:]] == [("77777", "", ""), ("9004", "101", "4")]
     assert any("holds visual ids" in note for note in scored.score.warnings)  # type: ignore[union-attr]
 
 

@@ -25,6 +25,7 @@ import numpy as np
 from arqmath_bm25.collection.dump import ID, ROWS_TOGETHER, attributes, scan
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import load_array
+from arqmath_bm25.core.labs import LAST_YEAR
 from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
@@ -42,10 +43,6 @@ if TYPE_CHECKING:
 POST_TABLE: Final = "posts.npy"  # under this name an index keeps the table of its posts
 QUESTION: Final = 1  # PostTypeId
 ANSWER: Final = 2
-
-# The lab dropped posts after 2018, and so must anyone who starts from a raw dump: the topics are
-# questions of 2019-2021 and stand in it together with their answers.
-LAST_YEAR: Final = 2018
 
 
 class Post(NamedTuple):

@@ -32,15 +32,12 @@ MAX_ANSWER: Final = 1200  # characters of an answer (Task 3)
 MAX_RUNS: Final = 5  # of a team in a task
 MAX_INSTANCES: Final = 5  # posts in which one formula is judged (Task 2)
 PREMISES: Final = 500  # of a statement that the shared task demands and evaluates (NLPS)
-LAST_YEAR: Final = 2018  # of the posts of the collection; topics are of later ones
+# The lab dropped posts after 2018, and so must anyone who starts from a raw dump: the topics are
+# questions of 2019-2021 and stand in it together with their answers.
+LAST_YEAR: Final = 2018
 GRADES: Final = range(4)  # of judgments: 0 is not relevant, 3 is highly relevant
 HIGHEST: Final = GRADES[-1]  # larger ones of Task 3 say why there is no grade
 RELEVANT: Final = 2  # the least grade that counts as relevant
-# Hits of a topic that were judged: of primary and manual runs, and of others.
-POOL_DEPTHS: Final[dict[tuple[LabTask, Year], tuple[int, int]]] = {
-    ("task1", "2020"): (50, 20), ("task1", "2021"): (45, 15), ("task1", "2022"): (45, 20),
-    ("task2", "2020"): (25, 10), ("task2", "2021"): (20, 10), ("task2", "2022"): (25, 15),
-}  # fmt: skip
 
 COLUMNS: Final[dict[Task, tuple[str, ...]]] = {
     "task1": ("topic", "post", "rank", "score", "run id"),

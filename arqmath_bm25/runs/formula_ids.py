@@ -118,6 +118,16 @@ class FormulaIds:
         places = self.find(formulas)
         return int(((places >= 0) & (self.post[places] == posts)).sum())
 
+    def instances(self, visual: Iterable[str]) -> dict[str, tuple[str, str]]:
+        """Return the first formula of each of some visual ids, and its post."""
+        wanted = np.fromiter(map(id_number, visual), np.int32)
+        places = np.flatnonzero(np.isin(self.visual, wanted[wanted >= 0]))
+        ids, first = np.unique(self.visual[places], return_index=True)
+        return {
+            str(number): (str(self.formula[place]), str(self.post[place]))
+            for number, place in zip(ids.tolist(), places[first].tolist(), strict=True)
+        }
+
     def find(self, formulas: Ids) -> NDArray[np.int64]:
         """Return the places of formula ids in the columns, -1 of those without a visual id."""
         at = _places(self.formula, formulas)

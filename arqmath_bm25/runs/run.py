@@ -186,8 +186,14 @@ class Run:
 
     def _distinct(self, rows: Sequence[Row], counts: Counter[str]) -> dict[str, Row]:
         """Return the row of each document; of Task 2 by visual id, in trec_eval's order."""
-        if self.ids is None or self.form == "visual":
-            rows = in_order(rows) if self.form == "visual" else rows
+        if self.form == "visual":  # each with an instance, where the formula index has one
+            known = {} if self.ids is None else self.ids.instances(row.doc_id for row in rows)
+            found = {}
+            for row in in_order(rows):
+                formula, post = known.get(row.doc_id, ("", ""))
+                found[row.doc_id] = row._replace(doc_id=formula, post_id=post)
+            return found
+        if self.ids is None:
             return {row.doc_id: row for row in rows}
         ids, first = self.ids, dict[str, Row]()
         places = ids.find(_numbers(row.doc_id for row in rows))

@@ -1,8 +1,8 @@
 """Pooling: which hits of which runs are to be judged, by the evaluation protocol of the labs.
 
-Task 1 pools the union of the best answers of every run, deeper for primary and manual runs
-(`labs.POOL_DEPTHS`). Task 2 pools visually distinct formulas in the same way and shows of each at
-most five posts that runs found it in.
+Task 1 pools the union of the best answers of every run, deeper for primary and manual runs (2020:
+50 and 20, 2021: 45 and 15, 2022: 45 and 20). Task 2 pools visually distinct formulas in the same
+way (25 and 10, 20 and 10, 25 and 15) and shows of each at most five posts that runs found it in.
 What a run may not return is left out before.
 """
 
