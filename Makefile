@@ -101,14 +101,14 @@ lowest: $(READY) ## the demo and quick tests with the oldest dependencies that p
 	@pip="$$(test -x .venv/bin/pip && echo .venv/bin/python || echo $(PYTHON)) -m pip"; \
 	  $$pip --python .venv-lowest/bin/python install --quiet --disable-pip-version-check \
 	  --no-compile --no-deps --require-hashes -r requirements-lowest.lock
-	work=$$(mktemp -d); export PYTHONPATH="$(CURDIR)" ARQMATH_SHARED=none ANSERINI_CLASSPATH="$$(echo \
+	@work=$$(mktemp -d); export PYTHONPATH="$(CURDIR)" ARQMATH_SHARED=none ANSERINI_CLASSPATH="$$(echo \
 	  "$(CURDIR)"/.venv/lib/python*/site-packages/pyserini/resources/jars)"; \
 	  arq="$(CURDIR)/.venv-lowest/bin/python -m arqmath_bm25 --quiet"; \
 	  (cd $$work && $$arq index all && $$arq run all && $$arq eval >/dev/null && \
-	  $$arq compare runs/*/2021/*task1*both* runs/*/2021/*task1*text* >/dev/null && \
-	  $$arq report runs/*/2021/*task1* -o report) && rm -r $$work && \
+	  $$arq compare runs/*/2021/*task1*both*.tsv runs/*/2021/*task1*text*.tsv >/dev/null && \
+	  $$arq report runs/*/2021/*task1*.tsv -o report) && rm -r $$work && \
 	  .venv-lowest/bin/python -m pytest -q -p no:cacheprovider -m "not slow" $(lowest)
-lowest := tests/test_compare.py tests/test_score.py tests/test_runs.py tests/test_html.py tests/test_latex.py
+lowest := tests/test_compare.py tests/test_score.py tests/test_html.py tests/test_latex.py
 
 export := uv export --quiet --no-emit-project --no-annotate --no-header
 lock: ## resolve the lock files anew (needs uv)

@@ -107,7 +107,7 @@ def test_shards_make_the_index_that_one_build_makes(tmp_path: Path) -> None:
 
 def test_spark_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark", None)
-    with pytest.raises(InputError, match=r"pip install 'arqmath_bm25\[spark\]'"):
+    with pytest.raises(InputError, match=r"pip install 'arqmath-bm25\[spark\]'"):
         SparkWorkers("spark://127.0.0.1:7077")
 
 
