@@ -36,7 +36,8 @@ IDF = FormulaIdf.of(np.concatenate([signature(f) for f in COLLECTION]), len(COLL
 def maxsim(query: dict[str, float], *posts: Sequence[str]) -> list[float]:
     asked = FormulaQuery([(signature(f), weight) for f, weight in query.items()], IDF)
     documents = Formulas.of([signature(f) for post in posts for f in post], IDF)
-    return asked.maxsim(documents, np.cumsum([0, *map(len, posts)])).tolist()
+    numbers = np.arange(len(documents.norms))
+    return asked.maxsim(documents, numbers, np.cumsum([0, *map(len, posts)])).tolist()
 
 
 def test_a_signature_holds_pairs_triples_and_subtrees_once() -> None:

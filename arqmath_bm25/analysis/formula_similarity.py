@@ -8,7 +8,7 @@ like it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import numpy as np
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arqmath_bm25.analysis.signatures import Signature
+
+
+_LOWER_BITS: Final = np.uint32(0xFFFF)
 
 
 class FormulaIdf(NamedTuple):
@@ -76,6 +79,8 @@ class FormulaQuery:
         signatures = [terms for terms, _ in formulas]
         self._weights = np.array([weight for _, weight in formulas])
         self._terms = np.unique(np.concatenate(signatures)) if formulas else np.empty(0, np.uint32)
+        self._may_be = np.zeros(_LOWER_BITS + 1, np.bool_)  # a term, by its lower bits
+        self._may_be[self._terms & _LOWER_BITS] = True
         # Squared idf of each term in each formula, as a part of the formula's length.
         self._parts = np.zeros((len(self._terms), len(formulas)))
         for column, terms in enumerate(signatures):
@@ -83,20 +88,28 @@ class FormulaQuery:
             length = np.sqrt(squares.sum()) or 1.0
             self._parts[np.searchsorted(self._terms, terms), column] = squares / length
 
-    def maxsim(self, documents: Formulas, posts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the MaxSim of each post; `posts` says where its formulas start, and the end."""
+    def maxsim(
+        self, documents: Formulas, numbers: NDArray[np.int64], posts: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the MaxSim of each post.
+
+        `numbers` are those of its formulas; `posts` says where they start, and the end.
+        """
         best = np.zeros((len(posts) - 1, len(self._weights)))
         if not len(self._terms) or not len(documents.terms):
             return np.zeros(len(best))
-        at = np.minimum(np.searchsorted(self._terms, documents.terms), len(self._terms) - 1)
-        shared = np.flatnonzero(self._terms[at] == documents.terms)
+        shared = np.flatnonzero(self._may_be[documents.terms & _LOWER_BITS])  # few are
+        terms = documents.terms[shared]
+        places = np.minimum(np.searchsorted(self._terms, terms), len(self._terms) - 1)
+        there = self._terms[places] == terms
+        shared, places = shared[there], places[there]
         formulas = len(documents.norms)
-        formula = np.repeat(np.arange(formulas), np.diff(documents.starts))[shared]
+        formula = np.searchsorted(documents.starts, shared, side="right") - 1
         cosine = np.zeros((formulas, len(self._weights)))
         for column in range(len(self._weights)):
-            cosine[:, column] = np.bincount(formula, self._parts[at[shared], column], formulas)
+            cosine[:, column] = np.bincount(formula, self._parts[places, column], formulas)
         cosine /= np.maximum(documents.norms, 1e-9)[:, None]
         filled = np.flatnonzero(np.diff(posts))
-        best[filled] = np.maximum.reduceat(np.square(cosine), posts[:-1][filled])
+        best[filled] = np.maximum.reduceat(np.square(cosine)[numbers], posts[:-1][filled])
         total: NDArray[np.float64] = best @ self._weights
         return total

@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 from contextlib import closing, contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -181,6 +181,7 @@ def add_engine(
                 add_replicas(client, index, engine.replicas)
 
 
+@cache  # so that it is said once
 def _builder(engine: EngineName) -> LocalName:
     """Return the engine to build for; `auto` is Lucene wherever that can be had."""
     if engine in ("lucene", "flat"):
@@ -188,7 +189,7 @@ def _builder(engine: EngineName) -> LocalName:
     try:
         prepare()
     except InputError as error:
-        tell(f"built for the engine flat, which needs no Java: {error}")
+        tell(f"indexes are built for the engine flat, which needs no Java ({error})")
         return "flat"
     return "lucene"
 

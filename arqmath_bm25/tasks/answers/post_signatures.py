@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
 import numpy as np
+import pandas as pd
 
 from arqmath_bm25.analysis.formula_similarity import FormulaIdf, Formulas, norms
 from arqmath_bm25.analysis.signatures import signatures
@@ -128,17 +129,22 @@ class PostSignatures:
         with np.load(directory / "idf.npz", allow_pickle=False) as idf:
             self.idf = FormulaIdf(**idf)
 
-    def of(self, posts: Rows, titles: Rows) -> tuple[Formulas, NDArray[np.int64]]:
-        """Return the formulas of posts, then those of titles; and where those of each start."""
+    def of(
+        self, posts: Rows, titles: Rows
+    ) -> tuple[Formulas, NDArray[np.int64], NDArray[np.int64]]:
+        """Return the distinct formulas of posts and of titles.
+
+        Also the number of each one that posts, then titles, hold; and where those of each start.
+        """
         begins = np.concatenate((self._posts[posts], self._posts[titles]))
         ends = np.concatenate((self._posts[posts + 1], self._titles[titles]))
         ends[np.concatenate((posts, titles)) < 0] = 0
         lengths = np.maximum(ends - begins, 0)
-        formulas = self._formulas[ranges(begins, lengths)]
+        numbers, formulas = pd.factorize(self._formulas[ranges(begins, lengths)])
         first, last = self._starts[formulas], self._starts[formulas + 1]
         found = Formulas(
             self._terms[ranges(first, last - first)],
             np.concatenate(([0], np.cumsum(last - first))),
             self._norms[formulas],
         )
-        return found, np.concatenate(([0], np.cumsum(lengths)))
+        return found, numbers, np.concatenate(([0], np.cumsum(lengths)))

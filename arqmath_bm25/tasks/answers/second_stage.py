@@ -94,9 +94,12 @@ class SecondStage:
         """Return MaxSim of the answers of some questions."""
         rows, context = self._posts.find(answers), self._posts.find(questions)
         context[context == rows] = -1  # an answer whose question is not known
-        documents, starts = self._signatures.of(np.concatenate((rows, context)), context)
+        posts = np.concatenate((rows, context))
+        documents, numbers, starts = self._signatures.of(posts, context)
         query = FormulaQuery(self._query(topic), self._signatures.idf)
-        total: NDArray[np.float64] = query.maxsim(documents, starts).reshape(3, -1).sum(axis=0)
+        total: NDArray[np.float64] = (
+            query.maxsim(documents, numbers, starts).reshape(3, -1).sum(axis=0)
+        )
         return total
 
     def _query(self, topic: Topic) -> list[tuple[Signature, float]]:

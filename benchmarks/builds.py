@@ -1,0 +1,106 @@
+"""Compares builds: this checkout's flat postings with the Lucene index of an earlier commit.
+
+    python benchmarks/builds.py [--sizes 0.05,0.1] [--commit 92f4c96] [--tasks task1,task2]
+
+Of each size a collection is generated, and its tasks are indexed by both with two processes each:
+CPU time of all processes, the JVM's included, and the most memory they had at one time. The last
+row calculates with what a GB more costs, for the whole collection (4.1 GB) on two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import resource
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from comparison.children import watch
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ROOT: Final = Path(__file__).parent.parent
+_WHOLE: Final = 4.1  # GB
+_SHARED_BY_TWO: Final = 1.8  # times as fast two processes are
+
+
+class Cost(NamedTuple):
+    """What a build took."""
+
+    seconds: float  # of CPU
+    megabytes: float  # of memory
+    disk: float  # megabytes
+
+
+def main(sizes: Sequence[float], commit: str, tasks: Sequence[str]) -> None:
+    """Build everything and print a table."""
+    table = Table("GB", "task", f"{commit}, Lucene", "here, flat", "CPU", "memory", "disk")
+    with tempfile.TemporaryDirectory() as place:
+        work = Path(place)
+        git = ["git", "-C", str(_ROOT), "archive", commit]
+        archive = subprocess.run(git, check=True, capture_output=True).stdout
+        with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
+            packed.extractall(work / "before", filter="data")
+        costs: dict[tuple[str, str], list[Cost]] = {}
+        for size in sizes:
+            data = work / f"{size} GB"
+            generate = [sys.executable, str(_ROOT / "benchmarks" / "generate.py"), str(data)]
+            subprocess.run([*generate, "--gigabytes", str(size)], check=True)
+            for task in tasks:
+                before = _build(work / "before", task, data, work, "lucene")
+                now = _build(_ROOT, task, data, work, "flat")
+                costs.setdefault((task, "before"), []).append(before)
+                costs.setdefault((task, "now"), []).append(now)
+                ratios = [f"{new / old:.2f}" for new, old in zip(now, before, strict=True)]
+                table.add_row(f"{size}", task, _said(before), _said(now), *ratios)
+    for name, of in (("before", commit), ("now", "here")):
+        minutes = sum(_whole(sizes, costs[task, name]) for task in tasks) / 60 / _SHARED_BY_TWO
+        table.caption = f"{table.caption or ''}{_WHOLE} GB, two cores, {of}: {minutes:.1f} min. "
+    Console(width=120).print(table)
+
+
+def _build(code: Path, task: str, data: Path, work: Path, engine: str) -> Cost:
+    """Build the index of a task by the program in a directory."""
+    indexes = work / f"{code.name} {task} {data.name}"
+    program = (
+        f"import sys; sys.path.insert(0, {str(code)!r}); import arqmath_bm25.cli as cli; cli.main()"
+    )
+    options = ["--data", data, "--indexes", indexes, "--engine", engine]
+    os.environ["XDG_CACHE_HOME"] = str(work / "cache")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    _, peaks = watch([sys.executable, "-c", program, "index", task, *options])
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    disk = sum(file.stat().st_size for file in indexes.rglob("*") if file.is_file())
+    return Cost(seconds, peaks.together / 1e6, disk / 1e6)
+
+
+def _whole(sizes: Sequence[float], costs: Sequence[Cost]) -> float:
+    """Return the CPU seconds for the whole collection, by what a GB more costs."""
+    first, last = costs[0].seconds, costs[-1].seconds
+    if len(costs) == 1:
+        return first * _WHOLE / sizes[0]
+    return last + (last - first) / (sizes[-1] - sizes[0]) * (_WHOLE - sizes[-1])
+
+
+def _said(cost: Cost) -> str:
+    return f"{cost.seconds:.1f} s, {cost.megabytes:.0f} MB, {cost.disk:.0f} MB on disk"
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    options.add_argument(
+        "--sizes", type=lambda text: [*map(float, text.split(","))], default=[0.05, 0.1]
+    )
+    options.add_argument("--commit", default="92f4c96")
+    options.add_argument("--tasks", type=lambda text: text.split(","), default=["task1", "task2"])
+    chosen = options.parse_args()
+    main(chosen.sizes, chosen.commit, chosen.tasks)

