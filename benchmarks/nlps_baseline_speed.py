@@ -78,7 +78,7 @@ def our_way(statements: Sequence[Statement], premises: Sequence[Premise], path: 
     """Rank as `run nlps --variant tfidf` does."""
     from arqmath_bm25.core.records import Hit
     from arqmath_bm25.runs.run_files import write_run
-    from arqmath_bm25.tasks.premises.rankers.tfidf import Tfidf
+    from arqmath_bm25.tasks.premises.tfidf import Tfidf
 
     ranked = Tfidf(premises).rank(statements, DEPTH, 1)
     rankings = (

@@ -40,13 +40,13 @@ from arqmath_bm25.evaluation.nlps import KEYS, score_premises
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index, build, directory
 from arqmath_bm25.tasks.premises.premise_selection import PremiseSelection
-from arqmath_bm25.tasks.premises.rankers.tfidf import Tfidf
+from arqmath_bm25.tasks.premises.tfidf import Tfidf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arqmath_bm25.evaluation.nlps import Premises
-    from arqmath_bm25.tasks.premises.rankers.settings import NlpsSettings
+    from arqmath_bm25.tasks.premises.settings import NlpsSettings
 
 THREADS = 2
 NEAR = 0.9

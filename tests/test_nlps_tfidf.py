@@ -18,8 +18,8 @@ from arqmath_bm25.collection.premises import (
     read_statements,
 )
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE
-from arqmath_bm25.tasks.premises.rankers.candidates import Candidates
-from arqmath_bm25.tasks.premises.rankers.tfidf import Tfidf
+from arqmath_bm25.tasks.premises.candidates import Candidates
+from arqmath_bm25.tasks.premises.tfidf import Tfidf
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +84,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     statements = read_statements(files.statements("dev"))
     ranker = Tfidf(read_premises(files.knowledge_base))
     whole = list(ranker.rank(statements, 20, 1))
-    monkeypatch.setattr("arqmath_bm25.tasks.premises.rankers.tfidf._BLOCK", 3)
+    monkeypatch.setattr("arqmath_bm25.tasks.premises.tfidf._BLOCK", 3)
     assert list(ranker.rank(statements, 20, 1)) == whole
 
 
@@ -95,9 +95,10 @@ SCORES = st.lists(st.integers(min_value=0, max_value=5), min_size=1, max_size=60
 def test_the_best_are_the_first_of_a_full_sort(scores: list[int], depth: int) -> None:
     candidates = Candidates(str(n) for n in range(len(scores)))
     by_id = {str(n): score for n, score in enumerate(scores)}
-    best = candidates.best(candidates.scores(by_id.items()), depth)
+    of_candidates = np.array([float(by_id[premise]) for premise in candidates.ids])
+    best = candidates.best(of_candidates, depth)
     full = sorted(sorted(by_id, reverse=True), key=lambda one: -by_id[one])
     assert [premise for premise, _ in best] == full[:depth]
     last = full[0]
-    ranking = candidates.best(candidates.scores(by_id.items()), len(scores), last=last)
+    ranking = candidates.best(of_candidates, len(scores), last=last)
     assert [premise for premise, _ in ranking] == [*full[1:], last]

@@ -7,14 +7,10 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from as_text import as_text
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arqmath_bm25.analysis.analyzer import Analyzer
-from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.premises import (
-    Premise,
     PremiseFiles,
     Statement,
     read_premises,
@@ -22,7 +18,6 @@ from arqmath_bm25.collection.premises import (
 )
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE
-from arqmath_bm25.tasks.premises.premise_documents import premise_documents
 from tools.sample.build_premises import build
 
 if TYPE_CHECKING:
@@ -201,17 +196,6 @@ def test_a_source_that_cites_what_is_not_there_is_refused(tmp_path: Path) -> Non
     source = written(tmp_path / "s.yaml", {"definitions": {"a": "t"}, "theorems": [theorem]})
     with pytest.raises(InputError, match="'a' is defined twice"):
         build(tmp_path / "out", source)
-
-
-def test_documents_hold_words_and_formulas_apart() -> None:
-    analyzer = Analyzer(AnalysisSettings())
-    (made,) = premise_documents([Premise("7", "A ring with $x^2$ in it")], analyzer)
-    document = as_text(made)
-    assert document["id"] == "7"
-    assert document["contents"] == "ring"
-    assert document["contents_math"].split() == ["x", "^", "2", "x~^", "^~2", "x~^~2"]
-    _, second = premise_documents([Premise("7", "ring"), Premise("8", "$x$")], analyzer)
-    assert as_text(second)["contents"] == "∅"  # Anserini would skip a document without words
 
 
 def test_uuids_of_the_original_collection_are_ids(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answers.settings import Task1Settings
 from arqmath_bm25.tasks.index import Index
-from arqmath_bm25.tasks.premises.rankers.settings import NlpsSettings
+from arqmath_bm25.tasks.premises.settings import NlpsSettings
 from experiments.__main__ import app as experiments
 from experiments.tuning.coordinate_search import climb, knobs, tune
 from experiments.tuning.trials import DEPTH, AnswerTrials, FormulaTrials, Judged, Trials
@@ -190,7 +190,7 @@ def test_what_cannot_be_tuned_is_said(
 def test_premises_are_tuned_on_the_training_set(tmp_path: Path) -> None:
     places, tuned = ("--indexes", tmp_path / "indexes"), tmp_path / "tuned.yaml"
     assert arqmath("index", "nlps", *places).exit_code == 0
-    done = arqmath("tune", "nlps", *places, "--variant", "bm25", "-o", tuned)
+    done = arqmath("tune", "nlps", *places, "--variant", "tfidf", "-o", tuned)
     assert done.exit_code == 0, done.output
     assert load(NlpsSettings, tuned).ridge.penalty == 0.5
     refused = arqmath("tune", "nlps", *places, "--on", "2020", "-o", tuned)

@@ -96,7 +96,7 @@ def build(
     InputError if a file cannot be read, the engine cannot be started or did not index every
     document; the old index, if there is one, is then as it was.
     """
-    if engine == "lucene":
+    if engine == "lucene" and task.stores:
         prepare()  # its absence is told before hours of work, not after
     forms: list[Form] = ["json"] if engine == "lucene" or keep_documents else []
     if engine == "flat":

@@ -1,23 +1,73 @@
-"""Cross-validation of premise rankings on the training set alone (folds of `premise_rankers`).
+"""Cross-validation of premise rankings on the training set alone.
 
-A ranking that learns does so without the fold that it is tested on. One that does not learn ranks
-the fold as it is; a statement is never its own premise.
+Held out are statements that cite something and that nobody cites, as those of dev and test are: a
+statement that is cited is a candidate as well, and its page is spread over the training set. Whole
+folds are hidden, because the near relatives of a statement tell its premises. The ranking that
+learns does so without the fold that it is tested on; the other ranks the fold as it is.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import random
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import PREMISES
 from arqmath_bm25.evaluation.nlps import score_premises
-from arqmath_bm25.tasks.premises.rankers.folds import folds
-from arqmath_bm25.tasks.premises.rankers.learned import Learned, learn
-from arqmath_bm25.tasks.premises.rankers.supervised import Supervised
+from arqmath_bm25.tasks.premises.ridge import BLOCK, Queries, Ridge
+from arqmath_bm25.tasks.premises.text_kernel import gram
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from arqmath_bm25.collection.premises import Statement
     from arqmath_bm25.evaluation.nlps import PremiseScore
+    from arqmath_bm25.tasks.premises.candidates import Ranking
+    from arqmath_bm25.tasks.premises.kernel_ridge import KernelRidge
     from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
+    from arqmath_bm25.tasks.premises.text_kernel import Matrix
+
+FOLDS: Final = 5
+_MOST: Final = 4000  # statements in all folds; bounds the memory for large training sets
+_SEED: Final = 16
+
+
+def folds(training: Sequence[Statement]) -> list[NDArray[np.int64]]:
+    """Return numbers of training statements, those of each fold; by their ids alone."""
+    cited = {premise for statement in training for premise in statement.premises}
+    rows = [n for n, s in enumerate(training) if s.premises and s.statement_id not in cited]
+    rows.sort(key=lambda n: training[n].statement_id)
+    random.Random(_SEED).shuffle(rows)  # noqa: S311 (the same for everybody)
+    parts = (np.array(sorted(rows[:_MOST][n::FOLDS]), np.int64) for n in range(FOLDS))
+    return [part for part in parts if len(part)]
+
+
+def hidden_influence(ridge: KernelRidge, fold: NDArray[np.int64]) -> Matrix:
+    """Return the influence on the rows of a fold as if they had not been among the rows.
+
+    With H the influence of all rows on all, and F the fold: (I - H_FF)⁻¹ H_F, without the columns
+    of F (leave-one-out of linear smoothers, for a block).
+    """
+    influence = ridge.influence(gram(ridge.rows[fold], ridge.rows))
+    left = np.eye(len(fold)) - influence[:, fold]
+    influence[:, fold] = 0
+    return np.asarray(np.linalg.solve(left, influence))
+
+
+def rank_hidden(ranker: Ridge, fold: NDArray[np.int64], depth: int) -> Iterator[Ranking]:
+    """Yield the best premises of a fold of the training statements, none of which is seen."""
+    training, ridge = ranker.model.training, ranker.model.fitted.ridge
+    influence = hidden_influence(ridge, fold)
+    for start in range(0, len(fold), BLOCK):
+        rows = fold[start : start + BLOCK]
+        similarity = gram(ridge.rows[rows], ridge.rows)
+        similarity[:, fold] = 0
+        queries = Queries(ridge.rows[rows], similarity, influence[start : start + BLOCK])
+        yield from ranker.best([training[n] for n in rows], queries, depth)
 
 
 def cross_validate(ranker: PremiseRanker, variant: str, threads: int) -> list[PremiseScore]:
@@ -25,19 +75,16 @@ def cross_validate(ranker: PremiseRanker, variant: str, threads: int) -> list[Pr
     parts = folds(ranker.training)
     if len(parts) < 2:
         raise InputError("cross-validation needs training statements that no other one cites")
-    method, found = ranker.method(variant), []
+    method, scores = ranker.method(variant), []
     for fold in parts:
         statements = [ranker.training[n] for n in fold]
-        if isinstance(method, Learned):
-            others = (part for part in parts if part is not fold)
-            method = Learned(ranker.model, method.variant, learn(ranker.model, others))
-        if isinstance(method, Supervised):
-            ranked = method.rank_hidden(fold, PREMISES)
+        if isinstance(method, Ridge):
+            ranked = rank_hidden(method, fold, PREMISES)
         else:
             ranked = method.rank(statements, PREMISES, threads)
         predicted = {
             statement.statement_id: tuple(premise for premise, _ in ranking)
             for statement, ranking in zip(statements, ranked, strict=True)
         }
-        found.append(score_premises(predicted, {s.statement_id: s.premises for s in statements}))
-    return found
+        scores.append(score_premises(predicted, {s.statement_id: s.premises for s in statements}))
+    return scores

@@ -24,9 +24,8 @@ from arqmath_bm25.evaluation.measures import Measure, measure
 from arqmath_bm25.tasks.answers.second_stage import SecondStage
 from arqmath_bm25.tasks.formulas.formula_retrieval import FormulaRanker
 from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
-from arqmath_bm25.tasks.premises.rankers.folds import folds
 from arqmath_bm25.tasks.queries import heaviest, topic_query
-from experiments.tuning.premise_folds import cross_validate
+from experiments.tuning.premise_folds import cross_validate, folds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,58 +1,40 @@
 """NLPS, premise selection: the premises of a statement's proof.
 
-An index has the premises, and in `model/` what was fitted to the training set.
+An index holds what was fitted to the training set, in `model/`; no engine searches it.
 """
 
 from __future__ import annotations
 
-from functools import cache, cached_property, lru_cache, partial
+import shutil
+import zipfile
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from arqmath_bm25.analysis.analyzer import Analyzer
-from arqmath_bm25.collection.premises import Premise, Statement, read_premises, read_statements
+from arqmath_bm25.analysis.settings import AnalysisSettings
+from arqmath_bm25.collection.premises import Statement, read_premises, read_statements
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import DOCUMENTS
+from arqmath_bm25.core.files import complete
 from arqmath_bm25.core.labs import PREMISES, SPLITS
 from arqmath_bm25.core.progress import status
 from arqmath_bm25.core.records import Hit, Part, Topic
-from arqmath_bm25.tasks.document_parts import write_parts
-from arqmath_bm25.tasks.premises.premise_documents import MATH, premise_documents
-from arqmath_bm25.tasks.premises.rankers.bm25 import Bm25
-from arqmath_bm25.tasks.premises.rankers.candidates import Candidates
-from arqmath_bm25.tasks.premises.rankers.folds import folds
-from arqmath_bm25.tasks.premises.rankers.learned import Learned, learn
-from arqmath_bm25.tasks.premises.rankers.model import Fitted, Model
-from arqmath_bm25.tasks.premises.rankers.ridge import Ridge
-from arqmath_bm25.tasks.premises.rankers.settings import (
-    Bm25Variant,
-    NlpsSettings,
-    RidgeVariant,
-    TfidfVariant,
-)
-from arqmath_bm25.tasks.premises.rankers.tfidf import Tfidf
-from arqmath_bm25.tasks.premises.submission import write_submission
-from arqmath_bm25.tasks.queries import topic_query
+from arqmath_bm25.tasks.premises.ridge import Fitted, Model, Ridge
+from arqmath_bm25.tasks.premises.settings import NlpsSettings, RidgeVariant
+from arqmath_bm25.tasks.premises.tfidf import Tfidf
 from arqmath_bm25.tasks.task import Shown, Store, Task, TopicSet, begin
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Iterator, Mapping, Sequence
 
-    from arqmath_bm25.analysis.settings import AnalysisSettings
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.engines.documents import Document
-    from arqmath_bm25.engines.engine import Query
     from arqmath_bm25.tasks.document_parts import Form
     from arqmath_bm25.tasks.index import Index
-    from arqmath_bm25.tasks.premises.rankers.candidates import Ranking
+    from arqmath_bm25.tasks.premises.candidates import Ranking
 
 _MODEL: Final = "model"
-_LEARNED: Final = "learned.npy"
 
 
 class PremiseSelection(Task[NlpsSettings]):
@@ -89,26 +71,22 @@ class PremiseSelection(Task[NlpsSettings]):
 
     @property
     def stores(self) -> Mapping[str, Store]:
-        """An index of the premises."""
-        return {"premises": Store((MATH,), "premises")}
+        """None: rankings are computed from what was fitted."""
+        return {}
 
     def write_documents(
         self, collection: Collection, place: Path, workers: Workers, forms: Sequence[Form]
     ) -> dict[str, int]:
-        """Write the premises, and what is learned from the training set."""
+        """Write what is learned from the training set."""
         files = collection.premises
         premises, training = read_premises(files.knowledge_base), read_statements(files.train)
         if not any(statement.premises for statement in training):
             raise InputError(f"{files.train}: no statement names premises; is this a test set?")
-        job = _Part(premises, self.settings.analysis)
-        (counted,) = write_parts(_documents, [job], place / DOCUMENTS, workers, forms)
         with status("Learning from the training set"):
-            analyzer = Analyzer(self.settings.analysis)
-            model = Model(premises, training, self.settings.ridge, analyzer)
+            model = Model(premises, training, self.settings.ridge, _analyzer(self.settings))
             model.fitted.save(place / _MODEL)
-            np.save(place / _MODEL / _LEARNED, learn(model, folds(training)))
         return {
-            "premises": counted["documents"],
+            "premises": len(premises),
             "statements": len(training),
             "cited": len({premise for statement in training for premise in statement.premises}),
         }
@@ -128,13 +106,11 @@ class PremiseSelection(Task[NlpsSettings]):
     ) -> list[tuple[str, Path]]:
         """Return sets of statements."""
         files = collection.premises
-        found: list[tuple[str, Path]] = []
+        sets: list[tuple[str, Path]] = []
         for name in chosen or files.splits() or SPLITS[:1]:  # the last says what is missing
             split = next((split for split in SPLITS if split == name), None)
-            found.append(
-                (name, files.statements(split)) if split else (Path(name).stem, Path(name))
-            )
-        return found
+            sets.append((name, files.statements(split)) if split else (Path(name).stem, Path(name)))
+        return sets
 
     def read(self, collection: Collection, folder: str, path: Path) -> TopicSet:
         """Read a set of statements."""
@@ -193,15 +169,21 @@ def _texts(knowledge_base: Path) -> dict[str, str]:
     return {premise.premise_id: premise.text for premise in read_premises(knowledge_base)}
 
 
-class _Part(NamedTuple):
-    """All documents."""
-
-    premises: list[Premise]
-    settings: AnalysisSettings
+def _analyzer(settings: NlpsSettings) -> Analyzer:
+    return Analyzer(AnalysisSettings(text=settings.analysis.text), ngrams=False)
 
 
-def _documents(part: _Part, counts: Counter[str]) -> Iterator[Document]:
-    yield from premise_documents(part.premises, Analyzer(part.settings))
+def write_submission(path: Path, predictions: Path) -> None:
+    """Write the zip file that CodaLab takes for TextGraphs-16: `predict.txt`, a run, in it.
+
+    The same predictions always give the same bytes.
+    """
+    with complete(path, encoding=None) as file, zipfile.ZipFile(file, "w") as archive:
+        entry = zipfile.ZipInfo("predict.txt")  # dated 1980, whenever it is written
+        entry.compress_type = zipfile.ZIP_DEFLATED
+        entry.external_attr = 0o644 << 16
+        with archive.open(entry, "w") as target, predictions.open("rb") as source:
+            shutil.copyfileobj(source, target)
 
 
 class PremiseRanker:
@@ -212,7 +194,6 @@ class PremiseRanker:
         self._premises, self.training = read_premises(knowledge_base), read_statements(train)
         self._index = index
         self._settings = settings
-        self._analyzer = Analyzer(settings.analysis)
         self._opening = Lock()
         self.method = cache(self._open)
 
@@ -228,38 +209,26 @@ class PremiseRanker:
             yield [Hit(premise_id, score) for premise_id, score in ranking]
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
-        """Return what fields (bm25) or kinds of evidence (ridge) gave; others raise InputError."""
-        if not isinstance(self._settings.variants[variant], Bm25Variant | RidgeVariant):
-            raise InputError(
-                f"{variant}: its scores are no sums; those of the methods bm25 and ridge are, and "
-                "can be explained"
-            )
+        """Return what the regression and the texts gave; InputError for another method."""
         with self._opening:
-            method: Any = self.method(variant)
-        found: list[list[Part]] = method.explain(
-            Statement(topic.topic_id, topic.title, ()), [hit.doc_id for hit in hits]
-        )
-        return found
+            method = self.method(variant)
+        if not isinstance(method, Ridge):
+            raise InputError(
+                f"{variant}: its scores are no sums; those of the method ridge are, and can be "
+                "explained"
+            )
+        statement = Statement(topic.topic_id, topic.title, ())
+        return method.explain(statement, [hit.doc_id for hit in hits])
 
     @cached_property
     def model(self) -> Model:
         """What was learned from the training set."""
-        ridge = self._settings.ridge
-        fitted = Fitted.load(self._index.directory / _MODEL, ridge, self._analyzer)
+        ridge, directory = self._settings.ridge, self._index.directory / _MODEL
+        fitted = Fitted.load(directory, ridge, _analyzer(self._settings))
         return Model(self._premises, self.training, ridge, fitted)
 
-    def _open(self, variant: str) -> Tfidf | Bm25 | Ridge:
+    def _open(self, variant: str) -> Tfidf | Ridge:
         chosen = self._settings.variants[variant]
-        if isinstance(chosen, TfidfVariant):
-            return Tfidf(self._premises)
-        if isinstance(chosen, Bm25Variant):
-            weights = {str(field): weight for field, weight in chosen.fields.items()}
-            known = Candidates(premise.premise_id for premise in self._premises)
-            return Bm25(known, self._index.searcher("premises"), partial(self._query, weights))
         if isinstance(chosen, RidgeVariant):
             return Ridge(self.model, chosen)
-        return Learned(self.model, chosen, np.load(self._index.directory / _MODEL / _LEARNED))
-
-    def _query(self, weights: dict[str, float], text: str) -> Query:
-        saturation = self._settings.query.saturation
-        return topic_query(Topic("", text), self._analyzer, weights, saturation)
+        return Tfidf(self._premises)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from arqmath_bm25.core.system import needed_by
-from arqmath_bm25.tasks.premises.rankers.candidates import Candidates
+from arqmath_bm25.tasks.premises.candidates import Candidates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from arqmath_bm25.collection.premises import Premise, Statement
-    from arqmath_bm25.tasks.premises.rankers.candidates import Ranking
+    from arqmath_bm25.tasks.premises.candidates import Ranking
 
 _BLOCK: Final = 64  # statements; 8 MB of similarities for 16,000 premises
 

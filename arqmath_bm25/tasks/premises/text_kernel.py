@@ -1,6 +1,7 @@
-"""Texts as vectors whose inner product is their similarity: a mixture of six kernels.
+"""Texts as vectors whose inner product is their similarity: a mixture of three kernels.
 
-Each *view* of a text (its tokens, its characters, …) is a bag of terms and gives a unit vector of
+Each *view* of a text is a bag of terms: 1- to 3-grams of tokens, 5-grams of characters, or stemmed
+words. It gives a unit vector of
 sublinear tf-idf, (1 + log tf) · (log((1 + N) / (1 + df)) + 1). The views stand side by side, each
 times the root of its weight, so the inner product of two texts is the weighted mean of the cosines.
 Terms are hashed to columns (MurmurHash3): there is no vocabulary to keep, and a term that no
@@ -25,20 +26,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arqmath_bm25.analysis.analyzer import Analyzer
-    from arqmath_bm25.analysis.html import Content
-    from arqmath_bm25.tasks.premises.rankers.settings import View
+    from arqmath_bm25.tasks.premises.settings import View
 
     Matrix = NDArray[np.float64]
 
 _COLUMNS: Final = 1 << 18  # of a view
-_COMMAND: Final = re.compile(r"\\[A-Za-z]+")
 _TOKEN: Final = re.compile(r"\\[A-Za-z]+|[A-Za-z]+|[^\sA-Za-z]")
-_WORD: Final = re.compile(r"[^\W\d_]+")
-
-
-def _prose(content: Content) -> list[str]:
-    pieces = (piece for piece in content.pieces if isinstance(piece, str))
-    return _WORD.findall(" ".join(pieces).lower())
 
 
 class TextVectors:
@@ -80,18 +73,13 @@ class TextVectors:
         with needed_by("premise selection", "nlps"):
             from sklearn.feature_extraction import FeatureHasher  # takes a second to import
 
-        contents = [read_title(text) for text in texts]
-        terms = [self._analyzer(content) for content in contents]
-        views: dict[View, Callable[[int], Sequence[str]]] = {
-            "tokens": lambda n: ngrams(_TOKEN.findall(texts[n]), 1, 3),
-            "characters": lambda n: [texts[n][i : i + 5] for i in range(len(texts[n]) - 4)],
-            "words": lambda n: terms[n].words.split(),
-            "prose": lambda n: ngrams(_prose(contents[n]), 1, 4),
-            "math": lambda n: terms[n].math.split(),
-            "commands": lambda n: sorted(set(_COMMAND.findall(texts[n]))),
+        views: dict[View, Callable[[str], Sequence[str]]] = {
+            "tokens": lambda text: ngrams(_TOKEN.findall(text), 1, 3),
+            "characters": lambda text: [text[i : i + 5] for i in range(len(text) - 4)],
+            "words": lambda text: self._analyzer(read_title(text)).words.split(),
         }
         hasher = FeatureHasher(_COLUMNS, input_type="string", alternate_sign=False)
-        return [hasher.transform(map(views[view], range(len(texts)))) for view in self._weights]
+        return [hasher.transform(map(views[view], texts)) for view in self._weights]
 
     def _vectors(self, bags: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
         frequencies = np.split(self.frequencies, len(bags))

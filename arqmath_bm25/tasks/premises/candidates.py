@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from arqmath_bm25.core.records import Hit
-
     Scores = NDArray[np.float64]  # one for every candidate, in the order of `Candidates.ids`
     Ranking = list[tuple[str, float]]  # ids of premises with their scores, the best first
 
@@ -29,17 +27,10 @@ class Candidates:
 
     def __init__(self, ids: Iterable[str]) -> None:
         self.ids = sorted(set(ids), reverse=True)
-        self.position = {premise_id: at for at, premise_id in enumerate(self.ids)}
+        self.position = {premise_id: place for place, premise_id in enumerate(self.ids)}
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    def scores(self, hits: Iterable[Hit | tuple[str, float]]) -> Scores:
-        """Return the scores of all candidates; 0 for those that are no hits."""
-        scores = np.zeros(len(self.ids))
-        for premise_id, score, *_ in hits:
-            scores[self.position[premise_id]] = score
-        return scores
 
     def best(self, scores: Scores, depth: int, last: str = "") -> Ranking:
         """Return the `depth` best candidates, all if there are fewer, scores rounded.
@@ -51,10 +42,8 @@ class Candidates:
             scores[self.position[last]] = -np.inf
         depth = min(depth, len(self.ids))
         least = np.partition(scores, -depth)[-depth]
-        among = np.flatnonzero(
-            scores >= least - _TIED
-        )  # more than `depth` if the last place is tied
+        among = np.flatnonzero(scores >= least - _TIED)  # more if the last place is tied
         rounded = scores[among].round(_DECIMALS)
         order = np.argsort(-rounded, kind="stable")[:depth]
-        ids = [self.ids[at] for at in among[order].tolist()]
+        ids = [self.ids[place] for place in among[order].tolist()]
         return list(zip(ids, rounded[order].tolist(), strict=True))

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.linalg import lapack
 
-from arqmath_bm25.tasks.premises.rankers.kernel import gram
+from arqmath_bm25.tasks.premises.text_kernel import gram
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-    from arqmath_bm25.tasks.premises.rankers.kernel import Matrix
+    from arqmath_bm25.tasks.premises.text_kernel import Matrix
 
 _CHUNK: Final = 512  # rows whose similarities to the landmarks are in memory at a time
 _SLICE: Final = 16  # queries whose weights of all columns, dense, are: 200 MB
@@ -70,17 +70,6 @@ class KernelRidge:
             part = slice(start, start + _SLICE)
             found[part] = (self.rows @ (weights[part] @ few).T).T
         return found
-
-    def hidden(self, fold: NDArray[np.int64]) -> Matrix:
-        """Return the influence on the rows of a fold as if they had not been among the rows.
-
-        With H the influence of all rows on all, and F the fold: (I - H_FF)⁻¹ H_F, without the
-        columns of F (leave-one-out of linear smoothers, for a block).
-        """
-        influence = self.influence(gram(self.rows[fold], self.rows))
-        left = np.eye(len(fold)) - influence[:, fold]
-        influence[:, fold] = 0
-        return np.asarray(np.linalg.solve(left, influence))
 
 
 def _inverse(matrix: Matrix, more: float) -> Matrix:
