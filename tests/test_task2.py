@@ -10,6 +10,7 @@ import pytest
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS
@@ -22,7 +23,11 @@ from arqmath_bm25.evaluation.visual_qrels import by_visual_id
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run_files import separated
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.formulas.formula_retrieval import FormulaRetrieval, Task2Settings
+from arqmath_bm25.tasks.formulas.formula_retrieval import (
+    FormulaRetrieval,
+    Task2Settings,
+    thread_context,
+)
 from arqmath_bm25.tasks.index import Index, build, why_stale
 
 if TYPE_CHECKING:
@@ -169,3 +174,17 @@ def test_the_real_subset_is_ranked_better_than_by_mathdowsers(
         for t, hits in zip(topics, ranked, strict=True)
     }
     assert score(rankings, qrels).averages()["ndcg"] >= at_least
+
+
+def test_a_thread_has_the_sum_of_its_shares_as_a_share_of_the_best() -> None:
+    """Of three threads the second has words and operators of the question, the others one each."""
+    posts = PostTable.scan(SAMPLE / "Collection" / "Posts.V1.3.xml")
+    answers = [thread.answers[0].post_id for thread in posts.threads() if thread.answers][:3]
+    words = [Hit(answers[0], 8.0), Hit(answers[1], 6.0)]
+    operators = [Hit(answers[1], 4.0), Hit(answers[2], 3.0)]
+    context = thread_context(posts, words, operators)
+    shares = dict(zip(context.threads.tolist(), context.scores.tolist(), strict=True))
+    expected = [1 / 1.75, 1.0, 0.75 / 1.75]
+    threads = posts.threads_of(answers).tolist()
+    assert shares == pytest.approx(dict(zip(threads, expected, strict=True)))
+    assert len(thread_context(posts, [], []).threads) == 0

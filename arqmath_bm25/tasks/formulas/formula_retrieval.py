@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple, get_args
 
 import numpy as np
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.posts import PostTable
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.tasks.document_parts import Form
 
@@ -240,10 +241,27 @@ class FormulaRetrieval(Task[Task2Settings]):
 
 
 class Context(NamedTuple):
-    """What the posts of a thread are worth for a question; threads are sorted."""
+    """What threads are worth for a question; they are sorted."""
 
     threads: NDArray[np.int32]
     scores: NDArray[np.float64]
+
+
+def thread_context(posts: PostTable, *rankings: list[Hit]) -> Context:
+    """Add up what each ranking gives to a thread, its best score as a share of the best of all.
+
+    The sum, too, becomes a share of the best thread's.
+    """
+    shares, of_threads = [np.empty(0)], [np.empty(0, np.int64)]
+    for hits in filter(None, rankings):
+        threads = posts.threads_of([hit.doc_id for hit in hits])
+        # Hits are sorted by score, so that the first of a thread is its best.
+        distinct, first = np.unique(threads, return_index=True)
+        of_threads.append(distinct)
+        shares.append(np.array([hit.score for hit in hits])[first] / hits[0].score)
+    distinct, places = np.unique(np.concatenate(of_threads), return_inverse=True)
+    total = np.bincount(places, np.concatenate(shares), len(distinct))
+    return Context(distinct.astype(np.int32), total / (total.max() if len(total) else 1))
 
 
 _NO_CONTEXT: Final = Context(np.empty(0, np.int32), np.empty(0))
@@ -322,21 +340,17 @@ class FormulaRanker:
         return [self._analyzer.latex(formula) for formula in topic.formulas]
 
     def contexts(self, topics: Sequence[Topic], threads: int) -> Iterator[Context]:
-        """Yield what the posts of threads are worth for the questions of topics, if any has one."""
+        """Yield what threads are worth for the questions of topics, if any has one.
+
+        Counted are the words of title and tags, and the operators of title and body.
+        """
         if not any(topic.title or topic.question for topic in topics):
             return (_NO_CONTEXT for _ in topics)
-        return map(self._context, self._answers.rank(topics, "text", MAX_DEPTH, threads))
-
-    def _context(self, hits: list[Hit]) -> Context:
-        """Give every thread the score of its best answer, as a share of the best of all."""
-        if not hits:
-            return _NO_CONTEXT
-        posts = self._collection.posts
-        threads = posts.threads_of([hit.doc_id for hit in hits]).astype(np.int32)
-        # Hits are sorted by score, so that the first of a thread is its best.
-        distinct, first = np.unique(threads, return_index=True)
-        scores = np.array([hit.score for hit in hits])
-        return Context(distinct, scores[first] / scores[0])
+        titles = [topic._replace(question="") for topic in topics]
+        by_words = self._answers.rank(titles, "text", MAX_DEPTH, threads)
+        by_operators = self._answers.rank(topics, "math", MAX_DEPTH, threads)
+        context = partial(thread_context, self._collection.posts)
+        return map(context, by_words, by_operators)
 
     def choose(self, hits: list[Hit], context: Context, weight: float) -> list[Hit]:
         """Take one instance of each formula; with a context, rank them anew."""
