@@ -47,6 +47,11 @@ def tune(
     from experiments.tuning.coordinate_search import tune as search  # scipy takes a second to load
     from experiments.tuning.trials import trials
 
+    if "duplicates" in (on or []):
+        tell(
+            "duplicates are a poor judge of weights, as links found them: ten weights tuned on them "
+            "alone gained .026 there and lost .015 on the labs' topics"
+        )
     collection = Collection(data, indexes)
     engine = Engine() if task == "nlps" else Engine("flat")
     with options.naming_the_build(data, indexes, config):
