@@ -45,7 +45,12 @@ def measure(data: Path, place: Path, checkout: Path, config: Path) -> list[float
     options = ["--data", str(data), "--config", str(config)]
     build = cpu(["index", "task1", *options], place, checkout)
     run = cpu(["run", "task1", *options, "--variant", "both"], place, checkout)
-    return [build, run, stored(next(place.glob("indexes/*/task1/lucene"))), stored(place / "indexes")]
+    return [
+        build,
+        run,
+        stored(next(place.glob("indexes/*/task1/lucene"))),
+        stored(place / "indexes"),
+    ]
 
 
 def main() -> None:

@@ -51,7 +51,7 @@ def conditions(default: Task2Settings) -> list[tuple[str, Task2Settings]]:
         ("layout + patterns", varied(default, fields(contents=1, patterns=1))),
         ("operators", varied(default, fields(operators=1))),
         ("layout + operators", varied(default, fields(contents=1, operators=1))),
-        ("math, layout from MathML", varied(default, math, analysis={"source": "slt"})),
+        ("math, LaTeX from SLT files", varied(default, math, analysis={"source": "slt"})),
         ("math, layout 2-4", varied(default, math, analysis={"layout": (2, 4)})),
         ("math, patterns 3-5", varied(default, math, analysis={"patterns": (3, 5)})),
         ("math, operators x 0.5", varied(default, fields(contents=1, patterns=1, operators=0.5))),

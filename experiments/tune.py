@@ -49,8 +49,8 @@ def tune(
 
     if "duplicates" in (on or []):
         tell(
-            "duplicates are a poor judge of weights, as links found them: ten weights tuned on them "
-            "alone gained .026 there and lost .015 on the labs' topics"
+            "duplicates are a poor judge of weights: ten weights tuned on them alone gained .026 "
+            "there and lost .015 on the labs' topics"
         )
     collection = Collection(data, indexes)
     engine = Engine() if task == "nlps" else Engine("flat")

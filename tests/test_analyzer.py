@@ -89,7 +89,6 @@ def test_no_text_raises_anywhere_and_all_that_is_written_is_text(one: str, other
             safe_title(source, lambda formula, _: plain(formula.latex)),
             *answer_text.sentences(text), answer_text.shorten(text, 9),
             *(term for terms in formulas.latex(source).values() for term in terms),
-            *(term for terms in formulas.mathml(f"<mi>{source}</mi>").values() for term in terms),
         ]  # fmt: skip
         " ".join(written).encode()
         answer_text.shorten(source)

@@ -96,15 +96,6 @@ def test_one_topic_is_ranked_as_among_others(ranker: Index) -> None:
         assert alone == all_hits[2]
 
 
-def test_mathml_of_a_topic_is_searched_in_place_of_its_latex(
-    ranker: Index, rows: dict[str, tuple[str, str, str]]
-) -> None:
-    topic = read_topics(LAYOUT.topics("task2", "2020"))[0]
-    mathml = "<math><msqrt><mn>2</mn></msqrt><mo>+</mo><msqrt><mn>3</mn></msqrt></math>"
-    (hits,) = ranker.rank([topic._replace(mathml=mathml)], "math", 3, 1)
-    assert r"\sqrt2+\sqrt3" in [rows[hit.doc_id][0] for hit in hits]
-
-
 def test_the_words_of_a_question_choose_among_the_instances(ranker: Index) -> None:
     common = "(0,1)"  # stands in several threads
     plain = search(ranker, common, "", "both", depth=1)[0]

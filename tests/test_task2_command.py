@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from running import arqmath
 
 from arqmath_bm25.collection.formulas import COLUMNS, read_formulas
-from arqmath_bm25.collection.layout import TASK2_TOPICS, Layout, topic_formulas
+from arqmath_bm25.collection.layout import TASK2_TOPICS, Layout
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.settings import default_config
 from arqmath_bm25.runs.rows import read_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
+    from pathlib import Path
 
     from arqmath_bm25.collection.layout import Representation
 
@@ -123,38 +123,19 @@ def test_bad_input_is_one_message(workplace: Path, tmp_path: Path) -> None:
     assert "--overwrite replaces it" in failed("index", "task2", "--config", config, cwd=workplace)
 
 
-def ci(name: str) -> str:
-    return f"<ci>{name}</ci>"
-
-
-def apply(operator: str, *arguments: str) -> str:
-    return f"<apply><{operator}/>{''.join(arguments)}</apply>"
-
-
-# Written by hand, as LaTeXML writes Content MathML.
-TREES = [
-    apply("plus", ci("𝑎"), ci("𝑏")),
-    apply("minus", ci("𝑎"), ci("𝑏")),
-    apply("times", ci("𝑎"), ci("𝑏")),
-    apply("sin", ci("𝑐")),
-]
 TOPIC = (
     '<Topic number="B.{0}"><Formula_Id>q_{0}</Formula_Id><Latex>{1}</Latex><Title>?</Title>'
     "<Question>?</Question><Tags>t</Tags></Topic>"
 )
 
 
-def write_mathml(
-    data: Path, source: Representation, formulas: Iterable[str], queries: Mapping[str, str]
-) -> None:
-    """Write formulas, and topics of 2020 by LaTeX and MathML, as files of `source`."""
-    rows = [f"{n}\t7\t5\tanswer\t\t\t{n}\t\t{formula}" for n, formula in enumerate(formulas, 1)]
-    asked = [f"q_{n}\tA.{n}\t3\ttitle\t{mathml}" for n, mathml in enumerate(queries.values(), 1)]
-    topics = "".join(TOPIC.format(n, latex) for n, latex in enumerate(queries, 1))
+def write_mathml(data: Path, source: Representation, formulas: Iterable[str], query: str) -> None:
+    """Write formulas as files of `source`, and a topic of 2020 with a formula in LaTeX."""
+    markup = [f'<math alttext="{latex}" class="ltx_Math"><mi>?</mi></math>' for latex in formulas]
+    rows = [f"{n}\t7\t5\tanswer\t\t\t{n}\t\t{formula}" for n, formula in enumerate(markup, 1)]
     files = {
         f"Formulas/{source}_representation_v3/1.tsv": ["\t".join(COLUMNS["v3"]), *rows],
-        topic_formulas("2020", source): [f"id\ttopic_id\tthread_id\ttype\t{source}", *asked],
-        TASK2_TOPICS["2020"]: [f"<Topics>{topics}</Topics>"],
+        TASK2_TOPICS["2020"]: [f"<Topics>{TOPIC.format(1, query)}</Topics>"],
     }
     for name, lines in files.items():
         (data / name).parent.mkdir(parents=True, exist_ok=True)
@@ -173,39 +154,15 @@ def first_hits(runs: Path) -> dict[str, str]:
     return {row[0]: row[1] for row in rows if row[3] == "1"}
 
 
-def test_operator_trees_are_searched_by_those_of_the_topics(tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", ["slt", "opt"])
+def test_files_of_mathml_are_searched_by_the_latex_of_the_topics(
+    tmp_path: Path, source: Representation
+) -> None:
     data = tmp_path / "data"
-    # b+a, and a formula of which LaTeXML made nothing
-    write_mathml(data, "opt", TREES, {"b+a": apply("plus", ci("𝑏"), ci("𝑎")), "c": ""})
-    options = ("--data", data, "--config", configured(tmp_path / "opt.yaml", "opt"))
+    write_mathml(data, source, ["a+b", "a-b", "ab", r"\sin c"], "b+a")
+    options = ("--data", data, "--config", configured(tmp_path / f"{source}.yaml", source))
     assert "4 formulas read" in done("index", "task2", *options, cwd=tmp_path)
-    output = done("run", "task2", *options, cwd=tmp_path)
-    assert "2 topics, 3 rows" in output
-    assert "no formula for B.2" in output
+    done("run", "task2", *options, cwd=tmp_path)
     assert first_hits(tmp_path / "runs") == {"B.1": "1"}  # addition commutes
-    (manifest,) = (tmp_path / "runs").rglob("*-math-A.manifest.json")
-    made_of = json.loads(manifest.read_text(encoding="utf-8"))
-    assert made_of["topic_formulas"]["name"] == Path(topic_formulas("2020", "opt")).name
-    message = failed("search", "task2", "a+b", "--variant", "math", *options, cwd=tmp_path)
-    assert "a formula in LaTeX has no operator tree" in message
-    topics = data / "own.xml"
-    topics.write_bytes((data / TASK2_TOPICS["2020"]).read_bytes())
-    message = failed("run", "task2", "--topics", topics, *options, cwd=tmp_path)
-    assert "a formula in LaTeX has no operator tree" in message
-    (data / topic_formulas("2020", "opt")).unlink()
-    message = failed("run", "task2", *options, cwd=tmp_path)
-    assert "missing file" in message
-    assert "Formula_topics_opt_V2.0.tsv" in message
-
-
-def test_presentation_mathml_of_the_topics_is_used_where_there_is_some(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    formulas = ["<math><mi>x</mi></math>", "<math><mi>y</mi></math>"]
-    write_mathml(data, "slt", formulas, {"x": formulas[1]})  # in truth it would be the same
-    options = ("--data", data, "--config", configured(tmp_path / "slt.yaml", "slt"))
-    done("index", "task2", *options, cwd=tmp_path)
-    done("run", "task2", *options, cwd=tmp_path)
-    assert first_hits(tmp_path / "runs") == {"B.1": "2"}
-    (data / topic_formulas("2020", "slt")).unlink()
-    done("run", "task2", *options, cwd=tmp_path)
-    assert first_hits(tmp_path / "runs") == {"B.1": "1"}
+    words = ("search", "task2", r"\cos c", "--variant", "math", "--depth", 1)
+    assert "formula 4" in done(*words, *options, cwd=tmp_path)

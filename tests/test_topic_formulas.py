@@ -10,7 +10,6 @@ from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.topic_formulas import (
     TopicFormula,
     read_topic_formulas,
-    searched_formulas,
 )
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS
@@ -56,15 +55,6 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path, text: str, message: s
         list(read_topic_formulas(tmp_path / "absent.tsv"))
 
 
-def test_task_2_searches_some_of_the_formulas(tmp_path: Path) -> None:
-    rows = "q_1\tA.1\t11\ttitle\ta\nq_2\tA.1\t11\tbody\tb\nq_3\tA.2\t12\tbody\t\n"
-    path = tsv(tmp_path, f"{HEADER}\n{rows}")
-    topics = [topic("B.1", "q_2"), topic("B.2", "q_3"), topic("B.3", "q_4")]
-    assert searched_formulas(topics, path) == {"q_2": "b"}  # one is empty, one is not there
-    with pytest.raises(InputError, match=r"formula q_2 is of topic A\.1 here, not of B\.301"):
-        searched_formulas([topic("B.301", "q_2")], path)
-
-
 def test_the_layout_knows_where_they_lie(tmp_path: Path) -> None:
     names = {
         "2020": ("Formula_topics_latex_V2.0.tsv", "Formula_topics_opt_V2.0.tsv"),
@@ -79,7 +69,5 @@ def test_the_layout_knows_where_they_lie(tmp_path: Path) -> None:
             layout.topic_formulas(year, "opt")
         (folder / names[year][1]).touch()
         assert layout.topic_formulas(year, "opt") == folder / names[year][1]
-        assert layout.has_topic_formulas(year, "opt")
-        assert not layout.has_topic_formulas(year, "slt")
         with pytest.raises(InputError, match=names[year][0]):
             layout.topic_formulas(year, "latex")

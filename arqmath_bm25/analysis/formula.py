@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from arqmath_bm25.analysis import content_mathml, latex, mathml
-from arqmath_bm25.analysis.content_operators import from_content
+from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.latex import arrange
+from arqmath_bm25.analysis.mathml import source_latex
 from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.spellings import Bag, Formula, Lines, Paths
 from arqmath_bm25.analysis.symbol_layout import read_layout
@@ -34,25 +34,12 @@ class FormulaAnalyzer:
         """Analyse LaTeX without its delimiters; any string is read."""
         return _spelled(self._latex(source))
 
-    def mathml(self, source: str) -> dict[str, list[str]]:
-        """Analyse MathML, Content or Presentation as the source of the settings is `opt` or not."""
-        return _spelled(self._mathml(source))
-
     def bags(self, source: str) -> dict[str, Bag]:
-        """Analyse what the settings say that formulas are, without spelling the terms out."""
-        return self._latex(source) if self._settings.source == "latex" else self._mathml(source)
+        """Analyse a formula of the files that the settings name, without spelling its terms out."""
+        return self._latex(source if self._settings.source == "latex" else source_latex(source))
 
     def _latex(self, source: str) -> dict[str, Bag]:
-        return self._of_items(source, *latex.read(source))
-
-    def _mathml(self, source: str) -> dict[str, Bag]:
-        if self._settings.source == "opt":
-            tree, text = content_mathml.read(source)
-            symbols = list(filter(None, tree.symbols))
-            return self._terms(source, symbols, tree, partial(from_content, tree), text)
-        return self._of_items(source, *mathml.read(source))
-
-    def _of_items(self, source: str, items: list[str], text: str) -> dict[str, Bag]:
+        items, text = latex.read(source)
         operators = partial(read_operators, items)
         return self._terms(source, arrange(items), read_layout(items), operators, text)
 

@@ -1,6 +1,6 @@
 r"""LaTeX → an operator tree: which operator is applied to what.
 
-The parser goes by precedence (Floyd 1963) over what `latex.read` or `mathml.read` found, in one
+The parser goes by precedence (Floyd 1963) over what `latex.read` found, in one
 pass and with stacks of its own: time is linear at any depth, and nothing raises. What is missing is
 missing in the tree, what closes nothing is ignored, what is left open ends with the formula.
 

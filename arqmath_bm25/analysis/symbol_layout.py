@@ -15,7 +15,7 @@ Every line ends in an end mark, the formula's own begins with a start mark; both
 nothing. Terms are the paths through two and three nodes (pairs are those of Tangent-L, Fraser,
 Kane and Tompa 2018): of `x^2+1` the pairs `~n~x`, `x~a~2`, `2~n~`, `x~n~+`, `+~n~1`, `1~n~` and
 the triples `~n~x~a~2`, `x~a~2~n~` and so on. The tree is built in one pass over what `latex.read`
-or `mathml.read` found and without recursion: time is linear at any depth, and nothing raises.
+found and without recursion: time is linear at any depth, and nothing raises.
 """
 
 from __future__ import annotations

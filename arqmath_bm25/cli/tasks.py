@@ -217,7 +217,7 @@ def _write_run(
     task = index.task
     name = task.manual_name(variant) if queries else task.run_name(variant)
     target = folder / file_name(name, task.lab, form)
-    topic_file, *further = sources([topics.path, *topics.further])
+    (topic_file,) = sources([topics.path])
     settings = task.settings.model_dump(mode="json")
     data = {
         "name": task.place(index.collection),
@@ -231,7 +231,6 @@ def _write_run(
         "variant": variant,
         "depth": min(depth, task.depth),
         "topics": asdict(topic_file),
-        **({"topic_formulas": asdict(further[0])} if further else {}),
         **({"queries": asdict(sources([queries])[0])} if queries else {}),
         "collection": [asdict(source) for source in index.manifest.sources],
     }

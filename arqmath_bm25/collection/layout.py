@@ -173,10 +173,6 @@ class Layout:
         """All formulas of the topics of a year."""
         return self._file(topic_formulas(year, representation))
 
-    def has_topic_formulas(self, year: Year, representation: Representation) -> bool:
-        """Tell whether the formulas of the topics of a year are there."""
-        return (self.data / topic_formulas(year, representation)).is_file()
-
     def formulas(self, representation: Representation = "latex") -> Path:
         """Directory of the formula TSVs of the newest version that is there."""
         for version in _FORMULAS:

@@ -2,8 +2,7 @@
 
 Columns are found by the header: id, topic_id, thread_id, type, and last the formula, whose name is
 `formula`, but `slt` or `opt` in those files of 2020. Ids (q_1, q_2, …) begin anew each year; topics
-are those of Task 1 (A.n), of which the ones of Task 2 (B.n) are copies. A formula of which LaTeXML
-made nothing is empty.
+are those of Task 1 (A.n), of which the ones of Task 2 (B.n) are copies.
 """
 
 from __future__ import annotations
@@ -14,10 +13,8 @@ from arqmath_bm25.collection.formulas import header, read_rows
 from arqmath_bm25.core.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
-
-    from arqmath_bm25.core.records import Topic
 
 _IDS: Final = ("id", "topic_id", "thread_id", "type")
 _FORMULA: Final = frozenset(("formula", "latex", "slt", "opt"))
@@ -49,24 +46,3 @@ def read_topic_formulas(path: Path) -> Iterator[TopicFormula]:
     places = [names.index(name) for name in (*_IDS, formula)]
     for row in read_rows(path, len(names)):
         yield TopicFormula(*(row[place].strip() for place in places))
-
-
-def searched_formulas(topics: Sequence[Topic], path: Path) -> dict[str, str]:
-    """Return the formulas that Task 2 searches for, as a file has them, by their ids.
-
-    Those that are empty are left out. Raises InputError as `read_topic_formulas` does, and for a
-    formula that stands in another topic: a file of another year.
-    """
-    searched = {topic.formula_id: topic.topic_id for topic in topics}
-    found = {}
-    for row in read_topic_formulas(path):
-        topic_id = searched.get(row.formula_id)
-        if topic_id is None or not row.formula:
-            continue
-        if topic_id.partition(".")[2] != row.topic_id.partition(".")[2]:
-            raise InputError(
-                f"{path}: formula {row.formula_id} is of topic {row.topic_id} here, not of "
-                f"{topic_id}; expected the formulas of the same year"
-            )
-        found[row.formula_id] = row.formula
-    return found

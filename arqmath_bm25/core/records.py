@@ -14,7 +14,6 @@ class Topic(NamedTuple):
     tags: tuple[str, ...] = ()
     formula_id: str = ""  # Task 2: q_N, unique within a year
     formulas: tuple[str, ...] = ()  # Task 2: LaTeX without dollars; one but for free queries
-    mathml: str = ""  # Task 2: the formula as a topic-formula file has it
 
     @property
     def latex(self) -> str:

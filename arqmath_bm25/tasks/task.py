@@ -85,7 +85,6 @@ class TopicSet(NamedTuple):
     folder: str  # under runs: the year, or the name of the file
     path: Path
     topics: Sequence[Topic]
-    further: tuple[Path, ...] = ()  # other files that topics were read from
 
 
 class Shown(NamedTuple):

@@ -13,7 +13,6 @@ from arqmath_bm25.analysis.formula import FormulaAnalyzer
 from arqmath_bm25.analysis.html import Content, Formula, read_title
 from arqmath_bm25.analysis.settings import FormulaAnalysisSettings, FormulaField
 from arqmath_bm25.collection.formulas import formula_files
-from arqmath_bm25.collection.topic_formulas import searched_formulas
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import DOCUMENTS
 from arqmath_bm25.core.labs import MAX_DEPTH, Variant
@@ -167,10 +166,7 @@ class FormulaRetrieval(Task[Task2Settings]):
         return collection.layout.topic_files("task2", chosen)
 
     def read(self, collection: Collection, folder: str, path: Path) -> TopicSet:
-        """Read topics with their formulas, as the source of the index has them.
-
-        Where a topic-formula file has none for a topic, its LaTeX serves.
-        """
+        """Read topics with their formulas; InputError for topics of another task."""
         found = super().read(collection, folder, path)
         for topic in found.topics:
             if not topic.formulas:
@@ -178,16 +174,7 @@ class FormulaRetrieval(Task[Task2Settings]):
                     f"{path}: topic {topic.topic_id} has no <Formula_Id> or no <Latex>; expected "
                     "a topic file of Task 2"
                 )
-        layout, source = collection.layout, self.settings.analysis.source
-        year = {layout.topics("task2", year): year for year in layout.years("task2")}.get(path)
-        if source == "latex" or year is None:
-            return found
-        if source == "slt" and not layout.has_topic_formulas(year, source):
-            return found  # their LaTeX gives the same terms
-        file = layout.topic_formulas(year, source)
-        mathml = searched_formulas(found.topics, file)
-        topics = [topic._replace(mathml=mathml.get(topic.formula_id, "")) for topic in found.topics]
-        return TopicSet(folder, path, topics, (file,))
+        return found
 
     def advice(self, query: str) -> str:
         """Return what may be wrong with a query: prose, or a dollar left open."""
@@ -285,16 +272,8 @@ class FormulaRanker:
     def rank(
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int
     ) -> Iterator[list[Hit]]:
-        """Yield the `depth` best formulas of every topic.
-
-        Raises InputError for LaTeX if this is an index of operator trees.
-        """
+        """Yield the `depth` best formulas of every topic."""
         weights = self._variant(variant)
-        if self._settings.analysis.source == "opt" and not any(topic.mathml for topic in topics):
-            raise InputError(
-                "analysis.source: opt: a formula in LaTeX has no operator tree; run the topics of "
-                "a year, whose trees DATA holds, or index with source latex or slt"
-            )
         queries = [self.query(topic, weights.fields) for topic in topics]
         searched = MAX_DEPTH if weights.context else depth
         found = self._searcher.search_many(queries, searched, threads)
@@ -325,19 +304,12 @@ class FormulaRanker:
 
     def query(self, topic: Topic, weights: Mapping[FormulaField, float]) -> dict[str, Any]:
         """Return field → term → weight; a term that occurs twice weighs twice as much."""
-        analysed = self._analyse(topic)
+        analysed = [self._analyzer.latex(formula) for formula in topic.formulas]
         query: dict[str, dict[str, float]] = {}
         for field, weight in weights.items():
             terms = Counter(term for fields in analysed for term in fields.get(field, ()))
             query[field] = {term: weight * n for term, n in terms.items()}
         return query
-
-    def _analyse(self, topic: Topic) -> list[dict[str, list[str]]]:
-        if topic.mathml:
-            return [self._analyzer.mathml(topic.mathml)]
-        if self._settings.analysis.source == "opt":  # of some formulas LaTeXML made nothing
-            return []
-        return [self._analyzer.latex(formula) for formula in topic.formulas]
 
     def contexts(self, topics: Sequence[Topic], threads: int) -> Iterator[Context]:
         """Yield what threads are worth for the questions of topics, if any has one.
