@@ -131,16 +131,11 @@ def test_two_checkouts_and_other_settings_share_a_cluster(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("data", "options"),
-    [("arqmath-lite", ()), ("nlps", ("--topics", "dev", "--variant", "bm25"))],
-)
-def test_real_collections(
-    shared: Path, tmp_path: Path, data: str, options: tuple[str, ...]
-) -> None:
-    place = ("--data", shared / "data" / data)
+def test_real_collections(lite: Path, tmp_path: Path) -> None:
     for engine in ("flat", "lucene"):
-        arqmath("index", "all", "--indexes", tmp_path / "indexes", "--engine", engine, *place)
-    expected = run_files(tmp_path, "lucene", *place, *options)
-    assert len(expected) == (18 if data == "arqmath-lite" else 1)
-    assert run_files(tmp_path, "flat", *place, *options) == expected
+        arqmath(
+            "index", "all", "--indexes", tmp_path / "indexes", "--engine", engine, "--data", lite
+        )
+    expected = run_files(tmp_path, "lucene", "--data", lite)
+    assert len(expected) == 18
+    assert run_files(tmp_path, "flat", "--data", lite) == expected
