@@ -164,5 +164,3 @@ def test_files_of_mathml_are_searched_by_the_latex_of_the_topics(
     assert "4 formulas read" in done("index", "task2", *options, cwd=tmp_path)
     done("run", "task2", *options, cwd=tmp_path)
     assert first_hits(tmp_path / "runs") == {"B.1": "1"}  # addition commutes
-    words = ("search", "task2", r"\cos c", "--variant", "math", "--depth", 1)
-    assert "formula 4" in done(*words, *options, cwd=tmp_path)
