@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -20,8 +21,9 @@ from spark_build import statistics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.core.workers.spark import SparkWorkers
+from arqmath_bm25.core.workers.spark import SparkWorkers, _look
 from arqmath_bm25.engines.lucene.ids import read_ids
+from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -179,7 +181,7 @@ FAULTS = """
 import sys
 from pathlib import Path
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.workers.spark import SparkWorkers
+from arqmath_bm25.core.workers.spark import SparkWorkers, _look
 
 place = Path(sys.argv[1])
 
@@ -212,12 +214,80 @@ def test_results_keep_their_order_and_faults_are_one_sentence(tmp_path: Path) ->
     assert found.stdout.splitlines() == [
         "True",
         "InputError row 30 is broken",
-        "InterruptedWorkError local[2,4]: Spark gave up a job: ZeroDivisionError: division by zero",
+        "InterruptedWorkError local[2,4]: Spark gave up a job: "
+        "localhost: ZeroDivisionError: division by zero",
     ]
     assert (tmp_path / "30").read_text() == "x"  # tried once
-    assert (tmp_path / "60").read_text() == "xxxx"
+    assert (tmp_path / "60").read_text() == "xx"  # and then by another executor, if there is any
+
+
+LOOKS = """
+import sys
+from pathlib import Path
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.workers import spark
+
+cluster = spark.SparkWorkers(sys.argv[1])
+place = Path(sys.argv[2])
+(place / "data").mkdir()
+cluster.check(place / "data", place / "indexes")
+print(*(place / "indexes").iterdir())
+for data, indexes in (("data", "s3a:/bucket/ix"), ("hdfs:/nn/data", "ix"), ("none", "ix")):
+    try:
+        cluster.check(Path(data), Path(indexes))
+    except InputError as error:
+        print(error)
+spark._code = lambda: "another (digest)"
+try:
+    cluster.check(place / "data", place / "indexes")
+except InputError as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+def test_machines_are_asked_for_code_data_and_indexes_before_the_work(
+    cluster: spark_daemons.Cluster, tmp_path: Path
+) -> None:
+    (tmp_path / "sub").mkdir()
+    found = subprocess.run(
+        [sys.executable, "-c", LOOKS, cluster.url, tmp_path],
+        env=spark_daemons.environment(),
+        cwd=tmp_path / "sub",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    left, *messages, code = found.stdout.splitlines()
+    assert left == ""
+    assert [message.partition(";")[0] for message in messages] == [
+        "s3a:/bucket/ix: object stores are not read",
+        "hdfs:/nn/data: object stores are not read",
+        "none: no such directory",
+    ]
+    assert code.startswith(f"{socket.gethostname()}: arqmath_bm25 {__version__} (")
+    assert code.endswith("here; install the same everywhere")
+
+
+def test_what_a_machine_lacks_is_said_with_its_name(tmp_path: Path) -> None:
+    here = socket.gethostname()
+    (tmp_path / "token").touch()
+    _look(tmp_path, tmp_path / "token", 0)
+    with pytest.raises(InputError, match=f"^{here}: DATA is not there; mount .*/none on all"):
+        _look(tmp_path / "none", tmp_path / "token", 0)
+    with pytest.raises(InputError, match=f"^{here}: INDEXES is another directory; mount"):
+        _look(None, tmp_path / "no token", 0)
+
+
+def test_yarn_needs_its_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
+    monkeypatch.delenv("YARN_CONF_DIR", raising=False)
+    with pytest.raises(InputError, match="yarn: HADOOP_CONF_DIR must name"):
+        SparkWorkers("yarn")
+    with pytest.raises(InputError, match=r"k8s://https://127\.0\.0\.1:1: nothing answers there"):
+        SparkWorkers("k8s://https://127.0.0.1:1")
 
 
 def test_a_master_that_is_not_there_is_named() -> None:
-    with pytest.raises(InputError, match=r"spark://127\.0\.0\.1:1: no Spark master there"):
+    with pytest.raises(InputError, match=r"spark://127\.0\.0\.1:1: nothing answers there"):
         SparkWorkers("spark://127.0.0.1:1")

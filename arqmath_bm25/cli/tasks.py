@@ -98,7 +98,7 @@ def index(
     Example: arqmath-bm25 index task1 --data /data/ARQMath
     """
     by = chosen_engine(engine, hosts, shards, replicas)
-    with _workers(threads, spark) as workers:
+    with _workers(threads, spark, data, indexes) as workers:
         if workers.remote:  # whose processes have other working directories
             data, indexes = data and data.absolute(), indexes.absolute()
         collection = Collection(data, indexes)
@@ -112,13 +112,16 @@ def index(
 
 
 @contextmanager
-def _workers(threads: int, spark: str | None) -> Iterator[Workers]:
+def _workers(
+    threads: int, spark: str | None, data: Path | None, indexes: Path
+) -> Iterator[Workers]:
     if spark is None:
         yield Processes(threads)
         return
     from arqmath_bm25.core.workers.spark import SparkWorkers
 
     with closing(SparkWorkers(spark)) as workers:
+        workers.check(data, indexes)
         yield workers
 
 

@@ -1,19 +1,24 @@
 """Work spread over an Apache Spark cluster, which serves as a queue of jobs and nothing more.
 
 What jobs read and write lies in directories that all machines have under the same paths, and this
-package is installed on each. A lost executor's jobs are given to others, up to four times; work
-must therefore bear being done twice, even at the same time. Spark needs Java 17 in JAVA_HOME or on
-PATH; memory and the like are set in its own spark-defaults.conf.
+package is installed on each: every executor is asked for both before the work. A lost executor's
+jobs are given to others, up to four times; work must therefore bear being done twice, even at the
+same time. Spark needs Java 17 in JAVA_HOME or on PATH; memory and the like are set in its own
+spark-defaults.conf.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
@@ -30,7 +35,6 @@ _JOBS_PER_CORE: Final = 4  # in a wave, at whose end workers wait for the last
 _LOOK: Final = 5.0  # seconds from one look at the executors to the next
 _PATIENCE: Final = 60.0  # seconds to go on without any executor
 _QUIET: Final = Path(__file__).absolute().with_name("spark-log4j2.properties")
-_STANDALONE: Final = "spark://"
 
 
 class SparkWorkers:
@@ -54,13 +58,17 @@ class SparkWorkers:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         conf = SparkConf().setMaster(master_url).setAppName("arqmath-bm25")
         conf.set("spark.ui.showConsoleProgress", "false")
+        # A machine that fails must not get the same job four times.
+        conf.setIfMissing("spark.excludeOnFailure.taskAndStage.enabled", "true")
+        conf.setIfMissing("spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor", "2")
         conf.set("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_QUIET.as_uri()}")
         try:
             self._context = SparkContext(conf=conf)
         except self._errors as error:
+            java = "Java 17 in JAVA_HOME, and " if "JAVA_GATEWAY" in str(error) else ""
             raise InputError(
-                f"{master_url}: Spark did not start ({_reason(error)}); it needs Java 17 in "
-                "JAVA_HOME, and a master of its own version"
+                f"{master_url}: Spark did not start ({_reason(error)}); it needs {java}"
+                "a master of its own version that this machine reaches"
             ) from None
 
     @property
@@ -77,7 +85,7 @@ class SparkWorkers:
         jobs = iter(jobs)
         while wave := list(islice(jobs, _JOBS_PER_CORE * self.count)):
             try:
-                results = self._do(_Try(work, __version__), wave)
+                results = self._do(_Try(work, _code()), wave)
             except self._errors as error:
                 raise InterruptedWorkError(
                     f"{self.master_url}: Spark gave up a job: {_reason(error)}"
@@ -86,6 +94,25 @@ class SparkWorkers:
                 if isinstance(result, InputError):
                     raise result
                 yield result
+
+    def check(self, data: Path | None, indexes: Path) -> None:
+        """Ask executors for DATA and INDEXES; InputError that names the machine which lacks them.
+
+        There are more questions than cores, so that every executor gets some.
+        """
+        for path in filter(None, (data, indexes)):
+            if re.match(r"\w+:/", str(path)):
+                raise InputError(
+                    f"{path}: object stores are not read; expected a directory that all machines "
+                    "have mounted"
+                )
+        if data is not None and not data.is_dir():
+            raise InputError(f"{data}: no such directory")
+        indexes.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(prefix=".seen-by-all.", dir=indexes) as token:
+            look = partial(_look, data and data.absolute(), Path(token.name).absolute())
+            for _ in self.map(look, range(_JOBS_PER_CORE * self.count)):
+                pass
 
     def _do(self, work: _Try[J, R], wave: list[J]) -> list[R | InputError]:
         tasks = self._context.parallelize(wave, len(wave)).map(work)
@@ -116,13 +143,13 @@ class _Try(NamedTuple, Generic[J, R]):
     """What an executor does with a job."""
 
     work: Callable[[J], R]
-    version: str
+    code: str
 
     def __call__(self, job: J) -> R | InputError:
-        if self.version != __version__:
+        if self.code != _code():
             return InputError(
-                f"{socket.gethostname()}: arqmath_bm25 {__version__} is installed there and "
-                f"{self.version} here; make them the same"
+                f"{socket.gethostname()}: arqmath_bm25 {_code()} is installed there and "
+                f"{self.code} here; install the same everywhere"
             )
         try:
             return self.work(job)
@@ -130,19 +157,50 @@ class _Try(NamedTuple, Generic[J, R]):
             return error
 
 
+@cache
+def _code() -> str:
+    """Return the version of this package, with a digest of all its code."""
+    package, digest = Path(__file__).parents[2], hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        digest.update(file.read_bytes())
+    return f"{__version__} ({digest.hexdigest()[:12]})"
+
+
+def _look(data: Path | None, token: Path, _: int) -> None:
+    """Raise InputError if this machine does not see what the building one does."""
+    here = socket.gethostname()
+    if data is not None and not data.is_dir():
+        raise InputError(f"{here}: DATA is not there; mount {data} on all machines")
+    if not token.exists():
+        raise InputError(f"{here}: INDEXES is another directory; mount {token.parent} everywhere")
+    try:
+        NamedTemporaryFile(prefix=".written-by-all.", dir=token.parent).close()
+    except OSError as error:
+        raise InputError(
+            f"{here}: cannot write into {token.parent} ({error.strerror}); give the user that "
+            "Spark's workers run as the right to"
+        ) from None
+
+
 def _check_reachable(master_url: str) -> None:
-    """Raise InputError if no master of a standalone cluster answers; Spark would try a minute."""
-    if not master_url.startswith(_STANDALONE):
+    """Raise InputError if there is no master to connect to; Spark would try a minute."""
+    if master_url == "yarn" and not (set(os.environ) & {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}):
+        raise InputError("yarn: HADOOP_CONF_DIR must name the cluster's configuration")
+    kind, _, addresses = master_url.partition("://")
+    if kind not in ("spark", "k8s"):
         return
     problem: Exception | None = None
-    for address in master_url.removeprefix(_STANDALONE).split(","):
+    for address in addresses.rpartition("://")[2].split(","):
         host, _, port = address.rpartition(":")
         try:
             socket.create_connection((host, int(port)), timeout=5).close()
             return
         except (OSError, ValueError) as error:
             problem = error
-    raise InputError(f"{master_url}: no Spark master there ({problem}); expected spark://HOST:7077")
+    raise InputError(
+        f"{master_url}: nothing answers there ({problem}); expected spark://HOST:7077, or "
+        "k8s://https://HOST:6443"
+    )
 
 
 def _reason(error: Exception) -> str:
@@ -151,4 +209,8 @@ def _reason(error: Exception) -> str:
     text = str(java.getMessage() if java else error)
     own = text.partition("\n\tat ")[0].partition("Driver stacktrace:")[0]
     lines = [line.strip() for line in own.splitlines() if line.strip()]
-    return lines[-1].rpartition("most recent failure: ")[2] if lines else type(error).__name__
+    if not lines:
+        return type(error).__name__
+    machine = re.search(r"\((\S+) executor \S+\)", own)
+    where = f"{machine[1]}: " if machine else ""
+    return where + lines[-1].rpartition("most recent failure: ")[2]

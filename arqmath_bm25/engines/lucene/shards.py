@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.core.workers import Workers
 
 _LUCENE = "lucene"
+_SHARD = 1 << 28  # bytes of JSON lines
 
 
 class _Shard(NamedTuple):
@@ -45,7 +46,8 @@ def index_parts(
         index_documents(documents, index, fields, expected, workers.count)
         return
     parts = sorted(documents.absolute().glob("*.jsonl"))
-    count = min(workers.count, len(parts))  # each is a segment or more, which costs every search
+    # As many as the documents want, whoever is there; each is a segment or more.
+    count = min(-(-sum(part.stat().st_size for part in parts) // _SHARD), len(parts))
     with TemporaryDirectory(
         prefix="shards.", dir=index.parent.absolute(), ignore_cleanup_errors=True
     ) as place:
