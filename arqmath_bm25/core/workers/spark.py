@@ -58,9 +58,8 @@ class SparkWorkers:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         conf = SparkConf().setMaster(master_url).setAppName("arqmath-bm25")
         conf.set("spark.ui.showConsoleProgress", "false")
-        # A machine that fails must not get the same job four times.
+        # An executor that failed at a job does not get the same one once more.
         conf.setIfMissing("spark.excludeOnFailure.taskAndStage.enabled", "true")
-        conf.setIfMissing("spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor", "2")
         conf.set("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_QUIET.as_uri()}")
         try:
             self._context = SparkContext(conf=conf)
