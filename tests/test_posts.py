@@ -40,7 +40,7 @@ def test_every_row_is_accounted_for(tmp_path: Path) -> None:
         '<rOw Id="9" PostTypeId="2" ParentId="1" Body="a"/>',
         '<!-- <row Id="10" PostTypeId="2" ParentId="1" Body="a"/> -->',
     )
-    assert PostTable.scan(path).counts == {
+    assert PostTable.scan(path, until=2018).counts == {
         "rows": 11,
         "questions": 1,
         "answers": 2,
@@ -171,9 +171,9 @@ def test_a_post_is_found_again_after_saving(tmp_path: Path) -> None:
             PostTable.load(tmp_path / "posts.npy", path).read("30")
 
 
-def test_a_dump_without_answers_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="none of the 1 rows is an answer"):
-        PostTable.scan(dump(tmp_path / "Posts.xml", QUESTION.format(1)))
+def test_a_dump_without_posts_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="none of the 1 rows is a question or an answer"):
+        PostTable.scan(dump(tmp_path / "Posts.xml", '<row Id="3" PostTypeId="5" Body="wiki"/>'))
 
 
 @pytest.mark.parametrize("tags", ["<a><b-c>", "|a|b-c|", "a,b-c", "a, b-c"])

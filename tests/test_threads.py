@@ -149,7 +149,8 @@ def test_links_lead_to_pages_or_nowhere(target: str, leads: str | None, tmp_path
         row(5, 1, "<p>Another.</p>"),
     ]
     (tmp_path / "Posts.xml").write_text(f"<posts>\n{''.join(posts)}</posts>\n", encoding="utf-8")
-    write_threads(ThreadReader(Collection(tmp_path)), ["1"], tmp_path / "pages")
+    collection = Collection(tmp_path, tmp_path / "indexes", site="math.stackexchange.com")
+    write_threads(ThreadReader(collection), ["1"], tmp_path / "pages")
     post = page(tmp_path / "pages", 1).css_first(".post")
     assert [a.attributes["href"] for a in post.css("a")] == ([leads] if leads else [])
     assert "<b>post</b>" in (post.html or "")

@@ -77,6 +77,22 @@ def index(
     keep_documents: Annotated[
         bool, typer.Option("--keep-documents", help="Keep the JSON lines that Lucene indexes.")
     ] = False,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="YEAR",
+            help="Leave later posts out; none: leave out none. Default: 2018, as the labs did, for "
+            "the labs' data and Mathematics Stack Exchange, else none.",
+        ),
+    ] = None,
+    site: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST",
+            help="Where the posts of a dump are on the web. Default: what its directory is called "
+            "or its links say.",
+        ),
+    ] = None,
     engine: options.EngineOption = "auto",
     hosts: options.Hosts = None,
     shards: Annotated[int, typer.Option(min=1, help="Shards of an OpenSearch index.")] = 1,
@@ -101,7 +117,7 @@ def index(
     with _workers(threads, spark, data, indexes) as workers:
         if workers.remote:  # whose processes have other working directories
             data, indexes = data and data.absolute(), indexes.absolute()
-        collection = Collection(data, indexes)
+        collection = Collection(data, indexes, site=site, until=until)
         for place, one, manifest in ensure(
             _chosen(task, collection), collection, workers, config, overwrite, keep_documents, by
         ):

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Final
 
+from arqmath_bm25.collection.dump import ParsedRows
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.collection.posts import POST_TABLE, QUESTION
+from arqmath_bm25.collection.posts import ANSWER, POST_TABLE, QUESTION
 from arqmath_bm25.collection.premises import PremiseFiles
-from arqmath_bm25.collection.sites import dumps_in, find_sites, load_posts, scan_sites
+from arqmath_bm25.collection.sites import (
+    dumps_in,
+    find_sites,
+    linked_post,
+    load_posts,
+    scan_sites,
+)
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import sources
-from arqmath_bm25.core.manifest import Manifest
+from arqmath_bm25.core.manifest import MANIFEST, Manifest
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE, SAMPLE
 
 if TYPE_CHECKING:
@@ -21,25 +29,37 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.sites import Site
 
 INDEXES: Final = Path("indexes")
-_SITE: Final = "math.stackexchange.com"
+_UNTIL: Final = re.compile(r"[0-9]{4}|none")
 
 
 class Collection:
     """The files of DATA, and what is read of them once for all threads and commands."""
 
-    def __init__(self, data: str | Path | None = None, indexes: str | Path = INDEXES) -> None:
+    def __init__(
+        self,
+        data: str | Path | None = None,
+        indexes: str | Path = INDEXES,
+        *,
+        site: str | None = None,
+        until: str | None = None,
+    ) -> None:
         """`data` is the root of a distribution, the bundled sample without; see Layout.
 
         It may also be a directory of directories with a dump of one site each; see sites.py.
 
-        `indexes` is the directory below which indexes are kept, by collection. Raises InputError if
+        `indexes` is the directory below which indexes are kept, by collection. `site` is the
+        address of a dump, `until` the last year of the posts that count, or `none`; without them
+        the indexes that were built with them say, or else the dump does. Raises InputError if
         `data` is no directory.
         """
+        if until is not None and not _UNTIL.fullmatch(until):
+            raise InputError(f"--until {until}: expected a year, or none for all posts")
         self.layout = Layout(Path(data) if data is not None else SAMPLE)
         self.premises = PremiseFiles.at(Path(data) if data is not None else NLPS_SAMPLE)
         self.indexes = Path(indexes)
         self.on_site = data is not None  # the sample's posts are not on Math Stack Exchange
         self._reading = RLock()
+        self._chosen = {"site": site, "until": until}
 
     @property
     def name(self) -> str:
@@ -54,12 +74,30 @@ class Collection:
     @cached_property
     def sites(self) -> tuple[Site, ...]:
         """Its dumps, in order of their names. Raises InputError if there is none."""
-        return find_sites([self.layout.data])
+        return find_sites([self.layout.data], self.chosen.get("until"))
+
+    @cached_property
+    def chosen(self) -> dict[str, str]:
+        """The address of the site and the last year of posts, where somebody chose them."""
+        chosen = {key: value for key, value in self._chosen.items() if value}
+        for place in sorted(self.directory.glob(f"*/{MANIFEST}")):
+            if (manifest := Manifest.read(place.parent)) is not None:
+                chosen = {**manifest.recipe.get("chosen", {}), **chosen}
+        return chosen
 
     @property
     def has_posts(self) -> bool:
         """Tell whether there is a dump, or one in a directory of its directory."""
         return bool(dumps_in(self.layout.data))
+
+    @cached_property
+    def has_answers(self) -> bool:
+        """Tell whether there is an answer among the posts, which the first of them soon say."""
+        return self.has_posts and any(
+            not isinstance(row, str) and row.get("PostTypeId") == str(ANSWER)
+            for site in self.sites
+            for _, row in ParsedRows(site.posts, "posts")
+        )
 
     @cached_property
     def site_names(self) -> list[str]:
@@ -104,12 +142,35 @@ class Collection:
         return post if post.post_type == QUESTION else self.posts.read(post.parent_id or "")
 
     def link(self, post: Post) -> str:
-        """Return where a post stands on Stack Exchange; nothing for the sample's, which do not."""
+        """Return where a post stands on the web; nothing for the sample's, which do not."""
         kind = "q" if post.post_type == QUESTION else "a"
-        site, _, number = post.post_id.rpartition(":")
-        return f"https://{site or _SITE}/{kind}/{number}" if self.on_site else ""
+        name, _, number = post.post_id.rpartition(":")
+        address = self._addresses.get(name)
+        return f"https://{address}/{kind}/{number}" if address and self.on_site else ""
+
+    @cached_property
+    def _addresses(self) -> dict[str, str]:
+        """The addresses of the sites, by the names that ids carry."""
+        if len(self.sites) == 1:
+            return {"": self.chosen.get("site") or self.sites[0].address}
+        return {site.name: site.address for site in self.sites}
+
+    def linked_post(self, url: str, page: str) -> str | None:
+        """Return the id of the post that a link on the page of a post leads to.
+
+        None if that is no post of these sites; whether the collection has it is not looked at.
+        """
+        host, number = linked_post(url) or ("", "")
+        name = page.rpartition(":")[0]
+        if host:
+            named = [name for name, address in self._addresses.items() if address == host]
+            if not named:
+                return None
+            name = named[0]
+        return f"{name}:{number}" if name and number else number or None
 
     def place(self, post: Post) -> str:
         """Say where a post is to be found: its link, else its kind and id."""
         kind = "question" if post.post_type == QUESTION else "answer"
-        return self.link(post) or f"{kind} {post.post_id}"
+        site, _, number = post.post_id.rpartition(":")
+        return self.link(post) or f"{kind} {number}{' of ' * bool(site)}{site}"

@@ -141,7 +141,10 @@ def _first_row(path: Path, text: bytes, root: str) -> int:
     prologue = _PROLOGUE.match(text)
     head = text[prologue.end() if prologue else 0 :]
     if head.startswith(b"<!"):
-        raise InputError(f"{path}: row 0: the file declares a DTD; the dumps have none")
+        raise InputError(
+            f"{path}: row 0: the file declares a DTD, which the dumps do not; take the line "
+            "<!DOCTYPE …> out of it"
+        )
     found = _ROOT.match(head)
     if found is None or found[1] != root.encode():
         shown = f"<{found[1].decode('ascii', 'replace')}>" if found else repr(bytes(head[:20]))

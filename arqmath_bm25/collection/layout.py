@@ -91,6 +91,10 @@ class Layout:
         data = Path(data)
         if not data.is_dir():
             found = "it is a file" if data.exists() else "there is no such directory"
+            if data.suffix.lower() in (".7z", ".zip", ".gz", ".bz2", ".xz"):
+                raise InputError(
+                    f"DATA={data}: an archive; unpack it into a directory, and give that"
+                )
             raise InputError(
                 f"DATA={data}: {found}. Expected the root of an ARQMath distribution: a directory "
                 f"with Collection/, Topics/ and Evaluation/, published at {PUBLISHED}"
@@ -130,6 +134,10 @@ class Layout:
     def has_posts(self) -> bool:
         """Tell whether there are posts."""
         return self._newest(POSTS) is not None
+
+    def has_lab_topics(self) -> bool:
+        """Tell whether topics of the labs may be searched for in these posts."""
+        return (self.data / "Topics").is_dir() or self.posts().name.startswith("Posts.V")
 
     def topics(self, task: LabTask, year: Year) -> Path:
         """Topics of a year."""

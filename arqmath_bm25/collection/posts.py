@@ -14,7 +14,7 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from operator import itemgetter
 from threading import Lock
@@ -123,16 +123,20 @@ class PostTable:
 
     @classmethod
     def scan(
-        cls, path: Path, workers: Workers = HERE, progress: Callable[[int], None] = lambda _: None
+        cls,
+        path: Path,
+        workers: Workers = HERE,
+        progress: Callable[[int], None] = lambda _: None,
+        until: int | None = None,
     ) -> Self:
         """Note the place of every question and answer of the dump at `path`.
 
         `progress` is told how many bytes each step read. Left out and counted: posts of other
-        types (wikis and so on), posts after LAST_YEAR, rows that are broken, commented out, lack a
-        required attribute or have an id in another form than `ID`, and every further row with the
-        Id of an earlier one.
+        types (wikis and so on), posts after the year `until`, rows that are broken, commented out,
+        lack a required attribute or have an id in another form than `ID`, and every further row
+        with the Id of an earlier one.
         """
-        parts = scan(path, _ROOT, _scan_rows, workers, progress)
+        parts = scan(path, _ROOT, partial(_scan_rows, until=until), workers, progress)
         counts = sum((counted for _, counted in parts), Counter(rows=0))
         places = np.concatenate([found for found, _ in parts])
         first = np.unique(places[:, 1], return_index=True)[1]
@@ -143,10 +147,12 @@ class PostTable:
         places = places[np.lexsort((places[:, 1], places[:, 2], places[:, 0]))]
         counts["questions"] = int((places[:, 2] == QUESTION).sum())
         counts["answers"] = int((places[:, 2] == ANSWER).sum())
-        if not counts["answers"]:
+        if not len(places):
+            late = counts[_after(until)]
             raise InputError(
-                f"{path}: none of the {counts['rows']:,} rows is an answer; expected rows with "
-                'PostTypeId="2", an Id and a Body'
+                f"{path}: none of the {counts['rows']:,} rows is a question or an answer; expected "
+                'rows with PostTypeId="1" or "2", an Id and a Body'
+                + (f" ({late:,} {_after(until)} were left out: see --until)" if late else "")
             )
         table = cls(path, places)
         table.counts = dict(counts)
@@ -239,8 +245,18 @@ class PostTable:
         return np.where(rows >= 0, self._places[rows, 2] == QUESTION, False)
 
     def numbers(self, post_ids: Sequence[str]) -> IntVector:
-        """Return ids as the numbers that they are in the table."""
-        return np.fromiter(map(int, post_ids), np.int64, len(post_ids))
+        """Return ids as the numbers that they are in the table; -1 of what is no id here."""
+        numbers = (int(post_id) if ID.fullmatch(post_id) else -1 for post_id in post_ids)
+        return np.fromiter(numbers, np.int64, len(post_ids))
+
+    def text(self, number: int) -> str:
+        """Return the id of a number of the table."""
+        return str(number)
+
+    def thread_of(self, post_id: str) -> str | None:
+        """Return the id of the thread of a post, its question's; None if there is no such post."""
+        (thread,) = self.threads_of([post_id])
+        return self.text(int(thread)) if thread >= 0 else None
 
     def find(self, post_ids: IntVector) -> IntVector:
         """Return the rows of posts, -1 of those that the table lacks."""
@@ -277,13 +293,17 @@ def _thread(posts: list[Post]) -> Thread:
     return Thread(question, tuple(posts))
 
 
-def _scan_rows(rows: ParsedRows) -> tuple[IntMatrix, Counter[str]]:
+def _after(until: int | None) -> str:
+    return f"posts after {until}"
+
+
+def _scan_rows(rows: ParsedRows, until: int | None) -> tuple[IntMatrix, Counter[str]]:
     """Return the places of the posts in a part of a dump, and count its rows."""
     counts: Counter[str] = Counter()
     found = array("q")
     for row, parsed in rows:
         counts["rows"] += 1
-        place = parsed if isinstance(parsed, str) else _place(parsed)
+        place = parsed if isinstance(parsed, str) else _place(parsed, until)
         if isinstance(place, str):
             counts[place] += 1
         else:
@@ -292,7 +312,7 @@ def _scan_rows(rows: ParsedRows) -> tuple[IntMatrix, Counter[str]]:
     return places, counts
 
 
-def _place(row: dict[str, str]) -> tuple[int, int, int] | str:
+def _place(row: dict[str, str], until: int | None) -> tuple[int, int, int] | str:
     """Return (thread, post, type) of a row, or why it is left out."""
     if not row.keys() >= {"Id", "PostTypeId", "Body"}:
         return "rows without Id, PostTypeId or Body"
@@ -302,7 +322,7 @@ def _place(row: dict[str, str]) -> tuple[int, int, int] | str:
     parent = row.get("ParentId", "") if post_type == ANSWER else ""
     if not (ID.fullmatch(row["Id"]) and (not parent or ID.fullmatch(parent))):
         return "rows whose Id or ParentId is no positive number"
-    if row.get("CreationDate", "")[:4] > str(LAST_YEAR):
-        return f"posts after {LAST_YEAR}"
+    if until is not None and row.get("CreationDate", "")[:4] > str(until):
+        return _after(until)
     # An answer without a question is a thread of its own: ids are unique over both types.
     return int(parent or row["Id"]), int(row["Id"]), post_type

@@ -4,6 +4,9 @@ Ids are counted anew on every site. So where there is more than one, the id of a
 `SITE:ID`, `math.stackexchange.com:123`, with the name of the site's directory; in tables, where
 ids are integers, the site's number stands above the 40 bits of the id. Sites are numbered in order
 of their names, whatever the order in which they are given. One dump alone keeps its plain ids.
+
+Where a site is on the web, the name of its directory says (`cs.stackexchange.com`), else the links
+that its posts have to each other; the labs' posts are of Mathematics Stack Exchange.
 """
 
 from __future__ import annotations
@@ -11,17 +14,20 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from arqmath_bm25.collection.dump import ID
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import ANSWER, QUESTION, Post, PostTable
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import load_array
+from arqmath_bm25.core.labs import LAST_YEAR, SITE
 from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
@@ -32,14 +38,70 @@ if TYPE_CHECKING:
 
 _ID_BITS: Final = 40
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_HOST: Final = (
+    r"(?:[a-z0-9-]++\.)*(?:(?:stackexchange|stackoverflow|superuser|serverfault|askubuntu"
+    r"|stackapps)\.com|mathoverflow\.net)"
+)
+_ADDRESS: Final = re.compile(_HOST)
+_LINK: Final = re.compile(rf"//({_HOST})/(?:q|a|questions)/([1-9][0-9]{{0,17}})".encode())
+_ROW_ID: Final = re.compile(rb'<row Id="([0-9]{1,18})"')
+_READ_FOR_LINKS: Final = 1 << 24  # bytes of a dump
+_FEWEST_LINKS: Final = 3
+# /q/1, /a/2, /questions/1/title/2, /questions/1/title#2; numbers after /q/1/ and /a/2/ are users'.
+_POST: Final = re.compile(
+    r"(?:(?:https?:)?//(?:www\.)?(?P<host>[^/?#]+))?/(?:q|a|questions|posts)/(\d+)"
+    r"(?:/[^/?#]*(?:/(\d+))?)?/?(?:\?[^#]*)?(?:#(\d+)?.*)?"
+)
 
 
 class Site(NamedTuple):
     """A dump of one site."""
 
     name: str
-    posts: Path
-    links: Path | None
+    data: Path
+    until: int | None  # the last year of its posts that count
+
+    @property
+    def layout(self) -> Layout:
+        """Its files."""
+        return Layout(self.data)
+
+    @property
+    def posts(self) -> Path:
+        """Its posts."""
+        return self.layout.posts()
+
+    @property
+    def links(self) -> Path | None:
+        """Links between its posts, if there are any."""
+        return self.layout.post_links()
+
+    @property
+    def address(self) -> str:
+        """The name of its host, nothing where it is not known."""
+        return _address(self.name, self.posts)
+
+
+@lru_cache
+def _address(name: str, posts: Path) -> str:
+    if _ADDRESS.fullmatch(name):
+        return name
+    if posts.name.startswith("Posts.V"):
+        return SITE
+    with posts.open("rb") as file:
+        head = file.read(_READ_FOR_LINKS)
+    ids = set(_ROW_ID.findall(head))
+    hosts = Counter(host for host, post in _LINK.findall(head) if post in ids)
+    for host, count in hosts.most_common(1):
+        if count >= _FEWEST_LINKS and 2 * count > hosts.total():
+            return str(host, "ascii")
+    return ""
+
+
+def linked_post(url: str) -> tuple[str, str] | None:
+    """Return the host of a link, nothing for the page's own, and the id of the post it names."""
+    found = _POST.fullmatch(url)
+    return (found["host"] or "", found[4] or found[3] or found[2]) if found else None
 
 
 def dumps_in(data: Path) -> list[Layout]:
@@ -51,15 +113,21 @@ def dumps_in(data: Path) -> list[Layout]:
     return [layout for layout in inner if layout.has_posts()]
 
 
-def find_sites(data: Iterable[Path]) -> tuple[Site, ...]:
+def find_sites(data: Iterable[Path], until: str | None = None) -> tuple[Site, ...]:
     """Return the dumps in some directories or in the directories in these, in order of names.
+
+    Posts count up to the year `until`, or all if it is `none`; without it, those of Mathematics
+    Stack Exchange and those that lie beside topics of the labs count as they do in the labs.
 
     Raises InputError if one holds none, or two have the same name.
     """
     found: dict[str, Site] = {}
     for path in data:
         for layout in dumps_in(path) or [Layout(path)]:
-            site = Site(layout.name, layout.posts(), layout.post_links())
+            layout.posts()  # or there is none
+            site = Site(layout.name, layout.data, int(until) if until and until != "none" else None)
+            if not until and (layout.has_lab_topics() or site.address == SITE):
+                site = site._replace(until=LAST_YEAR)
             other = found.setdefault(site.name, site)
             if other.posts.resolve() != site.posts.resolve():
                 raise InputError(
@@ -83,11 +151,11 @@ def scan_sites(
     Of several sites, posts with ids of more than 40 bits are left out, and counted.
     """
     if len(sites) == 1:
-        return PostTable.scan(sites[0].posts, workers, progress)
+        return PostTable.scan(sites[0].posts, workers, progress, sites[0].until)
     counts: Counter[str] = Counter()
     found = []
     for number, site in enumerate(sites):
-        table = PostTable.scan(site.posts, workers, progress)
+        table = PostTable.scan(site.posts, workers, progress, site.until)
         places = _numbered(table._places, number, columns=2)
         counts.update(table.counts)
         if left_out := len(table) - len(places):
@@ -139,7 +207,7 @@ class _Ids:
     def number(self, text: str) -> int:
         """Return the number of an id; -1 if it can be none of these sites."""
         name, _, post = text.rpartition(":")
-        if name not in self._numbers or not post.isdecimal() or int(post) >> _ID_BITS:
+        if name not in self._numbers or not ID.fullmatch(post) or int(post) >> _ID_BITS:
             return -1
         return self._numbers[name] << _ID_BITS | int(post)
 
@@ -156,7 +224,7 @@ class SitePosts(PostTable):
         self._dumps = [PostTable(site.posts, places[:0]) for site in sites]
 
     def __reduce__(self) -> tuple[type[PostTable], tuple[object, ...]]:
-        sites = [site._replace(posts=site.posts.absolute()) for site in self.sites]
+        sites = [site._replace(data=site.data.absolute()) for site in self.sites]
         return SitePosts, (sites, np.asarray(self._places))
 
     def part(self, start: int, end: int) -> PostTable:
@@ -172,8 +240,16 @@ class SitePosts(PostTable):
         return super().read(str(self._ids.number(post_id)))
 
     def numbers(self, post_ids: Sequence[str]) -> IntVector:
-        """Return ids as the numbers that they are in the table; -1 of those of no site here."""
+        """Return ids as the numbers that they are in the table; -1 of what is no id here."""
         return np.fromiter(map(self._ids.number, post_ids), np.int64, len(post_ids))
+
+    def text(self, number: int) -> str:
+        """Return the id of a number of the table."""
+        return self._ids.text(number)
+
+    def answers_of(self, number: int) -> list[str]:
+        """Return the ids of the answers in a thread, without reading them."""
+        return [self.text(int(answer)) for answer in super().answers_of(number)]
 
     def _read(self, places: IntMatrix) -> list[Post]:
         posts = []

@@ -23,6 +23,10 @@ TASKS: Final[tuple[Task, ...]] = get_args(Task)
 Variant = Literal["text", "math", "both"]
 VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)
 Year = Literal["2020", "2021", "2022"]
+# The labs' posts are of this site, until this year: their topics are questions of the years after,
+# and stand in later dumps together with their answers.
+SITE: Final = "math.stackexchange.com"
+LAST_YEAR: Final = 2018
 YEARS: Final[tuple[Year, ...]] = get_args(Year)
 Split = Literal["dev", "test"]  # sets of statements (NLPS)
 SPLITS: Final[tuple[Split, ...]] = get_args(Split)

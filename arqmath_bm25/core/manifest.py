@@ -81,6 +81,8 @@ class Manifest:
             return "this index was built with an older analysis of text and formulas"
         if self.sites != recipe.get("sites", []):
             return f"this index is of {', '.join(self.sites) or 'one site'}, other than DATA"
+        if self.recipe.get("chosen") != recipe.get("chosen"):
+            return "this index was built with another --until or --site"
         if self.recipe != recipe:
             return "this index was built with other analysis settings"
         if self.sources != sources:

@@ -46,7 +46,12 @@ def directory(task: Task[Any], collection: Collection) -> Path:
 def recipe(task: Task[Any], collection: Collection) -> dict[str, Any]:
     """Return what decides the content of the index, beside the files."""
     sites = collection.site_names
-    return {**task.recipe, **({"sites": sites} if sites else {})}
+    chosen = collection.chosen
+    return {
+        **task.recipe,
+        **({"sites": sites} if sites else {}),
+        **({"chosen": chosen} if chosen else {}),
+    }
 
 
 def why_stale(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.collection.activity import Comment, Kind
     from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.layout import Layout
     from arqmath_bm25.collection.posts import Post
     from arqmath_bm25.core.workers import Workers
 
@@ -51,10 +52,32 @@ class Linked(NamedTuple):
 class ThreadPosts(NamedTuple):
     """A question, which may be missing, and its answers: accepted ones first, then by score."""
 
-    thread_id: int
+    thread_id: str
     question: Entry | None
     answers: list[Entry]
     links: list[Linked]
+
+
+class _Activity:
+    """What users did on one site."""
+
+    def __init__(self, layout: Layout, workers: Workers) -> None:
+        def table(path: Path | None, kind: Kind[R], key: str) -> RowTable[R] | None:
+            return RowTable.scan(path, kind, key, workers) if path else None
+
+        votes = layout.votes()
+        self.comments = table(layout.comments(), COMMENTS, "PostId")
+        self.links = [table(layout.post_links(), LINKS, end) for end in LINKS.ids[:2]]
+        self.votes = VoteTable.scan(votes, workers) if votes else None
+        self.users = table(layout.users(), USERS, "Id")
+        self.name = lru_cache(1 << 16)(self._read_name)
+
+    def _read_name(self, user_id: str | None) -> str:
+        """Return the name of a user; the number of one who is not known."""
+        if not user_id:
+            return ""
+        users = self.users.of(user_id) if self.users else []
+        return users[0].name if users else f"user {user_id}"
 
 
 class ThreadReader:
@@ -63,28 +86,23 @@ class ThreadReader:
     def __init__(self, collection: Collection, workers: Workers = HERE) -> None:
         """Raises InputError for a file that is no dump of its kind or cut off."""
         self.collection = collection
-        layout = collection.layout
-
-        def table(path: Path | None, kind: Kind[R], key: str) -> RowTable[R] | None:
-            return RowTable.scan(path, kind, key, workers) if path else None
-
-        votes = layout.votes()
-        self._comments = table(layout.comments(), COMMENTS, "PostId")
-        self._users = table(layout.users(), USERS, "Id")
-        self._links = [table(layout.post_links(), LINKS, end) for end in LINKS.ids[:2]]
-        self._votes = VoteTable.scan(votes, workers) if votes else None
-        self._name = lru_cache(1 << 16)(self._read_name)
+        self._sites = {
+            site.name if collection.site_names else "": _Activity(site.layout, workers)
+            for site in collection.sites
+        }
 
     def left_out(self) -> Iterator[str]:
         """Say of every file which of its rows cannot be used."""
-        for table in (self._comments, self._users, self._links[0]):
-            for reason, count in (table.counts if table else {}).items():
-                if reason not in ("rows", "rows kept"):
-                    yield f"{table.path.name}: {count:,} {reason}" if table else ""
+        for site in self._sites.values():
+            for table in (site.comments, site.users, site.links[0]):
+                for reason, count in (table.counts if table else {}).items():
+                    if reason not in ("rows", "rows kept"):
+                        yield f"{table.path.name}: {count:,} {reason}" if table else ""
 
-    def read(self, thread_id: int) -> ThreadPosts | None:
+    def read(self, thread_id: str) -> ThreadPosts | None:
         """Read the thread of a question's id; None if the collection has nothing of it."""
-        thread = self.collection.posts.thread(thread_id)
+        table = self.collection.posts
+        thread = table.thread(int(table.numbers([thread_id])[0]))
         if thread is None:
             return None
         accepted = thread.question.accepted_answer_id if thread.question else None
@@ -95,31 +113,28 @@ class ThreadReader:
         return ThreadPosts(thread_id, question, answers, list(self._linked(posts)))
 
     def _entry(self, post: Post, accepted: str | None) -> Entry:
-        votes = self._votes.of(post.post_id) if self._votes else None
-        comments = self._comments.of(post.post_id) if self._comments else []
+        name, _, number = post.post_id.rpartition(":")
+        site = self._sites[name]
+        votes = site.votes.of(number) if site.votes else None
+        comments = site.comments.of(number) if site.comments else []
         return Entry(
-            post, self._name(post.owner_user_id),
+            post, site.name(post.owner_user_id),
             post.post_id == accepted or bool(votes and votes.accepted), votes,
-            [(one, one.user_name or self._name(one.user_id)) for one in comments],
+            [(one, one.user_name or site.name(one.user_id)) for one in comments],
         )  # fmt: skip
 
     def _linked(self, posts: list[Post]) -> Iterator[Linked]:
         seen: set[tuple[str, str]] = set()
         inside = {post.post_id for post in posts}
-        for end, table in enumerate(self._links):
+        name, colon, _ = posts[0].post_id.rpartition(":")
+        numbers = [post.post_id.rpartition(":")[2] for post in posts]
+        for end, table in enumerate(self._sites[name].links):
             for link in [
-                link for post in posts for link in (table.of(post.post_id) if table else ())
+                link for number in numbers for link in (table.of(number) if table else ())
             ]:
-                other = link.post_id if end else link.related_post_id
+                other = f"{name}{colon}{link.post_id if end else link.related_post_id}"
                 says = _SAYS[link.link_type == DUPLICATE, end]
                 if other not in inside and (says, other) not in seen:
                     seen.add((says, other))
                     post = self.collection.posts.read(other)
                     yield Linked(says, other, post and self.collection.question_of(post))
-
-    def _read_name(self, user_id: str | None) -> str:
-        """Return the name of a user; the number of one who is not known."""
-        if not user_id:
-            return ""
-        users = self._users.of(user_id) if self._users else []
-        return users[0].name if users else f"user {user_id}"

@@ -15,7 +15,6 @@ from markupsafe import Markup
 
 from arqmath_bm25.analysis.html import read_title
 from arqmath_bm25.analysis.mini_markdown import comment_html
-from arqmath_bm25.collection.dump import ID
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.pages.posts import PostWriter
 from arqmath_bm25.pages.writing import site, templates
@@ -25,16 +24,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arqmath_bm25.analysis.html import Formula
+    from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.collection.posts import PostTable
     from arqmath_bm25.pages.threads.gather import ThreadPosts, ThreadReader
 
-    Address = Callable[[str], str | None]  # of a post that has a page; None for others
+    Address = Callable[[str], str | None]  # of what has a page; None for others
 
-# The forms of Mathematics Stack Exchange: /q/1, /a/2, /questions/1/title/2, /questions/1/title#2.
-_POST: Final = re.compile(
-    r"(?:(?:https?:)?//(?:www\.)?math\.stackexchange\.com)?/(?:q|a|questions|posts)/(\d+)"
-    r"(?:/[^/?#]*(?:/(\d+))?)?/?(?:\?[^#]*)?(?:#(\d+)?.*)?"
-)
 _NAME: Final = re.compile(r"\w+")
 
 
@@ -42,6 +37,7 @@ class ThreadWriter(PostWriter):
     """Writes the posts of one page, formulas with anchors and links as `address` has them."""
 
     def __init__(self, address: Address) -> None:
+        """`address` is that of what a link leads to."""
         super().__init__()
         self._address = address
         self._anchors: set[str] = set()
@@ -55,8 +51,7 @@ class ThreadWriter(PostWriter):
         soup = BeautifulSoup(body, "html.parser")
         for link in soup.find_all("a"):
             target = str(link.get("href", ""))
-            post = _POST.fullmatch(target)
-            inside = self._address(post[3] or post[2] or post[1]) if post else None
+            inside = self._address(target)
             link.attrs = {"href": inside} if inside else {"class": "outside"}
             if not inside:
                 link.name = "span"
@@ -75,9 +70,14 @@ class ThreadWriter(PostWriter):
         )
 
 
-def thread_values(thread: ThreadPosts, address: Address) -> dict[str, Any]:
-    """Return what the template `thread.html` shows."""
-    writer = ThreadWriter(address)
+def thread_values(thread: ThreadPosts, collection: Collection, address: Address) -> dict[str, Any]:
+    """Return what the template `thread.html` shows; `address` is that of a post."""
+
+    def address_of_link(url: str) -> str | None:
+        post_id = collection.linked_post(url, thread.thread_id)
+        return address(post_id) if post_id else None
+
+    writer = ThreadWriter(address_of_link)
     question = thread.question.post if thread.question else None
     title = (question and question.title) or f"(no question {thread.thread_id})"
 
@@ -104,22 +104,22 @@ def write_threads(
     """
     posts = reader.collection.posts
     threads = list(dict.fromkeys(map(_thread_of(posts), post_ids)))
-    written = set(threads)
+    files = {thread_id: f"{thread_id.replace(':', '-')}.html" for thread_id in threads}
 
     def address(post_id: str) -> str | None:
-        thread = thread_number(posts, post_id)
-        return f"{thread}.html#post-{post_id}" if thread in written else None
+        file = files.get(posts.thread_of(post_id) or "")
+        return f"{file}#post-{post_id}" if file else None
 
     environment = templates("threads")
     page = environment.get_template("thread.html")
     titles = {}
     with site(directory, "threads") as place:
-        for number in threads:
-            thread = reader.read(number)
+        for thread_id, file in files.items():
+            thread = reader.read(thread_id)
             assert thread is not None  # noqa: S101  # one of its posts is there
-            values = thread_values(thread, address)
-            titles[number] = values["plain_title"]
-            (place / f"{number}.html").write_text(page.render(values), encoding="utf-8")
+            values = thread_values(thread, reader.collection, address)
+            titles[thread_id] = (file, values["plain_title"])
+            (place / file).write_text(page.render(values), encoding="utf-8")
             progress(1)
         overview = environment.get_template("threads.html")
         (place / "index.html").write_text(
@@ -128,19 +128,13 @@ def write_threads(
     return len(threads)
 
 
-def thread_number(posts: PostTable, post_id: str) -> int | None:
-    """Return the number of the thread of a post, its question's id; None if there is none."""
-    thread = int(posts.threads_of([post_id])[0]) if ID.fullmatch(post_id) else -1
-    return thread if thread >= 0 else None
-
-
-def _thread_of(posts: PostTable) -> Callable[[str], int]:
-    def number(post_id: str) -> int:
-        thread = thread_number(posts, post_id)
+def _thread_of(posts: PostTable) -> Callable[[str], str]:
+    def thread_id(post_id: str) -> str:
+        thread = posts.thread_of(post_id)
         if thread is None:
             raise InputError(
                 f"{posts.path}: no question or answer {post_id}; expected ids of posts"
             )
         return thread
 
-    return number
+    return thread_id

@@ -24,7 +24,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.pages.posts import PostWriter, beginning, excerpt
 from arqmath_bm25.pages.threads.gather import ThreadReader
-from arqmath_bm25.pages.threads.site import thread_number, thread_values
+from arqmath_bm25.pages.threads.site import thread_values
 from arqmath_bm25.pages.web import api
 from arqmath_bm25.pages.web.search_pool import BusyError
 from arqmath_bm25.pages.writing import policy, static, templates
@@ -141,8 +141,6 @@ class Site:
 
     async def _post_page(self, request: Request) -> Response:
         post_id = request.path_params["post_id"]
-        if not post_id.isdecimal():
-            raise HTTPException(404)
 
         def work() -> str | None:
             post = self._collection.posts.read(post_id)
@@ -169,15 +167,18 @@ class Site:
         post_id = request.path_params["post_id"]
 
         def address(post_id: str) -> str | None:
-            thread = thread_number(self._collection.posts, post_id)
-            return f"/threads/{thread}#post-{post_id}" if thread is not None else None
+            thread = self._collection.posts.thread_of(post_id)
+            return f"/threads/{thread}#post-{post_id}" if thread else None
 
         def work() -> str | None:
-            number = thread_number(self._collection.posts, post_id)
+            thread_id = self._collection.posts.thread_of(post_id)
             with self._reading:  # the first request reads comments, votes, users and links
                 reader = self._thread_reader
-            thread = reader.read(number) if number is not None else None
-            return self._render("thread.html", **thread_values(thread, address)) if thread else None
+            thread = reader.read(thread_id) if thread_id else None
+            if thread is None:
+                return None
+            values = thread_values(thread, self._collection, address)
+            return self._render("thread.html", **values)
 
         page = await self._threads.run(work)
         if page is None:

@@ -8,6 +8,7 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.collection.posts import POST_TABLE
 from arqmath_bm25.collection.sites import read_links, scan_sites
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import DOCUMENTS
 from arqmath_bm25.core.labs import MAX_DEPTH, RunName
 from arqmath_bm25.core.progress import progress, tell
@@ -72,6 +73,11 @@ class AnswerRetrieval(Task[Task1Settings]):
         size = sum(site.posts.stat().st_size for site in sites)
         with progress("Reading posts", size, "B") as advance:
             table = scan_sites(sites, workers, advance)
+        if not table.answer_count:
+            raise InputError(
+                f"{table.path}: none of the {table.counts['rows']:,} rows is an answer; Task 2 "
+                "finds the formulas of questions: `index task2`"
+            )
         table.save(place / POST_TABLE)
         settings = self.settings
         with progress("Analysing posts", len(table), "posts") as advance:

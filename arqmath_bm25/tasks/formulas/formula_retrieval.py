@@ -105,7 +105,7 @@ class FormulaRetrieval(Task[Task2Settings]):
 
     def needed(self, collection: Collection) -> list[Task[Any]]:
         """Return Task 1 where a variant looks at the posts."""
-        return [configured("task1")] if self._contextual and collection.layout.has_posts() else []
+        return [configured("task1")] if self._contextual and collection.has_answers else []
 
     @property
     def _contextual(self) -> list[str]:
@@ -124,7 +124,7 @@ class FormulaRetrieval(Task[Task2Settings]):
                 "our own; the judgments of the labs do not hold for these"
             )
             with status("Reading formulas of posts"):
-                write_post_formulas(formulas, source, workers)
+                write_post_formulas(collection.sites[0], source, workers)
         size = sum(file.stat().st_size for file in formula_files(source))
         with progress("Analysing formulas", size, "B") as advance:
             counts = write_formula_documents(
@@ -188,11 +188,11 @@ class FormulaRetrieval(Task[Task2Settings]):
         return Topic("", words, formulas=formulas or (text,))
 
     def runnable(self, collection: Collection) -> tuple[list[str], str]:
-        """Return all variants; without posts, those without context."""
-        if collection.layout.has_posts():
+        """Return all variants; without answers, those without context."""
+        if collection.has_answers:
             return self.variants, ""
         known = [name for name in self.variants if name not in self._contextual]
-        note = f"{collection.layout.data}: no posts, so only the variants without context are run"
+        note = f"{collection.layout.data}: no answers, so only the variants without context are run"
         return known, note
 
     def ranker(self, index: Index) -> FormulaRanker:

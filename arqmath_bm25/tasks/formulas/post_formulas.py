@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from arqmath_bm25.analysis.html import Formula, read_body, read_title
 from arqmath_bm25.analysis.macros import write_out
 from arqmath_bm25.collection.formulas import COLUMNS
-from arqmath_bm25.collection.posts import QUESTION, PostTable
+from arqmath_bm25.collection.posts import QUESTION
+from arqmath_bm25.collection.sites import scan_sites
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from arqmath_bm25.analysis.html import Content
-    from arqmath_bm25.collection.posts import Post
+    from arqmath_bm25.collection.posts import Post, PostTable
+    from arqmath_bm25.collection.sites import Site
     from arqmath_bm25.core.workers import Workers
 
 _FIRST: Final = 1_000_000_000
@@ -45,9 +47,9 @@ class Place(NamedTuple):
     piece: int  # its number among the pieces of the content
 
 
-def write_post_formulas(posts: Path, file: Path, workers: Workers) -> None:
-    """Write the formulas of all questions and answers in a dump as a TSV."""
-    table = PostTable.scan(posts, workers)
+def write_post_formulas(site: Site, file: Path, workers: Workers) -> None:
+    """Write the formulas of all questions and answers of a site as a TSV."""
+    table = scan_sites([site], workers)
     rows = range(0, len(table), _POSTS_PER_PART)
     parts = (_Part(table.part(row, row + _POSTS_PER_PART), row) for row in rows)
     with file.open("w", encoding="utf-8", newline="") as tsv:

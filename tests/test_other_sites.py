@@ -1,0 +1,169 @@
+"""Dumps of other sites: their years and addresses, links between their threads, what they lack."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+from typer.testing import CliRunner
+
+from arqmath_bm25.cli import app
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.dump import ParsedRows
+from arqmath_bm25.collection.posts import Post
+from arqmath_bm25.core.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUANTUM, GENAI = "quantumcomputing.stackexchange.com", "genai.stackexchange.com"
+
+
+def arqmath(*arguments: object, fails: bool = False) -> str:
+    done = CliRunner().invoke(app, list(map(str, arguments)))
+    assert bool(done.exit_code) == fails, done.output + repr(done.exception)
+    return " ".join(f"{done.output}{done.exception or ''}".split())
+
+
+def dump(place: Path, *rows: str) -> Path:
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "Posts.xml").write_text(f"<posts>{''.join(rows)}</posts>", encoding="utf-8")
+    return place
+
+
+def question(number: int, year: int, body: str = "") -> str:
+    return (
+        f'<row Id="{number}" PostTypeId="1" CreationDate="{year}-01-01" Title="t" Body="{body}"/>'
+    )
+
+
+def answer(number: int, parent: int, year: int) -> str:
+    return (
+        f'<row Id="{number}" PostTypeId="2" ParentId="{parent}" CreationDate="{year}-01-01" '
+        'Body="word $x+y$"/>'
+    )
+
+
+def test_posts_of_every_year_count_unless_topics_of_the_labs_are_in_play(tmp_path: Path) -> None:
+    rows = [question(1, 2017), answer(2, 1, 2018), answer(3, 1, 2019)]
+    every = {"1", "2", "3"}
+
+    def posts(name: str, **chosen: str) -> set[str]:
+        return set(map(str, Collection(dump(tmp_path / name, *rows), **chosen).posts.ids))
+
+    assert posts("a dump") == posts("cs.stackexchange.com") == every
+    assert posts("math.stackexchange.com") == every - {"3"}
+    (tmp_path / "lab" / "Topics").mkdir(parents=True)
+    assert posts("lab") == every - {"3"}
+    assert posts("lab", until="none") == every
+    assert posts("a dump", until="2017") == {"1"}
+    with pytest.raises(InputError, match="--until 17: expected a year, or none"):
+        posts("a dump", until="17")
+    with pytest.raises(InputError, match=r"none of the 3 rows .* \(3 posts after 2016 were left"):
+        posts("a dump", until="2016")
+
+
+def test_an_index_keeps_the_years_and_the_site_that_were_chosen(tmp_path: Path) -> None:
+    data = dump(tmp_path / "some", question(1, 2017), answer(2, 1, 2018), answer(3, 1, 2019))
+    where = ("task1", "--data", data, "--indexes", tmp_path / "indexes")
+    arqmath("index", *where, "--until", "2018", "--site", "cs.example.org")
+    assert "up to date" in arqmath("index", *where)
+    assert "(1 posts after 2018" not in arqmath("index", *where)
+    found = arqmath("search", "task1", "word", *where[1:])
+    assert "https://cs.example.org/a/2" in found
+    assert "/a/3" not in found
+    refused = arqmath("index", *where, "--until", "none", fails=True)
+    assert "this index was built with another --until or --site" in refused
+    arqmath("index", *where, "--until", "none", "--overwrite")
+    assert "https://cs.example.org/a/3" in arqmath("search", "task1", "word", *where[1:])
+
+
+LINK = "&lt;a href=&quot;https://{}/q/{}/7&quot;&gt;"
+
+
+@pytest.mark.parametrize(
+    ("name", "links", "link"),
+    [
+        ("cs.stackexchange.com", [], "https://cs.stackexchange.com/a/2"),
+        ("mathoverflow.net", [], "https://mathoverflow.net/a/2"),
+        ("redes", [("ai.stackexchange.com", 1)] * 3, "https://ai.stackexchange.com/a/2"),
+        ("redes", [("ai.stackexchange.com", 1)] * 2, "answer 2"),
+        ("redes", [("ai.stackexchange.com", 99)] * 9, "answer 2"),  # posts of another site
+        ("redes", [("ai.stackexchange.com", 1), ("cs.stackexchange.com", 1)] * 3, "answer 2"),
+        ("redes", [("example.org", 1)] * 3, "answer 2"),
+    ],
+)
+def test_where_a_post_is(
+    name: str, links: list[tuple[str, int]], link: str, tmp_path: Path
+) -> None:
+    body = "".join(LINK.format(*link) for link in links)
+    data = dump(tmp_path / name, question(1, 2020, body), answer(2, 1, 2020))
+    assert Collection(data).place(Post("2", 2, "")) == link
+    assert Collection(data, site="x.org").place(Post("2", 2, "")) == "https://x.org/a/2"
+    shutil.copytree(data, tmp_path / "sites" / name)
+    assert Collection(tmp_path / "sites").place(Post("2", 2, "")) == link  # one is no several
+    dump(tmp_path / "sites" / "other", question(1, 2020), answer(2, 1, 2020))
+    several = Collection(tmp_path / "sites")
+    assert several.place(Post(f"{name}:2", 2, "")) == link.replace("answer 2", "answer 2 of redes")
+    assert several.place(Post("other:1", 1, "")) == "question 1 of other"
+
+
+def test_questions_without_answers_serve_task_2(tmp_path: Path) -> None:
+    data = dump(tmp_path / "asked", question(1, 2020, "Is $x+y$ even?"))
+    where = ("--data", data, "--indexes", tmp_path / "indexes")
+    assert "Task 2 finds the formulas of questions" in arqmath("index", "task1", *where, fails=True)
+    arqmath("index", "task2", *where)
+    assert "question 1" in arqmath("search", "task2", "$x+y$", *where)
+
+
+@pytest.mark.parametrize("name", ["cs.stackexchange.com.7z", "DATA.zip", "x.tar.gz"])
+def test_an_archive_is_to_be_unpacked(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"x")
+    with pytest.raises(InputError, match="an archive; unpack it into a directory, and give that"):
+        Collection(tmp_path / name)
+
+
+def test_a_document_type_is_named(tmp_path: Path) -> None:
+    dump(tmp_path, question(1, 2020))
+    text = (tmp_path / "Posts.xml").read_text(encoding="utf-8")
+    (tmp_path / "Posts.xml").write_text(f"<!DOCTYPE posts>{text}", encoding="utf-8")
+    with pytest.raises(InputError, match="take the line <!DOCTYPE …> out of it"):
+        _ = Collection(tmp_path).posts
+
+
+def test_threads_of_a_real_dump_lead_to_each_other(shared: Path, tmp_path: Path) -> None:
+    """A crawl of all pages finds every post, and every link to a post of the dump leads to it."""
+    data = shared / "data" / "se-sites" / QUANTUM
+    rows = [row for _, row in ParsedRows(data / "Posts.xml", "posts") if isinstance(row, dict)]
+    posts = {row["Id"] for row in rows if row["PostTypeId"] in "12"}
+    questions = {row["Id"] for row in rows if row["PostTypeId"] == "1"}
+    arqmath("threads", *sorted(questions), "--data", data, "-o", tmp_path / "pages")
+    anchors, links = set(), list[tuple[str, str]]()
+    outside = 0
+    for page in (tmp_path / "pages").glob("[0-9]*.html"):
+        tree = LexborHTMLParser(page.read_text(encoding="utf-8"))
+        anchors |= {f"{page.name}#{one.attributes['id']}" for one in tree.css("[id]")}
+        links += [(page.name, str(a.attributes.get("href"))) for a in tree.css(".post a")]
+        for span in tree.css(".post .outside"):
+            found = re.search(rf"{re.escape(QUANTUM)}/(?:q|a|questions)/(\d+)", span.text())
+            outside += bool(found and found[1] in posts)
+    shown = {found[1] for one in anchors if (found := re.search(r"#post-(\d+)$", one))}
+    assert shown == posts
+    assert len(links) > 250  # 270 links in bodies by another count, wikis included
+    assert all((page + href if href.startswith("#") else href) in anchors for page, href in links)
+    assert outside == 0
+
+
+def test_threads_and_search_of_two_real_dumps(shared: Path, tmp_path: Path) -> None:
+    where = ("--data", shared / "data" / "se-sites", "--indexes", tmp_path / "indexes")
+    counted = arqmath("index", "task1", *where)
+    assert "793 questions, 1,303 answers; 1,303 answers indexed" in counted
+    assert f"https://{QUANTUM}/a/" in arqmath("search", "task1", "qubit", *where)
+    arqmath("threads", f"{GENAI}:1", f"{QUANTUM}:1403", *where, "-o", tmp_path / "pages")
+    names = {page.name for page in (tmp_path / "pages").glob("*.html")}
+    assert names == {"index.html", f"{GENAI}-1.html", f"{QUANTUM}-1385.html"}
+    refused = arqmath("threads", "1403", *where, "-o", tmp_path / "other", fails=True)
+    assert "no question or answer 1403" in refused
