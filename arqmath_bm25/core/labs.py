@@ -23,10 +23,6 @@ TASKS: Final[tuple[Task, ...]] = get_args(Task)
 Variant = Literal["text", "math", "both"]
 VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)
 Year = Literal["2020", "2021", "2022"]
-# The labs' posts are of this site, until this year: their topics are questions of the years after,
-# and stand in later dumps together with their answers.
-SITE: Final = "math.stackexchange.com"
-LAST_YEAR: Final = 2018
 YEARS: Final[tuple[Year, ...]] = get_args(Year)
 Split = Literal["dev", "test"]  # sets of statements (NLPS)
 SPLITS: Final[tuple[Split, ...]] = get_args(Split)
@@ -36,6 +32,7 @@ MAX_ANSWER: Final = 1200  # characters of an answer (Task 3)
 MAX_RUNS: Final = 5  # of a team in a task
 MAX_INSTANCES: Final = 5  # posts in which one formula is judged (Task 2)
 PREMISES: Final = 500  # of a statement that the shared task demands and evaluates (NLPS)
+SITE: Final = "math.stackexchange.com"  # whose posts the collection holds
 # The lab dropped posts after 2018, and so must anyone who starts from a raw dump: the topics are
 # questions of 2019-2021 and stand in it together with their answers.
 LAST_YEAR: Final = 2018
