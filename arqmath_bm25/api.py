@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.tasks.task import Shown, Task
 
 Frame = pd.DataFrame | Sequence[Mapping[str, Any]]
-TaskName = Literal["task1", "task2", "task3", "nlps"]
+TaskName = Literal["task1", "task2", "task3", "nlps", "docs"]
 
 
 class _ByValue(ABC):
@@ -170,6 +170,8 @@ class Collection(_ByValue, Files):
 
     def years(self, task: TaskName) -> tuple[str, ...]:
         """Return the years whose topics are there; of NLPS the sets of statements."""
+        if task == "docs":
+            return ()
         return self.premises.splits() if task == "nlps" else self.layout.years(task)
 
     def judged_years(self, task: TaskName) -> tuple[str, ...]:

@@ -180,6 +180,7 @@ def run(
             opened = Index.open(collection, name, config, chosen)
             ranking = opened.task
             sets = list(_topic_sets(ranking, collection, topics, queries))
+            form = ranking.form or form
             runnable, note = (ranking.variants, "") if variant else ranking.runnable(collection)
             if note:
                 out.print(note)

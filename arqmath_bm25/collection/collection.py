@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from arqmath_bm25.collection.dump import ParsedRows
 from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.collection.own_documents import IRDS, written_set
 from arqmath_bm25.collection.posts import ANSWER, POST_TABLE, QUESTION
 from arqmath_bm25.collection.premises import PremiseFiles
 from arqmath_bm25.collection.sites import (
@@ -45,7 +46,8 @@ class Collection:
     ) -> None:
         """`data` is the root of a distribution, the bundled sample without; see Layout.
 
-        It may also be a directory of directories with a dump of one site each; see sites.py.
+        It may also be a directory of directories with a dump of one site each (sites.py), or a file
+        of documents, a directory with one, or irds:NAME (own_documents.py).
 
         `indexes` is the directory below which indexes are kept, by collection. `site` is the
         address of a dump, `until` the last year of the posts that count, or `none`; without them
@@ -54,6 +56,8 @@ class Collection:
         """
         if until is not None and not _UNTIL.fullmatch(until):
             raise InputError(f"--until {until}: expected a year, or none for all posts")
+        if data is not None and str(data).startswith(IRDS):
+            data = written_set(str(data).removeprefix(IRDS), Path(indexes) / "irds")
         self.layout = Layout(Path(data) if data is not None else SAMPLE)
         self.premises = PremiseFiles.at(Path(data) if data is not None else NLPS_SAMPLE)
         self.indexes = Path(indexes)

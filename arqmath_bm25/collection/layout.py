@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
+from arqmath_bm25.collection.own_documents import corpus_in
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS
 
@@ -89,7 +90,7 @@ class Layout:
 
     def __init__(self, data: str | Path) -> None:
         data = Path(data)
-        if not data.is_dir():
+        if not data.is_dir() and corpus_in(data) is None:
             found = "it is a file" if data.exists() else "there is no such directory"
             if data.suffix.lower() in (".7z", ".zip", ".gz", ".bz2", ".xz"):
                 raise InputError(
@@ -104,7 +105,7 @@ class Layout:
     @property
     def name(self) -> str:
         """Name of the collection: its directory's, used to keep its indexes and runs apart."""
-        return self.data.resolve().name
+        return self.data.resolve().stem if self.data.is_file() else self.data.resolve().name
 
     def posts(self) -> Path:
         """Posts of the newest version that is there, or of a raw dump."""

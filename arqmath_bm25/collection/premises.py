@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 from zipfile import is_zipfile
 
+from arqmath_bm25.collection.own_documents import corpus_in
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import read_text
 from arqmath_bm25.core.labs import SPLITS
@@ -60,6 +61,8 @@ class PremiseFiles:
 
         Raises InputError if DATA is no directory.
         """
+        if data.is_file() and corpus_in(data):
+            return cls(data.stem, data)  # documents of one's own, no premises
         if not data.is_dir():
             found = "there is no such directory"
             if data.exists():

@@ -109,7 +109,8 @@ def dumps_in(data: Path) -> list[Layout]:
     own = Layout(data)
     if own.has_posts():
         return [own]
-    inner = (Layout(entry) for entry in data.iterdir() if entry.is_dir())
+    entries = data.iterdir() if data.is_dir() else ()
+    inner = (Layout(entry) for entry in entries if entry.is_dir())
     return [layout for layout in inner if layout.has_posts()]
 
 

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from arqmath_bm25.collection.own_documents import QRELS, corpus_in
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import SPLITS, official_stem, year_of
 from arqmath_bm25.evaluation.answers import OF_POSTS, AnswerScore, read_answer_map, score_answers
 from arqmath_bm25.evaluation.coverage import coverage_note
+from arqmath_bm25.evaluation.measure_names import OF_DOCUMENTS, named_measures
 from arqmath_bm25.evaluation.measures import MEASURES, Measure
 from arqmath_bm25.evaluation.nlps import PremiseScore, read_gold, score_premises
 from arqmath_bm25.evaluation.qrels import read_qrels
@@ -117,6 +119,10 @@ class Evaluator:
         """
         self.collection = collection
         self._layout = collection.layout
+        if corpus := corpus_in(self._layout.data):  # documents of one's own, as BEIR scores them
+            measures = (*measures, *(one for name in OF_DOCUMENTS for one in named_measures(name)))
+            judged = corpus.parent / QRELS
+            qrels = qrels or (judged if judged.is_file() else None)
         self._qrels_file = qrels
         self._formulas = formulas
         self._kind = ids

@@ -18,6 +18,8 @@ from arqmath_bm25.evaluation.measures import JUDGED, Measure, trec_measures
 
 _TREC_TOO: Final = ("infAP", "Rprec")
 
+OF_DOCUMENTS: Final = ("nDCG@10", "R@100")  # what BEIR reports
+
 
 def named_measures(name: str) -> tuple[Measure, ...]:
     """Return the measure with a name of ir_measures, or the two with one of trec_eval.

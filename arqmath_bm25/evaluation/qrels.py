@@ -1,5 +1,7 @@
 """Judgments (qrels): TREC's four columns `topic 0 document grade`, read and written.
 
+BEIR's three columns, `query-id corpus-id score`, are read as well, by that header.
+
 Official files differ: LF or CRLF, TAB or blanks, no newline at the end (2021 Task 2), grades as
 `2.0` (2020 Task 2). Grades are 0-3 in Tasks 1 and 2; Task 3 has 5 (system failure) and 6 (do not
 know) as well.
@@ -21,6 +23,7 @@ Qrels = dict[str, dict[str, int]]  # topic -> document -> grade
 
 # trec_eval takes the time of the square of the largest grade, and crashes in the end.
 _GRADE: Final = re.compile(r"([0-9])(?:\.0*)?")
+_BEIR: Final = ("query-id", "corpus-id", "score")
 _ITERATION: Final = re.compile("Q?[0-9]")  # TREC's second column, which means nothing
 
 
@@ -32,8 +35,16 @@ def read_qrels(path: Path) -> Qrels:
     different grades.
     """
     qrels: Qrels = {}
+    beir = False
     for row, columns in read_columns(path, "qrels"):
         where = f"{path}: row {row}"
+        if not qrels and not beir and tuple(columns) == _BEIR:
+            beir = True
+            continue
+        if beir and len(columns) == 3:
+            columns = [columns[0], "0", *columns[1:]]
+        elif beir:
+            raise InputError(f"{where}: expected the 3 columns of the header, found {len(columns)}")
         if len(columns) != 4:
             hint = "; this looks like a run" if len(columns) in (5, 6) else ""
             raise InputError(

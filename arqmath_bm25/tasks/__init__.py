@@ -18,6 +18,7 @@ TASKS: Final[dict[str, str]] = {
     "task1": "arqmath_bm25.tasks.answers.answer_retrieval:AnswerRetrieval",
     "task2": "arqmath_bm25.tasks.formulas.formula_retrieval:FormulaRetrieval",
     "task3": "arqmath_bm25.tasks.answers.open_domain:OpenDomain",
+    "docs": "arqmath_bm25.tasks.document_retrieval:DocumentRetrieval",
     "nlps": "arqmath_bm25.tasks.premises.premise_selection:PremiseSelection",
 }
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.core import labs
     from arqmath_bm25.core.records import Part
     from arqmath_bm25.core.workers import Workers
+    from arqmath_bm25.runs.run_files import Form as RunForm
     from arqmath_bm25.tasks.document_parts import Form
     from arqmath_bm25.tasks.index import Index
 
@@ -119,6 +120,7 @@ class Task(ABC, Generic[S]):
     hits_are: ClassVar[str] = "answer"
     lab: ClassVar[labs.Task] = "task1"  # whose columns and measures a run has
     depth: ClassVar[int] = MAX_DEPTH  # most hits of a topic
+    form: ClassVar[RunForm | None] = None  # of its runs, if they have but one
 
     def __init__(self, settings: S, default: bool = False) -> None:
         """`default` tells that the settings are those of the task's own configuration."""

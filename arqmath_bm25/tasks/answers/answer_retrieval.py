@@ -146,7 +146,10 @@ class AnswerRanker:
         # A task of one's own may have answers without what the second stage looks at.
         if settings.stages and (index.directory / SIGNATURES).exists():
             self._stages = {str(variant): stage for variant, stage in settings.stages.items()}
-            self._second = SecondStage(index.directory, index.collection.posts, self._analyzer)
+            self._second = self._open_stage()
+
+    def _open_stage(self) -> SecondStage:
+        return SecondStage(self._index.directory, self._collection.posts, self._analyzer)
 
     def rank(
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int,

@@ -1,0 +1,223 @@
+"""Documents of one's own: JSON lines, TSV, and directories as BEIR has them; sets of ir_datasets.
+
+A row of JSON has `id` (or BEIR's `_id`) and `text`, and may have `title` and `tags`; one of TSV is
+id, text or id, title, text. Queries are such rows as well, and may have `excluded_ids`: documents
+that are not to be returned for them. Text is HTML where it holds tags of HTML, else plain. In a
+directory documents are `corpus.jsonl`, queries `queries.jsonl`, and judgments `qrels/*.tsv`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from html import escape
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import complete
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+CORPUS: Final = "corpus.jsonl"
+QUERIES: Final = "queries.jsonl"
+QRELS: Final = "qrels/test.tsv"
+IRDS: Final = "irds:"  # before the name of a set of ir_datasets
+_ENDINGS: Final = (".jsonl", ".tsv")
+_ID: Final = re.compile(r"[^\s\ud800-\udfff]+")
+_TAG: Final = re.compile(
+    r"</(?:p|div|span|li|[uo]l|em|strong|code|pre|a|b|i|h[1-6]|blockquote|t[dhr])>|<br\s{0,9}/?>",
+    re.IGNORECASE,
+)
+_PARAGRAPH: Final = re.compile(r"\n\s*\n")
+_HEADER: Final = ("id", "_id")
+_SHOWN: Final = 60  # characters of a value in a message
+
+
+class Document(NamedTuple):
+    """A document, or a query."""
+
+    doc_id: str
+    text: str
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()  # of a query: documents that are not to be returned
+
+    @property
+    def body(self) -> str:
+        """The text as HTML."""
+        if _TAG.search(self.text):
+            return self.text
+        parts = _PARAGRAPH.split(self.text)
+        return "".join(f"<p>{escape(part, quote=False)}</p>" for part in parts if part)
+
+
+class Place(NamedTuple):
+    """Where a row is in its file."""
+
+    offset: int
+    length: int
+
+
+def corpus_in(data: Path) -> Path | None:
+    """Return the file of documents that DATA is, or that lies in it."""
+    if data.is_file():
+        return data if data.suffix.lower() in _ENDINGS else None
+    return data / CORPUS if (data / CORPUS).is_file() else None
+
+
+def read_documents(path: Path) -> Iterator[tuple[Document, Place]]:
+    """Read the rows of a file with their places.
+
+    Raises InputError naming file and line for a row that is no document, or has the id of an
+    earlier one, and for a file without rows.
+    """
+    lines: dict[str, int] = {}
+    offset = 0
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            place = Place(offset, len(line))
+            offset += len(line)
+            if not line.strip() or (number == 1 and _is_header(path, line)):
+                continue
+            document = _read(path, number, line)
+            if (first := lines.setdefault(document.doc_id, number)) != number:
+                raise InputError(
+                    f"{path}: line {number}: id {_shown(document.doc_id)} is that of line {first} "
+                    "as well; every row has an id of its own"
+                )
+            yield document, place
+    if not lines:
+        raise InputError(f"{path}: the file has no rows; expected a document on each line")
+
+
+def read_document(path: Path, place: Place) -> Document:
+    """Read the row at a place."""
+    with path.open("rb") as file:
+        file.seek(place.offset)
+        return _read(path, 0, file.read(place.length))
+
+
+def _is_header(path: Path, line: bytes) -> bool:
+    first = line.removeprefix(b"\xef\xbb\xbf").split(b"\t")[0].strip()
+    return path.suffix.lower() == ".tsv" and first.decode("utf-8", "replace") in _HEADER
+
+
+def _read(path: Path, number: int, line: bytes) -> Document:
+    where = f"{path}: line {number}"
+    try:
+        text = line.decode("utf-8").lstrip("\ufeff").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: byte {error.start + 1} is not UTF-8") from None
+    document = (_of_tsv if path.suffix.lower() == ".tsv" else _of_json)(where, text)
+    if not _ID.fullmatch(document.doc_id):
+        raise InputError(
+            f"{where}: id is {_shown(document.doc_id)}; expected text without white space"
+        )
+    return document
+
+
+def _of_tsv(where: str, text: str) -> Document:
+    columns = text.split("\t")
+    if len(columns) not in (2, 3):
+        raise InputError(
+            f"{where}: {len(columns)} columns; expected id, text or id, title, text, and TABs"
+        )
+    return Document(columns[0], columns[-1], columns[1] if len(columns) == 3 else "")
+
+
+def _of_json(where: str, text: str) -> Document:
+    try:
+        row = json.loads(text, object_pairs_hook=_object)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise InputError(
+            f"{where}: not JSON ({reason[:200]}); expected one object a line"
+        ) from None
+    if not isinstance(row, dict):
+        raise InputError(f"{where}: {_shown(row)}; expected an object with id and text")
+    ids = [row[name] for name in _HEADER if name in row]
+    if not ids:
+        raise InputError(f"{where}: there is no id; expected `id` or `_id`")
+    if any(isinstance(one, bool) or not isinstance(one, str | int) for one in ids):
+        raise InputError(f"{where}: id is {_shown(ids[0])}; expected text or a whole number")
+    if len(set(map(str, ids))) > 1:
+        raise InputError(f"{where}: `id` is {_shown(ids[0])}, `_id` {_shown(ids[1])}; remove one")
+    values = {}
+    for name in ("text", "title"):
+        value = row.get(name, None if name == "text" else "")
+        if value is None and name == "text":
+            raise InputError(f"{where}: there is no text; expected `text`")
+        if not isinstance(value, str | None):
+            raise InputError(f"{where}: {name} is {_shown(value)}; expected text")
+        values[name] = value or ""
+    lists = []
+    for name in ("tags", "excluded_ids"):
+        value = row.get(name) or []
+        if not isinstance(value, list) or not all(isinstance(one, str | int) for one in value):
+            raise InputError(f"{where}: {name} is {_shown(value)}; expected a list of texts")
+        lists.append(tuple(map(str, value)))
+    return Document(str(ids[0]), values["text"], values["title"], *lists)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        raise ValueError("a name comes twice in an object")
+    return row
+
+
+def _shown(value: object) -> str:
+    shown = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+
+
+def written_set(name: str, place: Path) -> Path:
+    """Return the directory that holds a set of ir_datasets as BEIR does; it is written once.
+
+    Documents with a negative label are excluded for their query. Raises InputError without
+    ir_datasets, and for a set that it does not have, or not with documents and queries.
+    """
+    directory = place / re.sub(r"[^A-Za-z0-9._-]", "-", name)
+    if (directory / QUERIES).is_file():
+        return directory
+    try:
+        import ir_datasets
+    except ImportError:
+        raise InputError(f"{IRDS}{name}: needs ir_datasets: `pip install ir_datasets`") from None
+    try:
+        dataset = ir_datasets.load(name)
+    except KeyError:
+        raise InputError(f"{IRDS}{name}: ir_datasets has no set of this name") from None
+    if not (dataset.has_docs() and dataset.has_queries()):
+        raise InputError(f"{IRDS}{name}: this set has no documents or no queries")
+    excluded: dict[str, list[str]] = {}
+    judged = []
+    for label in dataset.qrels_iter() if dataset.has_qrels() else ():
+        if label.relevance < 0:
+            excluded.setdefault(label.query_id, []).append(label.doc_id)
+        else:
+            judged.append(f"{label.query_id}\t{label.doc_id}\t{label.relevance}")
+    _write(directory / CORPUS, map(_row, dataset.docs_iter()))
+    if judged:
+        header = "query-id\tcorpus-id\tscore"
+        with complete(directory / QRELS) as file:
+            file.writelines(f"{line}\n" for line in (header, *judged))
+    queries = (
+        {"_id": q.query_id, "text": q.default_text(), "excluded_ids": excluded.get(q.query_id, [])}
+        for q in dataset.queries_iter()
+    )
+    _write(directory / QUERIES, queries)
+    return directory
+
+
+def _row(doc: Any) -> dict[str, Any]:
+    title = getattr(doc, "title", "") or ""
+    text = getattr(doc, "text", None)
+    return {"_id": doc.doc_id, "title": title, "text": doc.default_text() if text is None else text}
+
+
+def _write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    with complete(path) as file:
+        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -1,0 +1,227 @@
+"""Documents of one's own: JSON lines, TSV, BEIR's directories, sets of ir_datasets.
+
+They are ranked as answers are in Task 1, with the fields of text, title and tags, and by the
+formulas of text and title in the second stage; they have no threads and no links.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+
+import numpy as np
+
+from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.formula_similarity import FormulaQuery
+from arqmath_bm25.analysis.html import read_body, read_title
+from arqmath_bm25.collection.own_documents import (
+    QUERIES,
+    Document,
+    Place,
+    corpus_in,
+    read_document,
+    read_documents,
+)
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import DOCUMENTS
+from arqmath_bm25.core.records import Topic
+from arqmath_bm25.engines.documents import Document as Indexed
+from arqmath_bm25.tasks.answers.answer_documents import NOTHING, question_fields
+from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRanker, AnswerRetrieval
+from arqmath_bm25.tasks.answers.post_signatures import (
+    SIGNATURES,
+    PartSignatures,
+    PostSignatures,
+    write_signatures,
+)
+from arqmath_bm25.tasks.answers.second_stage import SecondStage
+from arqmath_bm25.tasks.document_parts import write_parts
+from arqmath_bm25.tasks.task import Shown, TopicSet, begin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from arqmath_bm25.analysis.settings import AnalysisSettings
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.core.records import Hit
+    from arqmath_bm25.core.workers import Workers
+    from arqmath_bm25.runs.run_files import Form as RunForm
+    from arqmath_bm25.tasks.answers.second_stage import Gain
+    from arqmath_bm25.tasks.answers.settings import StageSettings, Task1Settings
+    from arqmath_bm25.tasks.document_parts import Form
+    from arqmath_bm25.tasks.index import Index
+
+_PLACES: Final = "documents.npz"  # ids of documents, and where they are in their file
+_PER_PART: Final = 10_000  # documents
+
+
+class DocumentRetrieval(AnswerRetrieval):
+    """Documents of one's own."""
+
+    name: ClassVar[str] = "docs"
+    title = "Documents"
+    nothing = "No document holds a term of this query."
+    topics_are = "queries"
+    hits_are = "document"
+    form: ClassVar[RunForm] = "trec"
+
+    def __init__(self, settings: Task1Settings, default: bool = False) -> None:
+        super().__init__(settings, default)
+        self.excluded: dict[str, frozenset[str]] = {}  # by query: documents not to be returned
+
+    @classmethod
+    def has_data(cls, collection: Collection) -> bool:
+        """Tell whether there are documents."""
+        return corpus_in(collection.layout.data) is not None
+
+    def sources(self, collection: Collection) -> list[Path]:
+        """Return the file of documents."""
+        return [_corpus(collection)]
+
+    def write_documents(
+        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[Form]
+    ) -> dict[str, int]:
+        """Write what is indexed of every document, and the table of their places."""
+        path = _corpus(collection)
+        ids, places = [], []
+        for document, where in read_documents(path):
+            ids.append(document.doc_id)
+            places.append(where)
+        np.savez(place / _PLACES, ids=np.array(ids), places=np.array(places, np.int64))
+        settings, directory = self.settings, place / DOCUMENTS
+        jobs = (
+            _Part(
+                path.absolute(), places[begin : begin + _PER_PART], settings.analysis,
+                settings.fields, directory.absolute() / f"part-{begin:010}.npz",
+            )
+            for begin in range(0, len(places), _PER_PART)
+        )  # fmt: skip
+        counts = sum(write_parts(_documents, jobs, directory, workers, forms), Counter[str]())
+        write_signatures(directory, place / SIGNATURES)
+        return dict(counts)
+
+    def account(self, counts: Mapping[str, int]) -> str:
+        """Say what became of every row."""
+        without = counts["documents without words"]
+        return f"{counts['documents']:,} documents indexed, {without:,} of them without words"
+
+    def topic_files(
+        self, collection: Collection, chosen: Sequence[str] | None = None
+    ) -> list[tuple[str, Path]]:
+        """Return the files of queries, without `chosen` that of the directory of documents."""
+        files = list(map(Path, chosen or ())) or [_corpus(collection).parent / QUERIES]
+        if not chosen and not files[0].is_file():
+            raise InputError(f"{files[0]}: no such file; give --topics FILE.jsonl")
+        return [(file.stem, file) for file in files]
+
+    def read(self, collection: Collection, folder: str, path: Path) -> TopicSet:
+        """Read queries, or topics of the labs."""
+        if path.suffix == ".xml":
+            return super().read(collection, folder, path)
+        queries = [query for query, _ in read_documents(path)]
+        self.excluded.update((query.doc_id, frozenset(query.excluded)) for query in queries)
+        return TopicSet(folder, path, list(map(_topic, queries)))
+
+    def ranker(self, index: Index) -> DocumentRanker:
+        """Return what ranks documents."""
+        return DocumentRanker(index, self.settings)
+
+    def shown(self, hit: Hit, collection: Collection) -> Shown:
+        """Return a document."""
+        index = collection.directory / self.name
+        document = _Table(_corpus(collection), index / _PLACES).read(hit.doc_id)
+        text = begin(read_body(document.body).text)
+        title = read_title(document.title).text or document.doc_id
+        return Shown(title, note=f"{hit.score:.2f}  {document.doc_id}", text=text)
+
+
+class DocumentRanker(AnswerRanker):
+    """Ranks documents by weighted fields and by their formulas."""
+
+    def _others(self, topic: Topic, hits: list[Hit]) -> list[Hit]:
+        """Return the hits that are not excluded for a query."""
+        task = self._index.task
+        assert isinstance(task, DocumentRetrieval)  # noqa: S101
+        excluded = task.excluded.get(topic.topic_id, ())
+        return [hit for hit in hits if hit.doc_id not in excluded]
+
+    def _open_stage(self) -> SecondStage:
+        return DocumentStage(self._index, self._analyzer)
+
+
+class DocumentStage(SecondStage):
+    """Ranks documents again by their formulas."""
+
+    def __init__(self, index: Index, analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
+        self._signatures = PostSignatures(index.directory / SIGNATURES)
+        self._table = _Table(_corpus(index.collection), index.directory / _PLACES)
+
+    def gains(self, topic: Topic, hits: list[Hit], settings: StageSettings) -> dict[str, Gain]:
+        """Return what formulas add to the scores of hits: of text and title, and of the title."""
+        rows = np.array([self._table.rows[hit.doc_id] for hit in hits], np.int64)
+        documents, starts = self._signatures.of(rows, rows)
+        query = FormulaQuery(self._query(topic), self._signatures.idf)
+        similar = query.maxsim(documents, starts).reshape(2, -1).sum(axis=0)
+        return {"formulas": settings.formulas * similar}
+
+
+class _Table:
+    """Where the documents of a file are, by their ids."""
+
+    def __init__(self, path: Path, places: Path) -> None:
+        self._path = path
+        with np.load(places, allow_pickle=False) as table:
+            self._places = table["places"]
+            self.rows: dict[str, int] = {
+                name: row for row, name in enumerate(table["ids"].tolist())
+            }
+
+    def read(self, doc_id: str) -> Document:
+        return read_document(self._path, Place(*self._places[self.rows[doc_id]].tolist()))
+
+
+class _Part(NamedTuple):
+    """Some documents of a file, and how they are analysed."""
+
+    path: Path
+    places: list[Place]
+    settings: AnalysisSettings
+    fields: tuple[str, ...]
+    signatures: Path
+
+
+def _documents(part: _Part, counts: Counter[str]) -> Iterator[Indexed]:
+    ngrams = any(field.endswith("_math") for field in part.fields)
+    analyzer, signatures = Analyzer(part.settings, ngrams), PartSignatures()
+    counts["documents without words"] = 0
+    for place in part.places:
+        document = read_document(part.path, place)
+        title, text = analyzer(read_title(document.title)), analyzer(read_body(document.body))
+        signatures.add(text.paths.formulas, title.paths.formulas)
+        fields = {
+            **question_fields(title, text, document.tags, analyzer),
+            "contents": text.prose if text.prose.words else NOTHING,
+            "answer_math": text.ngrams,
+            "answer_operators": text.paths,
+        }
+        counts["documents without words"] += not (text.prose.words or title.prose.words)
+        yield Indexed(document.doc_id, {field: fields[field] for field in part.fields})
+    signatures.save(part.signatures)
+
+
+def _corpus(collection: Collection) -> Path:
+    path = corpus_in(collection.layout.data)
+    if path is None:
+        raise InputError(
+            f"DATA={collection.layout.data}: there are no documents; expected a file of JSON lines "
+            "(.jsonl) or .tsv, a directory with corpus.jsonl, or irds:NAME"
+        )
+    return path
+
+
+def _topic(query: Document) -> Topic:
+    if query.title or query.body is query.text:  # HTML
+        return Topic(query.doc_id, query.title, query.body, query.tags)
+    return Topic(query.doc_id, query.text, "", query.tags)

@@ -1,0 +1,200 @@
+"""Documents of one's own: every form of files, ranking and scores of them, and bad rows."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+import arqmath_bm25 as arq
+from arqmath_bm25.cli import app
+from arqmath_bm25.collection.own_documents import Document, read_documents
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.evaluation.qrels import read_qrels
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def arqmath(*arguments: object, fails: bool = False) -> str:
+    done = CliRunner().invoke(app, list(map(str, arguments)))
+    assert bool(done.exit_code) == fails, done.output + repr(done.exception)
+    return " ".join(f"{done.output}{done.exception or ''}".split())
+
+
+def jsonl(path: Path, *rows: object) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+ROWS = [
+    {
+        "_id": "thm/pythagoras",
+        "title": "Pythagoras",
+        "text": r"In a right triangle \(a^2+b^2=c^2\).",
+    },
+    {"_id": "euler", "title": "Euler", "text": r"<p>The identity</p><p>\[e^{i\pi}+1=0\]</p>"},
+    {"_id": "η-7", "text": "No formula, a triangle only & a<b.", "tags": ["plane-geometry"]},
+    {"_id": "empty", "text": ""},
+]
+
+
+@pytest.fixture
+def beir(tmp_path: Path) -> Path:
+    jsonl(tmp_path / "mine" / "corpus.jsonl", *ROWS)
+    jsonl(
+        tmp_path / "mine" / "queries.jsonl",
+        {"_id": "q1", "text": "triangle $x^2+y^2=z^2$"},
+        {"_id": "q2", "text": "triangle", "excluded_ids": ["thm/pythagoras"]},
+    )
+    qrels = tmp_path / "mine" / "qrels" / "test.tsv"
+    qrels.parent.mkdir()
+    qrels.write_text("query-id\tcorpus-id\tscore\nq1\tthm/pythagoras\t1\nq2\tη-7\t2\n")
+    return tmp_path / "mine"
+
+
+def test_one_command_each(beir: Path, tmp_path: Path) -> None:
+    where = ("--data", beir, "--indexes", tmp_path / "indexes")
+    said = arqmath("index", "docs", *where)
+    assert "4 documents indexed, 1 of them without words" in said
+    said = arqmath("run", "docs", *where, "--runs", tmp_path / "runs", "--variant", "both")
+    assert "2 queries, 4 rows" in said
+    (run,) = (tmp_path / "runs" / "mine" / "queries").glob("*-both-P.trec")
+    rows = [line.split("\t")[:4] for line in run.read_text(encoding="utf-8").splitlines()]
+    assert rows[0] == ["q1", "Q0", "thm/pythagoras", "1"]
+    assert [row for row in rows if row[0] == "q2"] == [["q2", "Q0", "η-7", "1"]]
+    arqmath("eval", run, "--json", tmp_path / "scores.json", *where)
+    (scores,) = json.loads((tmp_path / "scores.json").read_text())
+    assert scores["nDCG@10"] == scores["R(rel=1)@100"] == 1
+    found = arqmath("search", "docs", r"\(a^2+b^2=c^2\)", *where, "--depth", 1)
+    assert "thm/pythagoras" in found
+    assert "http" not in found
+
+
+def test_the_library_takes_them(beir: Path, tmp_path: Path) -> None:
+    collection = arq.Collection(beir / "corpus.jsonl", tmp_path / "indexes")
+    index = collection.index("docs")
+    assert list(index.search("triangle $x^2+y^2=z^2$", k=2)["docno"]) == ["thm/pythagoras", "η-7"]
+    run = index.run([{"qid": "q1", "query": "triangle"}], variant="text")
+    assert set(run["docno"]) == {"thm/pythagoras", "η-7"}
+
+
+def test_every_form_of_file(tmp_path: Path) -> None:
+    tsv = tmp_path / "docs.tsv"
+    tsv.write_text("\ufeffid\ttitle\ttext\na\tA\tone\nb\t\ttwo\n\nc\tthree\n", encoding="utf-8")
+    assert [document for document, _ in read_documents(tsv)] == [
+        Document("a", "one", "A"), Document("b", "two"), Document("c", "three")
+    ]  # fmt: skip
+    rows = jsonl(tmp_path / "a.jsonl", {"id": 7, "text": "x", "title": None, "more": {}})
+    assert [document for document, _ in read_documents(rows)] == [Document("7", "x")]
+
+
+GOOD = '{"id": "a", "text": "x"}'
+BAD = {
+    "": "the file has no rows",
+    "\n \n": "the file has no rows",
+    "{": r"line 1: not JSON",
+    "id text": "line 1: not JSON",
+    f"{GOOD} {GOOD}": "line 1: not JSON",
+    f"[{GOOD},": "line 1: not JSON",
+    f"[{GOOD}]": "line 1: .* expected an object with id and text",
+    '"a"': 'line 1: "?.*expected an object',
+    "null": "line 1: null; expected an object",
+    "[" * 100_000: "line 1: not JSON",
+    '{"id": "a", "id": "b", "text": "x"}': "a name comes twice",
+    '{"text": "x"}': "there is no id; expected `id` or `_id`",
+    '{"id": null, "text": "x"}': "id is null; expected text or a whole number",
+    '{"id": 1.5, "text": "x"}': "id is 1.5; expected",
+    '{"id": true, "text": "x"}': "id is true; expected",
+    '{"id": ["a"], "text": "x"}': "id is .*; expected",
+    '{"id": "", "text": "x"}': "id is ''; expected text without white space",
+    '{"id": "a b", "text": "x"}': "id is 'a b'; expected text without white space",
+    '{"id": "\\ud800", "text": "x"}': "expected text without white space",
+    '{"id": "a", "_id": "b", "text": "x"}': "`id` is 'a', `_id` 'b'; remove one",
+    '{"id": "a"}': "there is no text; expected `text`",
+    '{"id": "a", "text": null}': "there is no text",
+    '{"id": "a", "text": 5}': "text is 5; expected text",
+    '{"id": "a", "text": "x", "title": ["t"]}': "title is .*; expected text",
+    '{"id": "a", "text": "x", "tags": "t"}': "tags is 't'; expected a list",
+    '{"id": "a", "text": "x", "tags": [null]}': "tags is .*; expected a list",
+    f"{GOOD}\n{GOOD}": "line 2: id 'a' is that of line 1 as well",
+    f'{GOOD}\n{{"id": "b", "text": "' + "y" * 99: "line 2: not JSON",
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_bad_rows_are_named(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "docs.jsonl"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=BAD[text]) as raised:
+        list(read_documents(file))
+    assert str(raised.value).startswith(f"{file}: ")
+    assert len(str(raised.value)) < len(str(file)) + 400
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl", b'{"id": "a", "text": "\xff"}', "line 1: byte 22 is not UTF-8"),
+        ("a.tsv", b"a\tx\na\ty\n", "line 2: id 'a' is that of line 1"),
+        ("a.tsv", b"a\n", "line 1: 1 columns; expected id, text or id, title, text, and TABs"),
+        ("a.tsv", b"a\tb\tc\td\n", "line 1: 4 columns"),
+        ("a.tsv", b"\tx\n", "line 1: id is ''"),
+    ],
+)
+def test_bad_bytes_and_columns(name: str, content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        list(read_documents(tmp_path / name))
+
+
+def test_nothing_is_half_written(tmp_path: Path) -> None:
+    file = tmp_path / "docs.jsonl"
+    file.write_text(f"{GOOD}\n{{", encoding="utf-8")
+    refused = arqmath("index", "docs", "--data", file, "--indexes", tmp_path / "i", fails=True)
+    assert "docs.jsonl: line 2: not JSON" in refused
+    assert not list((tmp_path / "i").glob("*/docs"))
+
+
+def test_judgments_of_beir(tmp_path: Path) -> None:
+    file = tmp_path / "test.tsv"
+    file.write_text("query-id\tcorpus-id\tscore\nq1\ta\t2\nq1\tb\t0\n")
+    assert read_qrels(file) == {"q1": {"a": 2, "b": 0}}
+    file.write_text("query-id\tcorpus-id\tscore\nq1\ta\n")
+    with pytest.raises(InputError, match="row 2: expected the 3 columns"):
+        read_qrels(file)
+
+
+def test_premises_as_documents(shared: Path, tmp_path: Path) -> None:
+    """Against known judgments: statements cite premises of the knowledge base."""
+    place = shared / "data" / "nlps"
+    premises: dict[str, Any] = json.loads((place / "knowledge_base.json").read_text())
+    statements: dict[str, Any] = json.loads((place / "dev_set.json").read_text())
+    texts = {
+        key: value["text"] if isinstance(value, dict) else value for key, value in premises.items()
+    }
+    jsonl(tmp_path / "nlps" / "corpus.jsonl", *({"id": k, "text": v} for k, v in texts.items()))
+    chosen = dict(list(statements.items())[:60])
+    jsonl(
+        tmp_path / "nlps" / "queries.jsonl",
+        *({"id": f"s{k}", "text": v["text"], "excluded_ids": [k]} for k, v in chosen.items()),
+    )
+    where = ("--data", tmp_path / "nlps", "--indexes", tmp_path / "i")
+    arqmath("index", "docs", *where)
+    arqmath("run", "docs", *where, "--runs", tmp_path / "r", "--variant", "both")
+    (run,) = (tmp_path / "r" / "nlps" / "queries").glob("*.trec")
+    found: dict[str, list[str]] = {}
+    for line in run.read_text().splitlines():
+        query, _, doc, *_ = line.split("\t")
+        found.setdefault(query, []).append(doc)
+    hits = total = 0
+    for key, statement in chosen.items():
+        cited = set(map(str, statement["premises"])) & texts.keys() - {key}
+        assert key not in found.get(f"s{key}", [])
+        hits += len(cited & set(found.get(f"s{key}", [])[:500]))
+        total += len(cited)
+    assert total > 30
+    assert hits > total / 2
