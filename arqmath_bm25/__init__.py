@@ -19,7 +19,13 @@ if sys.platform == "win32":
     )
 
 if TYPE_CHECKING:
-    from arqmath_bm25.analysis.terms import analyze, terms, tokenize
+    from arqmath_bm25.analysis.terms import (
+        analyze,
+        formula_similarities,
+        formula_similarity,
+        terms,
+        tokenize,
+    )
     from arqmath_bm25.api import (
         Collection,
         Index,
@@ -35,11 +41,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Collection", "Index", "InputError", "ScoreWarning", "__version__", "analyze", "compare",
-    "evaluate", "fuse", "read_run", "register_ir_datasets", "sample", "terms", "tokenize",
+    "evaluate", "formula_similarities", "formula_similarity", "fuse", "read_run", "register_ir_datasets", "sample", "terms", "tokenize",
     "write_run",
 ]  # fmt: skip
 _ELSEWHERE = {
-    **dict.fromkeys(("analyze", "terms", "tokenize"), "analysis.terms"),
+    **dict.fromkeys(
+        ("analyze", "formula_similarities", "formula_similarity", "terms", "tokenize"),
+        "analysis.terms",
+    ),
     **dict.fromkeys(("InputError", "ScoreWarning"), "core.errors"),
     "register_ir_datasets": "irdatasets",
 }

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import arqmath_bm25 as arq
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.formula_similarity import FormulaIdf, FormulaQuery, Formulas
 from arqmath_bm25.analysis.operator_tree import read_operators
@@ -89,3 +90,17 @@ def test_every_post_has_a_number_between_none_and_all_weight(posts: list[list[st
     found = maxsim({"x^2": 2, "": 1, r"\sqrt{b}": 1}, *posts)
     assert len(found) == len(posts)
     assert all(0 <= value <= 4 + 1e-6 for value in found)
+
+
+def test_the_library_compares_formulas() -> None:
+    alike = arq.formula_similarity
+    assert alike(r"\frac{a}{b}+c", r"{x \over y} + z") == pytest.approx(1)  # names do not matter
+    assert alike("x^n", "{x}^{n}") == alike("x", "x") == 1
+    assert alike("x", r"\alpha+1") == alike("", "x+y") == 0
+    assert 0 < alike("x^2+y^2", "x^2+y^3") < 1
+    assert alike("x^2+y^2", "x^2+y^2=z^2") > alike("x^2+y^2", r"\int f(x) dx")
+    formulas, others = ["x+y", r"\sin x"], ["a+b", r"\sin(x)", r"\sum_n n"]
+    table = arq.formula_similarities(formulas, others)
+    assert table.shape == (2, 3)
+    assert table.tolist() == [[alike(one, other) for other in others] for one in formulas]
+    assert arq.formula_similarities([], others).shape == (0, 3)

@@ -221,7 +221,7 @@ def test_formulas_that_hold_the_one_asked_for_are_marked() -> None:
         ("/api/search?q=a&year=soon", 422, "year: "),
         ("/posts/1", 404, "There is no post 1"),
         ("/posts/123456789012345678901234567890", 404, "There is no post"),
-        ("/posts/x", 404, "Not Found"),
+        ("/posts/x", 404, "There is no post x"),
         (f"/posts/{'9' * 5000}", 404, "There is no post 999"),
         ("/static/nothing.js", 404, "There is no such file"),
     ],
