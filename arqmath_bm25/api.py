@@ -49,7 +49,7 @@ from arqmath_bm25.tasks.index import Index as Opened
 from arqmath_bm25.tasks.index import add_engine, ensure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterator
 
     from arqmath_bm25.engines.engine import Engine, EngineName
     from arqmath_bm25.tasks.task import Shown, Task
@@ -167,6 +167,16 @@ class Collection(_ByValue, Files):
                 add_engine(one, files, by, Processes(threads))
             opened = Opened.open(files, task, settings, by)
         return Index(files, opened, threads, settings and settings.absolute())
+
+    def documents(self, task: TaskName) -> Iterator[dict[str, Any]]:
+        """Yield what other engines may index: docno, text, and fields → tokens.
+
+        These are the terms of the task's own configuration: of Task 1 those of an answer and its
+        question, of `docs` those of a document. Raises InputError for other tasks.
+        """
+        for text, document in configured(task).documents(self):
+            fields = {name: bag.terms.split() for name, bag in document.own.items()}
+            yield {"docno": document.doc_id, "text": text, "fields": fields}
 
     def years(self, task: TaskName) -> tuple[str, ...]:
         """Return the years whose topics are there; of NLPS the sets of statements."""

@@ -78,6 +78,11 @@ def test_the_library_takes_them(beir: Path, tmp_path: Path) -> None:
     collection = arq.Collection(beir / "corpus.jsonl", tmp_path / "indexes")
     index = collection.index("docs")
     assert list(index.search("triangle $x^2+y^2=z^2$", k=2)["docno"]) == ["thm/pythagoras", "η-7"]
+    documents = list(collection.documents("docs"))
+    assert [document["docno"] for document in documents] == [row["_id"] for row in ROWS]
+    assert documents[0]["text"] == "Pythagoras In a right triangle $a^2+b^2=c^2$."
+    assert documents[0]["fields"]["contents"] == ["right", "triangl"]
+    assert documents[2]["fields"]["tags"] == ["plane", "geometri"]
     run = index.run([{"qid": "q1", "query": "triangle"}], variant="text")
     assert set(run["docno"]) == {"thm/pythagoras", "η-7"}
 

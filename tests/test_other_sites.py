@@ -10,6 +10,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 from typer.testing import CliRunner
 
+import arqmath_bm25 as arq
 from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.dump import ParsedRows
@@ -109,6 +110,16 @@ def test_where_a_post_is(
     several = Collection(tmp_path / "sites")
     assert several.place(Post(f"{name}:2", 2, "")) == link.replace("answer 2", "answer 2 of redes")
     assert several.place(Post("other:1", 1, "")) == "question 1 of other"
+
+
+def test_answers_for_other_engines(tmp_path: Path) -> None:
+    data = dump(tmp_path / "cs.stackexchange.com", question(1, 2020, "Is it?"), answer(2, 1, 2020))
+    (document,) = arq.Collection(data, tmp_path / "indexes").documents("task1")
+    assert document["docno"] == "2"
+    assert document["text"] == "word $x+y$"
+    assert document["fields"]["contents"] == ["word"]
+    assert "+~x" in document["fields"]["answer_operators"]
+    assert document["fields"]["title_text"] == ["t"]
 
 
 def test_questions_without_answers_serve_task_2(tmp_path: Path) -> None:

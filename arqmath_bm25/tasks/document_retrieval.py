@@ -42,6 +42,7 @@ from arqmath_bm25.tasks.task import Shown, TopicSet, begin
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from arqmath_bm25.analysis.analyzer import Terms
     from arqmath_bm25.analysis.settings import AnalysisSettings
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.records import Hit
@@ -100,6 +101,16 @@ class DocumentRetrieval(AnswerRetrieval):
         counts = sum(write_parts(_documents, jobs, directory, workers, forms), Counter[str]())
         write_signatures(directory, place / SIGNATURES)
         return dict(counts)
+
+    def documents(self, collection: Collection) -> Iterator[tuple[str, Indexed]]:
+        """Yield the text of every document and what is indexed of it."""
+        analyzer = Analyzer(self.settings.analysis)
+        for document, _ in read_documents(_corpus(collection)):
+            title, text = read_title(document.title), read_body(document.body)
+            indexed = _indexed(
+                document, analyzer(title), analyzer(text), analyzer, self.settings.fields
+            )
+            yield f"{title.text} {text.text}".strip(), indexed
 
     def account(self, counts: Mapping[str, int]) -> str:
         """Say what became of every row."""
@@ -200,15 +211,21 @@ def _documents(part: _Part, counts: Counter[str]) -> Iterator[Indexed]:
         document = read_document(part.path, place)
         title, text = analyzer(read_title(document.title)), analyzer(read_body(document.body))
         signatures.add(text.paths.formulas, title.paths.formulas)
-        fields = {
-            **question_fields(title, text, document.tags, analyzer),
-            "contents": text.prose if text.prose.words else NOTHING,
-            "answer_math": text.ngrams,
-            "answer_operators": text.paths,
-        }
         counts["documents without words"] += not (text.prose.words or title.prose.words)
-        yield Indexed(document.doc_id, {field: fields[field] for field in part.fields})
+        yield _indexed(document, title, text, analyzer, part.fields)
     signatures.save(part.signatures)
+
+
+def _indexed(
+    document: Document, title: Terms, text: Terms, analyzer: Analyzer, fields: Sequence[str]
+) -> Indexed:
+    bags = {
+        **question_fields(title, text, document.tags, analyzer),
+        "contents": text.prose if text.prose.words else NOTHING,
+        "answer_math": text.ngrams,
+        "answer_operators": text.paths,
+    }
+    return Indexed(document.doc_id, {field: bags[field] for field in fields})
 
 
 def _corpus(collection: Collection) -> Path:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.core import labs
     from arqmath_bm25.core.records import Part
     from arqmath_bm25.core.workers import Workers
+    from arqmath_bm25.engines.documents import Document
     from arqmath_bm25.runs.run_files import Form as RunForm
     from arqmath_bm25.tasks.document_parts import Form
     from arqmath_bm25.tasks.index import Index
@@ -187,6 +188,10 @@ class Task(ABC, Generic[S]):
         what was counted: every row of the sources, and the documents of each store.
         """
         raise NotImplementedError
+
+    def documents(self, collection: Collection) -> Iterator[tuple[str, Document]]:
+        """Yield the text of every document and what is indexed of it, for other engines."""
+        raise InputError(f"{self.name}: its documents cannot be had one by one")
 
     def account(self, counts: Mapping[str, int]) -> str:
         """Say what became of every row."""

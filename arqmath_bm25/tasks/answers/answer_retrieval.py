@@ -14,9 +14,13 @@ from arqmath_bm25.core.labs import MAX_DEPTH, RunName
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.runs.fusion import contributions, fuse_rankings
-from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
+from arqmath_bm25.tasks.answers.answer_documents import answer_documents, write_answer_documents
 from arqmath_bm25.tasks.answers.linked_posts import LinkedPosts
-from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, write_signatures
+from arqmath_bm25.tasks.answers.post_signatures import (
+    SIGNATURES,
+    PartSignatures,
+    write_signatures,
+)
 from arqmath_bm25.tasks.answers.second_stage import LINKS, SecondStage
 from arqmath_bm25.tasks.answers.settings import FusionSettings, StageSettings, Task1Settings
 from arqmath_bm25.tasks.queries import field_parts, heaviest, topic_query, weighed_by_tf_idf
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.records import Topic
     from arqmath_bm25.core.workers import Workers
+    from arqmath_bm25.engines.documents import Document
     from arqmath_bm25.engines.engine import Query
     from arqmath_bm25.tasks.document_parts import Form
     from arqmath_bm25.tasks.index import Index
@@ -92,6 +97,16 @@ class AnswerRetrieval(Task[Task1Settings]):
                 place = site.posts.parent
                 tell(f"{place}: there is no PostLinks file, so linked questions add nothing")
         return {**table.counts, **written}
+
+    def documents(self, collection: Collection) -> Iterator[tuple[str, Document]]:
+        """Yield the text of every answer and what is indexed of it."""
+        analyzer, fields = Analyzer(self.settings.analysis), self.settings.fields
+        for thread in collection.posts.threads():
+            found = answer_documents([thread], analyzer, PartSignatures())
+            for answer, document in zip(thread.answers, found, strict=True):
+                bags = {**document.own, **document.shared}
+                own = {field: bags[field] for field in fields if field in bags}
+                yield read_body(answer.body).text, document._replace(own=own, shared={})
 
     def account(self, counts: Mapping[str, int]) -> str:
         """Say what became of every row: rows = questions + answers + what was left out."""
