@@ -74,6 +74,12 @@ def test_one_command_each(beir: Path, tmp_path: Path) -> None:
     assert "http" not in found
 
 
+def test_no_document_is_without_words(tmp_path: Path) -> None:
+    file = jsonl(tmp_path / "mine.jsonl", {"id": 1, "text": "word"})
+    said = arqmath("index", "docs", "--data", file, "--indexes", tmp_path / "i")
+    assert "1 documents indexed, 0 of them without words" in said
+
+
 def test_the_library_takes_them(beir: Path, tmp_path: Path) -> None:
     collection = arq.Collection(beir / "corpus.jsonl", tmp_path / "indexes")
     index = collection.index("docs")

@@ -114,7 +114,7 @@ class DocumentRetrieval(AnswerRetrieval):
 
     def account(self, counts: Mapping[str, int]) -> str:
         """Say what became of every row."""
-        without = counts["documents without words"]
+        without = counts.get("documents without words", 0)
         return f"{counts['documents']:,} documents indexed, {without:,} of them without words"
 
     def topic_files(
