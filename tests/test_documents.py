@@ -66,7 +66,9 @@ def test_one_command_each(beir: Path, tmp_path: Path) -> None:
     rows = [line.split("\t")[:4] for line in run.read_text(encoding="utf-8").splitlines()]
     assert rows[0] == ["q1", "Q0", "thm/pythagoras", "1"]
     assert [row for row in rows if row[0] == "q2"] == [["q2", "Q0", "η-7", "1"]]
-    arqmath("eval", run, "--json", tmp_path / "scores.json", *where)
+    table = arqmath("eval", run, "--json", tmp_path / "scores.json", *where)
+    assert "nDCG@10" in table
+    assert "R(rel=1)@100" in table
     (scores,) = json.loads((tmp_path / "scores.json").read_text())
     assert scores["nDCG@10"] == scores["R(rel=1)@100"] == 1
     found = arqmath("search", "docs", r"\(a^2+b^2=c^2\)", *where, "--depth", 1)

@@ -104,7 +104,7 @@ def evaluate(
             if isinstance(one.score, RunScore)
         }
     if scoring.write(scored, lambda: json.dumps([one.to_json() for one in scored], indent=1)):
-        score_tables.print_scores(scored, [one.key for one in extra])
+        score_tables.print_scores(scored, [one.key for one in evaluator.further])
         score_tables.print_topic_sets(scored, sets, by or "")
         judged = [one for one in scored if one.judged]
         if bounds:

@@ -25,7 +25,6 @@ import numpy as np
 from arqmath_bm25.collection.dump import ID, ROWS_TOGETHER, attributes, scan
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import load_array
-from arqmath_bm25.core.labs import LAST_YEAR
 from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:

@@ -128,7 +128,8 @@ class Evaluator:
         self._kind = ids
         self._cut = cut
         self._answer_map = answer_map
-        self._measures = (*MEASURES, *measures)
+        self.further = tuple(dict.fromkeys(measures))  # measures on top of the usual
+        self._measures = (*MEASURES, *self.further)
         self._least_grade = least_grade
         self._progress = progress
         self._qrels = cache(self._read_judgments)
