@@ -130,6 +130,15 @@ def test_questions_without_answers_serve_task_2(tmp_path: Path) -> None:
     assert "question 1" in arqmath("search", "task2", "$x+y$", *where)
 
 
+def test_inspect_speaks_of_what_is_there(tmp_path: Path) -> None:
+    data = dump(tmp_path / "cs", question(1, 2020), answer(2, 1, 2020))
+    said = arqmath("inspect", data)
+    assert "Posts.xml" in said
+    assert "missing" not in said
+    (data / "Topics").mkdir()
+    assert "missing" in arqmath("inspect", data)
+
+
 @pytest.mark.parametrize("name", ["cs.stackexchange.com.7z", "DATA.zip", "x.tar.gz"])
 def test_an_archive_is_to_be_unpacked(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(b"x")

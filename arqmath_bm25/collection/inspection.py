@@ -60,6 +60,7 @@ _TYPES: Final[dict[str, tuple[str, Mapping[str, str]]]] = {
     "votes": ("VoteTypeId", {str(number): name for number, name in VOTE_TYPES.items()}),
     "badges": ("Class", {"1": "gold", "2": "silver", "3": "bronze"}),
 }
+_PLACES: Final = ("Collection", "Topics", "Evaluation", "Formulas")  # of the lab
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _JUDGMENT: Final = re.compile(rb"([AB]\.\d+)\s+0\s+(\d+)\s+([0-3])(?:\.0)?")
 _FORMULA_TYPES: Final = ("title", "question", "answer", "comment")
@@ -124,10 +125,13 @@ def size(data: Path, files: Iterable[PublishedFile] | None = None) -> int:
 
 
 def _paths(data: Path, files: Iterable[PublishedFile] | None) -> dict[str, PublishedFile | None]:
-    """Return `files`; without any the whole catalogue, and what else lies where it is read."""
-    found: dict[str, PublishedFile | None] = {
-        file.target: file for file in (CATALOGUE if files is None else files)
-    }
+    """Return `files`; without any the whole catalogue, and what else lies where it is read.
+
+    Of a raw dump, which has none of the lab's directories, nothing is missing.
+    """
+    is_raw = not any((data / place).is_dir() for place in _PLACES)
+    known = files if files is not None else () if is_raw else CATALOGUE
+    found: dict[str, PublishedFile | None] = {file.target: file for file in known}
     if files is None:
         dumps = [path for place in ("*.xml", "Collection/*.xml") for path in data.glob(place)]
         others = [path for path in dumps if _root(path.name) in _KINDS]
