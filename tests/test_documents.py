@@ -68,9 +68,9 @@ def test_one_command_each(beir: Path, tmp_path: Path) -> None:
     assert [row for row in rows if row[0] == "q2"] == [["q2", "Q0", "η-7", "1"]]
     table = arqmath("eval", run, "--json", tmp_path / "scores.json", *where)
     assert "nDCG@10" in table
-    assert "R(rel=1)@100" in table
+    assert "R@100" in table
     (scores,) = json.loads((tmp_path / "scores.json").read_text())
-    assert scores["nDCG@10"] == scores["R(rel=1)@100"] == 1
+    assert scores["nDCG@10"] == scores["R@100"] == 1
     found = arqmath("search", "docs", r"\(a^2+b^2=c^2\)", *where, "--depth", 1)
     assert "thm/pythagoras" in found
     assert "http" not in found
