@@ -172,9 +172,9 @@ class DocumentStage(SecondStage):
     def gains(self, topic: Topic, hits: list[Hit], settings: StageSettings) -> dict[str, Gain]:
         """Return what formulas add to the scores of hits: of text and title, and of the title."""
         rows = np.array([self._table.rows[hit.doc_id] for hit in hits], np.int64)
-        documents, starts = self._signatures.of(rows, rows)
+        documents, numbers, starts = self._signatures.of(rows, rows)
         query = FormulaQuery(self._query(topic), self._signatures.idf)
-        similar = query.maxsim(documents, starts).reshape(2, -1).sum(axis=0)
+        similar = query.maxsim(documents, numbers, starts).reshape(2, -1).sum(axis=0)
         return {"formulas": settings.formulas * similar}
 
 
