@@ -16,6 +16,7 @@ import typer
 from typer.testing import CliRunner
 
 from arqmath_bm25.cli.fetch import fetch
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.fetching import catalogue as fetch_catalogue
 from arqmath_bm25.collection.fetching.catalogue import Archive, PublishedFile
 from arqmath_bm25.collection.formulas import read_formulas
@@ -23,6 +24,7 @@ from arqmath_bm25.collection.layout import TASK2_QRELS, Layout
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.tasks import TASKS, configured
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,6 +108,23 @@ def test_a_real_server_gives_the_same_as_a_folder(
     )  # fmt: skip
     assert copied == loaded
     assert len(loaded) == 5
+
+
+def test_by_default_is_fetched_what_default_configurations_read() -> None:
+    """Topics and judgments are read by `run` and `eval`, all else by the indexes."""
+    collection = Collection()
+    read = {
+        str(path.relative_to(SAMPLE))
+        for name in TASKS
+        if name != "nlps"
+        for path in configured(name).index_task.sources(collection)
+    }
+    parts = {
+        file.part
+        for file in fetch_catalogue.CATALOGUE
+        if any(path == file.target or path.startswith(f"{file.target}/") for path in read)
+    }
+    assert {"topics", "qrels"} | parts == set(fetch_catalogue.DEFAULT_PARTS)
 
 
 def test_what_is_there_is_passed_over(mirror: Path, tmp_path: Path) -> None:

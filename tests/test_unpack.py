@@ -57,12 +57,13 @@ def test_several_members_become_a_directory(folder: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["../1.tsv", "/etc/1.tsv", "a/../../1.tsv", "..\\1.tsv"])
-def test_a_member_that_leads_out_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_member_decides_not_where_it_goes(name: str, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    path = zip_of(tmp_path / "a.zip", {name: b"", "2.tsv": b""})
-    with pytest.raises(InputError, match="leads out of the archive"):
-        unpack(path, FORMULAS, tmp_path / "in" / "formulas")
-    assert names(tmp_path) == ["a.zip", "in"]
+    header = b"id\tpost_id\tthread_id\ttype\tvisual_id\tformula\n"
+    path = zip_of(tmp_path / "a.zip", {name: header, "2.tsv": header})
+    unpack(path, FORMULAS, tmp_path / "in" / "formulas")
+    written = ["in", "in/formulas", "in/formulas/1.tsv", "in/formulas/2.tsv"]
+    assert names(tmp_path) == ["a.zip", *written]
 
 
 def test_missing_and_doubled_members_are_named(tmp_path: Path) -> None:
@@ -99,7 +100,7 @@ def test_a_disk_that_is_too_small_is_named_before(tmp_path: Path) -> None:
     monkey = pytest.MonkeyPatch()
     with monkey.context() as patch:
         patch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1_000_000}))
-        with pytest.raises(InputError, match="unpacks to 4,000 MB, and 1 MB are free"):
+        with pytest.raises(InputError, match="4,000 MB are still to come, and 1 MB are free"):
             unpack(path, archive, tmp_path / "Posts.V1.3.xml")
 
 
@@ -146,16 +147,16 @@ def test_encrypted_members_and_links_are_refused(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[data.index(b"PK\x01\x02") + 8] |= 1  # the flags of the central directory
     path.write_bytes(data)
-    for name, message in (("link", "is a symbolic link"), ("secret", "is encrypted")):
+    for name, message in (("link", "it begins with b'/etc/passwd'"), ("secret", "is encrypted")):
         with pytest.raises(InputError, match=message):
             unpack(tmp_path / f"{name}.zip", POSTS, tmp_path / "Posts.V1.3.xml")
     assert names(tmp_path) == ["link.zip", "secret.zip"]
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"<html></html>", b"<posts><row Id="])
+@pytest.mark.parametrize("content", [b"", b"{}", b"<html></html>"])
 def test_members_are_what_they_should_be(content: bytes, tmp_path: Path) -> None:
     path = zip_of(tmp_path / "a.zip", {"Posts.V1.3.xml": content})
-    with pytest.raises(InputError, match=r"expected an XML file <posts> … </posts>"):
+    with pytest.raises(InputError, match="expected an XML file of the dump"):
         unpack(path, POSTS, tmp_path / "Posts.V1.3.xml")
     assert names(tmp_path) == ["a.zip"]
 

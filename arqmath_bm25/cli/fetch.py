@@ -52,7 +52,7 @@ def fetch(
         str, typer.Option("--from", metavar="URL|DIR", help="A mirror, or a folder with its files.")
     ] = PUBLISHED,
 ) -> None:
-    """Download the official collection, topics and judgments (about 2.2 GB, 16 GB unpacked).
+    """Download the official collection, topics and judgments (about 1.3 GB, 6 GB unpacked).
 
     Files that are there already are passed over; an interrupted download goes on where it broke
     off; optional files may be missing. In the end the files are compared with what is known of the

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 Part = Literal["topics", "qrels", "posts", "links", "formulas", "slt", "activity", "opt"]
 PARTS: Final[tuple[Part, ...]] = get_args(Part)
-DEFAULT_PARTS: Final = PARTS[:-2]  # what the default configurations read
+# What the default configurations read.
+DEFAULT_PARTS: Final[tuple[Part, ...]] = ("topics", "qrels", "posts", "links", "formulas")
 
 _MB: Final = 1_000_000
 _FORMULA_FILES: Final = tuple(f"{number}.tsv" for number in range(1, 102))

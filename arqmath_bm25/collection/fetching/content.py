@@ -1,4 +1,4 @@
-"""Whether a copy can be the published file: by its hash, its size, and both its ends.
+"""Whether a copy can be the published file: by its hash, its size, and how it begins.
 
 Line ends differ from file to file on the site (LF and CRLF), and copies change them. A hash is that
 of the file as it is served; a copy counts as the same file if it has that hash as it is, or with
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from arqmath_bm25.core.errors import InputError
 
@@ -20,49 +20,19 @@ if TYPE_CHECKING:
 
 _MB: Final = 1_000_000
 _TOLERANCE: Final = 0.1  # of a rounded size; MB and MiB differ by half of it
-_EDGE: Final = 1024  # bytes at either end of a file that are looked at
-_SHOWN: Final = 40  # bytes of them in a message
-
-
-class _Form(NamedTuple):
-    """What the files of a kind look like; `ending` is searched in the last bytes."""
-
-    name: str
-    opening: re.Pattern[bytes]
-    ending: re.Pattern[bytes]
-
-
-def _xml(root: str) -> _Form:
-    prologue = r"\A(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--(?:(?!-->).)*+-->\s*+)*+"
-    return _Form(
-        f"an XML file <{root}> … </{root}>",
-        re.compile(rf"{prologue}<{root}[\s>]".encode(), re.DOTALL),
-        re.compile(rf"</{root}>\s*\Z".encode()),
-    )
-
-
-def _tsv(columns: str) -> _Form:
-    opening = rf"(?:\xef\xbb\xbf)?{columns}\t".encode()
-    return _Form("a TSV file with a header", re.compile(opening), re.compile(b""))
-
-
-_JUDGMENT: Final = rb"[AB]\.\d+\s+0\s+\d+\s+\d(?:\.0)?\s*"
-_FORMS: Final = (
-    (r".*\.zip", _Form("a zip archive", re.compile(rb"PK\x03\x04"), re.compile(b""))),
-    (r"Topics/.*\.xml", _xml("Topics")),
-    (r"Topics/.*\.tsv", _tsv("id\ttopic_id\tthread_id\ttype")),
-    (r"Formulas/.*\.tsv", _tsv("id\tpost_id\tthread_id\ttype")),
+_BOM: Final = r"\A(?:\xef\xbb\xbf)?"
+_XML: Final = _BOM + r"\s*+(?:<\?xml[^>]*+>\s*+)?(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:{})[\s>]"
+# How a file at a path below DATA begins, and what that is called.
+_BEGINS: Final = (
+    (r".*\.zip", r"PK\x03\x04", "a zip archive"),
+    (r"Topics/.*\.xml", _XML.format("Topics"), "an XML file <Topics>"),
+    (r"Topics/.*\.tsv", _BOM + "id\ttopic_id\tthread_id\ttype\t", "a TSV file with a header"),
+    (r"Formulas/.*\.tsv", _BOM + "id\tpost_id\tthread_id\ttype\t", "a TSV file with a header"),
+    (r"Evaluation/.*", r"[AB]\.\d+\s+0\s+\d+\s+\d", "rows of topic, 0, id and grade"),
     (
-        r"Evaluation/.*",
-        _Form(
-            "rows of topic, 0, id and grade",
-            re.compile(_JUDGMENT),
-            re.compile(rb"(?:\A|\n)" + _JUDGMENT + rb"\Z"),
-        ),
-    ),
-    *(
-        (rf"Collection/{root}\..*", _xml(root.lower()))
-        for root in ("Posts", "PostLinks", "Comments", "Votes", "Users", "Tags")
+        r"Collection/.*",
+        _XML.format("posts|postlinks|comments|votes|users|tags"),
+        "an XML file of the dump",
     ),
 )
 
@@ -84,19 +54,13 @@ def check(file: PublishedFile, copy: Path) -> None:
 
 
 def check_form(path: str, copy: Path) -> None:
-    """Raise InputError unless `copy` begins and ends as a file at `path` below DATA does."""
-    form = next(form for pattern, form in _FORMS if re.fullmatch(pattern, path))
+    """Raise InputError unless `copy` begins as a file at `path` below DATA does."""
+    begins, kind = next(begin for pattern, *begin in _BEGINS if re.fullmatch(pattern, path))
     with copy.open("rb") as file:
-        head = file.read(_EDGE)
-        file.seek(max(0, file.seek(0, 2) - _EDGE))
-        tail = file.read()
-    if form.opening.match(head) is None:
-        found = f"begins with {head[:_SHOWN]!r}" if head else "is empty"
-        raise InputError(f"{copy}: not the published {path}: it {found}; expected {form.name}")
-    if form.ending.search(tail) is None:
-        raise InputError(
-            f"{copy}: {path} is cut off: it ends with {tail[-_SHOWN:]!r}; expected {form.name}"
-        )
+        head = file.read(1024)
+    if not re.match(begins.encode(), head, re.DOTALL):
+        found = f"begins with {head[:40]!r}" if head else "is empty"
+        raise InputError(f"{copy}: not the published {path}: it {found}; expected {kind}")
 
 
 def has_hash(copy: Path, sha256: str) -> bool:

@@ -1,21 +1,18 @@
 """Downloads that survive broken connections: HTTP ranges, checked lengths, a final name at the end.
 
-The bytes go to NAME.part; NAME.part.json keeps the validator (RFC 9110: a strong ETag, else
-Last-Modified) that shows whether what the server has is still the same file. A later attempt, or a
-later call, asks for the rest with `Range` and `If-Range`; a server that answers with the whole file
-instead, or with the rest of another one, is read from the start. Only http and https are spoken,
-and https stays https, after redirects as well.
+The bytes go to NAME.part; NAME.part.from keeps the address and the validator (RFC 9110: a strong
+ETag, else Last-Modified) that shows whether what the server has is still the same file. A later
+attempt, or a later call, asks for the rest with `Range` and `If-Range`. Without a validator, or
+with another one in the answer, the file is read from the start. Only http and https are spoken, and
+https stays https, after redirects as well.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
 import time
-from dataclasses import asdict, dataclass
-from email.utils import parsedate_to_datetime
 from http.client import HTTPException
 from ssl import SSLCertVerificationError
 from typing import IO, TYPE_CHECKING, Final
@@ -32,15 +29,12 @@ from urllib.request import (
     Request,
 )
 
-from pydantic import TypeAdapter
-
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.progress import console, progress
+from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from email.message import Message
     from http.client import HTTPMessage, HTTPResponse
     from pathlib import Path
 
@@ -73,15 +67,6 @@ class _OtherFileError(_BrokenError):
     """What was read before is no beginning of what the server has now."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Note:
-    """What NAME.part is the beginning of."""
-
-    url: str
-    validator: str  # a strong ETag or a date; empty: the download cannot be resumed
-    length: int  # bytes of the whole file
-
-
 class _WebOnly(HTTPRedirectHandler):
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
@@ -93,9 +78,6 @@ class _WebOnly(HTTPRedirectHandler):
                 f"{req.full_url}: redirects to {newurl}; only {' and '.join(allowed)} is followed"
             )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-_NOTES: Final = TypeAdapter(_Note)
 
 
 def _opener() -> OpenerDirector:
@@ -126,15 +108,15 @@ def download(
     part = target.with_name(target.name + ".part")
     with part.open("ab") as file:
         try:
-            _persist(url, file, target, pause)
+            _persist(url, file, _note(part), pause)
         except InputError:
             if not file.tell():
                 part.unlink()
-                _note_path(target).unlink(missing_ok=True)
+                _note(part).unlink(missing_ok=True)
             raise
         file.flush()
         os.fsync(file.fileno())
-    _note_path(target).unlink()
+    _note(part).unlink()
     try:
         check(part)
     except InputError:
@@ -143,16 +125,19 @@ def download(
     part.replace(target)
 
 
-def _persist(url: str, file: IO[bytes], target: Path, pause: Callable[[float], None]) -> None:
+def _note(part: Path) -> Path:
+    return part.with_name(part.name + ".from")
+
+
+def _persist(url: str, file: IO[bytes], note: Path, pause: Callable[[float], None]) -> None:
     """Make attempts until the whole of `url` is in `file`."""
     furthest, failures = file.tell(), 0
     while True:
         try:
-            _attempt(url, file, target)
+            _attempt(url, file, note)
             return
         except _BrokenError as error:
             if isinstance(error, _OtherFileError):
-                _note_path(target).unlink(missing_ok=True)
                 file.truncate(0)
             failures += 1
             if file.tell() > furthest + _BLOCK:
@@ -164,47 +149,54 @@ def _persist(url: str, file: IO[bytes], target: Path, pause: Callable[[float], N
                     why = f"it asks to come back in {error.wait:,.0f} s"
                 raise InputError(f"{url}: {error}; {why}{kept}") from None
             seconds = max(PAUSES[max(failures - 1, 0)], error.wait)
-            console.print(f"{target.name}: {error}; trying again in {seconds:.0f} s", markup=False)
+            tell(f"{url}: {error}; trying again in {seconds:.0f} s")
             pause(seconds)
 
 
-def _attempt(url: str, file: IO[bytes], target: Path) -> None:
+def _attempt(url: str, file: IO[bytes], note: Path) -> None:
     """Append to `file` what is missing of `url`, or write it anew where it cannot be appended."""
-    note_path = _note_path(target)
-    have, note = file.seek(0, 2), _read_note(note_path, url)
-    if note and have == note.length:
-        return
+    have, validator, noted = file.seek(0, 2), "", ""
+    if note.exists():
+        of, validator, noted, *_ = [*note.read_text("utf-8", "replace").split("\n"), "", ""]
+        validator = validator if of == url and _VALIDATOR.fullmatch(validator) else ""
     request = Request(url, headers={  # noqa: S310  # the opener speaks http and https alone
         "User-Agent": f"arqmath-bm25/{__version__}", "Accept-Encoding": "identity",
     })  # fmt: skip
-    resumed = note if note and note.validator and 0 < have < note.length else None
-    if resumed:
+    if have and validator:
         request.add_header("Range", f"bytes={have}-")
-        request.add_header("If-Range", resumed.validator)
+        request.add_header("If-Range", validator)
     with _open(request) as response:
         if response.status == 206:
-            note = _rest(response, have, resumed)
+            rest = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+            goes_on = rest and (int(rest[1]), rest[2], _validator(response))
+            if rest is None or goes_on != (have, noted, validator):
+                raise _OtherFileError("the server goes on with another file or range")
+            length = int(rest[2])
         else:
-            length = response.headers.get("Content-Length", "")
-            if not _NUMBER.fullmatch(length):
+            announced = response.headers.get("Content-Length", "")
+            if not _NUMBER.fullmatch(announced):
                 raise InputError(f"{url}: the server does not say how long the file is")
-            note = _Note(url, _validator(response), int(length))
-            have = file.truncate(0)
-            note_path.write_text(json.dumps(asdict(note)), encoding="utf-8")
-        free = shutil.disk_usage(target.parent).free
-        if note.length - have > free:
-            raise InputError(
-                f"{target}: {(note.length - have) / _MB:,.0f} MB are still to come, and "
-                f"{free / _MB:,.0f} MB are free on this disk"
-            )
-        with progress(target.name, note.length / _MB, "MB") as advance:
+            have, length = file.truncate(0), int(announced)
+            note.write_text(f"{url}\n{_validator(response)}\n{length}", encoding="utf-8")
+        check_room(note, length - have)
+        with progress(note.name.removesuffix(".part.from"), length / _MB, "MB") as advance:
             advance(have / _MB)
             # No more than was announced, whatever is sent.
-            while block := _read(response, min(_BLOCK, note.length - have)):
+            while block := _read(response, min(_BLOCK, length - have)):
                 have += file.write(block)
                 advance(len(block) / _MB)
-    if have != note.length:
-        raise _BrokenError(f"the connection broke off at byte {have:,} of {note.length:,}")
+    if have != length:
+        raise _BrokenError(f"the connection broke off at byte {have:,} of {length:,}")
+
+
+def check_room(path: Path, size: int) -> None:
+    """Raise InputError unless the disk of a file has room for so many bytes more."""
+    free = shutil.disk_usage(path.parent).free
+    if size > free:
+        raise InputError(
+            f"{path.parent}: {size / _MB:,.0f} MB are still to come, and {free / _MB:,.0f} MB are "
+            "free on this disk"
+        )
 
 
 def _open(request: Request) -> HTTPResponse:
@@ -216,7 +208,9 @@ def _open(request: Request) -> HTTPResponse:
         if error.code == 416:
             raise _OtherFileError(message) from None
         if error.code in _BUSY:
-            raise _BrokenError(message, _retry_after(error.headers)) from None
+            seconds = error.headers.get("Retry-After", "").strip()
+            wait = float(seconds) if _NUMBER.fullmatch(seconds) else 0.0
+            raise _BrokenError(message, wait) from None
         kind = AbsentError if error.code in _ABSENT else InputError
         raise kind(f"{request.full_url}: {message}") from None
     except (HTTPException, OSError) as error:
@@ -236,17 +230,6 @@ def _open(request: Request) -> HTTPResponse:
     )
 
 
-def _retry_after(headers: Message) -> float:
-    """Return the seconds of a Retry-After (RFC 9110: a number or a date), 0 without one."""
-    value = headers.get("Retry-After", "").strip()
-    if _NUMBER.fullmatch(value):
-        return float(value)
-    try:
-        return parsedate_to_datetime(value).timestamp() - time.time()
-    except (ValueError, OverflowError):
-        return 0.0
-
-
 def _read(response: HTTPResponse, size: int) -> bytes:
     try:
         return response.read(size)
@@ -264,25 +247,3 @@ def _validator(response: HTTPResponse) -> str:
     etag = response.headers.get("ETag", "")
     date = response.headers.get("Last-Modified", "")
     return next((text for text in (etag, date) if _VALIDATOR.fullmatch(text)), "")
-
-
-def _rest(response: HTTPResponse, have: int, resumed: _Note | None) -> _Note:
-    """Return the note of the file that an answer goes on with, unless it is another file."""
-    found = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
-    if resumed is None or found is None or (int(found[1]), int(found[2])) != (have, resumed.length):
-        raise _OtherFileError("the server goes on with another range than was asked for")
-    if _validator(response) not in ("", resumed.validator):
-        raise _OtherFileError("the server goes on with another file")
-    return resumed
-
-
-def _note_path(target: Path) -> Path:
-    return target.with_name(target.name + ".part.json")
-
-
-def _read_note(path: Path, url: str) -> _Note | None:
-    try:
-        note = _NOTES.validate_json(path.read_bytes())
-    except (FileNotFoundError, ValueError):
-        return None
-    return note if note.url == url else None

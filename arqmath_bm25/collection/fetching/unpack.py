@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import shutil
-import stat
 import struct
 import zlib
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from arqmath_bm25.collection.fetching.content import check_form
+from arqmath_bm25.collection.fetching.download import check_room
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import progress
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 _BLOCK: Final = 1 << 20
 _MB: Final = 1_000_000
 _AT_MOST: Final = 2  # times the published size may be declared: the sizes are rounded
-_ENCRYPTED: Final = 0x1  # bit of ZipInfo.flag_bits
 # What zipfile raises for archives that are none, or damaged: bad text, numbers and offsets, too.
 _DAMAGE: Final = (
     BadZipFile, zlib.error, struct.error, EOFError, ValueError, LookupError, ArithmeticError,
@@ -43,9 +42,9 @@ def unpack(path: Path, archive: Archive, target: Path) -> None:
     """Unpack the members of `archive` from the zip file at `path` to `target`, all or nothing.
 
     `target` becomes the only member, or a directory with every member. Raises InputError for a file
-    that is damaged or no zip archive, for members that are missing, doubled, encrypted, links, not
-    what they should be or lead out of the archive, for sizes beyond what is published or what the
-    disk has, and for compression that zlib does not read.
+    that is damaged or no zip archive, for members that are missing, doubled, encrypted or not what
+    they should be, for sizes beyond what is published or what the disk has, and for compression
+    that zlib does not read.
     """
     part = target.with_name(target.name + ".part")
     _remove(part)
@@ -88,16 +87,10 @@ def _members(path: Path, zipped: ZipFile, archive: Archive) -> list[ZipInfo]:
     found: dict[str, ZipInfo] = {}
     for info in zipped.infolist():
         inside = PurePosixPath(info.filename.replace("\\", "/"))
-        if inside.is_absolute() or ".." in inside.parts:
-            raise InputError(f"{path}: member {info.filename!r} leads out of the archive")
         if info.filename.endswith("/") or inside.name not in archive.members:
             continue
         if inside.name in found:
             raise InputError(f"{path}: two members are called {inside.name}")
-        if info.flag_bits & _ENCRYPTED:
-            raise InputError(f"{path}: member {info.filename!r} is encrypted")
-        if stat.S_ISLNK(info.external_attr >> 16):
-            raise InputError(f"{path}: member {info.filename!r} is a symbolic link")
         if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
             raise InputError(
                 f"{path}: member {info.filename!r} is compressed by method {info.compress_type}, "
@@ -121,12 +114,7 @@ def _check_sizes(path: Path, members: list[ZipInfo], archive: Archive, target: P
             f"{path}: would unpack to {declared / _MB:,.0f} MB; about "
             f"{archive.size / _MB:,.0f} MB are published"
         )
-    free = shutil.disk_usage(target.parent).free
-    if declared > free:
-        raise InputError(
-            f"{path}: unpacks to {declared / _MB:,.0f} MB, and {free / _MB:,.0f} MB are free on "
-            f"the disk of {target.parent}"
-        )
+    check_room(target, declared)
 
 
 def _remove(part: Path) -> None:
