@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,6 +66,41 @@ def test_faults_name_file_and_key(tmp_path: Path, change: dict[str, object], mes
         configured("task1", path)
     assert message in str(error.value)
     assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("k1: 1.2\n  k1: 99", "row 3: k1 stands twice"),
+        ("k1: 1:30", "row 2: 1:30 is not taken for a number"),
+        ("k1: 010", "row 2: 010 is not taken for a number"),
+        ("k1: 0x10", "row 2: 0x10 is not taken for a number"),
+        ("k1: 1_000", "row 2: 1_000 is not taken for a number"),
+        ("k1: yes", "row 2: yes is not taken for a truth; write true or false"),
+        ("k1: true", "bm25: k1: expected something else than true or false"),
+    ],
+)
+def test_a_setting_says_what_it_seems_to_say(tmp_path: Path, line: str, message: str) -> None:
+    rest = default_config("task1").read_text(encoding="utf-8")
+    settings = yaml.safe_load(rest)
+    del settings["bm25"]
+    path = tmp_path / "task1.yaml"
+    path.write_text(f"bm25:\n  {line}\n  b: 0.5\n{yaml.safe_dump(settings)}", encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        configured("task1", path)
+    assert message in str(error.value)
+    assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize("weight", ["true", "yes", "1:30"])
+def test_a_weight_is_a_number(tmp_path: Path, weight: str) -> None:
+    text = default_config("task1").read_text(encoding="utf-8")
+    changed = re.sub(r"(contents: )[0-9.]+", rf"\g<1>{weight}", text, count=1)
+    assert changed != text
+    path = tmp_path / "task1.yaml"
+    path.write_text(changed, encoding="utf-8")
+    with pytest.raises(InputError, match=r"truth|valid number|not taken for a number"):
+        configured("task1", path)
 
 
 @pytest.mark.parametrize("text", ["a: [", "- 1", "", "\x00"])

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import io
+import re
 import time
+import unicodedata
 
 import pytest
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from arqmath_bm25.core import progress
+from arqmath_bm25.core.progress import PlainConsole
 
 
 @pytest.fixture
@@ -41,3 +46,13 @@ def test_what_is_quick_says_nothing(log: io.StringIO) -> None:
     with progress.progress("Writing pages", 1, "topics") as advance, progress.status("Scoring"):
         advance(1)
     assert log.getvalue() == ""
+
+
+@pytest.mark.parametrize("text", ["\x1b]0;owned\x07", "\x1b[2J", "a\rb", "\x9b31m", "\u202egnp"])
+def test_no_name_steers_the_terminal(text: str) -> None:
+    for printed in (text, Text(text), Table(text)):
+        file = io.StringIO()
+        PlainConsole(file=file, force_terminal=True, width=40).print(printed, markup=False)
+        written = re.sub(r"\x1b\[[0-9;]*m", "", file.getvalue())  # colours of our own
+        steering = [c for c in written if unicodedata.category(c) in ("Cc", "Cf") and c != "\n"]
+        assert steering == []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -54,3 +56,25 @@ def test_a_file_is_wanted(tmp_path: Path) -> None:
         read_bytes(tmp_path, "run file")
     with pytest.raises(InputError, match="absent: no such run file"):
         read_bytes(tmp_path / "absent", "run file")
+
+
+def test_what_gzip_packed_is_read_in_bounded_memory(tmp_path: Path) -> None:
+    bomb = gzip.compress(bytes(1 << 24)) * 64  # 1 GiB in 1 MB
+    script = (
+        "import resource, sys; from pathlib import Path\n"
+        "from arqmath_bm25.core.errors import InputError\n"
+        "from arqmath_bm25.core.files import read_csv\n"
+        "from arqmath_bm25.runs.rows import read_run\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31))\n"
+        "for read in (lambda p: list(read_run(p)), lambda p: read_csv(p, 'batch', 'a')):\n"
+        "    try: read(Path(sys.argv[1]))\n"
+        "    except InputError as error: print(error)\n"
+    )
+    path = tmp_path / "run.tsv.gz"
+    path.write_bytes(bomb)
+    command = [sys.executable, "-c", script, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    line, whole = done.stdout.splitlines()
+    assert "run.tsv.gz: row 1: a binary file" in line
+    assert whole.endswith("536,870,912 bytes or more; no batch unpacks to that")

@@ -20,10 +20,9 @@ from arqmath_bm25.version import __version__
 # Command → its module, its function there, and what `--help` says of it.
 COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
     "fetch": ("fetch", "fetch", "Fetch the official distribution, or parts of it."),
-    "inspect": ("inspect", "inspect", "Show what every file of DATA holds, and if that is all."),
+    "inspect": ("inspect", "inspect", "Show what DATA holds, and if that is all; check an index."),
     "index": ("tasks", "index", "Build the index of a task; nothing is done if it is up to date."),
     "run": ("tasks", "run", "Rank the documents of a task for its topics and write the run files."),
-    "check": ("check", "check", "Compare every file of an index with what was written."),
     "cluster": ("cluster", "cluster", "List indexes of this program in a cluster; remove some."),
     "search": ("tasks", "search", "Show the best hits for a query."),
     "eval": ("eval", "evaluate", "Score runs as the labs do."),
@@ -117,9 +116,10 @@ def run_program(program: typer.Typer, name: str) -> None:
 
 
 def _fail(message: str) -> None:
-    from rich.console import Console
     from rich.markup import escape
 
-    errors = Console(stderr=True, highlight=False)
+    from arqmath_bm25.core.progress import PlainConsole
+
+    errors = PlainConsole(stderr=True, highlight=False)
     errors.print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
     sys.exit(1)

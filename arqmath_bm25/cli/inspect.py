@@ -1,4 +1,4 @@
-"""The command `inspect`: what every file of a distribution holds, and whether that is all."""
+"""The command `inspect`: whether a distribution, or an index, is whole, and what it holds."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from arqmath_bm25.cli.shared import options
 from arqmath_bm25.cli.shared.score_tables import table_console
 from arqmath_bm25.collection import inspection
 from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.manifest import MANIFEST, Manifest
 from arqmath_bm25.core.progress import progress
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import Processes
@@ -31,7 +33,10 @@ _MB = 1_000_000
 
 def inspect(
     data: Annotated[
-        Path, typer.Argument(help="Root of a distribution, or of a raw dump.", show_default=False)
+        Path,
+        typer.Argument(
+            help="Root of a distribution or of a raw dump, or an index.", show_default=False
+        ),
     ] = SAMPLE,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     threads: options.Threads = options.THREADS,
@@ -39,15 +44,33 @@ def inspect(
     """Show what every file of DATA holds, beside what is known of the official collection.
 
     Rows, what they are, dates and defects. `complete`: the counts and the hash that are known are
-    those of the official file. Without DATA: of the bundled sample. Nothing is changed.
+    those of the official file. Without DATA: of the bundled sample. Of an index, every file is
+    compared with what was written; exit status 1 if one differs. Nothing is changed.
 
     Example: arqmath-bm25 inspect /data/ARQMath
+
+    Example: arqmath-bm25 inspect indexes/ARQMath/task1
     """
+    if (data / MANIFEST).exists():
+        _check_index(data)
+        return
     reports = look(Layout(data).data, None, threads)
     if as_json:
         typer.echo(json.dumps([vars(report) for report in reports], indent=1))
     else:
         print_reports(reports)
+
+
+def _check_index(index: Path) -> None:
+    manifest = Manifest.read(index)
+    if manifest is None:
+        raise InputError(f"{index}: there is no index")
+    if damages := list(manifest.damages(index, read_all=True)):
+        raise InputError(f"{index}: {'; '.join(damages)}; `index --overwrite` builds it anew")
+    size = sum(size for size, _ in manifest.files.values())
+    options.out.print(
+        f"{index}: {len(manifest.files)} files, {size:,} bytes, all as they were written"
+    )
 
 
 def look(data: Path, files: Sequence[PublishedFile] | None, threads: int) -> list[FileReport]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from arqmath_bm25.cli.shared import options
@@ -16,6 +15,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LAB_TASKS, LabTask
+from arqmath_bm25.core.progress import PlainConsole
 from arqmath_bm25.runs.repair import repair, repaired_path
 from arqmath_bm25.runs.rows import detect_task
 from arqmath_bm25.runs.rules import Report, check_teams
@@ -23,6 +23,8 @@ from arqmath_bm25.runs.rules import validate as check
 from arqmath_bm25.runs.task_rules import RULES
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from arqmath_bm25.runs.eligible import Eligible
 
     _Known = tuple[list[tuple[str, ...]], Eligible | None]  # topics of each lab, documents
@@ -85,7 +87,7 @@ def validate(
         known[each] = labs, eligible
     reports = [check(run, each, *known[each]) for run, each in zip(runs, tasks, strict=True)]
     check_teams(reports)
-    out = Console(highlight=False, soft_wrap=True, quiet=json_file == Path("-"))
+    out = PlainConsole(highlight=False, soft_wrap=True, quiet=json_file == Path("-"))
     for report in reports:
         _print(report, out)
     if json_file is not None:

@@ -38,6 +38,7 @@ _MADE_OF: Final = "made_of"
 BUILDING: Final = (_BUILDER, _MADE_OF)  # what is in a directory only while it is being built
 _REMEMBERED: Final = 1 << 22  # bytes from which on the digest of a file is kept
 _KEPT: Final = 5000  # digests, those that were found last
+_LARGEST: Final = 1 << 29  # bytes of packed text that is read at once
 GZIP: Final = b"\x1f\x8b"
 # By the first bytes of a file.
 ARCHIVES: Final = {
@@ -69,11 +70,24 @@ def open_bytes(path: Path, kind: str = "file") -> Iterator[BinaryIO]:
             return
         try:
             with gzip.open(file) as unpacked:
-                yield cast("BinaryIO", io.BufferedReader(unpacked, 1 << 17))
+                yield cast("BinaryIO", _Bounded(cast("io.RawIOBase", unpacked), 1 << 17))
+        except OverflowError as error:
+            raise InputError(f"{path}: {error}; no {kind} unpacks to that") from None
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise InputError(
                 f"{path}: damaged gzip data: {error}; copy or download it again"
             ) from None
+
+
+class _Bounded(io.BufferedReader):
+    """What gzip packed; OverflowError if all of it is more than is bearable."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Return so many bytes."""
+        data = super().read(_LARGEST if size is None or size < 0 else size)
+        if len(data) == _LARGEST:
+            raise OverflowError(f"{_LARGEST:,} bytes or more")
+        return data
 
 
 def read_bytes(path: Path, kind: str = "file") -> bytes:

@@ -8,6 +8,7 @@ line says otherwise.
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from contextlib import contextmanager
 from threading import Event, Thread
@@ -19,12 +20,30 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from rich.console import ConsoleOptions, RenderableType
     from rich.progress import Task
+    from rich.segment import Segment
 
 _PAUSE: Final = 10.0  # seconds between two lines
 # A notebook is no terminal, though its kernel asks for colours (FORCE_COLOR).
 _terminal = bool(sys.stderr and sys.stderr.isatty())
-console = Console(
+# What a server, a file or a run may be called must not steer the terminal.
+_STEERING: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+class PlainConsole(Console):
+    """A console on which no text but its own styles steers the terminal."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        """Yield what is written, with a mark for every character that would steer."""
+        for segment in super().render(renderable, options):
+            text = segment.text if segment.control else _STEERING.sub("\ufffd", segment.text)
+            yield segment._replace(text=text)
+
+
+console = PlainConsole(
     stderr=True, highlight=False, force_terminal=_terminal, force_jupyter=False, quiet=True
 )
 _log: Final = logging.getLogger("arqmath_bm25")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from arqmath_bm25.core.errors import InputError
 
-Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 S = TypeVar("S", bound="Settings")
 NamePart = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
 
@@ -19,6 +20,48 @@ class Settings(BaseModel):
     """Part of a configuration: unknown keys are faults, and nothing changes after loading."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_truth_for_a_number(cls, values: Any) -> Any:
+        for name, value in values.items() if isinstance(values, dict) else ():
+            field = cls.model_fields.get(str(name))
+            every = value if isinstance(value, list | tuple) else [value]
+            if (
+                field is not None
+                and "bool" not in str(field.annotation)
+                and any(isinstance(part, bool) for part in every)
+            ):
+                raise ValueError(f"{name}: expected something else than true or false")
+        return values
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML in which a key stands once, and a number and a truth look like one."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        keys = [key.value for key, _ in node.value]
+        for number, key in enumerate(keys):
+            if key in keys[:number]:
+                raise self._fault(node.value[number][0], f"{key} stands twice")
+        return super().construct_mapping(node, deep)
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:
+        for kind, (form, expected) in _FORMS.items():
+            if node.tag.endswith(f":{kind}") and not re.fullmatch(form, str(node.value)):
+                raise self._fault(node, f"{str(node.value)[:60]} is not taken for {expected}")
+        return super().construct_object(node, deep)
+
+    def _fault(self, node: Any, problem: str) -> yaml.YAMLError:
+        return yaml.YAMLError(f"row {node.start_mark.line + 1}: {problem}")
+
+
+# YAML 1.1 also takes 010 for 8, 1:30 for 90 and yes for true.
+_FORMS: Final = {
+    "int": (r"[-+]?(0|[1-9][0-9]*)", "a number; write decimal digits, or a text in quotes"),
+    "float": (r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?\.(inf|nan)", "a number"),
+    "bool": (r"(?i:true|false)", "a truth; write true or false, or a text in quotes"),
+}
 
 
 def default_config(task: str) -> Path:
@@ -34,7 +77,7 @@ def load(model: type[S], path: Path) -> S:
     Raises InputError that names file and key for everything that is not as it must be.
     """
     try:
-        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+        loaded = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506  # a safe one
     except OSError as error:
         raise InputError(f"{path}: cannot read the configuration: {error.strerror}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, cast
 
 import typer
-from rich.console import Console
 
 from arqmath_bm25.collection.collection import INDEXES as INDEXES
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.files import complete
 from arqmath_bm25.core.labs import MAX_DEPTH, YEARS, LabTask, RankingTask
+from arqmath_bm25.core.progress import PlainConsole
 from arqmath_bm25.engines.engine import EngineName
 from arqmath_bm25.runs.rows import detect_task
 from arqmath_bm25.runs.run_files import Form
@@ -80,8 +80,8 @@ RUNS: Final = Path("runs")
 THREADS: Final = os.cpu_count() or 1
 _DEFAULTS: Final = {"indexes": INDEXES, "runs": RUNS}
 
-out: Final = Console(highlight=False, soft_wrap=True)  # what was done; --quiet shuts it up
-results: Final = Console(highlight=False, soft_wrap=True)  # what was asked for
+out: Final = PlainConsole(highlight=False, soft_wrap=True)  # what was done; --quiet shuts it up
+results: Final = PlainConsole(highlight=False, soft_wrap=True)  # what was asked for
 
 
 def command(*words: str, **options: object) -> str:

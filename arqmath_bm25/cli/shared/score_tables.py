@@ -7,10 +7,10 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from arqmath_bm25.core.progress import PlainConsole
 from arqmath_bm25.evaluation.answers import AnswerScore
 from arqmath_bm25.evaluation.bounds import KEYS as BOUNDED
 from arqmath_bm25.evaluation.bounds import bounds
@@ -19,6 +19,8 @@ from arqmath_bm25.evaluation.score import RunScore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from rich.console import Console
 
     from arqmath_bm25.evaluation.comparing import Compared
     from arqmath_bm25.evaluation.evaluator import Scored
@@ -40,8 +42,8 @@ _CAUSES: Final = 5  # of a move
 
 def table_console() -> Console:
     """Return where tables are printed; a pipe has no width, and must not cut them."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=200)
+    console = PlainConsole(highlight=False)
+    return console if console.is_terminal else PlainConsole(highlight=False, width=200)
 
 
 def _print(

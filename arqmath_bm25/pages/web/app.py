@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from functools import cached_property
+from ipaddress import ip_address
 from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
@@ -82,7 +83,16 @@ class Guard:
         name = (
             name.removeprefix("[").partition("]")[0] if name[:1] == "[" else name.partition(":")[0]
         )
-        return name in self._hosts
+        return name in self._hosts or _is_address(name)
+
+
+def _is_address(name: str) -> bool:
+    """Tell whether a host is named by its address, which no page elsewhere can rebind."""
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 class Site:

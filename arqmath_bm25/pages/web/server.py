@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import errno
+import resource
 import socket
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -31,28 +32,48 @@ def server(app: ASGIApp) -> uvicorn.Server:
 
 
 class _Hasty(H11Protocol):
-    """HTTP/1.1 that hangs up on those who do not say what they want in time."""
+    """HTTP/1.1 that hangs up on those who do not say in time what they want, every time.
 
-    _waiting: TimerHandle | None = None
+    Where many keep it waiting, it hangs up on those who do so for longest: there is always a file
+    left for who asks next.
+    """
+
+    _waiting: ClassVar[dict[_Hasty, TimerHandle]] = {}
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._waiting = self.loop.call_later(_PATIENCE, self._hang_up)
+        self._wait()
 
-    def _hang_up(self) -> None:
-        if self.cycle is None and not self.transport.is_closing():  # no request has begun
-            self.transport.abort()
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
+        self._stop_waiting()
         super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._stop_waiting()
+        self._waiting[self] = self.loop.call_later(_PATIENCE, self._hang_up)
+        if len(self._waiting) > resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2:
+            next(iter(self._waiting))._hang_up()
+
+    def _stop_waiting(self) -> None:
+        if timer := self._waiting.pop(self, None):
+            timer.cancel()
+
+    def _hang_up(self) -> None:
+        self._stop_waiting()
+        answered = self.cycle is None or self.cycle.response_complete
+        if answered and not self.transport.is_closing():
+            self.transport.abort()
 
 
 def own_names(host: str, listening: socket.socket) -> frozenset[str]:
     """Return the names by which the server may be asked: a page elsewhere must not rebind one."""
     name: Any = listening.getsockname()[0]
-    return frozenset({"localhost", "127.0.0.1", "::1", host, str(name), socket.gethostname()})
+    names = {"localhost", "127.0.0.1", "::1", host, str(name), socket.gethostname()}
+    return frozenset(map(str.lower, names))
 
 
 def listen(host: str, port: int) -> socket.socket:
