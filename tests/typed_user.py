@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+import warnings
 from pathlib import Path
 
 import pandas as pd  # noqa: TC002
@@ -44,6 +45,10 @@ def main(work: Path) -> float:
     print(sorted(more), sorted(kinds))
     per_topic = arq.evaluate(read, qrels, per_topic=True).sort_values("map_prime")
     print(per_topic.index[0])
+    warnings.simplefilter("ignore", arq.ScoreWarning)
+    tested: pd.DataFrame = arq.compare({"both": read, "text": opened.run(topics, "text")}, qrels)
+    fused: pd.DataFrame = arq.fuse([run, opened.run(topics, "text")], weights=[1, 0.5])
+    print(len(tested), len(fused))
     return float(arq.evaluate(read, qrels)["ndcg_prime"])
 
 
