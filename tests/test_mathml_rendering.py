@@ -57,6 +57,11 @@ def test_upright_letters_stay_upright() -> None:
     assert (d.get("mathvariant"), x.get("mathvariant")) == ("normal", None)
 
 
+@pytest.mark.parametrize("latex", ["f'", r"f^{\prime}", "f''"])
+def test_primes_stand_beside_their_letter(latex: str) -> None:
+    assert tree(latex).find(".//msup") is None  # as scripts they would be tiny
+
+
 def test_scripts_have_one_base() -> None:
     (power,) = tree(r"\binom nk^2").iter("msup")
     assert len(power) == 2

@@ -211,6 +211,11 @@ _TIDYING: Final = [
         (r'<mtd style="width: 50%;[^"]*"><mtext>[^<]*</mtext></mtd>', ""),
         (r'<mtd style="width: [0-9.]+%"></mtd>', '<mtd class="side"></mtd>'),
         (_LABEL, ""),
+        # The glyph of a prime is raised already: as a script it would be tiny and too high.
+        (
+            "<msup>(<mi[^>]*>[^<]*</mi>)<mo>([′″‴⁗])</mo></msup>",
+            r'<mrow>\1<mo lspace="0" rspace="0">\2</mo></mrow>',
+        ),
         # Browsers draw a tall bracket small where it has a script.
         (
             r"(<ms(?:ub|up|ubsup)>)(<mo [^>]*minsize[^>]*>[^<]*</mo>)",
