@@ -107,7 +107,7 @@ def connect(hosts: Sequence[str], threads: int = _REQUESTS) -> Any:
     )
     found = _patiently(client.info, _patience=0)
     version = found.get("version") if isinstance(found, dict) else None
-    if not isinstance(version, dict) or not re.match(r"\d+\.", str(version.get("number"))):
+    if not isinstance(version, dict) or not re.match(r"\d{1,9}\.", str(version.get("number"))):
         raise InputError(f"{urls[0]}: what answers there is not OpenSearch; see to host and port")
     if (
         version.get("distribution") != "opensearch"
