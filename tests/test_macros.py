@@ -57,7 +57,8 @@ def test_a_use_becomes_what_it_stands_for(definition: str, use: str, meaning: st
         ANALYZER(read_body(f"<p>{text}</p>"))
         for text in (f"${definition}$ ${use}$", f"${meaning}$")
     ]
-    assert terms[0] == terms[1]
+    read = [(found.words, found.math, found.operators) for found in terms]
+    assert read[0] == read[1]
 
 
 def test_a_definition_holds_for_what_follows_until_the_next() -> None:
