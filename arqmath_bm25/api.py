@@ -453,7 +453,7 @@ def _reopened(
 
 
 def _title(shown: Shown) -> str:
-    return read_title((shown.question and shown.question.title) or "").text
+    return shown.title or read_title((shown.question and shown.question.title) or "").text
 
 
 def _count(name: str, number: object) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-import numpy as np
 import yaml
 
 from arqmath_bm25.analysis import latex
@@ -18,16 +17,15 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
 from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.settings import AnalysisSettings
-from arqmath_bm25.analysis.signatures import signatures
 from arqmath_bm25.analysis.spellings import Formula as Spelled
 from arqmath_bm25.analysis.spellings import Paths
-from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.settings import default_config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
 Kind = Literal["words", "math", "operators"]  # math: n-grams of LaTeX tokens
@@ -76,6 +74,11 @@ def formula_similarity(one: str, other: str) -> float:
 
 def formula_similarities(formulas: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
     """Return how alike each formula (rows) is to each of the others (columns)."""
+    import numpy as np  # the terms of a text need none of it
+
+    from arqmath_bm25.analysis.signatures import signatures
+    from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
+
     trees = Trees(Vocabulary())
     read = [read_operators(latex.read(source)[0]) for source in (*formulas, *others)]
     for number, tree in enumerate(read):

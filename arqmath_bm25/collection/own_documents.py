@@ -185,13 +185,24 @@ def written_set(name: str, place: Path) -> Path:
     try:
         import ir_datasets
     except ImportError:
-        raise InputError(f"{IRDS}{name}: needs ir_datasets: `pip install ir_datasets`") from None
+        raise InputError(
+            f"{IRDS}{name}: needs ir_datasets: pip install 'arqmath-bm25[ir-datasets]'"
+        ) from None
     try:
         dataset = ir_datasets.load(name)
     except KeyError:
         raise InputError(f"{IRDS}{name}: ir_datasets has no set of this name") from None
     if not (dataset.has_docs() and dataset.has_queries()):
         raise InputError(f"{IRDS}{name}: this set has no documents or no queries")
+    try:
+        _write_set(dataset, directory)
+    except (ImportError, OSError, RuntimeError) as error:  # no connection, a library for one set
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"{IRDS}{name}: ir_datasets cannot read this set: {reason}") from None
+    return directory
+
+
+def _write_set(dataset: Any, directory: Path) -> None:
     excluded: dict[str, list[str]] = {}
     judged = []
     for label in dataset.qrels_iter() if dataset.has_qrels() else ():
@@ -199,23 +210,25 @@ def written_set(name: str, place: Path) -> Path:
             excluded.setdefault(label.query_id, []).append(label.doc_id)
         else:
             judged.append(f"{label.query_id}\t{label.doc_id}\t{label.relevance}")
-    _write(directory / CORPUS, map(_row, dataset.docs_iter()))
+    documents = (
+        {"_id": doc.doc_id, "title": getattr(doc, "title", "") or "", "text": _text(doc)}
+        for doc in dataset.docs_iter()
+    )
+    _write(directory / CORPUS, documents)
     if judged:
         header = "query-id\tcorpus-id\tscore"
         with complete(directory / QRELS) as file:
             file.writelines(f"{line}\n" for line in (header, *judged))
     queries = (
-        {"_id": q.query_id, "text": q.default_text(), "excluded_ids": excluded.get(q.query_id, [])}
+        {"_id": q.query_id, "text": _text(q), "excluded_ids": excluded.get(q.query_id, [])}
         for q in dataset.queries_iter()
     )
     _write(directory / QUERIES, queries)
-    return directory
 
 
-def _row(doc: Any) -> dict[str, Any]:
-    title = getattr(doc, "title", "") or ""
-    text = getattr(doc, "text", None)
-    return {"_id": doc.doc_id, "title": title, "text": doc.default_text() if text is None else text}
+def _text(record: Any) -> str:
+    text = getattr(record, "text", None)  # which not all records call their default text
+    return str(record.default_text() if text is None else text)
 
 
 def _write(path: Path, rows: Iterable[dict[str, Any]]) -> None:

@@ -7,12 +7,14 @@ formulas of text and title in the second stage; they have no threads and no link
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import numpy as np
 
 from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.answer_text import answer_text
 from arqmath_bm25.analysis.formula_similarity import FormulaQuery
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.collection.own_documents import (
@@ -25,7 +27,7 @@ from arqmath_bm25.collection.own_documents import (
 )
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import DOCUMENTS
-from arqmath_bm25.core.records import Topic
+from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.engines.documents import Document as Indexed
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING, question_fields
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRanker, AnswerRetrieval
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
     from arqmath_bm25.analysis.analyzer import Terms
     from arqmath_bm25.analysis.settings import AnalysisSettings
     from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.core.records import Hit
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.runs.run_files import Form as RunForm
     from arqmath_bm25.tasks.answers.second_stage import Gain
@@ -140,11 +141,19 @@ class DocumentRetrieval(AnswerRetrieval):
 
     def shown(self, hit: Hit, collection: Collection) -> Shown:
         """Return a document."""
-        index = collection.directory / self.name
-        document = _Table(_corpus(collection), index / _PLACES).read(hit.doc_id)
+        document = _table(collection).read(hit.doc_id)
         text = begin(read_body(document.body).text)
-        title = read_title(document.title).text or document.doc_id
-        return Shown(title, note=f"{hit.score:.2f}  {document.doc_id}", text=text)
+        title = read_title(document.title).text
+        note = f"{hit.score:.2f}  {document.doc_id}"
+        return Shown(title or document.doc_id, note=note, text=text, title=title)
+
+    def find(self, docno: str, index: Index) -> Hit | None:
+        """Return a document as a hit without a score, None if there is none."""
+        return Hit(docno, 0) if docno in _table(index.collection).rows else None
+
+    def full_text(self, hit: Hit, collection: Collection) -> str:
+        """Return all of a document as a text with dollars around formulas."""
+        return answer_text(_table(collection).read(hit.doc_id).body)
 
 
 class DocumentRanker(AnswerRanker):
@@ -167,7 +176,7 @@ class DocumentStage(SecondStage):
     def __init__(self, index: Index, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
         self._signatures = PostSignatures(index.directory / SIGNATURES)
-        self._table = _Table(_corpus(index.collection), index.directory / _PLACES)
+        self._table = _table(index.collection)
 
     def gains(self, topic: Topic, hits: list[Hit], settings: StageSettings) -> dict[str, Gain]:
         """Return what formulas add to the scores of hits: of text and title, and of the title."""
@@ -176,6 +185,16 @@ class DocumentStage(SecondStage):
         query = FormulaQuery(self._query(topic), self._signatures.idf)
         similar = query.maxsim(documents, numbers, starts).reshape(2, -1).sum(axis=0)
         return {"formulas": settings.formulas * similar}
+
+
+def _table(collection: Collection) -> _Table:
+    places = collection.directory / DocumentRetrieval.name / _PLACES
+    return _read_table(_corpus(collection), places, places.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _read_table(path: Path, places: Path, _: int) -> _Table:
+    return _Table(path, places)
 
 
 class _Table:

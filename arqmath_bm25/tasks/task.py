@@ -99,6 +99,7 @@ class Shown(NamedTuple):
     post: Post | None = None
     question: Post | None = None  # of an answer; of a question, itself; None if it is missing
     formula: Formula | None = None
+    title: str = ""  # of a document of one's own
 
 
 def begin(text: str) -> str:
