@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 import pytest
 from hostile_collection import RUN_ID, write_collection, write_runs
+from hostile_collection import row as post_row
 from selectolax.lexbor import LexborHTMLParser
 
 from arqmath_bm25.cli.report import report
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 QRELS = read_qrels(Layout(SAMPLE).qrels("task1", "2021"))
+UNJUDGED = next(doc for doc in QRELS["A.203"] if doc not in QRELS["A.201"])
 
 
 def write(path: Path, lines: list[str]) -> Path:
@@ -52,6 +54,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
             for topic, grades in QRELS.items()
             for number, (doc, grade) in enumerate(grades.items())
         ]
+        lines.append(f"A.201\t{UNJUDGED}\t1\t-9\t{name}")  # else it looks like a prime run
         found.append(write(directory / f"{name}.tsv", lines))
     weights = {"both": {"contents": 1.0, "title_math": 0.075}}
     settings = {"bm25": {"b": 0.75}, "variants": weights, "latex": {"ngrams": [1, 3]}}
@@ -86,6 +89,60 @@ def test_the_overview_has_its_charts_tests_and_manifests(site: Path) -> None:
     assert [cell.text() for cell in losses.css("td")][2:5] == ["0", "0", str(len(QRELS))]
     verdict = overview.css_first(".verdict").text()
     assert f"better on {len(QRELS)} topics, worse on 0" in " ".join(verdict.split())
+
+
+def own_report(place: Path, unjudged: str) -> LexborHTMLParser:
+    """Report `first` (relevant documents at ranks 1, 2, 3) and `second` (none, 1, 1) of topics.
+
+    `unjudged` comes after these.
+    """
+    topics = "".join(
+        f'<Topic number="{n}"><Title>Series</Title><Question>Why?</Question></Topic>' for n in "123"
+    )
+    answers = list(QRELS["A.201"])[:3]
+    relevant, *others = answers
+    rankings = {
+        "first": [answers, [others[0], relevant], [*others, relevant]],
+        "second": [others, [relevant], [relevant]],
+    }
+    runs = [
+        write(place / f"{name}.tsv", [
+            f"{topic}\t{doc}\t1\t{-rank}\t{name}"
+            for topic, docs in enumerate(of_topics, 1)
+            for rank, doc in enumerate([*docs, *filter(None, [unjudged])])
+        ])
+        for name, of_topics in rankings.items()
+    ]  # fmt: skip
+    qrels = [f"{n}\t0\t{doc}\t{3 * (doc == relevant)}" for n in "123" for doc in answers]
+    report(
+        runs, place / "out", indexes=place, task="task1",
+        topics=write(place / "topics.xml", [f"<Topics>{topics}</Topics>"]),
+        qrels=write(place / "qrels.tsv", qrels),
+    )  # fmt: skip
+    return page(place / "out" / "index.html")
+
+
+def test_a_verdict_says_what_speaks_against_it(tmp_path: Path) -> None:
+    """nDCG′ of one relevant document is 1 / log2(1 + rank): (1 + .6309 + .5) / 3 to 2 / 3.
+
+    MAP′ is (1 + 1/2 + 1/3) / 3 to 2/3; of bpref, a document that is not relevant takes all.
+    """
+    overview = own_report(tmp_path, UNJUDGED)
+    verdict = " ".join(overview.css_first(".verdict p").text().split())
+    assert verdict == (
+        "first has the best nDCG′ 0.7103. It is +0.0436 against second (p = 1.0000, which may be "
+        "chance): better on 1 topic, worse on 2, so on more than it is better. MAP′ and bpref say "
+        "the opposite."
+    )
+    assert len(overview.css("td.best")) == 5  # three of them of the first run
+
+
+def test_no_run_is_the_best_where_scores_say_nothing(tmp_path: Path) -> None:
+    overview = own_report(tmp_path, "")
+    assert "looks like a prime run" in overview.css_first(".notes").text()
+    assert "best" not in overview.css_first(".verdict").text()
+    assert "best" not in overview.css_first("#scores ~ .hint").text()
+    assert not overview.css("td.best")
 
 
 def test_every_run_has_a_page_with_its_configuration(site: Path) -> None:
@@ -174,6 +231,24 @@ def test_posts_are_whole_as_long_as_there_is_room(
     for path in (tmp_path / "small" / "topics").iterdir():
         for details in page(path).css("details"):
             assert "This is how it begins" in details.text()
+
+
+def test_posts_are_cut_by_their_own_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A formula is one more character of MathML than fits, if that were what is counted."""
+    formula = r'<p><span class="math-container">\frac12</span></p>'
+    monkeypatch.setattr("arqmath_bm25.pages.report.topic._ROOM", len(formula))
+    data = tmp_path / "data"
+    bodies = {"1": "<p>Why?</p>", "2": formula, "3": "<p>More</p>"}
+    rows = [post_row(int(n), 1 if n == "1" else 2, body, ParentId=1) for n, body in bodies.items()]
+    write_collection(data)
+    write(data / "Collection" / "Posts.V1.3.xml", ["<posts>", *rows, "</posts>"])
+    run = write(tmp_path / "run.tsv", ["A.201\t2\t1\t9\tx", "A.201\t3\t2\t8\tx"])
+    report([run], tmp_path / "out", data=data, indexes=tmp_path)
+    tree = page(tmp_path / "out" / "topics" / "A.201.html")
+    whole = {
+        doc: "This is how it begins" not in tree.css_first(f"#doc-{doc}").text() for doc in "23"
+    }
+    assert whole == {"2": True, "3": False}
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 _MOST: Final = 0.5  # a larger share of the judgments needs no note
 
 
-def coverage_note(qrels: Qrels, holds: Callable[[NDArray[np.int32]], int]) -> str | None:
+class Doubt(str):
+    """A warning under which scores say nothing of which run is better."""
+
+    __slots__ = ()
+
+
+def coverage_note(qrels: Qrels, holds: Callable[[NDArray[np.int32]], int]) -> Doubt | None:
     """Say that a collection lacks most of what was judged; None if it does not.
 
     `holds` tells how many of some ids the collection has.
@@ -36,7 +42,7 @@ def coverage_note(qrels: Qrels, holds: Callable[[NDArray[np.int32]], int]) -> st
     )
     if held >= _MOST * len(judged):
         return None
-    return (
+    return Doubt(
         f"of {len(judged):,} judged documents the collection has {held:,}: these scores cannot be "
         "compared with published ones"
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.evaluation.coverage import Doubt
 from arqmath_bm25.evaluation.measures import MEASURES, Measure, average, measure, prime
 
 if TYPE_CHECKING:
@@ -133,13 +134,17 @@ def _warnings(
     rows = sum(answered.values())
     if only_relevant(qrels):
         return [
-            "the judgments hold relevant documents only, so that primed measures are near their "
-            "ceiling whatever the run: nDCG, MAP and P@10 of the whole run count"
+            Doubt(
+                "the judgments hold relevant documents only, so that primed measures are near "
+                "their ceiling whatever the run: nDCG, MAP and P@10 of the whole run count"
+            )
         ]
     if rows_judged == rows:
         return [
-            "every row is judged: this looks like a prime run, so the unprimed measures and "
-            "judged@10 say nothing"
+            Doubt(
+                "every row is judged: this looks like a prime run, so the unprimed measures and "
+                "judged@10 say nothing"
+            )
         ]
     if rows_judged >= _LEAST_FOUND * rows:
         return []
@@ -149,8 +154,10 @@ def _warnings(
     if common >= _LEAST_FOUND * min(len(returned), len(known)):
         return []
     return [
-        f"only {common:,} of the {len(known):,} judged ids are among the {len(returned):,} ids "
-        "of the run: are they ids of the same kind (answers, formulas, visual ids)?"
+        Doubt(
+            f"only {common:,} of the {len(known):,} judged ids are among the {len(returned):,} ids "
+            "of the run: are they ids of the same kind (answers, formulas, visual ids)?"
+        )
     ]
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from arqmath_bm25.evaluation.coverage import Doubt
 from arqmath_bm25.pages.report import charts
 from arqmath_bm25.pages.report.gather import RECALL_LEVELS
 from arqmath_bm25.pages.report.returned import judged_rates
@@ -39,6 +40,27 @@ _TASKS: Final = {
     "task2": "Task 2: formulas",
     "task3": "Task 3: open-domain answers",
 }
+
+
+@dataclass(frozen=True)
+class Lead:
+    """How far the best run is ahead of another one."""
+
+    other: str
+    difference: float
+    wins: int  # topics
+    losses: int
+    p_value: float
+    against: list[str]  # measures by which the other run is better
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Which of the runs with the same judged topics is the best."""
+
+    best: list[str]  # several if they are equal
+    value: float
+    leads: list[Lead]
 
 
 @dataclass(frozen=True)
@@ -106,12 +128,14 @@ def _write_pages(
             manifest=list(_rows(run.manifest or {})), index=list(_rows(gathered.index)),
         )  # fmt: skip
         (place / "runs" / f"{number}.html").write_text(text, encoding="utf-8")
-    best = max(averages, key=lambda name: averages[name]["ndcg_prime"], default=None)
+    doubtful = any(isinstance(w, Doubt) for _, score in _scored(gathered) for w in score.warnings)
+    verdicts = [] if doubtful else _verdicts(gathered, comparisons)
+    best = verdicts[0].best[0] if verdicts else next(iter(averages), None)
     rows = _topic_rows(gathered, titles)
     overview = environment.get_template("report.html").render(
         shared, topics=rows, averages=averages, best=best, failed=_failed(rows, best),
-        qrels=gathered.qrels_files, notes=_notes(gathered, comparisons), comparisons=comparisons,
-        warned=any(score.warnings for _, score in _scored(gathered)),
+        qrels=gathered.qrels_files, notes=_notes(gathered), comparisons=comparisons,
+        doubtful=doubtful, verdicts=verdicts,
         differences=_differences(gathered, names), curves=_curves(gathered),
     )  # fmt: skip
     (place / "index.html").write_text(overview, encoding="utf-8")
@@ -180,18 +204,34 @@ def _averages(gathered: Gathered) -> dict[str, dict[str, float]]:
     return {run.name: score.averages() for run, score in _scored(gathered)}
 
 
-def _notes(gathered: Gathered, comparisons: Sequence[Comparison]) -> list[str]:
-    from arqmath_bm25.evaluation.comparing import contradiction  # scipy takes a second to load
+def _verdicts(gathered: Gathered, comparisons: Sequence[Comparison]) -> list[Verdict]:
+    averages, found = _averages(gathered), []
+    for group in _comparable(gathered):
+        means = {run.name: averages[run.name]["ndcg_prime"] for run, _ in group}
+        best = [name for name, mean in means.items() if mean == max(means.values())]
+        leads = []
+        for one in comparisons:
+            if len(best) == 1 and best[0] in (one.run, one.baseline):
+                other = one.baseline if best[0] == one.run else one.run
+                wins, losses = one.wins, one.losses
+                if best[0] == one.baseline:
+                    wins, losses = losses, wins
+                against = [
+                    name for key, name in list(_SHOWN.items())[1:-1]  # judged@10 is no quality
+                    if averages[best[0]][key] < averages[other][key]
+                ]  # fmt: skip
+                p_value = one.randomization_holm
+                leads.append(Lead(other, abs(one.difference), wins, losses, p_value, against))
+        found.append(Verdict(best, max(means.values()), leads))
+    return found
 
+
+def _notes(gathered: Gathered) -> list[str]:
     warned: dict[str, list[str]] = {}
     for run, score in _scored(gathered):
         for warning in score.warnings:
             warned.setdefault(warning, []).append(run.name)
     notes = [f"{', '.join(names)}: {warning}" for warning, names in warned.items()]
-    if comparisons:
-        averages = _averages(gathered)
-        found = (contradiction(one, "ndcg_prime", averages) for one in comparisons)
-        notes += [note for note in found if note]
     missing = {
         hit.post_id
         for run in gathered.runs

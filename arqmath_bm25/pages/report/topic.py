@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.pages.report.gather import Gathered
 
 _EXCERPT: Final = 160  # characters
-_ROOM: Final = 24_000  # characters of the posts of a page that are whole
+_ROOM: Final = 24_000  # characters of the bodies of a page's posts, as DATA has them
 _WORDS: Final = {grade: label for label, grade in GRADES.items() if grade is not None}
 
 
@@ -170,11 +170,9 @@ def _documents(
     for _, document in found:
         if document.post is not None:
             document.body = writer.content(beginning(document.post.body, _EXCERPT))
-            if len(document.post.body) < room:
-                whole = writer.body(document.post.body, document.formula_id)
-                document.whole = len(whole) <= room
-            if document.whole:
-                document.body, room = whole, room - len(whole)
+            if len(document.post.body) <= room:
+                document.body = writer.body(document.post.body, document.formula_id)
+                document.whole, room = True, room - len(document.post.body)
     return {document.doc_id: document for _, document in found}, absent
 
 
