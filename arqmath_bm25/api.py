@@ -47,6 +47,7 @@ from arqmath_bm25.frames import write_run as write_run
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index as Opened
 from arqmath_bm25.tasks.index import add_engine, ensure
+from arqmath_bm25.tasks.post_filter import PostFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -313,14 +314,24 @@ class Index(_ByValue):
             raise InputError(f"variant {variant!r}: the configuration has {names}")
         return variant or self.primary
 
-    def search(self, query: str, k: int = 10, variant: str | None = None) -> pd.DataFrame:
+    def search(
+        self,
+        query: str,
+        k: int = 10,
+        variant: str | None = None,
+        tags: Sequence[str] = (),
+        years: Sequence[int] = (),
+    ) -> pd.DataFrame:
         """Return the `k` best documents for a text with `$…$` around its formulas.
 
+        Only those whose question has all `tags` and is of one of the `years`, if any are given.
         Columns: docno, score, rank (from 1), title (of the question) and text, shortened. Raises
-        InputError for a variant that the configuration lacks, and unless 1 ≤ k ≤ 1,000.
+        InputError for a variant that the configuration lacks, unless 1 ≤ k ≤ 1,000, and for tags
+        and years of a task other than 1 and 2.
         """
         task, k = self._opened.task, _count("k", k)
-        hits = self._opened.search(_query(query), self.chosen(variant), k)
+        posts = PostFilter.of([tags] if isinstance(tags, str) else tags, years)
+        hits = self._opened.search(_query(query), self.chosen(variant), k, posts)
         frame = run_frame([("", hits)], task.lab).drop(columns="qid")
         shown = [task.shown(hit, self.collection) for hit in hits]
         return frame.assign(title=list(map(_title, shown)), text=[one.text for one in shown])

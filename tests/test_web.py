@@ -18,8 +18,10 @@ from hostile_collection import TITLE, write_collection
 from selectolax.lexbor import LexborHTMLParser
 from serving import build_indexes, open_site, running
 
+import arqmath_bm25 as arq
 from arqmath_bm25.analysis.html import read_title
 from arqmath_bm25.cli.serve import serve
+from arqmath_bm25.cli.tasks import search
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
@@ -30,6 +32,7 @@ from arqmath_bm25.pages.web.app import Site
 from arqmath_bm25.pages.web.search_pool import SearchThreads
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index, build
+from arqmath_bm25.tasks.post_filter import NONE_PASSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -168,13 +171,73 @@ def test_tags_and_years_narrow_a_search(client: Client) -> None:
             post.post_id
             for post in everything
             if (not tag or "sequences-and-series" in Collection(SAMPLE).question_of(post).tags)
-            and (year is None or post.creation_date.startswith("2013"))
+            and (year is None or Collection(SAMPLE).question_of(post).creation_date[:4] == "2013")
         ]
         narrow = {"tag": tag} if year is None else {"tag": tag, "year": year}
         assert found(depth=100, **narrow) == expected
         assert found(depth=2, **narrow) == expected[:2]
     assert found(tag="no-such-tag") == []
-    assert "None of the best thousand" in client.get("/", q="series", tag="no-such-tag").text
+    assert "No post that holds a term" in client.get("/", q="series", tag="no-such-tag").text
+    both = found(depth=100, tag="sequences-and-series, convergence-divergence")
+    assert both == [
+        post
+        for post in found(depth=100, tag="sequences-and-series")
+        if post in found(depth=100, tag="convergence-divergence")
+    ]
+
+
+def test_tags_and_years_choose_from_the_whole_ranking(
+    indexes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A post far down the ranking is found, in each task, by the library and the command."""
+    monkeypatch.setattr("arqmath_bm25.tasks.index.MAX_DEPTH", 3)  # what is looked at first
+    collection = arq.Collection(SAMPLE, indexes)
+    for task, query in (("task1", "the number"), ("task2", "$x$")):
+        index = collection.index(task)
+        key = "docno" if task == "task1" else "post_id"
+        hits = index.run([{"qid": "1", "query": query}])
+        questions = [collection.question_of(collection.post(post)) for post in hits[key]]
+        rows = list(zip(hits["docno"], questions, strict=True))
+        last = questions[-1]
+        tags, year = last.tags, int(last.creation_date[:4])
+        expected = [
+            docno
+            for docno, question in rows
+            if set(tags) <= set(question.tags) and question.creation_date[:4] == str(year)
+        ]
+        assert rows[-1][0] in expected
+        assert not set(expected) & set(hits["docno"][:3])
+        found = index.search(query, 1000, tags=tags, years=[year])
+        assert list(found["docno"]) == expected
+        assert list(index.search(query, 1, tags=tags, years=[year])["docno"]) == expected[:1]
+        capsys.readouterr()
+        search(task, query, SAMPLE, indexes, depth=1, tag=list(tags), year=[year])
+        assert (
+            collection.place(collection.post(_post(hits, expected[0]))) in capsys.readouterr().out
+        )
+    search("task1", query, SAMPLE, indexes, tag=["no-such-tag"])
+    assert capsys.readouterr().out == f"{NONE_PASSES}\n"
+
+
+def _post(hits: Any, docno: str) -> str:
+    row = hits[hits["docno"] == docno].iloc[0]
+    return str(row.get("post_id", docno))
+
+
+def test_pages_follow_one_another_in_one_ranking(client: Client) -> None:
+    everything = client.get("/api/search", q="the number", depth=30).json()["results"]
+    pages = [
+        client.get("/api/search", q="the number", depth=10, page=page).json()["results"]
+        for page in (1, 2, 3)
+    ]
+    assert [result for page in pages for result in page] == everything
+    tree = LexborHTMLParser(client.get("/", q="the number", page=2, tag="", year="").text)
+    assert tree.css_first("#results").text() == "Results 11–20"
+    first, third = (link.attributes["href"] for link in tree.css(".pages a"))
+    assert LexborHTMLParser(client.get(third).text).css_first("#results").text() == "Results 21–30"
+    before = LexborHTMLParser(client.get(first).text)
+    assert [link.text() for link in before.css(".pages a")] == ["Next"]
+    assert "no results on page 99" in client.get("/", q="the number", page=99).text
 
 
 def test_the_page_says_what_it_holds_and_how_to_begin(client: Client, indexes: Path) -> None:
@@ -219,6 +282,7 @@ def test_formulas_that_hold_the_one_asked_for_are_marked() -> None:
         ("/api/search?q=a&task=task2&variant=text", 422, "variant: task2 has both, math"),
         ("/api/search?q=a&deph=3", 422, "deph: "),
         ("/api/search?q=a&year=soon", 422, "year: "),
+        ("/api/search?q=a&page=0", 422, "page: "),
         ("/posts/1", 404, "There is no post 1"),
         ("/posts/123456789012345678901234567890", 404, "There is no post"),
         ("/posts/x", 404, "There is no post x"),

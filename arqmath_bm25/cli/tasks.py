@@ -27,6 +27,7 @@ from arqmath_bm25.runs.run_files import Form, file_name, write_run
 from arqmath_bm25.tasks import TASKS, task_class
 from arqmath_bm25.tasks.index import Index, ensure
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
+from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
@@ -291,6 +292,14 @@ def search(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show what every field and term gave to each score.")
     ] = False,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option(help="Only posts whose question has this tag, and all if repeated."),
+    ] = None,
+    year: Annotated[
+        list[int] | None,
+        typer.Option(help="Only posts whose question is of this year, or one of several."),
+    ] = None,
     engine: options.EngineOption = "auto",
     hosts: options.Hosts = None,
 ) -> None:
@@ -301,6 +310,7 @@ def search(
     if not query.strip():
         raise InputError("the query is empty; give words, and formulas between dollars")
     collection, by = Collection(data, indexes), chosen_engine(engine, hosts)
+    posts = PostFilter.of(tag or (), year or ())
     names = _chosen(task, collection)
     for name in names:
         if len(names) > 1:
@@ -311,12 +321,12 @@ def search(
             if note := ranking.advice(query):
                 tell(note)
             (chosen,) = _variants([variant or ranking.primary], ranking)
-            hits = opened.search(query, chosen, depth)
+            hits = opened.search(query, chosen, depth, posts)
             parts: list[list[Part]] = [[]] * len(hits)
             if explain:
                 parts = opened.explain(ranking.topic(query), chosen, hits)
         if not hits:
-            results.print(ranking.nothing)
+            results.print(ranking.nothing if posts.is_open else NONE_PASSES)
         for rank, (hit, of_hit) in enumerate(zip(hits, parts, strict=True), 1):
             _show(rank, ranking.shown(hit, collection))
             for part in of_hit:

@@ -62,6 +62,7 @@ class DocumentRetrieval(AnswerRetrieval):
     """Documents of one's own."""
 
     name: ClassVar[str] = "docs"
+    finds_posts = False
     title = "Documents"
     nothing = "No document holds a term of this query."
     topics_are = "queries"

@@ -7,12 +7,14 @@ import shutil
 import time
 from contextlib import closing, contextmanager
 from functools import cache, cached_property
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.files import BUILDING, DOCUMENTS, building, contents, sources
+from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import status, tell
 from arqmath_bm25.core.workers.local import HERE
@@ -23,6 +25,7 @@ from arqmath_bm25.engines.lucene.shards import index_parts
 from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.document_parts import JSON, clear
+from arqmath_bm25.tasks.post_filter import ALL_POSTS, SEARCHED, PostFilter
 from arqmath_bm25.tasks.task import CandidateRanker
 from arqmath_bm25.version import __version__
 
@@ -349,8 +352,13 @@ class Index:
 
         Raises InputError if that fails because the index is damaged.
         """
+        return self._rank(topics, variant, min(depth, self.task.depth), threads)
+
+    def _rank(
+        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
+    ) -> Iterator[list[Hit]]:
         try:
-            yield from self._ranker.rank(topics, variant, min(depth, self.task.depth), threads)
+            yield from self._ranker.rank(topics, variant, depth, threads)
         except InputError:
             raise
         except Exception:
@@ -387,7 +395,24 @@ class Index:
         """
         return self._ranker.explain(topic, variant, hits)
 
-    def search(self, text: str, variant: str, depth: int) -> list[Hit]:
-        """Return the best hits for free text that match at all, with `$…$` around its formulas."""
-        (hits,) = self.rank([self.task.topic(text)], variant, depth, 1)
-        return [hit for hit in hits if hit.score > 0]
+    def search(
+        self, text: str, variant: str, depth: int, posts: PostFilter = ALL_POSTS
+    ) -> list[Hit]:
+        """Return the best hits for free text that match at all, with `$…$` around its formulas.
+
+        Of these the best that `posts` lets through, which may be far down the ranking. Raises
+        InputError if the task finds something without tags.
+        """
+        topic = self.task.topic(text)
+        if posts.is_open:
+            (hits,) = self.rank([topic], variant, depth, 1)
+            return [hit for hit in hits if hit.score > 0]
+        if not self.task.finds_posts:
+            raise InputError(f"{self.task.name}: only task1 and task2 know tags and years")
+        for searched in (MAX_DEPTH, SEARCHED):
+            (hits,) = self._rank([topic], variant, searched, 1)
+            matching = [hit for hit in hits if hit.score > 0]
+            passing = list(islice(posts.passing(matching, self.collection), depth))
+            if len(passing) == depth or len(hits) < searched:
+                break
+        return passing

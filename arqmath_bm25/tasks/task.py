@@ -122,6 +122,7 @@ class Task(ABC, Generic[S]):
     hits_are: ClassVar[str] = "answer"
     lab: ClassVar[labs.Task] = "task1"  # whose columns and measures a run has
     depth: ClassVar[int] = MAX_DEPTH  # most hits of a topic
+    finds_posts: ClassVar[bool] = False  # which can be chosen by tag and year
     form: ClassVar[RunForm | None] = None  # of its runs, if they have but one
 
     def __init__(self, settings: S, default: bool = False) -> None:

@@ -8,7 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 
 from arqmath_bm25.analysis.html import read_title
+from arqmath_bm25.collection.posts import read_tags
 from arqmath_bm25.pages.posts import beginning
+from arqmath_bm25.tasks.post_filter import PostFilter
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
@@ -35,22 +37,28 @@ class SearchQuery(BaseModel):
     variant: Annotated[
         str | None, Field(description="Which fields are searched. Default: the task's best.")
     ] = None
-    depth: Annotated[int, Field(ge=1, le=MAX_DEPTH, description="Number of results.")] = 10
+    depth: Annotated[int, Field(ge=1, le=MAX_DEPTH, description="Results on a page.")] = 10
+    page: Annotated[int, Field(ge=1, le=1_000, description="Page 2 follows page 1.")] = 1
     tag: Annotated[
-        str | None, Field(description="Only posts whose question has this tag.", max_length=100)
+        str | None,
+        Field(description="Only posts whose question has this tag, or all.", max_length=100),
     ] = None
-    year: Annotated[int | None, Field(description="Only posts of this year.", ge=2000)] = None
+    year: Annotated[
+        int | None, Field(description="Only posts whose question is of this year.", ge=2000)
+    ] = None
     explain: Annotated[
         str | None, Field(description="The document whose score is explained, if it is found.")
     ] = None
 
-    def lets(self, shown: Shown) -> bool:
-        """Tell whether tag and year let a hit through; what is not known does not pass."""
-        tags = shown.question.tags if shown.question else ()
-        year = (shown.post.creation_date or "")[:4] if shown.post else ""
-        return (not self.tag or self.tag.strip().lower() in tags) and (
-            self.year is None or year == str(self.year)
-        )
+    @property
+    def posts(self) -> PostFilter:
+        """What tag and year let through; several tags have blanks or commas between."""
+        return PostFilter.of(read_tags(self.tag or ""), [self.year] if self.year else ())
+
+    @property
+    def before(self) -> int:
+        """How many results the pages before this one have."""
+        return (self.page - 1) * self.depth
 
 
 class Evidence(BaseModel):
@@ -100,9 +108,12 @@ class Problem(BaseModel):
 
 
 def results(
-    hits: Sequence[Hit], shown: Sequence[Shown], parts: Mapping[str, Sequence[Part]]
+    hits: Sequence[Hit], shown: Sequence[Shown], parts: Mapping[str, Sequence[Part]], before: int
 ) -> list[Result]:
-    """Write hits for the answer; `parts` are those of the scores of documents."""
+    """Write hits for the answer; `parts` are those of the scores of documents.
+
+    There are as many hits `before` them.
+    """
     return [
         Result(
             rank=rank,
@@ -121,7 +132,7 @@ def results(
             if hit.doc_id in parts
             else None,
         )
-        for rank, (hit, one) in enumerate(zip(hits, shown, strict=True), 1)
+        for rank, (hit, one) in enumerate(zip(hits, shown, strict=True), before + 1)
     ]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from functools import cached_property
 from ipaddress import ip_address
-from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,6 +28,7 @@ from arqmath_bm25.pages.threads.site import thread_values
 from arqmath_bm25.pages.web import api
 from arqmath_bm25.pages.web.search_pool import BusyError
 from arqmath_bm25.pages.writing import policy, static, templates
+from arqmath_bm25.tasks.post_filter import NONE_PASSES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -134,7 +134,8 @@ class Site:
 
     async def _search_page(self, request: Request) -> Response:
         if not request.query_params.get("q", "").strip():
-            return self._page("search.html", query=api.SearchQuery(q=" "), results=None, advice="")
+            query = api.SearchQuery(q=" ")
+            return self._page("search.html", query=query, results=None, advice="", more=False)
         query = self._query(request)
 
         def work() -> str:
@@ -142,10 +143,13 @@ class Site:
             hits, shown, parts = self._found(query)
             results = [
                 self._shown(hit, one, writer) | {"id": hit.doc_id, "parts": parts.get(hit.doc_id)}
-                for hit, one in zip(hits, shown, strict=True)
+                for hit, one in zip(hits[: query.depth], shown, strict=True)
             ]
             advice = self._indexes[query.task].task.advice(query.q)
-            return self._render("search.html", query=query, results=results, advice=advice)
+            return self._render(
+                "search.html", query=query, results=results, advice=advice,
+                more=len(hits) > query.depth,
+            )  # fmt: skip
 
         return HTMLResponse(await self._threads.run(work))
 
@@ -204,7 +208,8 @@ class Site:
         variant = self._variant(query)
 
         def work() -> bytes:
-            results = api.results(*self._found(query))
+            hits, shown, parts = self._found(query)
+            results = api.results(hits[: query.depth], shown, parts, query.before)
             answer = api.SearchAnswer(
                 query=query.q, task=query.task, variant=variant, results=results
             )
@@ -256,6 +261,8 @@ class Site:
             known = ", ".join(self._indexes)
             raise HTTPException(422, f"task: there is no index of {query.task}; there are: {known}")
         self._variant(query)
+        if not (query.posts.is_open or self._indexes[query.task].task.finds_posts):
+            raise HTTPException(422, f"tag, year: what {query.task} finds has neither")
         return query
 
     def _variant(self, query: api.SearchQuery) -> str:
@@ -272,7 +279,10 @@ class Site:
     def _found(
         self, query: api.SearchQuery
     ) -> tuple[list[Hit], list[Shown], dict[str, list[Part]]]:
-        """Return hits, how they are shown, and the parts of the score that is to be explained."""
+        """Return the hits of a page, how they are shown, and the parts of the score to explain.
+
+        Of the hits there is one more if there is a page after this one.
+        """
         index, hits = self._indexes[query.task], self._hits(query)
         asked = [hit for hit in hits if hit.doc_id == query.explain]
         try:
@@ -283,17 +293,13 @@ class Site:
             )
         except InputError as error:
             raise HTTPException(422, f"explain: {error}") from None
-        shown = [index.task.shown(hit, self._collection) for hit in hits]
+        shown = [index.task.shown(hit, self._collection) for hit in hits[: query.depth]]
         return hits, shown, {hit.doc_id: of_hit for hit, of_hit in zip(asked, parts, strict=True)}
 
     def _hits(self, query: api.SearchQuery) -> list[Hit]:
-        """Search; what tag and year let through is looked for among the best thousand."""
-        index, variant = self._indexes[query.task], self._variant(query)
-        if not query.tag and query.year is None:
-            return index.search(query.q, variant, query.depth)
-        hits = index.search(query.q, variant, MAX_DEPTH)
-        fit = (hit for hit in hits if query.lets(index.task.shown(hit, self._collection)))
-        return list(islice(fit, query.depth))
+        last = min(query.before + query.depth + 1, MAX_DEPTH)
+        index = self._indexes[query.task]
+        return index.search(query.q, self._variant(query), last, query.posts)[query.before :]
 
     def _shown(self, hit: Hit, shown: Shown, writer: PostWriter) -> dict[str, Any]:
         if shown.post is None:
@@ -365,6 +371,7 @@ class Site:
             variants=self._variants,
             max_query=api.MAX_QUERY,
             max_depth=api.MAX_DEPTH,
+            none_passes=NONE_PASSES,
             holds=self._holds,
             examples=self._examples,
             preview=self._drawn,

@@ -47,6 +47,7 @@ class AnswerRetrieval(Task[Task1Settings]):
     title = "Answers"
     example = r"Why does $\sum \frac{1}{n}$ diverge?"
     nothing = "No answer holds a term of this query."
+    finds_posts = True
 
     @classmethod
     def has_data(cls, collection: Collection) -> bool:

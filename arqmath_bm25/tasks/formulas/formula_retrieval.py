@@ -82,6 +82,7 @@ class FormulaRetrieval(Task[Task2Settings]):
     nothing = "No formula is like this one in any place."
     hits_are = "formula"
     lab = "task2"
+    finds_posts = True
 
     @classmethod
     def has_data(cls, collection: Collection) -> bool:
@@ -275,7 +276,7 @@ class FormulaRanker:
         """Yield the `depth` best formulas of every topic."""
         weights = self._variant(variant)
         queries = [self.query(topic, weights.fields) for topic in topics]
-        searched = MAX_DEPTH if weights.context else depth
+        searched = max(depth, MAX_DEPTH) if weights.context else depth
         found = self._searcher.search_many(queries, searched, threads)
         contexts: Iterator[Context] = (_NO_CONTEXT for _ in topics)
         if weights.context:

@@ -1,0 +1,55 @@
+"""Which posts a search may return: by the tags of their questions, and when these were asked."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Self
+
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.core.records import Hit
+
+SEARCHED: Final = 100_000  # best documents among which the filter looks
+NONE_PASSES: Final = "No post that holds a term of this query has these tags and years."
+
+
+class PostFilter(NamedTuple):
+    """Lets posts through whose question has all of the tags, and is of one of the years."""
+
+    tags: frozenset[str] = frozenset()
+    years: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, tags: Iterable[str] = (), years: Iterable[int | str] = ()) -> Self:
+        """Return the filter for tags, in upper or lower case, and years; without any, for all."""
+        names = (tag.strip().lower() for tag in tags)
+        return cls(frozenset(name for name in names if name), frozenset(map(str, years)))
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether everything passes."""
+        return not (self.tags or self.years)
+
+    def passing(self, hits: list[Hit], collection: Collection) -> Iterator[Hit]:
+        """Yield the hits that pass; an answer whose question is missing does not."""
+        posts = collection.posts
+
+        @lru_cache(maxsize=SEARCHED)
+        def passes(thread: int) -> bool:
+            question = posts.read(posts.text(thread))
+            return (
+                question is not None
+                and self.tags <= set(question.tags)
+                and (not self.years or (question.creation_date or "")[:4] in self.years)
+            )
+
+        threads = posts.threads_of([hit.post_id or hit.doc_id for hit in hits])
+        for hit, thread in zip(hits, threads.tolist(), strict=True):
+            if passes(thread):
+                yield hit
+
+
+ALL_POSTS: Final = PostFilter()
