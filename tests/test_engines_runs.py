@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
+import warnings
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+from xml.etree.ElementTree import SubElement
 
 import pytest
 from typer.testing import CliRunner
 
 from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.settings import default_config
-from arqmath_bm25.engines.engine import Engine
+from arqmath_bm25.engines.engine import Engine, flat_place
 from arqmath_bm25.engines.flat import FlatSearcher
+from arqmath_bm25.engines.flat_form import META
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
+from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.tasks.index import Index
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from opensearch_nodes import Nodes
+
+    from arqmath_bm25.collection.posts import Post
 
 
 def arqmath(*arguments: object) -> str:
@@ -130,12 +141,93 @@ def test_two_checkouts_and_other_settings_share_a_cluster(
     assert len({tuple(sorted(runs.items())) for runs in expected.values()}) == 3
 
 
+def same_runs(place: Path, data: Path, task: str, *options: object) -> dict[str, bytes]:
+    """Build both indexes of a task; return the run files, which are those of both engines."""
+    where = ("--data", data, "--indexes", place / "indexes")
+    runs = dict[str, dict[str, bytes]]()
+    for engine in ("flat", "lucene"):
+        said = arqmath("index", task, *where, "--engine", engine)
+        assert not re.search("warning", said, re.IGNORECASE), said
+        arqmath("run", task, *where, "--runs", place / engine, "--engine", engine, *options)
+        runs[engine] = {
+            str(path.relative_to(place / engine)): path.read_bytes()
+            for path in (place / engine).rglob("*")
+            if path.suffix in (".tsv", ".txt", ".trec")
+        }
+    assert runs["flat"] == runs["lucene"]
+    return runs["flat"]
+
+
 @pytest.mark.slow
 def test_real_collections(lite: Path, tmp_path: Path) -> None:
-    for engine in ("flat", "lucene"):
-        arqmath(
-            "index", "all", "--indexes", tmp_path / "indexes", "--engine", engine, "--data", lite
-        )
-    expected = run_files(tmp_path, "lucene", "--data", lite)
-    assert len(expected) == 18
-    assert run_files(tmp_path, "flat", "--data", lite) == expected
+    assert len(same_runs(tmp_path, lite, "all")) == 18
+
+
+@pytest.mark.slow
+def test_a_generated_collection(tmp_path: Path) -> None:
+    generate = Path(__file__).parent.parent / "benchmarks" / "generate.py"
+    data = tmp_path / "generated"
+    subprocess.run([sys.executable, generate, data, "--gigabytes", "0.05"], check=True)
+    assert len(same_runs(tmp_path, data, "all")) == 6
+
+
+def some_questions(site: Path) -> list[Post]:
+    """Return the questions of every eighth thread of a real dump."""
+    threads = PostTable.scan(site / "Posts.xml").threads()
+    return [thread.question for thread in islice(threads, 0, None, 8) if thread.question]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["", "genai.stackexchange.com", "quantumcomputing.stackexchange.com"]
+)
+def test_real_dumps_of_other_sites(shared: Path, tmp_path: Path, name: str) -> None:
+    sites = shared / "data" / "se-sites"
+    topics = ElementTree.Element("Topics")
+    for path in sorted((sites / name).glob("Posts.xml" if name else "*/Posts.xml")):
+        for question in some_questions(path.parent):
+            topic = SubElement(topics, "Topic", number=f"A.{len(topics)}")
+            SubElement(topic, "Title").text = question.title
+            SubElement(topic, "Question").text = question.body
+            SubElement(topic, "Tags").text = ",".join(question.tags)
+    ElementTree.ElementTree(topics).write(tmp_path / "topics.xml", "utf-8")
+    runs = same_runs(tmp_path, sites / name, "task1", "--topics", tmp_path / "topics.xml")
+    assert len(runs) == 3
+    assert all(run.count(b"\n") > 100 * len(topics) for run in runs.values())
+
+
+@pytest.mark.slow
+def test_documents_made_of_a_real_dump(shared: Path, tmp_path: Path) -> None:
+    site = shared / "data" / "se-sites" / "quantumcomputing.stackexchange.com"
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    questions, answers = [], []
+    for thread in PostTable.scan(site / "Posts.xml").threads():
+        answers += [{"_id": f"p/{post.post_id}", "text": post.body} for post in thread.answers]
+    for post in some_questions(site):
+        questions.append({"_id": post.post_id, "title": post.title, "text": post.body})
+    for name, rows in (("corpus", answers), ("queries", questions)):
+        (mine / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    runs = same_runs(tmp_path, mine, "docs")
+    assert len(runs) == 3
+    assert all(run.count(b"\n") > 100 * len(questions) for run in runs.values())
+
+
+def test_a_field_that_no_document_has(tmp_path: Path) -> None:
+    """Its average length is that of nothing."""
+    file = tmp_path / "mine.jsonl"
+    file.write_text('{"id": 1, "text": "word"}\n{"id": 2, "text": "word and word"}\n')
+    queries = tmp_path / "queries.jsonl"
+    queries.write_text('{"id": "q", "text": "word $x^2$"}\n')
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        runs = same_runs(tmp_path, file, "docs", "--topics", queries)
+    assert {run.count(b"\n") for run in runs.values()} == {0, 2}
+
+
+def test_postings_of_the_first_form_are_refused(tmp_path: Path) -> None:
+    flat = flat_place(tmp_path / "lucene")
+    flat.mkdir()
+    (flat / META).write_text('{"form": 1, "fields": [{"name": "contents", "terms": 7}]}')
+    with pytest.raises(InputError, match="of another version; build the index again"):
+        open_searcher(tmp_path / "lucene", 1.2, 0.75)

@@ -77,8 +77,8 @@ class FlatSearcher(Searcher):
         if meta["form"] != FORM:
             raise InputError(f"{place}: of another version; build the index again")
         pairs = mapped(place / "pairs", "<i4").reshape(-1, 2)
-        self._ids = load_array(place / "ids.npy")
-        self.count = len(self._ids)
+        self.ids = load_array(place / "ids.npy")  # of documents, in UTF-8
+        self.count = len(self.ids)
         self._groups = mapped(place / "groups", "<i4")
         self._fields = {}
         for name, field in meta["fields"].items():
@@ -93,7 +93,7 @@ class FlatSearcher(Searcher):
             counts = mapped(place / f"{name}.counts", "<i4") if field["shared"] else None
             if not (len(terms) == len(starts) - 1 and len(docs) == len(codes) == starts[-1]):
                 raise InputError(f"{place}: incomplete; build the index again")
-            average = np.float32(field["tokens"] / max(field["documents"], 1))
+            average = np.float32(max(field["tokens"], 1) / max(field["documents"], 1))
             divisors = _divisors(pairs, np.float32(k1), np.float32(b), average)
             self._fields[name] = _Field(
                 field["shared"], field["documents"], divisors, terms, starts, docs, codes, counts
@@ -103,7 +103,7 @@ class FlatSearcher(Searcher):
         """Return the k best documents that hold at least one of the terms."""
         scores = self._sums(query).astype(np.float32)
         best = _best(scores, k)
-        ids = self._ids[best]
+        ids = self.ids[best]
         ranked = np.lexsort((ids, scores[best]))[::-1][:k]
         found = zip(ids[ranked].tolist(), scores[best][ranked].tolist(), strict=True)
         return [Hit(doc_id.decode(), score) for doc_id, score in found]
@@ -113,14 +113,14 @@ class FlatSearcher(Searcher):
         if not self.count:
             return best_first(dict.fromkeys(doc_ids, 0.0))
         wanted = np.array([doc_id.encode() for doc_id in doc_ids], np.bytes_)
-        places = np.searchsorted(self._ids, wanted, sorter=self._by_id) % self.count
+        places = np.searchsorted(self.ids, wanted, sorter=self._by_id) % self.count
         numbers = self._by_id[places]
-        scores = np.where(self._ids[numbers] == wanted, self._sums(query)[numbers], 0)
+        scores = np.where(self.ids[numbers] == wanted, self._sums(query)[numbers], 0)
         return best_first(dict(zip(doc_ids, scores.tolist(), strict=True)))
 
     @cached_property
     def _by_id(self) -> npt.NDArray[np.intp]:
-        return np.argsort(self._ids, kind="stable")
+        return np.argsort(self.ids, kind="stable")
 
     def field_scores(
         self, queries: Iterable[Query], depth: int, threads: int
@@ -135,7 +135,7 @@ class FlatSearcher(Searcher):
         of_fields = [self._sums({field: terms}) for field, terms in query.items()]
         sums = np.stack([*of_fields, np.sum(of_fields, axis=0)], axis=1).astype(np.float32)
         best = np.unique(np.concatenate([_best(column, depth) for column in sums.T]))
-        ids = [doc_id.decode() for doc_id in self._ids[best].tolist()]
+        ids = [doc_id.decode() for doc_id in self.ids[best].tolist()]
         return FieldScores(ids, list(query), sums[best, :-1])
 
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
@@ -144,7 +144,7 @@ class FlatSearcher(Searcher):
 
     def _explain(self, query: Query, doc_id: str) -> TermScores:
         given: TermScores = {}
-        for doc in np.flatnonzero(self._ids == doc_id.encode()).astype(np.int32):
+        for doc in np.flatnonzero(self.ids == doc_id.encode()).astype(np.int32):
             for name in query.keys() & self._fields.keys():
                 row = self._groups[doc] if self._fields[name].shared else doc
                 if of_field := dict(self._given(name, query[name], row)):

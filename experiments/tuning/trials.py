@@ -17,7 +17,6 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, RELEVANT, YEARS
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.engines.flat import FlatSearcher
-from arqmath_bm25.engines.lucene.ids import read_ids
 from arqmath_bm25.evaluation.duplicate_topics import deal, judge_by_links, read_questions, related
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import Measure, measure
@@ -59,7 +58,7 @@ class Judged(NamedTuple):
 
         Raises InputError for what is missing, and for a topic that two sets have.
         """
-        known = read_ids(index.directory / _STORE)
+        collected = FlatSearcher(index.directory / _STORE, 1.2, 0.75).ids
         topics: dict[str, Topic] = {}
         qrels: Qrels = {}
         for name in sets:
@@ -69,7 +68,7 @@ class Judged(NamedTuple):
                 raise InputError(f"--on {name}: topic {common} is in another set too")
             topics |= of_set
             for topic_id, grades in found.qrels.items():
-                there = np.isin(np.array(list(grades), np.bytes_), known)
+                there = np.isin(np.array(list(grades), np.bytes_), collected)
                 held = {doc: g for (doc, g), t in zip(grades.items(), there, strict=True) if t}
                 if topic_id in of_set and max(held.values(), default=0) >= RELEVANT:
                     qrels[topic_id] = held
