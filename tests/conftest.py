@@ -42,5 +42,5 @@ def lite(shared: Path) -> Path:
 @pytest.fixture(scope="session")
 def opensearch() -> Iterator[Nodes]:
     """Return a real OpenSearch node, alone."""
-    with started(1, port=19200) as nodes:
+    with started(1) as nodes:
         yield nodes

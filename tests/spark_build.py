@@ -1,14 +1,17 @@
 """Builds an index of Task 1, as a process that a test can kill.
 
 Called with MASTER, DATA, INDEXES, and how many posts make a part. MASTER may be `here`, for two
-processes.
+processes. HOLD may name a directory in which a test says which jobs wait for it.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 from arqmath_bm25.cli import main
 from arqmath_bm25.collection import dump
@@ -19,8 +22,25 @@ from arqmath_bm25.engines.lucene.ids import open_reader
 from arqmath_bm25.engines.lucene.jvm import java_cast, java_class
 from arqmath_bm25.tasks.answers import answer_documents
 
-if TYPE_CHECKING:
-    from pathlib import Path
+
+def hold(place: Path) -> None:
+    """Let every job write its process to `begun.WORK-N` and wait while `hold.WORK-N` is there."""
+    as_it_is = spark.SparkWorkers.map
+
+    def held(work: Any, numbered: tuple[int, Any]) -> Any:
+        number, job = numbered
+        name = f"{getattr(work, '__name__', 'other')}-{number}"
+        note = place / f"{os.getpid()}.{name}"
+        note.write_text(str(os.getpid()))
+        note.rename(place / f"begun.{name}")
+        while (place / f"hold.{name}").exists():
+            time.sleep(0.01)
+        return work(job)
+
+    def held_map(self: Any, work: Any, jobs: Any) -> Any:
+        return as_it_is(self, partial(held, work), enumerate(jobs))
+
+    spark.SparkWorkers.map = held_map  # type: ignore[method-assign]
 
 
 def statistics(index: Path) -> dict[str, tuple[int, ...]]:
@@ -44,6 +64,8 @@ if __name__ == "__main__":
     master, data, indexes, size = sys.argv[1:]
     dump._RANGE, answer_documents._POSTS_PER_PART = 1 << 17, int(size)
     spark._LOOK, shards._SHARD = 0.5, 1 << 16
+    if place := os.environ.get("HOLD"):
+        hold(Path(place))
     progress._PAUSE = 3600  # no lines of what takes long
     spark._PATIENCE = float(os.environ.get("PATIENCE", spark._PATIENCE))
     workers = ["--jobs", "2"] if master == "here" else ["--spark", master]

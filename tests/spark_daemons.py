@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from importlib.util import find_spec
@@ -72,50 +72,66 @@ def kill_session(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+def _end_with_parent() -> None:
+    set_parent_death_signal = 1  # PR_SET_PDEATHSIG of prctl(2)
+    ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+
+
 class Cluster:
     """A master with workers, ended together."""
 
     def __init__(self, place: Path, workers: int = 2) -> None:
         """Start the daemons; `place` takes their files."""
         self._place = place
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
-        self.url = f"spark://127.0.0.1:{self._port}"
-        options = ["-h", "127.0.0.1", "-p", str(self._port), "--webui-port", "0"]
-        self.master = self._start("master", "Master", *options)
-        self._wait_for(place / "master.log", "I have been elected leader")
+        self._daemons: list[subprocess.Popen[bytes]] = []
         self.workers: list[subprocess.Popen[bytes]] = []
-        self._started = 0
-        for _ in range(workers):
-            self.add_worker()
+        try:
+            self.master = self._start(
+                "master", "Master", "-h", "127.0.0.1", "-p", "0", "--webui-port", "0"
+            )
+            said = self._wait_for(place / "master.log", "I have been elected leader")
+            (self.url,) = set(re.findall(r"spark://127\.0\.0\.1:\d+", said))
+            for _ in range(workers):
+                self.add_worker()
+        except BaseException:
+            self.__exit__()
+            raise
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in (*self.workers, self.master):
+        for process in reversed(self._daemons):
             kill_session(process)
 
     def add_worker(self) -> None:
         """Start one more worker and wait until the master knows it."""
         options = ["-h", "127.0.0.1", "-c", "1", "-m", "1g", "--webui-port", "0"]
-        self._started += 1
-        name = f"worker-{self._started}"
+        name = f"worker-{len(self._daemons)}"
         work = ["-d", str(self._place / name)]
         self.workers.append(self._start(name, "Worker", *options, *work, self.url))
         self._wait_for(self._place / f"{name}.log", "Successfully registered with master")
 
-    def kill_worker(self) -> None:
-        """Kill the worker that was started first; its executors end themselves."""
-        victim = self.workers.pop(0)
+    def kill_worker(self, pid: int) -> None:
+        """Kill the worker above a process that does a job; its executors end themselves."""
+        victim = self._worker_of(pid)
+        self.workers.remove(victim)
         victim.kill()
         victim.wait()
 
+    def kill_executor(self, pid: int) -> None:
+        """Kill the executor above a process that does a job."""
+        for process, command in processes_of(self._worker_of(pid).pid).items():
+            if "CoarseGrainedExecutorBackend" in command:
+                os.kill(process, signal.SIGKILL)
+
+    def _worker_of(self, pid: int) -> subprocess.Popen[bytes]:
+        return next(worker for worker in self.workers if pid in processes_of(worker.pid))
+
     def executors(self) -> list[int]:
         """Return the processes of the executors."""
-        found = [item for worker in self.workers for item in processes_of(worker.pid).items()]
-        return [pid for pid, command in found if "CoarseGrainedExecutorBackend" in command]
+        running = [item for worker in self.workers for item in processes_of(worker.pid).items()]
+        return [pid for pid, command in running if "CoarseGrainedExecutorBackend" in command]
 
     def _start(self, name: str, role: str, *options: str) -> subprocess.Popen[bytes]:
         spec = find_spec("pyspark")
@@ -123,18 +139,21 @@ class Cluster:
         assert spec.submodule_search_locations
         spark_class = Path(spec.submodule_search_locations[0]) / "bin" / "spark-class"
         with (self._place / f"{name}.log").open("wb") as log:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 [spark_class, f"org.apache.spark.deploy.{role.lower()}.{role}", *options],
                 env=environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=_end_with_parent,
             )
+        self._daemons.append(process)
+        return process
 
-    def _wait_for(self, log: Path, text: str) -> None:
-        for _ in range(600):
-            if text in log.read_text():
-                return
+    def _wait_for(self, log: Path, text: str) -> str:
+        for _ in range(3000):
+            if text in (said := log.read_text()):
+                return said
             time.sleep(0.1)
         raise AssertionError(f"{log.name}: {log.read_text()[-2000:]}")

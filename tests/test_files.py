@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arqmath_bm25.core import files
-from arqmath_bm25.core.errors import InputError, InterruptedWorkError
+from arqmath_bm25.core.errors import InputError, InterruptedWorkError, shown
 from arqmath_bm25.core.files import Source, building, complete, manifest_path
 from arqmath_bm25.core.manifest import Manifest
 
@@ -188,6 +188,11 @@ def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
         complete(tmp_path / "run.tsv"),
     ):
         raise OSError("5 requested and 0 written")  # as NumPy tells it
+    with (
+        pytest.raises(InputError, match=r"run\.tsv: no such thing\. What was there"),
+        complete(tmp_path / "run.tsv"),
+    ):
+        raise OSError("no such thing")
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
@@ -217,3 +222,29 @@ def test_who_reads_never_undoes_the_swap_of_a_build(tmp_path: Path, way: str) ->
         assert [reader.wait() for reader in readers] == [0, 0, 0]
     assert (tmp_path / "task1" / "number").read_text() == "299"
     assert present(tmp_path) == ["stop", "task1"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        [b"fuse", b"a.tsv", b"b.tsv", b"-o", b"caf\xe9.tsv"],
+        [b"eval", b"caf\xe9.tsv", b"--per-topic", b"p.csv"],
+        [b"index", b"task1", b"--indexes", b"caf\xe9.tsv"],
+    ],
+)
+def test_names_that_are_not_utf_8_are_said(tmp_path: Path, command: list[bytes]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "arqmath_bm25", *command],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.decode() == (
+        "error: caf\\udce9.tsv: this is not UTF-8; rename the file, and write UTF-8\n"
+    )
+
+
+def test_values_are_quoted_shortly() -> None:
+    assert shown("0.5") == "'0.5'"
+    assert len(shown("x" * 100_000)) == len(shown(["x" * 100_000])) == 61

@@ -304,3 +304,11 @@ def test_rows_and_ids_of_real_files_agree(collection: str, request: pytest.Fixtu
     assert columns == rows
     if collection == "lite":
         assert len(rows) == 81_203  # its README
+
+
+@pytest.mark.parametrize("second", ["01.tsv", "01.tsv.gz", "\u0661.tsv"])
+def test_two_files_of_one_number_are_an_error(tmp_path: Path, second: str) -> None:
+    for name in ("1.tsv", second):
+        (tmp_path / name).touch()
+    with pytest.raises(InputError, match="has the same number; remove one of the two"):
+        formula_files(tmp_path)

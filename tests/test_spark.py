@@ -5,8 +5,6 @@ The daemons are real ones, on loopback.
 
 from __future__ import annotations
 
-import os
-import signal
 import socket
 import subprocess
 import sys
@@ -26,7 +24,7 @@ from arqmath_bm25.engines.lucene.ids import read_ids
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.skipif(
     spark_daemons.why_not() is not None, reason=str(spark_daemons.why_not())
@@ -108,56 +106,58 @@ def test_the_cluster_builds_the_real_subset(
     assert_same(tmp_path / "there" / index, tmp_path / "here" / index)
 
 
-def moments(place: Path) -> Iterator[Callable[[], bool]]:
-    """Yield tests of how far a build has come: five moments that follow each other."""
-    documents = place / "documents"
-    yield documents.exists
-    for parts in (1, 6, 14):
-        yield lambda: len(list(documents.glob("*.counts"))) >= parts  # noqa: B023
-    yield lambda: any(place.glob("shards.*"))
+# Jobs that are at work when something is killed: the first, two in each wave of eight, a shard.
+MOMENTS = ("_write-0", "_write-3", "_write-9", "_write-14", "_build-0")
 
 
-def wait_for(come: Callable[[], bool], build: Build) -> None:
-    while not come() and build.poll() is None:
+def held_at(place: Path, moment: str, build: Build) -> int:
+    """Wait until a job has begun, which goes on when its `hold` is removed; return its process."""
+    begun = place / f"begun.{moment}"
+    while not begun.exists():
+        assert build.poll() is None, build.communicate()
         time.sleep(0.01)
+    return int(begun.read_text())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", ["executor", "worker"])
 def test_machines_may_be_lost_at_any_moment(
-    cluster: spark_daemons.Cluster, here: Path, tmp_path: Path, victim: str
-) -> None:
+    cluster: spark_daemons.Cluster, here: Path, tmp_path: Path, victim: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("HOLD", str(tmp_path))
+    for moment in MOMENTS:
+        (tmp_path / f"hold.{moment}").touch()
     build = start(cluster.url, tmp_path)
-    killed = 0
-    for come in moments(tmp_path / INDEX.with_name(".task1.building")):
-        wait_for(come, build)
-        wait_for(lambda: bool(cluster.executors()), build)
-        if build.poll() is None:
-            killed += 1
-            if victim == "executor":
-                os.kill(cluster.executors()[-1], signal.SIGKILL)
-            else:
-                cluster.kill_worker()
-                cluster.add_worker()
+    for moment in MOMENTS:
+        worker = held_at(tmp_path, moment, build)
+        if victim == "executor":
+            cluster.kill_executor(worker)
+        else:
+            cluster.kill_worker(worker)
+            cluster.add_worker()
+        (tmp_path / f"hold.{moment}").unlink()
     assert completed(build) == ""
-    assert killed == 5
     assert_same(tmp_path / INDEX, here)
 
 
 @pytest.mark.slow
 def test_the_build_itself_may_be_killed_and_called_again(
-    cluster: spark_daemons.Cluster, here: Path, tmp_path: Path
+    cluster: spark_daemons.Cluster, here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = tmp_path / INDEX.with_name(".task1.building")
+    monkeypatch.setenv("HOLD", str(tmp_path))
+    documents = tmp_path / INDEX.with_name(".task1.building") / "documents"
     finished: list[int] = []
-    for come in moments(place):
+    for moment in MOMENTS:
+        (tmp_path / f"hold.{moment}").touch()
+        (tmp_path / f"begun.{moment}").unlink(missing_ok=True)
         build = start(cluster.url, tmp_path)
-        wait_for(come, build)
-        os.kill(build.pid, signal.SIGKILL)
-        build.communicate()
+        held_at(tmp_path, moment, build)
         spark_daemons.kill_session(build)
+        build.communicate()
+        (tmp_path / f"hold.{moment}").unlink()
         assert not (tmp_path / INDEX).exists()
-        finished.append(len(list((place / "documents").glob("*.counts"))))
+        finished.append(len(list(documents.glob("*.counts"))))
     assert finished == sorted(finished)
     assert finished[-1] > 14
     assert completed(start(cluster.url, tmp_path)) == ""

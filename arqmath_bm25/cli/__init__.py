@@ -6,6 +6,7 @@ Exit status: 0 done; 1 the input is at fault, with one message that says where; 
 from __future__ import annotations
 
 import io
+import re
 import sys
 from importlib import import_module
 from typing import Any, Final
@@ -105,6 +106,9 @@ def run_program(program: typer.Typer, name: str) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
+        for argument in sys.argv[1:]:
+            if re.search(r"[\ud800-\udfff]", argument):
+                raise InputError(f"{argument}: this is not UTF-8; rename the file, and write UTF-8")
         program(prog_name=name)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from arqmath_bm25.collection.tsv_blocks import SWALLOWED, BrokenRowError, read_blocks
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import decoded, open_bytes
 
 if TYPE_CHECKING:
@@ -75,7 +75,12 @@ def formula_files(path: Path) -> tuple[Path, ...]:
         for end in (".gz", "")
         for file in path.glob(f"*.tsv{end}")
     }
-    numbered = {int(stem): file for stem, file in files.items() if stem.isdecimal()}
+    numbered: dict[int, Path] = {}
+    for stem, file in sorted(files.items()):
+        if stem.isdecimal() and numbered.setdefault(int(stem), file) is not file:
+            raise InputError(
+                f"{file}: {numbered[int(stem)].name} has the same number; remove one of the two"
+            )
     if not numbered:
         raise InputError(f"{path}: no formula files here; expected 1.tsv, 2.tsv, … or one TSV file")
     numbers = sorted(numbered)
@@ -215,8 +220,8 @@ def _check_ids(file: Path, before: int, block: Block, columns: list[NDArray[np.i
     if wrong:
         row, number, text = min(wrong)
         raise InputError(
-            f"{file}: formula {before + row + 1}: {_IDS[number]} is {text!r}; expected a whole "
-            "number"
+            f"{file}: formula {before + row + 1}: {_IDS[number]} is {shown(text)}; expected "
+            "a whole number"
         )
 
 

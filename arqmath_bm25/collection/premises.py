@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 from zipfile import is_zipfile
 
 from arqmath_bm25.collection.own_documents import corpus_in
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import read_text
 from arqmath_bm25.core.labs import SPLITS
 
@@ -189,7 +189,7 @@ def _read_object(path: Path, kind: str) -> dict[str, Any]:
         )
     for key in found:
         if not _ID.fullmatch(key):
-            raise InputError(f"{path}: {kind} id {key!r} is neither an integer nor a UUID")
+            raise InputError(f"{path}: {kind} id {shown(key)} is neither an integer nor a UUID")
     return found
 
 

@@ -25,7 +25,7 @@ from arqmath_bm25.collection.dump import ID
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import ANSWER, QUESTION, Post, PostTable
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import load_array
 from arqmath_bm25.core.labs import LAST_YEAR, SITE
 from arqmath_bm25.core.workers.local import HERE
@@ -138,8 +138,8 @@ def find_sites(data: Iterable[Path], until: str | None = None) -> tuple[Site, ..
     for name in found:
         if len(found) > 1 and not _NAME.fullmatch(name):
             raise InputError(
-                f"DATA: the name of the directory {name!r} becomes a part of ids; it must be of "
-                "letters, digits, '.', '_' and '-'"
+                f"DATA: the name of the directory {shown(name)} becomes a part of ids; it must "
+                "be of letters, digits, '.', '_' and '-'"
             )
     return tuple(found[name] for name in sorted(found))
 

@@ -1,5 +1,13 @@
 """The one exception that users are meant to see: the input is at fault, and here is where."""
 
+_LONGEST = 60
+
+
+def shown(value: object) -> str:
+    """Quote a value of the input for a message, shortened where it is long."""
+    text = repr(value[: _LONGEST + 1] if isinstance(value, str) else value)
+    return text if len(text) <= _LONGEST + 2 else f"{text[:_LONGEST]}…"
+
 
 class InputError(Exception):
     """Input that cannot be used. The message names file, row and field, and what to do.

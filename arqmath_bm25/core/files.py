@@ -16,6 +16,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import sys
 import zlib
@@ -440,6 +441,7 @@ def _cannot_write(path: Path, error: OSError) -> NoReturn:
     if error.filename is not None and not str(error.filename).startswith(str(path.parent)):
         raise error
     # NumPy tells a full disk without a number.
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, None)
-    why = "the disk is full; make room and try again" if full else error.strerror
+    few = error.errno is None and re.fullmatch(r"\d+ requested and \d+ written", str(error))
+    full = few or error.errno in (errno.ENOSPC, errno.EDQUOT)
+    why = "the disk is full; make room and try again" if full else error.strerror or error
     raise InputError(f"{path}: {why}. What was there before is as it was.") from None

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -110,8 +110,8 @@ def year_of(topics: Iterable[str]) -> Year:
         year = _HUNDREDS.get((int(match[1]) - 1) // 100) if match else None
         if year is None:
             raise InputError(
-                f"topic {topic!r} is of none of the labs (A.1-100, A.201-300, A.301-400, or B): "
-                "say with --qrels FILE which judgments to use"
+                f"topic {shown(topic)} is of none of the labs (A.1-100, A.201-300, A.301-400, or "
+                "B): say with --qrels FILE which judgments to use"
             )
         years.setdefault(year, topic)
     if len(years) > 1:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.records import Hit
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def chosen_engine(
     Raises InputError for a name that is none, and where a cluster is, or lacks, its hosts.
     """
     if name not in (names := get_args(EngineName)):
-        raise InputError(f"engine {name!r}: expected one of {', '.join(names)}")
+        raise InputError(f"engine {shown(name)}: expected one of {', '.join(names)}")
     if (name == "opensearch") != bool(hosts):
         raise InputError(
             "the engine opensearch and hosts belong together; expected hosts as "

@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from arqmath_bm25.core.errors import InputError, InterruptedWorkError
+from arqmath_bm25.core.errors import InputError, InterruptedWorkError, shown
 from arqmath_bm25.core.files import read_text
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.records import Hit
@@ -134,7 +134,7 @@ def _checked(host: str) -> str:
     except ValueError:
         valid = False
     if not valid:
-        raise InputError(f"--hosts: {host!r}: expected https://HOST:9200, with commas between")
+        raise InputError(f"--hosts: {shown(host)}: expected https://HOST:9200, with commas between")
     return url
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import complete
 from arqmath_bm25.runs.rows import read_columns
 
@@ -54,8 +54,8 @@ def read_qrels(path: Path) -> Qrels:
         topic, iteration, doc, text = columns
         if not _ITERATION.fullmatch(iteration):
             raise InputError(
-                f"{where}: column 2 is {iteration!r}; expected 0: the columns of qrels are topic, "
-                "0, document, grade"
+                f"{where}: column 2 is {shown(iteration)}; expected 0: the columns of qrels are "
+                "topic, 0, document, grade"
             )
         grade = read_grade(where, doc, text)
         if qrels.setdefault(topic, {}).setdefault(doc, grade) != grade:
@@ -72,7 +72,7 @@ def read_grade(where: str, doc: str, text: str) -> int:
     if match is None:
         exchanged = _GRADE.fullmatch(doc) and text.isdecimal()
         hint = "; columns 3 and 4 seem to have changed places" if exchanged else ""
-        raise InputError(f"{where}: grade is {text!r}; expected 0, 1, 2 or 3{hint}")
+        raise InputError(f"{where}: grade is {shown(text)}; expected 0, 1, 2 or 3{hint}")
     return int(match[1])
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import complete
 from arqmath_bm25.evaluation.qrels import read_grade
 from arqmath_bm25.runs.rows import read_columns
@@ -56,7 +56,7 @@ def read_sampled_qrels(path: Path) -> SampledQrels:
             )
         topic, _, doc, stratum, grade = columns
         if not _STRATUM.fullmatch(stratum):
-            raise InputError(f"{where}: stratum is {stratum!r}; expected a small number")
+            raise InputError(f"{where}: stratum is {shown(stratum)}; expected a small number")
         pooled = Pooled(int(stratum), None if grade == "-1" else read_grade(where, doc, grade))
         if sampled.setdefault(topic, {}).setdefault(doc, pooled) is not pooled:
             raise InputError(f"{where}: {doc} stands in an earlier row of topic {topic}")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import read_text
 from arqmath_bm25.core.labs import YEARS
 
@@ -90,7 +90,7 @@ def topic_sets(
     sets: list[TopicSet] = []
     for column in columns:
         if column not in CATEGORIES:
-            raise InputError(f"{column!r}: topics are grouped by {', '.join(CATEGORIES)}")
+            raise InputError(f"{shown(column)}: topics are grouped by {', '.join(CATEGORIES)}")
         labels = info.get(column, {})
         of_topic = {t: labels.get(t) or labels.get(t.replace("B.", "A.", 1)) for t in topics}
         sets += [

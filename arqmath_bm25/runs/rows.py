@@ -27,7 +27,7 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import open_bytes
 from arqmath_bm25.core.labs import COLUMNS, official_stem, parse_run_name
 
@@ -133,17 +133,18 @@ def split_row(line: int, columns: Sequence[str], task: Task, sink: Sink) -> Row 
     rank_text, score_text, run_id = columns[at : at + 3]
     rank, score = _finite(rank_text), _finite(score_text)
     if line == 1 and rank is None and score is None:
-        shown = " ".join(columns)[:60]
-        sink.unreadable("header", 1, f"a header: {shown!r}; runs have none, remove it")
+        sink.unreadable(
+            "header", 1, f"a header: {shown(' '.join(columns))}; runs have none, remove it"
+        )
         return None
     for name, text, value in (("rank", rank_text, rank), ("score", score_text, score)):
         if value is None:
-            sink.unreadable("number", line, f"{name} is {text[:60]!r}; expected a finite number")
+            sink.unreadable("number", line, f"{name} is {shown(text)}; expected a finite number")
             return None
     if rank is None or score is None:
         return None
     if not _RANK.fullmatch(rank_text):  # understood, but not by the lab's scripts
-        sink.error("rank form", line, f"rank is {rank_text[:60]!r}; expected a whole number")
+        sink.error("rank form", line, f"rank is {shown(rank_text)}; expected a whole number")
         rank = min(max(rank, -_FAR), _FAR)
     if task == "task3":
         sources, answer = columns[4:]

@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from arqmath_bm25.core.errors import shown
 from arqmath_bm25.core.labs import MAX_RUNS, official_stem, parse_run_name
 from arqmath_bm25.runs.findings import Findings
 from arqmath_bm25.runs.run import Run
@@ -120,7 +121,7 @@ def _check_topics(run: Run, labs: Sequence[Collection[str]], findings: Findings)
         where = f"here and in {len(rows) - 1:,} more rows"
         if not run.rules.is_topic(topic):
             expected = f"expected one like {run.rules.letter}.1 in {run.task}"
-            findings.error("topic", rows[0].line, f"topic is {topic[:60]!r} {where}; {expected}")
+            findings.error("topic", rows[0].line, f"topic is {shown(topic)} {where}; {expected}")
         elif labs and topic not in known:
             message = f"{topic}, {where}, is none of the {len(known)} topics"
             findings.error("unknown topic", rows[0].line, message)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 import numpy as np
 
 from arqmath_bm25.analysis.answer_text import shorten, unpaired_dollars
+from arqmath_bm25.core.errors import shown
 from arqmath_bm25.core.labs import MAX_ANSWER, MAX_DEPTH, PREMISES
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class AnswerRules:
             for row in rows:
                 name = getattr(row, field)
                 if not _PLAIN.fullmatch(name):
-                    message = f"{column} is {name[:60]!r}; expected a plain number"
+                    message = f"{column} is {shown(name)}; expected a plain number"
                     sink.error("id", row.line, message)
         seen: dict[str, Row] = {}
         for row in rows:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.progress import tell
 from arqmath_bm25.runs.rows import read_columns
 
@@ -30,8 +30,8 @@ def read_queries(path: Path) -> dict[str, str]:
         query = " ".join(filter(None, words))
         if not topic or not query:
             raise InputError(
-                f"{path}: row {row}: found {topic or query!r} alone; expected a topic, a TAB, and "
-                "keywords and formulas, these between dollars"
+                f"{path}: row {row}: found {shown(topic or query)} alone; expected a topic, a TAB, "
+                "and keywords and formulas, these between dollars"
             )
         if topic in queries:
             raise InputError(f"{path}: row {row}: a second query for topic {topic}")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import read_csv
 from arqmath_bm25.core.labs import MAX_INSTANCES
 from arqmath_bm25.evaluation.judging.pool import in_order
@@ -144,7 +144,8 @@ def _unsettled(first: Annotation, other: Annotation) -> InputError:
     where = f"row {first.row}" + (f" of {first.file}" if first.file != other.file else "")
     return InputError(
         f"{other.file}: row {other.row}: post {other.hit.post_id} for topic {other.hit.topic_id} "
-        f"is {other.label!r}, in {where} {first.label!r}; settle which it is and keep that row"
+        f"is {shown(other.label)}, in {where} {shown(first.label)}; settle which it is and "
+        "keep that row"
         + (f", or name a rule: {', '.join(RULES[1:])}" if first.assessor != other.assessor else "")
     )
 
@@ -168,6 +169,6 @@ def read_label(path: Path, number: int, row: Mapping[str, str], column: str) -> 
     label = row.get(column, "").strip()
     if label not in GRADES:
         raise InputError(
-            f"{path}: row {number}: {column} is {label!r}; expected one of {', '.join(GRADES)}"
+            f"{path}: row {number}: {column} is {shown(label)}; expected one of {', '.join(GRADES)}"
         )
     return label

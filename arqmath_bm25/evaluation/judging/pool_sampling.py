@@ -10,7 +10,7 @@ import math
 import random
 from typing import TYPE_CHECKING, NamedTuple
 
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.evaluation.judging.pool import in_order
 from arqmath_bm25.evaluation.sampled_qrels import Pooled
 
@@ -49,8 +49,8 @@ def parse_strata(text: str) -> tuple[Stratum, ...]:
             stratum = Stratum(0, 0)
         if not 0 < stratum.share <= 1 or stratum.depth <= (strata[-1].depth if strata else 0):
             raise InputError(
-                f"strata {text!r}: {part!r} is not understood; expected growing depths with the "
-                "share that is drawn, as 10:1,50:0.2"
+                f"strata {shown(text)}: {shown(part)} is not understood; expected growing "
+                "depths with the share that is drawn, as 10:1,50:0.2"
             )
         strata.append(stratum)
     return tuple(strata)

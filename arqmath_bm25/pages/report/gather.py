@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import LAB_TASKS, year_of
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.evaluation.evaluator import Evaluator
@@ -170,7 +170,7 @@ def _questions(
             if topic not in known:
                 data = "DATA" if collection.on_site else "the bundled sample: give --data DATA"
                 raise InputError(
-                    f"{file}: topic {topic!r} is in none of the topic files "
+                    f"{file}: topic {shown(topic)} is in none of the topic files "
                     f"({', '.join(path.name for path in paths)}) of {data}, or name its own with "
                     "--topics FILE"
                 )
