@@ -81,6 +81,8 @@ def all_expressions() -> dict[str, re.Pattern[Any]]:
                 and isinstance(node.args[0], ast.Constant)
             ):
                 pattern = node.args[0].value
+                if node.func.attr in ("match", "fullmatch"):  # type: ignore[attr-defined]
+                    pattern = rf"\A(?:{pattern})"
                 found.setdefault(f"{short}:{node.lineno}", re.compile(pattern))
     # Each once, by the first name.
     once = {(pattern.pattern, pattern.flags): name for name, pattern in reversed(found.items())}
@@ -187,10 +189,11 @@ def repeated(unit: Any, before: Any = None, after: Any = None) -> Callable[[int]
     return lambda length: (before or none) + unit * (length // len(unit)) + (after or none)
 
 
-# Used with `match` at one place, or on a few characters only, such as those of a file's name.
+# Used with `match` or `fullmatch` at one place, or on a few characters only, as a file's name has.
 ANCHORED = (
     "latex._OPTION", "latex._DIMENSION", "answer_text._ABBREVIATION", "labs._NAME",
     "duplicate_topics._NOTICE", "measure_names._NAME", "explanations._TERM",
+    "sites._ADDRESS", "opensearch._NAME", "run_files._POST_ID",
 )  # fmt: skip
 GRAMMAR = re.compile(r"\(\?(?:P<\w+>|P=\w+|[:!=]|<[!=])|\\[sSdwWbBAZ]|[*+?]{1,2}|\{\d*,?\d*\}")
 LITERAL = re.compile(r"[A-Za-z]{2,}|\\?[^\w\0]|[A-Za-z]")

@@ -152,7 +152,7 @@ _REWRITES: Final[list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str
         (_BIG + ">", r"\1\\rangle "),
         (r"\\varlimsup(?![A-Za-z])", r"\\mathop{\\overline{\\lim}}"),
         (r"\\varliminf(?![A-Za-z])", r"\\mathop{\\underline{\\lim}}"),
-        (r"\\root\s*([^\\{}]{1,20}?|\{[^{}]{1,20}\})\s*\\of(?![A-Za-z])", r"\\sqrt[\1]"),
+        (r"\\root\s*+([^\\{}]{0,20}?|\{[^{}]{1,20}\})\s*\\of(?![A-Za-z])", r"\\sqrt[\1]"),
         (r"\\buildrel\s*(.{1,40}?)\\over\s*(\\[A-Za-z]+|[^\\{])", r"\\overset{\1}{\2}"),
         (
             rf"\\mathop\s*{_GROUP}\s*(?:\\limits\s*)?([_^])\s*{_ARGUMENT}(?:([_^])\s*{_ARGUMENT})?",
@@ -223,7 +223,7 @@ _TIDYING: Final = [
         ),
     )
 ]
-_LEFT_OVER: Final = re.compile(r"<m[in][^>]*>[^<]*(?:[\\{}]|&amp;)|<mtext[^>]*>[^<]*\\")
+_LEFT_OVER: Final = re.compile(r"<m[in][^<>]*>[^<]*(?:[\\{}]|&amp;)|<mtext[^<>]*>[^<]*\\")
 _HUES: Final = (
     (0.06, "red"),
     (0.18, "orange"),

@@ -210,6 +210,6 @@ def _reason(error: Exception) -> str:
     lines = [line.strip() for line in own.splitlines() if line.strip()]
     if not lines:
         return type(error).__name__
-    machine = re.search(r"\((\S+) executor \S+\)", own)
+    machine = re.search(r"\(([^\s()]+) executor [^\s()]+\)", own)
     where = f"{machine[1]}: " if machine else ""
     return where + lines[-1].rpartition("most recent failure: ")[2]
