@@ -25,7 +25,7 @@ import pandas as pd
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.formula import FormulaAnalyzer
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.analysis.settings import AnalysisSettings
+from arqmath_bm25.analysis.settings import AnalysisSettings, FormulaAnalysisSettings
 from arqmath_bm25.analysis.terms import analyze as analyze
 from arqmath_bm25.analysis.terms import terms as terms
 from arqmath_bm25.analysis.terms import tokenize as tokenize
@@ -352,9 +352,12 @@ class Index(_ByValue):
         Those of Task 2 are the terms of one formula, in LaTeX without dollars, by field.
         """
         task = self._opened.task.index_task
-        if isinstance(task.settings.analysis, AnalysisSettings):
-            return analyze(text, html, Analyzer(task.settings.analysis))
-        return FormulaAnalyzer(task.settings.analysis, task.settings.fields).latex(text)
+        settings = task.settings.analysis
+        if isinstance(settings, FormulaAnalysisSettings):
+            return FormulaAnalyzer(settings, task.settings.fields).latex(text)
+        if isinstance(settings, AnalysisSettings):
+            return analyze(text, html, Analyzer(settings))
+        return analyze(text, html, Analyzer(AnalysisSettings(text=settings.text), ngrams=False))
 
     def explain(
         self,

@@ -7,6 +7,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import numpy as np  # noqa: TC002
 import pandas as pd  # noqa: TC002
 
 import arqmath_bm25 as arq
@@ -17,6 +18,9 @@ def main(work: Path) -> float:
     terms: list[str] = arq.terms("Why $x^2$?", kinds=("words", "math"))
     kinds: dict[str, list[str]] = arq.analyze("<p>$x$</p>", html=True)
     tokens: list[str] = arq.tokenize("x^2")
+    alike: float = arq.formula_similarity("x^2", "y^2")
+    matrix: np.ndarray = arq.formula_similarities(["x^2"], ["y^2", "x+1"])
+    print(alike, matrix.shape)
     years: tuple[str, ...] = collection.years("task1") + collection.judged_years("task1")
     topics, qrels = collection.topics("task1", 2021), collection.qrels("task1", "2021")
     with collection.index("task1", engine="flat") as index:
