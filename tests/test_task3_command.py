@@ -91,7 +91,7 @@ def test_answers_that_are_not_judged_are_scored_by_their_posts(
     assert found["ar"] == pytest.approx(sum(grades) / len(grades))
     assert found["p1"] == pytest.approx(sum(grade >= 2 for grade in grades) / len(grades))
     assert (found["topics_judged"], found["topics"]) == (len(grades), len(qrels))
-    evaluate([runs / NAME])
+    evaluate(runs=[runs / NAME])
     assert "estimates" in capsys.readouterr().out
     other = workplace / "other" / "arqmath-sample" / "2022" / NAME
     other.parent.mkdir(parents=True)
@@ -99,7 +99,7 @@ def test_answers_that_are_not_judged_are_scored_by_their_posts(
     evaluate(run_folder=workplace / "other")
     assert "it needs --qrels and --answer-map" in capsys.readouterr().err
     with pytest.raises(InputError, match="judged under ids of their own"):
-        evaluate([other])
+        evaluate(runs=[other])
 
 
 @pytest.mark.slow

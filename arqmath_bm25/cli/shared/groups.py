@@ -30,7 +30,8 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def called(**values: Any) -> None:
         for name, kind in groups.items():
-            values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+            names = {field.name for field in fields(kind)} & values.keys()
+            values[name] = kind(**{field: values.pop(field) for field in names})
         command(**values)
 
     del called.__wrapped__
