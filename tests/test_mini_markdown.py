@@ -28,7 +28,7 @@ def test_markup(text: str, html: str | None) -> None:
 
 
 def test_a_comment_on_a_page_is_safe_and_its_links_lead_to_pages_or_nowhere() -> None:
-    writer = ThreadWriter({"7": "7.html#post-7"}.get)
+    writer = ThreadWriter({"https://math.stackexchange.com/q/7": "7.html#post-7"}.get)
     html = writer.body(
         comment_html(
             "*See* [this](https://math.stackexchange.com/q/7), "

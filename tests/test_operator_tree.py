@@ -21,6 +21,8 @@ from arqmath_bm25.core.sample_data import SAMPLE
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from arqmath_bm25.analysis.operator_paths import Tree
+
 FORMULAS = real_formulas(Layout(SAMPLE).formulas())
 PIECES = r"""{ } ( ) [ ] | \| \{ \} \left( \right. ^ _ ' & \\ , ; : . ! + - = < > / \frac \sqrt
 \sqrt[ \sum \int \lim \sin \exp \log d dx \begin{matrix} \end{matrix} \begin{cases} \over \choose
@@ -36,14 +38,15 @@ def terms(source: str) -> list[str]:
     return operator_paths(read) + operator_paths(blind(read))
 
 
-def shown(read: OperatorTree, node: int = 0) -> str:
+def shown(read: Tree, node: int = 0) -> str:
     """Write a tree: edge:symbol(arguments), trees side by side between blanks."""
-    below = [n for n in range(1, len(read.symbols)) if read.parents[n] == node]
+    symbols, parents, edges = read
+    below = [n for n in range(1, len(symbols)) if parents[n] == node]
     arguments = " ".join(shown(read, n) for n in below)
     if not node:
         return arguments
-    edge = read.edges[node].strip("~")
-    label = f"{edge}:{read.symbols[node]}" if edge else read.symbols[node]
+    edge = edges[node].strip("~")
+    label = f"{edge}:{symbols[node]}" if edge else symbols[node]
     return f"{label}({arguments})" if below else label
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.settings import AnalysisSettings
+from arqmath_bm25.analysis.spellings import Bag
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.tasks.queries import heaviest, idf, topic_query, weighted_terms
 
@@ -16,8 +17,13 @@ if TYPE_CHECKING:
 
 
 def test_terms_repeated_in_a_query_saturate() -> None:
-    fields = {"title_text": "limit", "question_text": "limit sum limit", "question_math": "x x~y x"}
-    query = weighted_terms(fields, {"contents": 2.0, "answer_math": 0.5}, saturation=1.0)
+    fields = {
+        "title_text": "limit",
+        "question_text": "limit sum limit",
+        "question_math": "x x~y x",
+    }
+    bags = {name: Bag(terms.split()) for name, terms in fields.items()}
+    query = weighted_terms(bags, {"contents": 2.0, "answer_math": 0.5}, saturation=1.0)
     # n(s + 1)/(n + s) with s = 1: 1 for once, 4/3 for twice, 3/2 for thrice
     assert query["contents"] == pytest.approx({"limit": 2 * 3 / 2, "sum": 2.0})
     assert query["answer_math"] == pytest.approx({"x": 0.5 * 4 / 3, "x~y": 0.5})

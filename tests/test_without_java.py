@@ -53,7 +53,7 @@ def test_the_demo_runs_and_says_once_that_it_takes_flat_postings(run: Run, tmp_p
         ("eval",),
         ("search", "all", "$x^2$", "--explain"),
         ("index", "all"),
-        ("check", "indexes/arqmath-sample/task1"),
+        ("inspect", "indexes/arqmath-sample/task1"),
     ):
         done = run(*command)
         assert done.returncode == 0, (command, done.stdout, done.stderr)
