@@ -287,7 +287,7 @@ def test_which_run_is_better_where_it_fails_and_why(browser: Chrome, site: Path)
     assert browser.find_elements(CSS, ".topics th")[3].get_attribute("aria-sort") == "ascending"
     head.send_keys(Keys.ENTER)
     assert shown(browser, ".topics tbody td:last-child")[0] == f"{max(values):.4f}"
-    browser.find_element(CSS, ".verdict a").send_keys(Keys.ENTER)
+    browser.find_element(CSS, ".topics tbody a").send_keys(Keys.ENTER)
     WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".documents"))
     # The relevant ones are first, with their ranks, how they moved, and what they share.
     first = browser.find_elements(CSS, ".documents tbody tr")[0]
@@ -313,6 +313,34 @@ def test_a_phone_shows_one_run_at_a_time(browser: Chrome, site: Path) -> None:
         assert shown(browser, ".run h3") == ["good"]
         browser.find_elements(CSS, ".tabs input")[0].send_keys(Keys.ARROW_DOWN)
         assert shown(browser, ".run h3") == ["bad"]
+
+
+def test_a_hundred_topics_are_three_screens_of_a_phone_at_most(
+    browser: Chrome, tmp_path: Path
+) -> None:
+    topics = "".join(
+        f'<Topic number="A.{n}"><Title>Series {n}</Title><Question>Why?</Question></Topic>'
+        for n in range(1, 101)
+    )
+    (tmp_path / "topics.xml").write_text(f"<Topics>{topics}</Topics>")
+    run = tmp_path / "run.tsv"
+    run.write_text("".join(f"A.{n}\t11337\t1\t5\tx\n" for n in range(1, 101)))
+    report([run], tmp_path / "out", indexes=tmp_path, topics=tmp_path / "topics.xml")
+    with phone(browser):
+        browser.get((tmp_path / "out" / "index.html").as_uri())
+        (table,) = drawn(browser, ".scroll:has(.topics)")
+        assert table["height"] <= 3 * 740
+        assert len(browser.find_elements(CSS, ".topics tbody tr")) == 100
+
+
+def test_comments_stand_to_the_right_of_their_post(browser: Chrome, tmp_path: Path) -> None:
+    posts = [row["Id"] for row in rows(Layout(SAMPLE).posts())]
+    threads(tmp_path / "pages", posts, indexes=tmp_path, workers=1)
+    page = next(p for p in sorted((tmp_path / "pages").iterdir()) if "comment-" in p.read_text())
+    browser.get(page.as_uri())
+    left = "return document.querySelector(arguments[0]).getBoundingClientRect().left"
+    post = browser.execute_script(left, "article:has(.comments) .post")
+    assert browser.execute_script(left, ".comments li") > post + 16
 
 
 def test_topics_are_filtered_by_words(browser: Chrome, site: Path) -> None:

@@ -145,21 +145,77 @@ def test_no_run_is_the_best_where_scores_say_nothing(tmp_path: Path) -> None:
     assert not overview.css("td.best")
 
 
-def test_every_run_has_a_page_with_its_configuration(site: Path) -> None:
-    tables = page(site / "runs" / "1.html").css("table.settings")
-    weights, configuration = (
-        {row.css_first("th").text(): row.css_first("td").text() for row in table.css("tr")}
-        for table in tables
-    )
-    assert weights == {"contents": "1.0", "title_math": "0.075"}
-    assert configuration == {
-        "variant": "both",
-        "settings bm25 b": "0.75",
-        "settings variants both contents": "1.0",
-        "settings variants both title_math": "0.075",
-        "settings latex ngrams": "1, 3",
+def settings_of(tree: LexborHTMLParser, kind: str = ":not(.differing)") -> dict[str, list[str]]:
+    rows = tree.css(f"table.settings{kind} tbody tr")
+    return {row.css_first("th").text(): [cell.text() for cell in row.css("td")] for row in rows}
+
+
+def test_every_run_has_a_page_with_its_settings(site: Path) -> None:
+    assert settings_of(page(site / "runs" / "1.html")) == {
+        "variant": ["both"],
+        "bm25 b": ["0.75"],
+        "variants both contents": ["1.0"],
+        "variants both title_math": ["0.075"],
+        "latex ngrams": ["1, 3"],
     }
     assert "no manifest" in page(site / "runs" / "2.html").css_first("main").text()
+
+
+def test_a_run_page_says_what_differs_from_the_baseline(tmp_path: Path) -> None:
+    runs = []
+    for name, b, weights in (("one", 0.75, {"tags": 1.0}), ("two", 0.4, {"tags": 1.0, "text": 2})):
+        (tmp_path / name).mkdir()
+        runs.append(write(tmp_path / name / "run.tsv", [f"A.201\t{UNJUDGED}\t1\t9\t{name}"]))
+        variants = {"both": weights, "text": {"text": b}}
+        settings = {"bm25": {"k1": 1.2, "b": b}, "variants": variants, "path": f"{tmp_path}/c.yaml"}
+        manifest = {"variant": "both", "settings": settings, "data": f"{tmp_path}"}
+        (tmp_path / name / "run.manifest.json").write_text(json.dumps(manifest))
+    report(runs, tmp_path / "out", indexes=tmp_path)
+    tree = page(tmp_path / "out" / "runs" / "2.html")
+    assert settings_of(tree, ".differing") == {
+        "bm25 b": ["0.4", "0.75"],
+        "variants both text": ["2", "–"],
+    }
+    for path in (tmp_path / "out").rglob("*.html"):
+        assert str(tmp_path) not in path.read_text()
+
+
+def test_topics_without_anything_relevant_are_parted_by_the_reason(tmp_path: Path) -> None:
+    """Of topic A.1 nothing relevant exists, A.2 has it nowhere, A.3 after ten others, A.4 first."""
+    answers = list(QRELS["A.201"])[:12]
+    relevant, *others = answers
+    wanted = {"A.1": "999999999", "A.2": relevant, "A.3": relevant, "A.4": relevant}
+    hits = {"A.1": others, "A.2": others, "A.3": [*others, relevant], "A.4": [relevant]}
+    topics = "".join(
+        f'<Topic number="{n}"><Title>Series</Title><Question>Why?</Question></Topic>' for n in hits
+    )
+    lines = [
+        f"{topic}\t{doc}\t1\t{-rank}\tx"
+        for topic, docs in hits.items()
+        for rank, doc in enumerate([*docs, UNJUDGED])
+    ]
+    qrels = [
+        f"{topic}\t0\t{doc}\t{3 * (doc == wanted[topic])}"
+        for topic in hits
+        for doc in {*others, wanted[topic]}
+    ]
+    report(
+        [write(tmp_path / "run.tsv", lines)], tmp_path / "out", indexes=tmp_path,
+        topics=write(tmp_path / "topics.xml", [f"<Topics>{topics}</Topics>"]),
+        qrels=write(tmp_path / "qrels.tsv", qrels),
+    )  # fmt: skip
+    told = page(tmp_path / "out" / "index.html").css_first(".verdict").text()
+    assert " ".join(told.split()) == (
+        "run has nothing relevant among its first ten judged documents on 3 of 4 topics (on 2 its "
+        "nDCG′ is 0): nothing relevant is in the collection on 1, nothing relevant was retrieved "
+        "on 1, what is relevant is ranked low on 1."
+    )
+    reasons = page(tmp_path / "out" / "runs" / "1.html").css(".failures li")
+    assert [[link.text() for link in one.css("a")] for one in reasons] == [
+        ["A.1"],
+        ["A.2"],
+        ["A.3"],
+    ]
 
 
 def test_posts_lead_to_their_threads_where_these_are(runs: list[Path], tmp_path: Path) -> None:

@@ -17,12 +17,14 @@ from serving import build_indexes, open_site, running
 from test_web import Client
 from typer.testing import CliRunner, Result
 
+from arqmath_bm25.analysis.html import read_body
 from arqmath_bm25.cli.pool import pool
 from arqmath_bm25.cli.threads import threads
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.pages.posts import PostWriter
 from arqmath_bm25.pages.threads.gather import ThreadReader
 from arqmath_bm25.pages.threads.site import write_threads
 
@@ -98,6 +100,44 @@ def test_a_thread_of_the_sample(sample: Path) -> None:
     assert hints[2] == "10105 · score 5 · 6 up, 1 down · user231 · 2011-02-16"
     assert [bool(one.css(".badge")) for one in articles] == [False, True, False, False]
     assert [one.text() for one in tree.css(".tag")] == ["calculus", "inequality", "trigonometry"]
+
+
+def test_a_thread_begins_with_a_list_of_its_answers(sample: Path) -> None:
+    tree = page(sample, 10027)
+    answers = tree.css("nav.answers li")
+    assert [" ".join(one.text().split()) for one in answers][1] == "Answer 2 by user231 score 5"
+    assert [one.css_first("a").attributes["href"] for one in answers] == [
+        "#post-10068", "#post-10105", "#post-10115"
+    ]  # fmt: skip
+    assert ["accepted" in one.text() for one in answers] == [True, False, False]
+    assert all(nav.text().strip() for nav in tree.css("nav"))
+    headings = [one.tag for one in tree.css("h1, h2, article > h3")]
+    assert headings == ["h1", "h2", "h2", "h3", "h3", "h3"]
+    for article in tree.css("article"):
+        assert article.css_first("a[href='#main']").text() == "Back to top"
+
+
+PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
+
+
+def test_no_formula_of_the_sample_holds_a_mark_of_the_program(sample: Path) -> None:
+    pages = sorted(sample.glob("*.html"))
+    assert len(pages) == 91
+    for path in pages:
+        assert not PRIVATE.search(path.read_text(encoding="utf-8")), path
+
+
+@pytest.mark.slow
+def test_no_formula_of_a_real_post_holds_a_mark_of_the_program(lite: Path) -> None:
+    """Neither as it is indexed nor as it is drawn, unless its author wrote one."""
+    formulas = 0
+    for one in rows(Layout(lite).posts()):
+        if not PRIVATE.search(one["Body"]):
+            content = read_body(one["Body"])
+            formulas += len(content.formulas)
+            assert not PRIVATE.search("".join(f.latex for f in content.formulas)), one["Id"]
+            assert not PRIVATE.search(PostWriter().body(one["Body"])), one["Id"]
+    assert formulas > 50_000
 
 
 def test_links_between_threads(sample: Path) -> None:

@@ -6,6 +6,7 @@ year of each run; without either, a report shows what the runs returned and no s
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +16,6 @@ from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import LAB_TASKS, year_of
-from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import trec_measures
 from arqmath_bm25.evaluation.score import RunScore
@@ -25,7 +25,6 @@ from arqmath_bm25.runs.provenance import run_manifest
 from arqmath_bm25.runs.rows import detect_task
 from arqmath_bm25.runs.run import Run as ReadRun
 from arqmath_bm25.runs.task_rules import RULES
-from arqmath_bm25.tasks import task_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -66,7 +65,7 @@ class Gathered:
     qrels_files: tuple[Path, ...]  # one for each year of the runs; none: there are no judgments
     qrels: Qrels
     latex: dict[str, str]  # of the formulas that are shown
-    index: dict[str, Any]  # the manifest of the index of the task; nothing without
+    ids: Callable[[], FormulaIds]  # the formula index of Task 2
 
 
 def gather(
@@ -129,7 +128,7 @@ def gather(
         qrels_files=tuple(evaluators),
         qrels=judged,
         latex=_latex(where, rankings, depth) if RULES[task].by_formula else {},
-        index=_manifest(collection, task),
+        ids=ids,
     )
     _check_posts(gathered)
     return gathered
@@ -187,10 +186,11 @@ def _official(task: LabTask, where: Layout, topics: Iterable[str]) -> Path | Non
 
 
 def _names(files: Sequence[Path]) -> list[str]:
-    """Name runs by their files, by the whole path where that does not tell them apart."""
+    """Name runs by their files, with the folders that differ where that is not enough."""
     stems = [file.name.rsplit(".", 1)[0] for file in files]
+    common = os.path.commonpath([file.absolute().parent for file in files])
     names = [
-        stem if stems.count(stem) == 1 else str(file)
+        stem if stems.count(stem) == 1 else os.path.relpath(file, common)
         for stem, file in zip(stems, files, strict=True)
     ]
     for name, file in zip(names, files, strict=True):
@@ -217,15 +217,6 @@ def _latex(where: Layout, rankings: Sequence[Topics], depth: int) -> dict[str, s
     shown = {hit.formula_id for r in rankings for hits in r.values() for hit in hits[:depth]}
     rows = read_formulas(where.formulas())
     return {row.formula_id: row.latex for row in rows if row.formula_id in shown}
-
-
-def _manifest(collection: Collection, task: LabTask) -> dict[str, Any]:
-    place = collection.directory / (task_class(task).index_of or task)
-    try:
-        manifest = Manifest.read(place)
-    except InputError:  # of an older version: a report does not need the index
-        return {}
-    return {} if manifest is None else {"counts": manifest.counts, "recipe": manifest.recipe}
 
 
 def _check_posts(gathered: Gathered) -> None:

@@ -8,19 +8,23 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+import numpy as np
+
+from arqmath_bm25.core.labs import RELEVANT
 from arqmath_bm25.evaluation.coverage import Doubt
 from arqmath_bm25.pages.report import charts
 from arqmath_bm25.pages.report.gather import RECALL_LEVELS
 from arqmath_bm25.pages.report.returned import judged_rates
 from arqmath_bm25.pages.report.topic import topic_page
 from arqmath_bm25.pages.writing import site, templates
+from arqmath_bm25.runs.formula_ids import id_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Mapping, Sequence
 
     from markupsafe import Markup
 
@@ -32,7 +36,6 @@ _SHOWN: Final = {
     "ndcg_prime": "nDCG′", "map_prime": "MAP′", "p10_prime": "P′@10", "bpref": "bpref",
     "judged_at_10": "judged@10",
 }  # fmt: skip
-_FAILED: Final = 5  # topics that are named first
 _DEPTHS: Final = (1, 5, 10, 20, 50, 100, 200, 500, 1000)
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9.-]+")
 _TASKS: Final = {
@@ -122,18 +125,18 @@ def _write_pages(
         progress(1)
     averages, comparisons = _averages(gathered), _comparisons(gathered)
     run_page = environment.get_template("run.html")
+    settings = list(map(_settings, gathered.runs))
+    failures = {run.name: _failures(gathered, run) for run in gathered.runs}
     for number, run in enumerate(gathered.runs, 1):
         text = run_page.render(
-            shared, run=run, average=averages.get(run.name), weights=_weights(run.manifest or {}),
-            manifest=list(_rows(run.manifest or {})), index=list(_rows(gathered.index)),
+            shared, run=run, average=averages.get(run.name), settings=settings[number - 1],
+            baseline=gathered.runs[0], baseline_settings=settings[0], failures=failures[run.name],
         )  # fmt: skip
         (place / "runs" / f"{number}.html").write_text(text, encoding="utf-8")
     doubtful = any(isinstance(w, Doubt) for _, score in _scored(gathered) for w in score.warnings)
     verdicts = [] if doubtful else _verdicts(gathered, comparisons)
-    best = verdicts[0].best[0] if verdicts else next(iter(averages), None)
-    rows = _topic_rows(gathered, titles)
     overview = environment.get_template("report.html").render(
-        shared, topics=rows, averages=averages, best=best, failed=_failed(rows, best),
+        shared, topics=_topic_rows(gathered, titles), averages=averages, failures=failures,
         qrels=gathered.qrels_files, notes=_notes(gathered), comparisons=comparisons,
         doubtful=doubtful, verdicts=verdicts,
         differences=_differences(gathered, names), curves=_curves(gathered),
@@ -141,34 +144,49 @@ def _write_pages(
     (place / "index.html").write_text(overview, encoding="utf-8")
 
 
-def _failed(rows: list[dict[str, Any]], best: str | None) -> list[dict[str, Any]]:
-    """Return the topics of the lowest scores of the best run."""
-    judged = [row for row in rows if best and row["values"][best]]
-    judged.sort(key=lambda row: float(row["values"][best]["ndcg_prime"]))
-    return judged[:_FAILED]
+def _failures(gathered: Gathered, run: Run) -> dict[str, list[str]]:
+    """Return the topics without a relevant one among the first ten judged documents, by reason."""
+    missing: list[str] = []
+    not_returned: list[str] = []
+    low: list[str] = []
+    for topic, values in run.score.values.items() if run.score else ():
+        if values["p10_prime"] == 0:
+            relevant = {doc for doc, grade in gathered.qrels[topic].items() if grade >= RELEVANT}
+            if any(hit.doc_id in relevant for hit in run.topics.get(topic, ())):
+                low.append(topic)
+            else:
+                (not_returned if _holds_any(gathered, relevant) else missing).append(topic)
+    return {
+        "nothing relevant is in the collection": missing,
+        "nothing relevant was retrieved": not_returned,
+        "what is relevant is ranked low": low,
+    }
 
 
-def _weights(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return field → weight of the variant that made a run; nothing where that is not known."""
-    found: Any = manifest
-    for key in ("settings", "variants", manifest.get("variant")):
-        found = found.get(key) if isinstance(found, dict) and isinstance(key, str) else None
-    return found if isinstance(found, dict) else {}
+def _holds_any(gathered: Gathered, docs: set[str]) -> bool:
+    if gathered.task == "task2":
+        numbers = np.fromiter(map(id_number, docs), np.int32)
+        return bool(gathered.ids().is_visual(numbers).any())
+    return any(gathered.collection.posts.read(doc) is not None for doc in docs)
 
 
-def _rows(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield every value of a manifest, however deep, with the words that lead to it."""
-    left: list[tuple[str, Any]] = [("", manifest)]
+def _settings(run: Run) -> dict[str, str]:
+    """Return the settings that a run was made with; of several variants those of its own."""
+    manifest = run.manifest or {}
+    variant, settings = manifest.get("variant"), manifest.get("settings")
+    found = {"variant": str(variant)} if variant else {}
+    left: list[tuple[str, Any]] = [("", settings if isinstance(settings, dict) else {})]
     while left:
         name, value = left.pop()
         if isinstance(value, dict):
+            if name.endswith(("variants", "stages", "fusions")):
+                value = {key: one for key, one in value.items() if key == variant}
             left += [(f"{name} {key}".strip(), one) for key, one in reversed(value.items())]
-        elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
-            left += [(f"{name} {n}", one) for n, one in reversed([*enumerate(value, 1)])]
-        elif isinstance(value, list):
-            yield name, ", ".join(map(str, value))
+        elif isinstance(value, str) and Path(value).is_absolute():
+            found[name] = Path(value).name  # where files are is nobody's business
         else:
-            yield name, str(value)
+            found[name] = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return found
 
 
 def page_names(topics: Mapping[str, object]) -> dict[str, str]:
