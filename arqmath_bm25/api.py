@@ -169,13 +169,14 @@ class Collection(_ByValue, Files):
             opened = Opened.open(files, task, settings, by)
         return Index(files, opened, threads, settings and settings.absolute())
 
-    def documents(self, task: TaskName) -> Iterator[dict[str, Any]]:
+    def documents(self, task: TaskName, config: Path | None = None) -> Iterator[dict[str, Any]]:
         """Yield what other engines may index: docno, text, and fields → tokens.
 
-        These are the terms of the task's own configuration: of Task 1 those of an answer and its
-        question, of `docs` those of a document. Raises InputError for other tasks.
+        These are the terms of a configuration, without `config` of the task's own: of Task 1 those
+        of an answer and its question, of `docs` those of a document. Raises InputError for other
+        tasks.
         """
-        for text, document in configured(task).documents(self):
+        for text, document in configured(task, config).documents(self):
             fields = {name: bag.terms.split() for name, bag in document.own.items()}
             yield {"docno": document.doc_id, "text": text, "fields": fields}
 

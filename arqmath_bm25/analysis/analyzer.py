@@ -5,11 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.analysis.latex import arrange, as_word, read
 from arqmath_bm25.analysis.macros import write_out
 from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.spellings import Bag, Formula, Lines, Paths
 from arqmath_bm25.analysis.text import WordAnalyzer
+from arqmath_bm25.analysis.tokenizer import load_tokenizer
 
 if TYPE_CHECKING:
     from arqmath_bm25.analysis.html import Content
@@ -58,7 +60,17 @@ class Analyzer:
         self._words = WordAnalyzer(None if stemmer == "none" else stemmer, settings.text.stop_words)
         self._latex = settings.latex
         self._ngrams = ngrams
+        tokenizer = settings.latex.tokenizer
+        self._tokens = load_tokenizer(tokenizer) if tokenizer else None
         self._formula = lru_cache(maxsize=_CACHED_FORMULAS)(self._read_formula)
+
+    def title(self, text: str) -> Terms:
+        """Analyse a plain text with mathematics."""
+        return self(read_title(text, self._latex.delimiters))
+
+    def body(self, html: str) -> Terms:
+        """Analyse HTML."""
+        return self(read_body(html, self._latex.delimiters))
 
     def __call__(self, content: Content) -> Terms:
         """Analyse one field. n-grams do not cross formulas; text in formulas joins the words."""
@@ -85,8 +97,8 @@ class Analyzer:
         words = self._words(text) if text else []
         tokens, trees = [], []
         if self._ngrams:
-            symbols, joint = arrange(items), "~"
-            if self._latex.form == "words":
+            symbols, joint = self._tokens(latex) if self._tokens else arrange(items), "~"
+            if self._latex.form == "words" and not self._tokens:
                 symbols, joint = list(map(as_word, symbols)), "_"
             tokens.append(Formula(latex, (symbols, (), ()), Lines(*self._latex.ngrams, joint)))
         if self._latex.operators and len((tree := read_operators(items)).symbols) > 1:

@@ -17,6 +17,9 @@ rules reads them all:
    within braces, at the first. It does not go beyond a tag, another formula or a block, but
    environments hold the formulas in them, as `$X$`. A delimiter without a partner is text, as is
    everything in `<code>` and `<pre>`; `\$` is a dollar sign.
+   A site may have delimiters of its own (`Delimiters`): `escaped` is `\$X\$` in place of `$X$`, as
+   on electronics.stackexchange.com, where `$` is a dollar sign; `spans` reads rule 1 alone; `none`
+   finds no mathematics, and spans are text.
 4. A `<` that begins no HTML tag is text (`a<b` in posts that the lab unescaped once too often).
 
 Bodies are then read as a browser reads them (HTML5, by lexbor): block elements separate words,
@@ -31,12 +34,15 @@ import sys
 from bisect import bisect_left
 from collections import defaultdict
 from html import unescape
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+Delimiters = Literal["mathjax", "escaped", "spans", "none"]
 
 
 class Formula(NamedTuple):
@@ -119,24 +125,37 @@ _PLAIN_BLOCK = re.compile(
 _PLAIN_INLINE = re.compile(rf"</?(?:{_INLINE}){_ATTRIBUTES}\s*+/?>")
 _OTHER_ENTITY = re.compile("&(?!(?:lt|gt|amp|quot|nbsp);)")
 
-_START = re.compile(
-    rf"{_MARK}(?P<mark>[0-9]{{1,9}}){_MARK}"
-    r"|(?P<delimiter>\\\\\(|\\\(|\\\[|\$\$?)"
-    r"|\\begin\{(?P<name>[A-Za-z]+\*?)\}"
-    r"|(?<!\\)(?:\\\\)*+\\\$"  # an odd number of backslashes: no delimiter
-)
-_END_OF = {"$": "$", "$$": "$$", r"\[": r"\]", r"\(": r"\)", r"\\(": r"\\)"}
+_MARKED = re.compile(rf"{_MARK}(?P<mark>[0-9]{{1,9}}){_MARK}")
+_ENVIRONMENT = r"\\begin\{(?P<name>[A-Za-z]+\*?)\}"
+_START: Final[dict[Delimiters, re.Pattern[str]]] = {
+    "mathjax": re.compile(
+        rf"{_MARKED.pattern}|(?P<delimiter>\\\\\(|\\\(|\\\[|\$\$?)|{_ENVIRONMENT}"
+        r"|(?<!\\)(?:\\\\)*+\\\$"  # an odd number of backslashes: no delimiter
+    ),
+    "escaped": re.compile(
+        rf"{_MARKED.pattern}|(?P<delimiter>\\\\\(|\\\(|\\\[|\\\$|\$\$)|{_ENVIRONMENT}"
+    ),
+    "spans": re.compile(rf"{_MARKED.pattern}(?P<delimiter>)(?P<name>)"),
+}
+_START["none"] = _START["spans"]
+_END_OF = {"$": "$", r"\$": r"\$", "$$": "$$", r"\[": r"\]", r"\(": r"\)", r"\\(": r"\\)"}
 _TOKEN = re.compile(
     rf"\\end\{{([A-Za-z]+\*?)\}}|\\\\\)|\\[^\n{_MARK}{_TAG_END}]|[${{}}\n{_MARK}{_TAG_END}]"
 )
 _ENDS_TRIED: Final = 100  # for one start, so that time is linear
 _BLANKS = re.compile(f" ?(?:{_TAG_END} ?)+")
-_MARKED = re.compile(rf"{_MARK}([0-9]{{1,9}}){_MARK}")
 
 
-def read_body(html: str) -> Content:
+def read_body(html: str, delimiters: Delimiters = "mathjax") -> Content:
     """Read an HTML body. Any string is read; nothing raises."""
-    return _read_plain(html) or _read_any(html)
+    return _found(_read_plain(html) or _read_any(html, delimiters), delimiters)
+
+
+def _found(content: Content, delimiters: Delimiters) -> Content:
+    """Return content without formulas where there is no mathematics."""
+    if delimiters != "none":
+        return content
+    return Content(tuple(one.latex if isinstance(one, Formula) else one for one in content.pieces))
 
 
 def _read_plain(html: str) -> Content | None:
@@ -183,7 +202,7 @@ def _join_plain(text: str, formulas: list[Formula]) -> Content | None:
     return Content(tuple(pieces))
 
 
-def _read_any(html: str) -> Content:
+def _read_any(html: str, delimiters: Delimiters) -> Content:
     """Read a body as a browser does."""
     text, formulas = cut_spans(html)
     if "$" in text or "\\" in text:
@@ -194,7 +213,7 @@ def _read_any(html: str) -> Content:
     tree = LexborHTMLParser(_BLOCK_TAG.sub(_BLOCK_END + "<", text))
     if _HAS_SILENT.search(text):
         tree.strip_tags(_SILENT.split("|"))
-    return _split(tree.body.text() if tree.body else "", formulas)
+    return _split(tree.body.text() if tree.body else "", formulas, delimiters)
 
 
 def _hide_code(html: str) -> str:
@@ -217,16 +236,16 @@ def hide_math(code: str) -> str:
     return code.translate(_HIDE_CODE)
 
 
-def read_title(title: str) -> Content:
+def read_title(title: str, delimiters: Delimiters = "mathjax") -> Content:
     """Read a title: plain text, which may hold math spans or dollars."""
     cut = _cut_plain_spans(title)
     plain = _join_plain(unescape(cut[0]), cut[1]) if cut else None
-    return plain or _read_any_title(title)
+    return _found(plain or _read_any_title(title, delimiters), delimiters)
 
 
-def _read_any_title(title: str) -> Content:
+def _read_any_title(title: str, delimiters: Delimiters) -> Content:
     text, formulas = cut_spans(title)
-    return _split(unescape(text), formulas)
+    return _split(unescape(text), formulas, delimiters)
 
 
 def cut_spans(html: str) -> tuple[str, list[Formula]]:
@@ -314,17 +333,19 @@ def _inside_a_word(before: str, latex: str, after: str) -> bool:
     return len(latex) == 1 and all(c.islower() and c.isalpha() for c in (before, latex, after))
 
 
-def _split(text: str, formulas: list[Formula]) -> Content:
+def _split(text: str, formulas: list[Formula], delimiters: Delimiters) -> Content:
     """Split parsed text at marks and at raw math (rule 3)."""
     text = " ".join(text.split()).replace(_BLOCK_END, "\n")
-    return Content(tuple(split_math(text, formulas)))
+    return Content(tuple(split_math(text, formulas, delimiters)))
 
 
-def split_math(text: str, formulas: list[Formula]) -> Iterator[str | Formula]:
+def split_math(
+    text: str, formulas: list[Formula], delimiters: Delimiters = "mathjax"
+) -> Iterator[str | Formula]:
     """Yield prose and formulas of parsed text: marks of `cut_spans`, and raw math (rule 3)."""
     done = at = 0
     ends: _Ends | None = None
-    while start := _START.search(text, at):
+    while start := _START[delimiters].search(text, at):
         at = start.end()
         if start["mark"]:
             formula = formulas[int(start["mark"])]
@@ -385,7 +406,7 @@ class _Ends:
 def _plain(text: str, formulas: list[Formula]) -> str:
     """Return a text as it was before parsing."""
     if _MARK in text:
-        text = _MARKED.sub(lambda mark: f"${formulas[int(mark[1])].latex}$", text)
+        text = _MARKED.sub(lambda mark: f"${formulas[int(mark['mark'])].latex}$", text)
     return text.translate(_SHOW_CODE)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
+from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.core.settings import Settings
 
 # Raised when the same settings come to give other terms: indexes from before are stale then.
@@ -26,6 +27,9 @@ class LatexSettings(Settings):
     # raw: LaTeX is read as prose, and joins the words; none: formulas are left out.
     form: Literal["symbols", "words", "raw", "none"] = "symbols"
     operators: bool = False  # operator trees too: their paths as terms, their signatures
+    # package.module:function, which makes the tokens of n-grams; see tokenizer.py.
+    tokenizer: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")] | None = None
+    delimiters: Delimiters = "mathjax"  # what formulas stand between; see html.py
 
     @model_validator(mode="after")
     def _ordered(self) -> LatexSettings:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 import yaml
 
 from arqmath_bm25.analysis.analyzer import Analyzer
-from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
+from arqmath_bm25.analysis.html import Content, Formula
 from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.settings import default_config
@@ -44,8 +44,8 @@ def analyze(
     """Return the terms of a text with `$…$` around its formulas, or of HTML, by their kind."""
     if not isinstance(text, str):
         raise InputError(f"text: expected a string, not {type(text).__name__}")
-    content = (read_body if html else read_title)(text)
-    found = (analyzer or _default_analyzer())(content)
+    analyzer = analyzer or _default_analyzer()
+    found = analyzer.body(text) if html else analyzer.title(text)
     return {kind: getattr(found, kind).split() for kind in KINDS}
 
 

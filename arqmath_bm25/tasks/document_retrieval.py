@@ -107,8 +107,10 @@ class DocumentRetrieval(AnswerRetrieval):
     def documents(self, collection: Collection) -> Iterator[tuple[str, Indexed]]:
         """Yield the text of every document and what is indexed of it."""
         analyzer = Analyzer(self.settings.analysis)
+        delimiters = self.settings.analysis.latex.delimiters
         for document, _ in read_documents(_corpus(collection)):
-            title, text = read_title(document.title), read_body(document.body)
+            title = read_title(document.title, delimiters)
+            text = read_body(document.body, delimiters)
             indexed = _indexed(
                 document, analyzer(title), analyzer(text), analyzer, self.settings.fields
             )
@@ -143,8 +145,9 @@ class DocumentRetrieval(AnswerRetrieval):
     def shown(self, hit: Hit, collection: Collection) -> Shown:
         """Return a document."""
         document = _table(collection).read(hit.doc_id)
-        text = begin(read_body(document.body).text)
-        title = read_title(document.title).text
+        delimiters = self.settings.analysis.latex.delimiters
+        text = begin(read_body(document.body, delimiters).text)
+        title = read_title(document.title, delimiters).text
         note = f"{hit.score:.2f}  {document.doc_id}"
         return Shown(title or document.doc_id, note=note, text=text, title=title)
 
@@ -229,7 +232,7 @@ def _documents(part: _Part, counts: Counter[str]) -> Iterator[Indexed]:
     counts["documents without words"] = 0
     for place in part.places:
         document = read_document(part.path, place)
-        title, text = analyzer(read_title(document.title)), analyzer(read_body(document.body))
+        title, text = analyzer.title(document.title), analyzer.body(document.body)
         signatures.add(text.paths.formulas, title.paths.formulas)
         counts["documents without words"] += not (text.prose.words or title.prose.words)
         yield _indexed(document, title, text, analyzer, part.fields)

@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from math import log, log2
 from typing import TYPE_CHECKING
 
-from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.core.records import Part
 from arqmath_bm25.tasks.answers.answer_documents import question_fields
 
@@ -29,7 +28,7 @@ def topic_query(
     topic: Topic, analyzer: Analyzer, weights: Mapping[str, float], saturation: float
 ) -> dict[str, dict[str, float]]:
     """Return field → term → weight for a topic; `weights` are those of the fields."""
-    title, question = analyzer(read_title(topic.title)), analyzer(read_body(topic.question))
+    title, question = analyzer.title(topic.title), analyzer.body(topic.question)
     return weighted_terms(
         question_fields(title, question, topic.tags, analyzer), weights, saturation
     )

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from arqmath_bm25.analysis.analyzer import Analyzer
-from arqmath_bm25.analysis.html import Content, read_body, read_title
+from arqmath_bm25.analysis.html import Content
 from arqmath_bm25.analysis.spellings import Bag
 from arqmath_bm25.engines.documents import Document
 from arqmath_bm25.tasks.answers.post_signatures import PartSignatures
@@ -76,12 +76,12 @@ def answer_documents(
         if thread.question and not thread.answers:
             signatures.add()
         elif question := thread.question:
-            title = analyzer(read_title(question.title or ""))
-            body = analyzer(read_body(question.body))
+            title = analyzer.title(question.title or "")
+            body = analyzer.body(question.body)
             signatures.add(body.paths.formulas, title.paths.formulas)
             context = question_fields(title, body, question.tags, analyzer)
         for answer in thread.answers:
-            terms = analyzer(read_body(answer.body))
+            terms = analyzer.body(answer.body)
             signatures.add(terms.paths.formulas)
             own = {
                 "contents": terms.prose if terms.prose.words else NOTHING,

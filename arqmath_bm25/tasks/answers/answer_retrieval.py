@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import read_body, read_title
+from arqmath_bm25.analysis.tokenizer import tokenizer_version
 from arqmath_bm25.collection.posts import POST_TABLE
 from arqmath_bm25.collection.sites import read_links, scan_sites
 from arqmath_bm25.core.errors import InputError
@@ -62,7 +63,9 @@ class AnswerRetrieval(Task[Task1Settings]):
     def analysis(self) -> dict[str, Any]:
         """The settings that decide the content of the index."""
         bag = {"bag": True} if self.settings.bag else {}
-        return {**super().analysis, "fields": list(self.settings.fields), **bag}
+        tokenizer = self.settings.analysis.latex.tokenizer
+        version = {"tokenizer version": tokenizer_version(tokenizer)} if tokenizer else {}
+        return {**super().analysis, "fields": list(self.settings.fields), **bag, **version}
 
     @property
     def stores(self) -> Mapping[str, Store]:
@@ -107,7 +110,8 @@ class AnswerRetrieval(Task[Task1Settings]):
             for answer, document in zip(thread.answers, found, strict=True):
                 bags = {**document.own, **document.shared}
                 own = {field: bags[field] for field in fields if field in bags}
-                yield read_body(answer.body).text, document._replace(own=own, shared={})
+                text = read_body(answer.body, self.settings.analysis.latex.delimiters).text
+                yield text, document._replace(own=own, shared={})
 
     def account(self, counts: Mapping[str, int]) -> str:
         """Say what became of every row: rows = questions + answers + what was left out."""

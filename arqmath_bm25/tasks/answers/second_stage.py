@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from arqmath_bm25.analysis.formula_similarity import FormulaQuery
-from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.analysis.signatures import signatures
 from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
 from arqmath_bm25.collection.links import PostLinks
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from arqmath_bm25.analysis.analyzer import Analyzer
-    from arqmath_bm25.analysis.html import Content
+    from arqmath_bm25.analysis.analyzer import Analyzer, Terms
     from arqmath_bm25.analysis.signatures import Signature
     from arqmath_bm25.collection.posts import PostTable
     from arqmath_bm25.core.records import Topic
@@ -108,7 +106,10 @@ class SecondStage:
         def specific(terms: Signature) -> float:
             return float(self._signatures.idf(terms).sum())
 
-        title, body = self._of(read_title(topic.title)), self._of(read_body(topic.question))
+        title, body = (
+            self._of(self._analyzer.title(topic.title)),
+            self._of(self._analyzer.body(topic.question)),
+        )
         others = [body[key] for key in body if key not in title]
         others.sort(key=specific, reverse=True)
         return [
@@ -116,10 +117,10 @@ class SecondStage:
             *((terms, specific(terms)) for terms in others[:_OF_BODY]),
         ]
 
-    def _of(self, content: Content) -> dict[bytes, Signature]:
+    def _of(self, part: Terms) -> dict[bytes, Signature]:
         """Return the distinct signatures of formulas, by their bytes."""
         trees = Trees(Vocabulary())
-        for formula in self._analyzer(content).paths.formulas:
+        for formula in part.paths.formulas:
             trees.number(formula)
         terms, ends = signatures(trees)
         return {one.tobytes(): one for one in np.split(terms, ends[:-1]) if len(one)}

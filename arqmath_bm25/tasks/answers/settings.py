@@ -55,6 +55,10 @@ class Task1Settings(Settings):
         check_variants("run.primary", self.run.primary, self.variants)
         if (self.bag or self.model == "tf_idf") and self.fields != ("contents",):
             raise ValueError("variants: with bag or tf_idf, `contents` is the one field")
+        if self.analysis.latex.tokenizer and "math" not in map(kind, self.fields):
+            raise ValueError(
+                "analysis.latex.tokenizer: no variant weighs a field of tokens, as answer_math"
+            )
         for variant, stage in self.stages.items():
             if variant not in self.variants:
                 raise ValueError(f"stages: {variant!r} is not among the variants")

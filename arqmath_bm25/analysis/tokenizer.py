@@ -1,0 +1,66 @@
+"""A tokenizer of one's own: `analysis.latex.tokenizer: package.module:function`.
+
+The function is called with the LaTeX of a formula, without delimiters, and returns its tokens: a
+list of texts without white space. Their n-grams are the terms of the fields of math. It must
+return the same for the same LaTeX; workers and queries import it as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arqmath_bm25.core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_KEY = "analysis.latex.tokenizer"
+
+
+@cache
+def load_tokenizer(name: str) -> Callable[[str], list[str]]:
+    """Return what makes tokens of LaTeX; InputError if it cannot be imported, or is no function."""
+    module, _, function = name.partition(":")
+    try:
+        tokenize = getattr(import_module(module), function, None)
+    except Exception as error:  # whatever a module of somebody's own raises
+        raise InputError(
+            f"{_KEY}: cannot import {module} ({type(error).__name__}: {error}); install it, or put "
+            "its directory on PYTHONPATH"
+        ) from None
+    if not callable(tokenize):
+        raise InputError(f"{_KEY}: {module} has no function {function}")
+
+    def tokens(latex: str) -> list[str]:
+        try:
+            found = tokenize(latex)
+        except Exception as error:
+            raise InputError(
+                f"{_KEY}: {name} failed on {latex[:60]!r}: {type(error).__name__}: {error}"
+            ) from error
+        if not isinstance(found, list) or not all(
+            isinstance(token, str) and token.split() == [token] for token in found
+        ):
+            raise InputError(
+                f"{_KEY}: {name} returned {repr(found)[:60]} for {latex[:60]!r}; expected a list "
+                "of texts without white space"
+            )
+        return found
+
+    return tokens
+
+
+@cache  # what is imported stays as it is, whatever becomes of its file
+def tokenizer_version(name: str) -> str:
+    """Return what an index keeps of a tokenizer: its package's version and its source's digest."""
+    load_tokenizer(name)
+    module = sys.modules[name.partition(":")[0]]
+    package = sys.modules[module.__name__.partition(".")[0]]
+    source = getattr(module, "__file__", None)
+    digest = hashlib.sha256(Path(source).read_bytes()).hexdigest() if source else ""
+    return f"{getattr(package, '__version__', '')} {digest}".strip()
