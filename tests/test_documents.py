@@ -195,19 +195,30 @@ def test_premises_as_documents(shared: Path, tmp_path: Path) -> None:
         tmp_path / "nlps" / "queries.jsonl",
         *({"id": f"s{k}", "text": v["text"], "excluded_ids": [k]} for k, v in chosen.items()),
     )
+    cited = {
+        f"s{key}": set(map(str, statement["premises"])) & texts.keys() - {key}
+        for key, statement in chosen.items()
+    }
+    judged = [f"{query}\t{doc}\t1\n" for query, docs in cited.items() for doc in sorted(docs)]
+    qrels = tmp_path / "nlps" / "qrels" / "test.tsv"
+    qrels.parent.mkdir()
+    qrels.write_text("query-id\tcorpus-id\tscore\n" + "".join(judged))
     where = ("--data", tmp_path / "nlps", "--indexes", tmp_path / "i")
     arqmath("index", "docs", *where)
     arqmath("run", "docs", *where, "--runs", tmp_path / "r", "--variant", "both")
     (run,) = (tmp_path / "r" / "nlps" / "queries").glob("*.trec")
-    found: dict[str, list[str]] = {}
+    arqmath("eval", run, "--json", tmp_path / "scores.json", *where)
+    (scores,) = json.loads((tmp_path / "scores.json").read_text())
+    ranked: dict[str, list[str]] = {}
     for line in run.read_text().splitlines():
         query, _, doc, *_ = line.split("\t")
-        found.setdefault(query, []).append(doc)
-    hits = total = 0
-    for key, statement in chosen.items():
-        cited = set(map(str, statement["premises"])) & texts.keys() - {key}
-        assert key not in found.get(f"s{key}", [])
-        hits += len(cited & set(found.get(f"s{key}", [])[:500]))
-        total += len(cited)
-    assert total > 30
-    assert hits > total / 2
+        ranked.setdefault(query, []).append(doc)
+    assert all(query.removeprefix("s") not in docs for query, docs in ranked.items())
+    recalls = [
+        len(docs & set(ranked.get(query, [])[:100])) / len(docs)
+        for query, docs in cited.items()
+        if docs
+    ]
+    assert scores["R@100"] == pytest.approx(sum(recalls) / len(recalls), abs=1e-4)
+    assert 0.3 < scores["R@100"] < 1
+    assert 0.1 < scores["nDCG@10"] < 1

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arqmath_bm25.analysis.analyzer import Analyzer
-from arqmath_bm25.analysis.html import read_title
 from arqmath_bm25.analysis.settings import AnalysisSettings, LatexSettings
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
@@ -86,7 +85,7 @@ def test_formulas_count_in_answer_question_and_title(stage: SecondStage) -> None
 
 def test_idf_counts_formulas_that_differ(stage: SecondStage) -> None:
     """a^2+b^2 and u^2+v^2 are alike, so that a sum, as what no other formula is, tells most."""
-    (terms,) = stage._of(read_title("$x^2+y^2$")).values()
+    (terms,) = stage._of(stage._analyzer.title("$x^2+y^2$")).values()
     values = stage._signatures.idf(terms)
     assert values.max() == stage._signatures.idf.unseen == pytest.approx(log(1 + DISTINCT))
 

@@ -202,7 +202,7 @@ def _join_plain(text: str, formulas: list[Formula]) -> Content | None:
     return Content(tuple(pieces))
 
 
-def _read_any(html: str, delimiters: Delimiters) -> Content:
+def _read_any(html: str, delimiters: Delimiters = "mathjax") -> Content:
     """Read a body as a browser does."""
     text, formulas = cut_spans(html)
     if "$" in text or "\\" in text:
@@ -243,7 +243,7 @@ def read_title(title: str, delimiters: Delimiters = "mathjax") -> Content:
     return _found(plain or _read_any_title(title, delimiters), delimiters)
 
 
-def _read_any_title(title: str, delimiters: Delimiters) -> Content:
+def _read_any_title(title: str, delimiters: Delimiters = "mathjax") -> Content:
     text, formulas = cut_spans(title)
     return _split(unescape(text), formulas, delimiters)
 
