@@ -1,1 +1,1 @@
-"""Experiments beside the package: tuned settings, and every documented result made again."""
+"""Experiments beside the package: tuned settings, duplicates as topics, documented results."""

@@ -1,4 +1,4 @@
-"""`python -m experiments tune …` and `python -m experiments reproduce …`, from a checkout."""
+"""`python -m experiments` with `tune`, `reproduce` or `topics`, from a checkout."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import typer
 
 from arqmath_bm25.cli import run_program
 from experiments.reproduce import reproduce
+from experiments.topics import topics
 from experiments.tune import tune
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 app.command()(tune)
 app.command()(reproduce)
+app.command()(topics)
 
 if __name__ == "__main__":
     run_program(app, "python -m experiments")

@@ -12,15 +12,16 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Topic
-from arqmath_bm25.evaluation.duplicate_topics import (
+from arqmath_bm25.evaluation.qrels import read_qrels
+from arqmath_bm25.runs.rows import read_run
+from experiments.__main__ import app as experiments
+from experiments.duplicate_topics import (
     TOPICS,
     deal,
     judge_by_links,
     read_questions,
     write_duplicates,
 )
-from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.runs.rows import read_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +65,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def arqmath(*arguments: object) -> Result:
-    return CliRunner().invoke(app, list(map(str, arguments)))
+    program = experiments if arguments[0] == "topics" else app
+    return CliRunner().invoke(program, list(map(str, arguments)))
 
 
 def test_answers_to_linked_questions_are_relevant(data: Path) -> None:

@@ -12,13 +12,13 @@ from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.settings import changed, load
 from arqmath_bm25.engines.engine import Engine
-from arqmath_bm25.evaluation.duplicate_topics import HALVES, TOPICS, write_duplicates
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answers.settings import Task1Settings
 from arqmath_bm25.tasks.index import Index
 from arqmath_bm25.tasks.premises.settings import NlpsSettings
 from experiments.__main__ import app as experiments
+from experiments.duplicate_topics import HALVES, TOPICS, write_duplicates
 from experiments.tuning.coordinate_search import climb, knobs, tune
 from experiments.tuning.trials import DEPTH, AnswerTrials, FormulaTrials, Judged, Trials
 
@@ -99,7 +99,7 @@ def test_one_part_is_scored_with_what_it_chose_itself() -> None:
 
 
 def arqmath(*arguments: object) -> Result:
-    program = experiments if arguments[0] == "tune" else app
+    program = experiments if arguments[0] in ("tune", "topics") else app
     return CliRunner().invoke(program, list(map(str, arguments)))
 
 

@@ -33,7 +33,6 @@ COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
     "validate": ("validate", "validate", "Hold runs against the rules of the labs."),
     "pool": ("pool", "pool", "Pool runs for judging, into a CSV batch for the annotation tool."),
     "judge": ("judge", "judge", "Turn the annotations of a batch into qrels."),
-    "topics": ("topics", "topics", "Make topics and judgments of linked and duplicate questions."),
     "report": ("report", "report", "Write a report of runs as pages that open from disk."),
     "threads": ("threads", "threads", "Write threads with all that belongs to them as pages."),
     "serve": ("serve", "serve", "Serve a search page over the indexes, and a JSON interface."),

@@ -17,13 +17,13 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, RELEVANT, YEARS
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.engines.flat import FlatSearcher
-from arqmath_bm25.evaluation.duplicate_topics import deal, judge_by_links, read_questions, related
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import Measure, measure
 from arqmath_bm25.tasks.answers.second_stage import SecondStage
 from arqmath_bm25.tasks.formulas.formula_retrieval import FormulaRanker
 from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
 from arqmath_bm25.tasks.queries import heaviest, topic_query
+from experiments.duplicate_topics import deal, judge_by_links, read_questions, related
 from experiments.tuning.premise_folds import cross_validate, folds
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import typer
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.progress import status
-from arqmath_bm25.evaluation.duplicate_topics import TOPICS, write_duplicates
+from experiments.duplicate_topics import TOPICS, write_duplicates
 
 
 def topics(
@@ -34,7 +34,7 @@ def topics(
     qrels are in the labs' formats, in halves that have no thread in common. Topic D.ID is the
     question ID: its own thread does not count. `run` leaves that out by itself.
 
-    Example: arqmath-bm25 topics duplicates --data /data/ARQMath -o duplicates
+    Example: python -m experiments topics duplicates --data /data/ARQMath -o duplicates
     """
     with status("Reading links"):
         written = write_duplicates(Collection(data, indexes), output, number, seed)
