@@ -22,7 +22,7 @@ from subset import THREADS, YEARS, opened, subset
 from arqmath_bm25.core.labs import year_of
 from arqmath_bm25.core.settings import changed
 from arqmath_bm25.engines.engine import Engine
-from arqmath_bm25.evaluation.significance import compare
+from arqmath_bm25.evaluation.comparing import compare
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import add_engine
 from experiments.duplicate_topics import HALVES, deal, judge_by_links, related

@@ -22,9 +22,9 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.workers.local import Processes
+from arqmath_bm25.evaluation.comparing import compare
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.evaluation.significance import compare
 from arqmath_bm25.tasks.index import Index, build, directory
 from experiments.results.runner import with_relevant
 

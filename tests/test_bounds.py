@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.evaluation.bounds import KEYS, bounds, bounds_of_topic
-from arqmath_bm25.evaluation.leave_out import leave_out, team_of
 from arqmath_bm25.evaluation.measures import MEASURES
 from arqmath_bm25.evaluation.score import score
+from arqmath_bm25.evaluation.unjudged import KEYS, bounds, bounds_of_topic, leave_out, team_of
 
 DOCS = [f"d{number}" for number in range(9)]
 JUDGED = st.dictionaries(st.sampled_from(DOCS), st.integers(0, 3), min_size=1, max_size=9)

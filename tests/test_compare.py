@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.evaluation.comparing import compare, holm
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.evaluation.significance import compare, holm
 from arqmath_bm25.evaluation.topic_sets import (
     by_category,
     official_topic_info,

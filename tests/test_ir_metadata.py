@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from arqmath_bm25.cli import app
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.runs.ir_metadata import ir_metadata
+from arqmath_bm25.runs.provenance import ir_metadata
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:

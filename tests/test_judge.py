@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.evaluation.judging.adjudication import read_adjudication, write_disagreements
-from arqmath_bm25.evaluation.judging.agreement import agreements
+from arqmath_bm25.evaluation.judging.agreement import (
+    agreements,
+    read_adjudication,
+    write_disagreements,
+)
 from arqmath_bm25.evaluation.judging.judge import (
     HitKey,
     Judged,

@@ -11,9 +11,8 @@ import pytest
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import COLUMNS
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.evaluation.coverage import coverage_note
 from arqmath_bm25.evaluation.evaluator import Evaluator
-from arqmath_bm25.evaluation.qrels import read_qrels, write_qrels
+from arqmath_bm25.evaluation.qrels import coverage_note, read_qrels, write_qrels
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.evaluation.visual_qrels import by_visual_id, kind_of_name
 from arqmath_bm25.runs.formula_ids import FormulaIds

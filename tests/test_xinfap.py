@@ -15,15 +15,18 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.judging.pool import Item, PooledPost
-from arqmath_bm25.evaluation.judging.pool_sampling import Stratum, draw, parse_strata
-from arqmath_bm25.evaluation.sampled_qrels import (
+from arqmath_bm25.evaluation.sampled_pools import (
     Pooled,
+    Stratum,
+    draw,
     judged_part,
+    parse_strata,
     read_sampled_qrels,
     with_grades,
     write_sampled_qrels,
+    xinfap,
+    xinfap_by_topic,
 )
-from arqmath_bm25.evaluation.xinfap import xinfap, xinfap_by_topic
 from arqmath_bm25.runs.run_files import write_run
 
 if TYPE_CHECKING:

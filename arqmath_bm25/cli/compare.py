@@ -9,8 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from arqmath_bm25.cli.shared import score_tables
-from arqmath_bm25.cli.shared.groups import grouped
-from arqmath_bm25.cli.shared.scoring import Scoring
+from arqmath_bm25.cli.shared.scoring import Scoring, grouped
 from arqmath_bm25.evaluation.measure_names import further_measures
 from arqmath_bm25.evaluation.topic_sets import by_category, read_topic_info
 

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from arqmath_bm25.cli.shared import options, score_tables
-from arqmath_bm25.cli.shared.groups import grouped
-from arqmath_bm25.cli.shared.scoring import Scoring
+from arqmath_bm25.cli.shared.scoring import Scoring, grouped
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.progress import console, status
-from arqmath_bm25.evaluation.leave_out import leave_out, team_of
 from arqmath_bm25.evaluation.measure_names import named_measures
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.evaluation.topic_sets import official_topic_info, read_topic_info, topic_sets
+from arqmath_bm25.evaluation.unjudged import leave_out, team_of
 from arqmath_bm25.runs.rows import detect_task
 
 if TYPE_CHECKING:

@@ -11,10 +11,13 @@ import typer
 from arqmath_bm25.cli.shared.options import out
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.judging import judge as judging
-from arqmath_bm25.evaluation.judging.adjudication import read_adjudication, write_disagreements
-from arqmath_bm25.evaluation.judging.agreement import agreements
+from arqmath_bm25.evaluation.judging.agreement import (
+    agreements,
+    read_adjudication,
+    write_disagreements,
+)
 from arqmath_bm25.evaluation.qrels import write_qrels
-from arqmath_bm25.evaluation.sampled_qrels import (
+from arqmath_bm25.evaluation.sampled_pools import (
     read_sampled_qrels,
     with_grades,
     write_sampled_qrels,

@@ -17,8 +17,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS, RankingTask
 from arqmath_bm25.evaluation.judging.pool import Depths, Pool, for_assessors
 from arqmath_bm25.evaluation.judging.pool import pool as make_pool
-from arqmath_bm25.evaluation.judging.pool_sampling import draw, parse_strata
-from arqmath_bm25.evaluation.sampled_qrels import write_sampled_qrels
+from arqmath_bm25.evaluation.sampled_pools import draw, parse_strata, write_sampled_qrels
 from arqmath_bm25.pages.judging.annotation import require, write_batch
 from arqmath_bm25.runs.eligible import EligibleAnswers, EligibleFormulas
 from arqmath_bm25.runs.formula_ids import FormulaIds

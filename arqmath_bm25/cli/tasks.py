@@ -21,8 +21,7 @@ from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, year_of
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import chosen_engine
-from arqmath_bm25.runs.ir_metadata import ir_metadata
-from arqmath_bm25.runs.provenance import run_manifest
+from arqmath_bm25.runs.provenance import ir_metadata, run_manifest
 from arqmath_bm25.runs.run_files import Form, file_name, write_run
 from arqmath_bm25.tasks import TASKS, task_class
 from arqmath_bm25.tasks.index import Index, ensure

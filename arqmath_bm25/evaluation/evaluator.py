@@ -15,15 +15,19 @@ from arqmath_bm25.collection.own_documents import QRELS, corpus_in
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import SPLITS, official_stem, year_of
 from arqmath_bm25.evaluation.answers import OF_POSTS, AnswerScore, read_answer_map, score_answers
-from arqmath_bm25.evaluation.coverage import coverage_note
 from arqmath_bm25.evaluation.measure_names import OF_DOCUMENTS, named_measures
 from arqmath_bm25.evaluation.measures import MEASURES, Measure
 from arqmath_bm25.evaluation.nlps import PremiseScore, read_gold, score_premises
-from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.evaluation.sampled_qrels import is_sampled, judged_part, read_sampled_qrels
+from arqmath_bm25.evaluation.qrels import coverage_note, read_qrels
+from arqmath_bm25.evaluation.sampled_pools import (
+    XINFAP,
+    is_sampled,
+    judged_part,
+    read_sampled_qrels,
+    xinfap_by_topic,
+)
 from arqmath_bm25.evaluation.score import RunScore, score
 from arqmath_bm25.evaluation.visual_qrels import by_visual_id
-from arqmath_bm25.evaluation.xinfap import XINFAP, xinfap_by_topic
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.rows import POST, detect_task
 from arqmath_bm25.runs.run import Run

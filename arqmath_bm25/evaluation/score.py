@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.evaluation.coverage import Doubt
 from arqmath_bm25.evaluation.measures import MEASURES, Measure, average, measure, prime
+from arqmath_bm25.evaluation.qrels import Doubt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

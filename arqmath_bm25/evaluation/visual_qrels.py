@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 import numpy as np
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.evaluation.coverage import Doubt
+from arqmath_bm25.evaluation.qrels import Doubt
 from arqmath_bm25.runs.formula_ids import id_number
 
 if TYPE_CHECKING:

@@ -1,19 +1,27 @@
-"""What a run was made of, as the manifest beside it says: NAME.manifest.json (ir_metadata.py).
+"""What a run was made of: the manifest beside it, NAME.manifest.json, written and read.
 
+It is a file of ir_metadata 0.1, a standard of the field after PRIMAD, in the JSON that is YAML too.
+Its `resources` are left out: they are times, and the same run is to have the same manifest.
 Manifests of other programs, of older versions and broken ones tell what they can.
 """
 
 from __future__ import annotations
 
 import os
+import platform
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from arqmath_bm25.collection.layout import TOPICS
 from arqmath_bm25.core.files import read_manifest
+from arqmath_bm25.core.system import memory
+from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from arqmath_bm25.core.labs import Year
+
 
 _YEARS: Final = {
     path.rpartition("/")[2]: year for files in TOPICS.values() for year, path in files.items()
@@ -55,3 +63,85 @@ def provenance(run: Path) -> Provenance | None:
         settings if isinstance(settings, dict) else {},
         variant if isinstance(variant, str) else "",
     )
+
+
+# What else decides a ranking, or a term: distributions of Python, and the one with Lucene's jar.
+_LIBRARIES: Final = ("lxml", "numpy", "PyStemmer", "scikit-learn", "scipy", "selectolax")
+_TOOLKITS: Final = ("pyserini",)
+
+
+def ir_metadata(
+    task: str, tag: str, command: str, settings: dict[str, Any], variant: str, data: dict[str, str]
+) -> dict[str, Any]:
+    """Describe a run: its name, the command and the settings that made it, and the test collection.
+
+    Of the settings of a task, those are told that the standard has a name for.
+    """
+    made = settings.get("ranking", {}).get("settings", settings)  # Task 3 ranks as Task 1 does
+    text = made.get("analysis", {}).get("text", {})
+    how = made.get("variants", {}).get(variant) or made.get("fusions", {}).get(variant, {})
+    method = how.get("method", made.get("model", "bm25"))
+    params = how | (made.get("bm25", {}) if method == "bm25" else {})
+    stage = made.get("stages", {}).get(variant)
+    second = [{"name": "second stage", "reranks": variant, "params": stage}] if stage else []
+    return {
+        "schema-version": 0.1,
+        "run-version": 1.0,
+        "tag": tag,
+        "platform": _platform(),
+        "research goal": {"venue": {"name": "TextGraphs-16" if task == "nlps" else "CLEF ARQMath"}},
+        "implementation": {
+            "executable": {"cmd": command},
+            "source": {"lang": ["python", "java"]},
+        },
+        "method": {
+            "automatic": "-manual-" not in tag,
+            "score ties": "descending id",
+            "indexing": {
+                "tokenizer": "arqmath_bm25.analysis",
+                "stemmer": text.get("stemmer", "none"),
+                "stopwords": "arqmath_bm25.analysis.text" if text.get("stop_words") else "none",
+            },
+            "retrieval": [{"name": variant, "method": method, "params": params}, *second],
+        },
+        "actor": {"team": settings.get("run", {}).get("team", ""), "role": "experimenter"},
+        "data": {"test collection": data},
+    }
+
+
+def _platform() -> dict[str, Any]:
+    """Describe this machine and what is installed on it."""
+    distribution, model = platform.system(), platform.processor()
+    with suppress(OSError):
+        distribution = platform.freedesktop_os_release()["PRETTY_NAME"]
+    with suppress(OSError):
+        told = dict(
+            line.split(":", 1)
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if ":" in line
+        )
+        model = told.get("model name\t", model).strip()
+    return {
+        "hardware": {
+            "cpu": {
+                "model": model,
+                "architecture": platform.machine(),
+                "operation mode": platform.architecture()[0].replace("bit", "-bit"),
+                "number of cores": os.cpu_count(),
+            },
+            "ram": f"{memory() / 2**30:.2f} GB",
+        },
+        "operating system": {"kernel": platform.release(), "distribution": distribution},
+        "software": {
+            "libraries": {"python": _installed(_LIBRARIES)},
+            "retrieval toolkit": [f"arqmath_bm25=={__version__}", *_installed(_TOOLKITS)],
+        },
+    }
+
+
+def _installed(names: tuple[str, ...]) -> list[str]:
+    found = []
+    for name in names:
+        with suppress(PackageNotFoundError):
+            found.append(f"{name}=={version(name)}")
+    return found

@@ -12,14 +12,14 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.core.settings import changed
-from arqmath_bm25.evaluation.significance import compare
+from arqmath_bm25.evaluation.comparing import compare
 from arqmath_bm25.tasks.queries import kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from arqmath_bm25.core.settings import Settings
-    from arqmath_bm25.evaluation.significance import Comparison
+    from arqmath_bm25.evaluation.comparing import Comparison
     from experiments.tuning.trials import Trials
 
     Changes = dict[str, float]  # a__b: value of the key a.b

@@ -12,10 +12,10 @@ from rich.table import Table
 
 from arqmath_bm25.core.progress import PlainConsole
 from arqmath_bm25.evaluation.answers import AnswerScore
-from arqmath_bm25.evaluation.bounds import KEYS as BOUNDED
-from arqmath_bm25.evaluation.bounds import bounds
 from arqmath_bm25.evaluation.nlps import EXPLANATION, PremiseScore
 from arqmath_bm25.evaluation.score import RunScore
+from arqmath_bm25.evaluation.unjudged import KEYS as BOUNDED
+from arqmath_bm25.evaluation.unjudged import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.evaluation.comparing import Compared
     from arqmath_bm25.evaluation.evaluator import Scored
-    from arqmath_bm25.evaluation.leave_out import LeftOut
     from arqmath_bm25.evaluation.rank_changes import Move
     from arqmath_bm25.evaluation.topic_sets import CategoryMeans, TopicSet
+    from arqmath_bm25.evaluation.unjudged import LeftOut
 
 _NAMES: Final = {
     "ndcg_prime": "nDCG′", "map_prime": "MAP′", "p10_prime": "P′@10", "bpref": "bpref",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import io
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -21,6 +23,43 @@ from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
 from arqmath_bm25.evaluation.measures import Measure
 from arqmath_bm25.evaluation.visual_qrels import IdKind
 from arqmath_bm25.runs.provenance import provenance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command, for each parameter of a dataclass, the options that are its fields."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {}
+    parameters = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        kind = hints[name]
+        of_group = get_type_hints(kind, include_extras=True) if is_dataclass(kind) else {}
+        if of_group:
+            groups[name] = kind
+        for field in fields(kind) if of_group else ():
+            default = inspect.Parameter.empty if field.default is MISSING else field.default
+            parameters.append(_parameter(field.name, of_group[field.name], default))
+        if not of_group:
+            parameters.append(_parameter(name, kind, parameter.default))
+
+    @wraps(command)
+    def called(**values: Any) -> None:
+        for name, kind in groups.items():
+            names = {field.name for field in fields(kind)} & values.keys()
+            values[name] = kind(**{field: values.pop(field) for field in names})
+        command(**values)
+
+    del called.__wrapped__
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {one.name: one.annotation for one in parameters}
+    return called
+
+
+def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
 
 _JUDGMENTS = "Judgments and rankings"
 

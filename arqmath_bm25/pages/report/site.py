@@ -15,7 +15,7 @@ from urllib.parse import quote
 import numpy as np
 
 from arqmath_bm25.core.labs import RELEVANT
-from arqmath_bm25.evaluation.coverage import Doubt
+from arqmath_bm25.evaluation.qrels import Doubt
 from arqmath_bm25.pages.report import charts
 from arqmath_bm25.pages.report.gather import RECALL_LEVELS
 from arqmath_bm25.pages.report.returned import judged_rates
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
+    from arqmath_bm25.evaluation.comparing import Comparison
     from arqmath_bm25.evaluation.score import RunScore
-    from arqmath_bm25.evaluation.significance import Comparison
     from arqmath_bm25.pages.report.gather import Gathered, Run
 
 _SHOWN: Final = {
@@ -281,7 +281,7 @@ def _comparable(gathered: Gathered) -> list[list[tuple[Run, RunScore]]]:
 def _comparisons(gathered: Gathered) -> list[Comparison]:
     if not (groups := _comparable(gathered)):
         return []
-    from arqmath_bm25.evaluation.significance import compare  # scipy takes a second to load
+    from arqmath_bm25.evaluation.comparing import compare  # scipy takes a second to load
 
     by_topic = [{run.name: _by_topic(score) for run, score in group} for group in groups]
     return [one for group in by_topic for one in compare(group)]
