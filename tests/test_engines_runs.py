@@ -192,8 +192,9 @@ def test_real_dumps_of_other_sites(shared: Path, tmp_path: Path, name: str) -> N
             SubElement(topic, "Tags").text = ",".join(question.tags)
     ElementTree.ElementTree(topics).write(tmp_path / "topics.xml", "utf-8")
     runs = same_runs(tmp_path, sites / name, "task1", "--topics", tmp_path / "topics.xml")
-    assert len(runs) == 3
-    assert all(run.count(b"\n") > 100 * len(topics) for run in runs.values())
+    assert len(runs) == 3  # genai has hardly a formula, so its run by formulas alone is short
+    text = [run.count(b"\n") for file, run in runs.items() if "-math-" not in file]
+    assert min(text) > 100 * len(topics)
 
 
 @pytest.mark.slow
