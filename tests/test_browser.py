@@ -426,7 +426,7 @@ def test_searching_shows_drawn_results(browser: Chrome, search_page: str) -> Non
     assert fraction["height"] > 8
     box.send_keys(" diverge?", Keys.ENTER)
     WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".result"))
-    assert len(shown(browser, ".result")) == 10
+    assert len(shown(browser, ".hits-of-thread > li")) == 10
     assert all(e["height"] > 4 and e["space"] == MATHML for e in drawn(browser, ".result math"))
     assert "diverge" in " ".join(shown(browser, ".result mark")).lower()
     box = browser.switch_to.active_element
@@ -434,6 +434,34 @@ def test_searching_shows_drawn_results(browser: Chrome, search_page: str) -> Non
     browser.find_element(CSS, ".result h3 a").click()
     WebDriverWait(browser, 10).until(lambda b: "/posts/" in b.current_url)
     assert drawn(browser, ".post math")
+    assert complaints(browser) == []
+
+
+def test_formulas_are_written_by_buttons_and_copied(browser: Chrome, search_page: str) -> None:
+    browser.get(search_page)
+    box = browser.switch_to.active_element
+    box.send_keys("why ")
+    browser.find_element(CSS, "button[aria-label=fraction]").click()
+    box.send_keys("1")
+    assert box.get_property("value") == r"why $\frac{1}{}$"
+    browser.get(f"{search_page}/?q=%24%5Cfrac1n%24")
+    formula = browser.find_element(CSS, ".text math[tabindex]")
+    latex = formula.get_attribute("title")
+    for act in ("click", "Enter"):
+        if act == "click":
+            webdriver.ActionChains(browser).click(formula).perform()
+        else:
+            browser.execute_script("arguments[0].focus()", formula)
+            webdriver.ActionChains(browser).send_keys(Keys.ENTER).perform()
+        status = browser.find_element(CSS, ".copied")
+        WebDriverWait(browser, 10).until(lambda _, status=status: status.text)
+        assert status.text == f"Copied: {latex}"
+        browser.execute_script("arguments[0].textContent = ''", status)
+        box = browser.find_element(CSS, "#q")
+        box.clear()
+        box.send_keys(Keys.CONTROL, "v")
+        assert box.get_property("value") == latex
+        box.clear()
     assert complaints(browser) == []
 
 

@@ -19,7 +19,7 @@ from selectolax.lexbor import LexborHTMLParser
 from serving import build_indexes, open_site, running
 
 import arqmath_bm25 as arq
-from arqmath_bm25.analysis.html import read_title
+from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.cli.serve import serve
 from arqmath_bm25.cli.tasks import search
 from arqmath_bm25.collection.collection import Collection
@@ -109,8 +109,31 @@ def test_the_page_shows_results_as_links_with_drawn_formulas(
     client: Client, expected: list[tuple[str, float]]
 ) -> None:
     tree = LexborHTMLParser(client.get("/", q=QUERY, depth=5).text)
+    posts = Collection(SAMPLE).posts
+    threads: dict[str, list[str]] = {}  # in the order of their best answers
+    for doc, _ in expected:
+        threads.setdefault(posts.read(doc).parent_id, []).append(doc)
+    assert len(threads) < len(expected)  # else nothing is tested
+    results = tree.css(".result")
+    assert [
+        [
+            re.search(r"\d+", link.attributes["href"])[0]
+            for link in result.css(".hits-of-thread a[href^='/posts/']")
+        ]
+        for result in results
+    ] == list(threads.values())
     links = [link.attributes["href"] for link in tree.css(".result h3 a")]
-    assert [link.partition("?")[0] for link in links] == [f"/posts/{doc}" for doc, _ in expected]
+    best = [f"/posts/{docs[0]}" for docs in threads.values()]
+    assert [link.partition("?")[0] for link in links] == best
+    for result, (question, docs) in zip(results, threads.items(), strict=True):
+        asked = posts.read(question)
+        assert [tag.text() for tag in result.css(".tag")] == list(asked.tags)
+        assert f"{asked.score} vote" in result.css_first(".hint").text()
+        assert asked.creation_date[:10] in result.css_first(".hint").text()
+        for item, doc in zip(result.css(".hits-of-thread > li"), docs, strict=True):
+            assert bool(item.css(".badge")) == (asked.accepted_answer_id == doc)
+            assert f"answer {posts.read(doc).score} vote" in item.css_first(".hint").text()
+    assert results[0].css(".badge")
     assert tree.css(".result h3 math")
     assert "diverge" in {mark.text().lower() for mark in tree.css("mark")}
     assert tree.css_first("textarea").text() == QUERY
@@ -129,7 +152,6 @@ def test_a_link_beside_a_result_tells_why_it_has_its_score(client: Client, task:
     link = tree.css(".result .hint a[href$='#why']")[1].attributes["href"]
     tree = LexborHTMLParser(client.get(link.partition("#")[0]).text)
     (why,) = tree.css("details#why[open]")
-    assert why.parent.css_matches("li.result:nth-child(2)")
     document = re.search(r"explain=(\d+)", link)[1]
     answer = client.get("/api/search", q=QUERY, task=task, depth=3, explain=document).json()
     first, explained, _ = answer["results"]
@@ -258,6 +280,20 @@ def test_an_answer_leads_to_others_like_it(client: Client) -> None:
     found = LexborHTMLParser(client.get(more.attributes["href"]).text).css(".result h3 a")
     here = first.css_first("h3 a").attributes["href"].partition("?")[0]
     assert here in [link.attributes["href"].partition("?")[0] for link in found]
+
+
+def test_a_snippet_has_the_sentence_that_matches() -> None:
+    filler = "Nothing of this kind is said here at all. " * 20
+    body = read_body(f"<p>{filler}</p><p>Then $a^2+b^2=c^2$ holds. {filler} A prime follows.</p>")
+    for query, wanted in (("$a^2 + b^2$", "… Then $a^2+b^2=c^2$"), ("primes", "… A prime")):
+        assert PostWriter([read_title(query)]).passage(body, 100).text.startswith(wanted)
+    assert PostWriter([read_title("zzz")]).passage(body, 100).text.startswith("Nothing of")
+
+
+def test_pages_name_the_site_of_the_collection(indexes: Path, tmp_path: Path) -> None:
+    assert arq.sample(indexes).origin == ""
+    assert Collection(SAMPLE, tmp_path).origin == "math.stackexchange.com"
+    assert Collection(SAMPLE, tmp_path, site="physics.example").origin == "physics.example"
 
 
 def test_formulas_that_hold_the_one_asked_for_are_marked() -> None:

@@ -152,6 +152,15 @@ class Collection:
         address = self._addresses.get(name)
         return f"https://{address}/{kind}/{number}" if address and self.on_site else ""
 
+    @property
+    def origin(self) -> str:
+        """The sites whose users wrote the posts, as far as that is known."""
+        return (
+            ", ".join(filter(None, self._addresses.values()))
+            if self.on_site and self.has_posts
+            else ""
+        )
+
     @cached_property
     def _addresses(self) -> dict[str, str]:
         """The addresses of the sites, by the names that ids carry."""

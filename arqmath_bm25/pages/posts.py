@@ -33,6 +33,8 @@ _analyze: Final = WordAnalyzer()
 _stemming: Final = Lock()  # the analyzer is for one thread at a time
 _MARKUP: Final = 12  # bytes of a body are at most so many times its text, nearly always 2
 _LEAST_SYMBOLS: Final = 3  # a formula of fewer is in every post
+_LIKE: Final = 0.5  # of the symbols of a formula; who has more is like it
+_SENTENCE: Final = re.compile(r"(?<=[.?!])\s+|\n")
 
 
 class PostWriter:
@@ -74,6 +76,30 @@ class PostWriter:
         return _trusted(
             "".join(self.formula(p) if isinstance(p, Formula) else self.prose(p) for p in pieces)
         )
+
+    def passage(self, content: Content, length: int) -> Content:
+        """Return some `length` characters from where most of the query is, or from the beginning.
+
+        That is the sentence with most of its words and formulas; of formulas that only share
+        symbols with one of the query, the most similar counts.
+        """
+        sentences = _sentences(content)
+        best = max(range(len(sentences)), key=lambda n: self._matches(sentences[n]), default=0)
+        pieces = [piece for sentence in sentences[best:] for piece in sentence]
+        first = next((n for n, piece in enumerate(pieces) if self._matches([piece])), 0)
+        skipped = 0
+        while skipped < first and sum(map(_size, pieces[skipped:first])) > length // 2:
+            skipped += 1
+        mark = ["… "] if best or skipped else []
+        return excerpt(Content((*mark, *pieces[skipped:])), length)
+
+    def _matches(self, pieces: Sequence[str | Formula]) -> float:
+        """Return how many words and formulas of the query some pieces have."""
+        has = [set(tokenize(p.latex).symbols) for p in pieces if isinstance(p, Formula)]
+        asked = (set(formula.split()) for formula in self._formulas)
+        shares = (max((len(one & two) / len(one) for two in has), default=0.0) for one in asked)
+        words = len(self._terms & _terms([Content(tuple(pieces))]))
+        return words + sum(share for share in shares if share >= _LIKE)
 
     def prose(self, text: str) -> str:
         """Return words, those of the query marked."""
@@ -137,12 +163,25 @@ def _link_to_picture(match: re.Match[str]) -> str:
     return f'<a class="picture" href="{attributes["src"]}" rel="{rel}">[{name}]</a>'
 
 
+def _size(piece: str | Formula) -> int:
+    return len(piece.latex if isinstance(piece, Formula) else piece)
+
+
+def _sentences(content: Content) -> list[list[str | Formula]]:
+    sentences: list[list[str | Formula]] = [[]]
+    for piece in content.pieces:
+        begin, *others = [piece] if isinstance(piece, Formula) else _SENTENCE.split(piece)
+        sentences[-1].append(begin)
+        sentences += [[f" {other}"] for other in others]
+    return sentences
+
+
 def excerpt(content: Content, length: int) -> Content:
     """Cut content after about `length` characters, between words or formulas."""
     kept: list[str | Formula] = []
     left = length
     for piece in content.pieces:
-        size = len(piece.latex if isinstance(piece, Formula) else piece)
+        size = _size(piece)
         if size <= left or (isinstance(piece, Formula) and not kept):
             kept.append(piece)
         elif isinstance(piece, str):

@@ -45,6 +45,7 @@ def templates(kind: str, script: str = "", served: bool = False) -> Environment:
     environment.globals |= {
         "version": __version__, "kind": kind, "script": script, "root": "",
         "home": "/" if served else "index.html", "static": "/static/" if served else "",
+        "origin": "",  # the sites of the collection
         "policy": "" if served else f"{policy(bool(script))}; form-action 'none'",
     }  # fmt: skip
     environment.filters["signed"] = lambda value: f"{value:+.4f}".replace("-", "−")

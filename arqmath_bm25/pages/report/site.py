@@ -100,6 +100,7 @@ def _write_pages(
     gathered: Gathered, place: Path, progress: Callable[[int], None], threads: Mapping[str, str]
 ) -> None:
     environment = templates("report", "report.js")
+    environment.globals["origin"] = gathered.collection.origin
     names = page_names(gathered.questions)
     topics = list(gathered.questions)
     shared = {

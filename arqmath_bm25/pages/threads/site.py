@@ -111,6 +111,7 @@ def write_threads(
         return f"{file}#post-{post_id}" if file else None
 
     environment = templates("threads")
+    environment.globals["origin"] = reader.collection.origin
     page = environment.get_template("thread.html")
     titles = {}
     with site(directory, "threads") as place:

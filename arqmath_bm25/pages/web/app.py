@@ -19,10 +19,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from arqmath_bm25.analysis.html import Content, Formula, read_title
+from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
-from arqmath_bm25.pages.posts import PostWriter, beginning, excerpt
+from arqmath_bm25.pages.posts import PostWriter, beginning
 from arqmath_bm25.pages.threads.gather import ThreadReader
 from arqmath_bm25.pages.threads.site import thread_values
 from arqmath_bm25.pages.web import api
@@ -46,6 +46,25 @@ if TYPE_CHECKING:
 _EXCERPT: Final = 220  # characters of a post on the page of results
 _LIKE: Final = 400  # characters of a post that is a query for others like it
 _EXAMPLES: Final = 3  # topics of each task
+# What the buttons above the query are called, what they show, and what they write: the cursor goes
+# between the first braces that are empty.
+_PALETTE: Final = (
+    ("fraction", r"\frac{a}{b}", r"\frac{}{}"),
+    ("power", "x^n", "^{}"),
+    ("index", "x_n", "_{}"),
+    ("root", r"\sqrt{x}", r"\sqrt{}"),
+    ("sum", r"\sum_{n=1}^\infty", r"\sum_{n=1}^{\infty} {}"),
+    ("product", r"\prod_{n=1}^\infty", r"\prod_{n=1}^{\infty} {}"),
+    ("integral", r"\int_a^b", r"\int_{}^{} "),
+    ("limit", r"\lim_{n\to\infty}", r"\lim_{n\to\infty} {}"),
+    ("binomial coefficient", r"\binom nk", r"\binom{}{}"),
+    ("matrix", r"\begin{pmatrix}a&b\\c&d\end{pmatrix}", r"\begin{pmatrix}{}&\\&\end{pmatrix}"),
+    ("at most", r"\le", r"\le "),
+    ("not equal", r"\ne", r"\ne "),
+    ("element of", r"\in", r"\in "),
+    ("infinity", r"\infty", r"\infty "),
+    ("real numbers", r"\mathbb{R}", r"\mathbb{R}"),
+)
 _HEADERS: Final = {
     "content-security-policy": policy(script=True, source="'self'")
     + "; connect-src 'self'; form-action 'self'; frame-ancestors 'none'",
@@ -107,6 +126,7 @@ class Site:
         self._threads = threads
         self._reading = Lock()
         self._templates = templates("search", "search.js", served=True)
+        self._templates.globals["origin"] = collection.origin
         self._openapi = api.openapi(list(indexes))
 
     def app(self, hosts: Collection_[str] = ("localhost", "127.0.0.1", "::1")) -> ASGIApp:
@@ -135,20 +155,25 @@ class Site:
     async def _search_page(self, request: Request) -> Response:
         if not request.query_params.get("q", "").strip():
             query = api.SearchQuery(q=" ")
-            return self._page("search.html", query=query, results=None, advice="", more=False)
+            return self._page(
+                "search.html", query=query, results=None, advice="", count=0, more=False
+            )
         query = self._query(request)
 
         def work() -> str:
             writer = self._writer(query.q, query.task)
             hits, shown, parts = self._found(query)
-            results = [
-                self._shown(hit, one, writer) | {"id": hit.doc_id, "parts": parts.get(hit.doc_id)}
-                for hit, one in zip(hits[: query.depth], shown, strict=True)
-            ]
+            threads: dict[str, list[dict[str, Any]]] = {}
+            for hit, one in zip(hits[: query.depth], shown, strict=True):
+                result = self._shown(hit, one, writer)
+                result |= {"id": hit.doc_id, "parts": parts.get(hit.doc_id)}
+                thread = one.question.post_id if one.question else hit.doc_id
+                threads.setdefault(thread, []).append(result)
+            results = list(threads.values())
             advice = self._indexes[query.task].task.advice(query.q)
             return self._render(
                 "search.html", query=query, results=results, advice=advice,
-                more=len(hits) > query.depth,
+                count=len(shown), more=len(hits) > query.depth,
             )  # fmt: skip
 
         return HTMLResponse(await self._threads.run(work))
@@ -307,11 +332,15 @@ class Site:
             return {"post": None, "score": hit.score, "title": title, "text": text}
         title = (shown.question.title if shown.question else None) or "(no question)"
         begun = beginning(shown.post.body, _LIKE)
+        passage = writer.passage(read_body(shown.post.body), _EXCERPT)
         return {
+            "question": shown.question,
+            "accepted": shown.question is not None
+            and shown.question.accepted_answer_id == shown.post.post_id,
             "post": shown.post,
             "score": hit.score,
             "title": writer.title(title),
-            "text": writer.content(excerpt(begun, _EXCERPT)),
+            "text": writer.content(passage),
             "formula": writer.formula(shown.formula, display=True) if shown.formula else "",
             "formula_id": shown.formula.formula_id if shown.formula else "",
             "link": self._collection.link(shown.post),
@@ -375,6 +404,7 @@ class Site:
             holds=self._holds,
             examples=self._examples,
             preview=self._drawn,
+            palette=_PALETTE,
             **values,
         )
 
