@@ -275,10 +275,11 @@ def test_the_page_says_what_it_holds_and_how_to_begin(client: Client, indexes: P
 
 
 def test_an_answer_leads_to_others_like_it(client: Client) -> None:
-    first = LexborHTMLParser(client.get("/", q=QUERY).text).css(".result")[0]
+    first = LexborHTMLParser(client.get("/", q=QUERY).text).css(".hits-of-thread > li")[0]
     (more,) = [link for link in first.css("a") if link.text() == "more like this"]
-    found = LexborHTMLParser(client.get(more.attributes["href"]).text).css(".result h3 a")
-    here = first.css_first("h3 a").attributes["href"].partition("?")[0]
+    similar = LexborHTMLParser(client.get(more.attributes["href"]).text)
+    found = similar.css(".hits-of-thread a[href^='/posts/']")
+    here = first.css_first("a[href^='/posts/']").attributes["href"].partition("?")[0]
     assert here in [link.attributes["href"].partition("?")[0] for link in found]
 
 
