@@ -19,6 +19,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.dump import ParsedRows
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.errors import InputError
+from experiments.__main__ import app as experiments
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,8 @@ QUANTUM, GENAI = "quantumcomputing.stackexchange.com", "genai.stackexchange.com"
 
 
 def arqmath(*arguments: object, fails: bool = False) -> str:
-    done = CliRunner().invoke(app, list(map(str, arguments)))
+    program = experiments if arguments[0] == "topics" else app
+    done = CliRunner().invoke(program, list(map(str, arguments)))
     assert bool(done.exit_code) == fails, done.output + repr(done.exception)
     return " ".join(f"{done.output}{done.exception or ''}".split())
 
