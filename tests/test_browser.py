@@ -490,7 +490,7 @@ def test_no_script_of_a_post_or_a_query_runs_on_the_search_page(
         preview = browser.find_element(CSS, "#preview")
         WebDriverWait(browser, 10).until(lambda _: preview.is_displayed())
         assert attacked(browser) is None
-        browser.find_element(CSS, "button").click()
+        browser.find_element(CSS, "form button:not([type=button])").click()
         WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".result"))
         assert attacked(browser) is None
         for post in (1, 2, 3, 4):
