@@ -50,6 +50,6 @@ def test_the_files_of_the_real_subset_say_the_same(lite: Path) -> None:
         read_formulas(formulas / "slt_representation_v3"),
         strict=True,
     )
-    same = [latex.read(row.formula) == latex.read(source_latex(slt.formula)) for row, slt in rows]
+    same = [latex.read(row.latex) == latex.read(source_latex(slt.latex)) for row, slt in rows]
     assert len(same) == 81_203
     assert sum(same) / len(same) > 0.997
