@@ -125,7 +125,10 @@ def test_finished_parts_are_not_written_again(tmp_path: Path) -> None:
         time.sleep(0.002)
     os.killpg(build.pid, signal.SIGKILL)
     build.communicate(timeout=60)
-    finished = {path.with_suffix(".jsonl") for path in documents.glob("*.counts")}
+    finished = {
+        documents / path.name.replace(".json.counts", ".jsonl")
+        for path in documents.glob("*.counts")
+    }
     marked = {path.name: path.read_bytes() + b"\n" for path in finished}  # Lucene skips the blank
     for name, content in marked.items():
         (documents / name).write_bytes(content)
