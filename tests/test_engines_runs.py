@@ -114,7 +114,7 @@ def test_two_checkouts_and_other_settings_share_a_cluster(
     names = ("a", "b", "with other analysis", "with other scores")
     config = {name: tmp_path / f"{name}.yaml" for name in names[2:]}
     text = default_config("task1").read_text()
-    config[names[2]].write_text(text.replace("ngrams: [1, 3]", "ngrams: [1, 2]"))
+    config[names[2]].write_text(text.replace("stop_words: true", "stop_words: false"))
     config[names[3]].write_text(text.replace("k1: 1.2", "k1: 1.7"))
     assert text not in {path.read_text() for path in config.values()}
     expected = {}

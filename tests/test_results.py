@@ -64,7 +64,7 @@ def test_expected_scores_are_shown_with_three_digits() -> None:
     assert expected_table(table).splitlines() == [
         "| nDCG′ / MAP′ | 2020 | 2021 (6 topics) | source |",
         "| --- | ---: | ---: | --- |",
-        "| `text` | – | .825 |  |",
+        "| `text` | – | .800 |  |",
         "| a | 1.500 / – | – | s <b> |",
     ]
 
