@@ -213,7 +213,7 @@ def stock_searcher(index: Path, k1: float, b: float) -> Any:
         stand_in = types.ModuleType(name)
         stand_in.__getattr__ = lambda name: type(name, (), {})  # type: ignore[method-assign]
         sys.modules.setdefault(name, stand_in)
-    from pyserini.search.lucene import LuceneSearcher  # type: ignore[import-untyped]
+    from pyserini.search.lucene import LuceneSearcher
 
     searcher = LuceneSearcher(str(index))
     searcher.set_bm25(k1, b)

