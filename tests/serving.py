@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.pages.web.app import Site
-from arqmath_bm25.pages.web.search_pool import SearchThreads
 from arqmath_bm25.pages.web.server import listen, server
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index, build
@@ -34,7 +33,7 @@ def open_site(data: Path, indexes: Path) -> Site:
     collection = Collection(data, indexes)
     tasks = [name for name in ("task1", "task2") if (collection.directory / name).exists()]
     opened = {name: Index.open(collection, name) for name in tasks}
-    return Site(collection, opened, SearchThreads(2))
+    return Site(collection, opened, threads=2)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ def serve(
     engine: options.EngineOption = "auto",
     hosts: options.Hosts = None,
 ) -> None:
-    """Serve a search page for every task that has an index, and a JSON interface (/openapi.json).
+    """Serve a search page for every task that has an index, and a JSON interface (/api/search).
 
     Only this machine can reach it, unless --host says otherwise. Ctrl-C ends it.
 
@@ -33,7 +33,6 @@ def serve(
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise InputError("serve needs starlette and uvicorn: pip install 'arqmath-bm25[web]'")
     from arqmath_bm25.pages.web.app import Site
-    from arqmath_bm25.pages.web.search_pool import SearchThreads
     from arqmath_bm25.pages.web.server import listen, own_names, server
 
     collection, chosen = Collection(data, indexes), chosen_engine(engine, hosts)
@@ -48,7 +47,7 @@ def serve(
         opened = {name: Index.open(collection, name, engine=chosen) for name in tasks}
         for index in opened.values():  # what does not serve is told before the first search
             index.search("", index.task.primary, 1)
-        site = Site(collection, opened, SearchThreads(options.THREADS))
+        site = Site(collection, opened, options.THREADS)
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}/"
         names = f"{', '.join(opened)} of {collection.name}"

@@ -15,15 +15,15 @@ from urllib.parse import parse_qs
 from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import complete, read_csv
 from arqmath_bm25.core.labs import MAX_INSTANCES
 from arqmath_bm25.evaluation.judging.judge import GRADES, HitKey, read_annotations
-from arqmath_bm25.pages.web.app import Guard
-from arqmath_bm25.pages.writing import static, templates
+from arqmath_bm25.pages.web.server import STATIC, Guard
+from arqmath_bm25.pages.writing import templates
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = ("Input.topic_id", "Input.doc_id", "Input.post_1", "Answer.grade_1")
 _LONGEST_FORM: Final = 1000  # bytes
-_STATIC: Final = {"style.css": "text/css", "judging.js": "text/javascript"}
 _KEYS: Final = dict(zip(GRADES, ("3", "2", "1", "0", "f", "d"), strict=True))
 
 
@@ -86,7 +85,7 @@ class JudgingSite:
             Route("/", self._page),
             Route("/judge", self._judge, methods=["POST"]),
             Route("/undo", self._undo, methods=["POST"]),
-            Route("/static/{name}", _file),
+            STATIC,
         ]
         return Guard(Starlette(routes=routes), hosts)
 
@@ -134,10 +133,3 @@ class JudgingSite:
             writer.writerow(COLUMNS)
             writer.writerows([*key, label] for key, label in labels.items())
         self._labels = labels
-
-
-async def _file(request: Request) -> Response:
-    name = request.path_params["name"]
-    if name not in _STATIC:
-        return PlainTextResponse("There is no such file.", 404)
-    return Response(static(name), media_type=_STATIC[name])

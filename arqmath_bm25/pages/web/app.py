@@ -1,265 +1,197 @@
 """The ASGI application behind `serve`: a search page, the posts it finds, and a JSON interface.
 
-It answers GET only and keeps no state. Every response forbids scripts but the one file of the
-page, frames, and foreign requests, whatever a post holds.
+It answers GET only and keeps no state. Threads do the work, so that the event loop never waits for
+Lucene.
 """
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
 from functools import cached_property
-from ipaddress import ip_address
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
+from anyio import CapacityLimiter, to_thread
 from markupsafe import Markup
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
+from arqmath_bm25.collection.posts import read_tags
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
+from arqmath_bm25.engines.lucene.jvm import detach_thread
 from arqmath_bm25.pages.posts import PostWriter, beginning
 from arqmath_bm25.pages.threads.gather import ThreadReader
 from arqmath_bm25.pages.threads.site import thread_values
-from arqmath_bm25.pages.web import api
-from arqmath_bm25.pages.web.search_pool import BusyError
-from arqmath_bm25.pages.writing import policy, static, templates
-from arqmath_bm25.tasks.post_filter import NONE_PASSES
+from arqmath_bm25.pages.web.server import STATIC, Guard
+from arqmath_bm25.pages.writing import templates
+from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
     from collections.abc import Collection as Collection_
 
     from starlette.requests import Request
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import ASGIApp
 
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.records import Hit, Part
-    from arqmath_bm25.pages.web.search_pool import SearchThreads
     from arqmath_bm25.tasks.index import Index
     from arqmath_bm25.tasks.task import Shown
 
+MAX_QUERY: Final = 5_000  # characters; the longest questions of the labs have fewer
+_MAX_HITS: Final = 100  # of a page
+_TEXT: Final = 300  # characters of a post in a JSON answer
 _EXCERPT: Final = 220  # characters of a post on the page of results
 _LIKE: Final = 400  # characters of a post that is a query for others like it
 _EXAMPLES: Final = 3  # topics of each task
-# What the buttons above the query are called, what they show, and what they write: the cursor goes
-# between the first braces that are empty.
-_PALETTE: Final = (
-    ("fraction", r"\frac{a}{b}", r"\frac{}{}"),
-    ("power", "x^n", "^{}"),
-    ("index", "x_n", "_{}"),
-    ("root", r"\sqrt{x}", r"\sqrt{}"),
-    ("sum", r"\sum_{n=1}^\infty", r"\sum_{n=1}^{\infty} {}"),
-    ("product", r"\prod_{n=1}^\infty", r"\prod_{n=1}^{\infty} {}"),
-    ("integral", r"\int_a^b", r"\int_{}^{} "),
-    ("limit", r"\lim_{n\to\infty}", r"\lim_{n\to\infty} {}"),
-    ("binomial coefficient", r"\binom nk", r"\binom{}{}"),
-    ("matrix", r"\begin{pmatrix}a&b\\c&d\end{pmatrix}", r"\begin{pmatrix}{}&\\&\end{pmatrix}"),
-    ("at most", r"\le", r"\le "),
-    ("not equal", r"\ne", r"\ne "),
-    ("element of", r"\in", r"\in "),
-    ("infinity", r"\infty", r"\infty "),
-    ("real numbers", r"\mathbb{R}", r"\mathbb{R}"),
-)
-_HEADERS: Final = {
-    "content-security-policy": policy(script=True, source="'self'")
-    + "; connect-src 'self'; form-action 'self'; frame-ancestors 'none'",
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cross-origin-resource-policy": "same-origin",
-}
-_STATIC: Final = {"style.css": "text/css", "search.js": "text/javascript"}
+_MAX_WAITING: Final = 64  # requests; further ones are told to come back
 
 
-class Guard:
-    """Answers only to the server's own names, and adds the headers that every response has."""
+class SearchQuery(BaseModel):
+    """The parameters of a search."""
 
-    def __init__(self, app: ASGIApp, hosts: Collection_[str]) -> None:
-        self._app = app
-        self._hosts = hosts
-        self._headers = [(k.encode(), v.encode()) for k, v in _HEADERS.items()]
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
+    q: Annotated[str, Field(min_length=1, max_length=MAX_QUERY)]  # words, with $…$ around formulas
+    task: str
+    variant: str | None = None  # None: the best of the task
+    depth: Annotated[int, Field(ge=1, le=_MAX_HITS)] = 10  # results of a page
+    page: Annotated[int, Field(ge=1, le=1_000)] = 1
+    tag: Annotated[str, Field(max_length=100)] = ""  # that the question has; blanks between several
+    year: Annotated[int | None, Field(ge=2000)] = None  # of the question
+    explain: str | None = None  # the document whose score is explained, if it is a result
 
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *self._headers]
-            await send(message)
+    @property
+    def posts(self) -> PostFilter:
+        """What tag and year let through."""
+        return PostFilter.of(read_tags(self.tag), [self.year] if self.year else ())
 
-        if scope["type"] == "http" and not self._knows(dict(scope["headers"]).get(b"host", b"")):
-            refusal = PlainTextResponse("This is not a name of this server.", 421)
-            await refusal(scope, receive, send_with_headers)
-            return
-        await self._app(scope, receive, send_with_headers)
-
-    def _knows(self, host: bytes) -> bool:
-        name = host.decode("latin-1").lower()
-        name = (
-            name.removeprefix("[").partition("]")[0] if name[:1] == "[" else name.partition(":")[0]
-        )
-        return name in self._hosts or _is_address(name)
-
-
-def _is_address(name: str) -> bool:
-    """Tell whether a host is named by its address, which no page elsewhere can rebind."""
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True
+    @property
+    def before(self) -> int:
+        """How many results the pages before this one have."""
+        return (self.page - 1) * self.depth
 
 
 class Site:
     """The handlers of all requests."""
 
-    def __init__(
-        self, collection: Collection, indexes: Mapping[str, Index], threads: SearchThreads
-    ) -> None:
-        """`indexes` are those of the tasks that can be searched; `threads` search."""
+    def __init__(self, collection: Collection, indexes: Mapping[str, Index], threads: int) -> None:
+        """`indexes` are those of the tasks that can be searched, at most `threads` at once."""
         self._collection = collection
         self._indexes = indexes
-        self._threads = threads
+        self._threads = CapacityLimiter(threads)
         self._reading = Lock()
         self._templates = templates("search", "search.js", served=True)
-        self._templates.globals["origin"] = collection.origin
-        self._openapi = api.openapi(list(indexes))
+        self._templates.globals |= {
+            "origin": collection.origin, "tasks": {name: i.task for name, i in indexes.items()},
+            "variants": self._variants, "preview": self._drawn, "none_passes": NONE_PASSES,
+            "max_query": MAX_QUERY, "max_depth": _MAX_HITS,
+        }  # fmt: skip
 
     def app(self, hosts: Collection_[str] = ("localhost", "127.0.0.1", "::1")) -> ASGIApp:
         """Return the application, which answers to the names `hosts`."""
-
-        @asynccontextmanager
-        async def lifespan(_: Starlette) -> AsyncIterator[None]:
-            yield
-            self._threads.close()
-
         routes = [
-            Route("/", self._search_page, name="search"),
-            Route("/posts/{post_id:str}", self._post_page),
-            Route("/threads/{post_id:str}", self._thread_page),
-            Route("/api/search", self._search),
+            Route("/", self._threaded(self._search_page)),
+            Route("/posts/{post_id:str}", self._threaded(self._post_page)),
+            Route("/threads/{post_id:str}", self._threaded(self._thread_page)),
+            Route("/api/search", self._threaded(self._search)),
             Route("/api/preview", self._preview),
-            Route("/openapi.json", self._description),
-            Route("/static/{name}", self._file),
+            STATIC,
         ]
-        handlers: Any = {
-            HTTPException: self._problem, BusyError: self._busy, InputError: self._unusable
-        }  # fmt: skip
-        site = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
-        return Guard(site, hosts)
+        handlers: Any = {HTTPException: self._problem, InputError: self._unusable}
+        return Guard(Starlette(routes=routes, exception_handlers=handlers), hosts)
 
-    async def _search_page(self, request: Request) -> Response:
+    def _threaded(
+        self, handler: Callable[[Request], Response]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        def answer(request: Request) -> Response:
+            try:
+                return handler(request)
+            finally:
+                detach_thread()  # the JVM must not know a thread that ends; the next call tells it
+
+        async def endpoint(request: Request) -> Response:
+            if self._threads.statistics().tasks_waiting >= _MAX_WAITING:
+                message = "Too many searches at once; try again."
+                raise HTTPException(503, message, {"retry-after": "2"})
+            return await to_thread.run_sync(answer, request, limiter=self._threads)
+
+        return endpoint
+
+    def _search_page(self, request: Request) -> Response:
+        values: dict[str, Any] = {"results": None, "advice": "", "count": 0, "more": False}
         if not request.query_params.get("q", "").strip():
-            query = api.SearchQuery(q=" ")
-            return self._page(
-                "search.html", query=query, results=None, advice="", count=0, more=False
-            )
-        query = self._query(request)
+            values |= {"holds": self._holds, "examples": self._examples}
+            return self._page("search.html", query=self._query({"q": " "}), **values)
+        query = self._query(request.query_params)
+        writer = self._writer(query.q, query.task)
+        hits, shown, parts = self._search_hits(query)
+        threads: dict[str, list[dict[str, Any]]] = {}
+        for hit, document in zip(hits[: query.depth], shown, strict=True):
+            result = self._result(hit, document, writer) | {"parts": parts.get(hit.doc_id)}
+            thread = document.question.post_id if document.question else hit.doc_id
+            threads.setdefault(thread, []).append(result)
+        return self._page(
+            "search.html", query=query, results=list(threads.values()), holds=self._holds,
+            advice=self._indexes[query.task].task.advice(query.q), count=len(shown),
+            more=len(hits) > query.depth,
+        )  # fmt: skip
 
-        def work() -> str:
-            writer = self._writer(query.q, query.task)
-            hits, shown, parts = self._found(query)
-            threads: dict[str, list[dict[str, Any]]] = {}
-            for hit, one in zip(hits[: query.depth], shown, strict=True):
-                result = self._shown(hit, one, writer)
-                result |= {"id": hit.doc_id, "parts": parts.get(hit.doc_id)}
-                thread = one.question.post_id if one.question else hit.doc_id
-                threads.setdefault(thread, []).append(result)
-            results = list(threads.values())
-            advice = self._indexes[query.task].task.advice(query.q)
-            return self._render(
-                "search.html", query=query, results=results, advice=advice,
-                count=len(shown), more=len(hits) > query.depth,
-            )  # fmt: skip
+    def _post_page(self, request: Request) -> Response:
+        post_id, parameters = request.path_params["post_id"], request.query_params
+        post = self._collection.posts.read(post_id)
+        if post is None:
+            raise _no_post(post_id)
+        question = self._collection.question_of(post)
+        writer = self._writer(parameters.get("q", "")[:MAX_QUERY], parameters.get("task", ""))
+        formula = parameters.get("formula", "")
+        title = (question.title if question else None) or "(no question)"
+        return self._page(
+            "post.html", post=post, title=writer.title(title, formula),
+            plain_title=read_title(title).text, body=writer.body(post.body, formula),
+            question=writer.body(question.body) if question and question != post else None,
+            link=self._collection.link(post),
+        )  # fmt: skip
 
-        return HTMLResponse(await self._threads.run(work))
-
-    async def _post_page(self, request: Request) -> Response:
-        post_id = request.path_params["post_id"]
-
-        def work() -> str | None:
-            post = self._collection.posts.read(post_id)
-            if post is None:
-                return None
-            question = self._collection.question_of(post)
-            text = request.query_params.get("q", "")[: api.MAX_QUERY]
-            writer = self._writer(text, request.query_params.get("task", ""))
-            found = request.query_params.get("formula", "")
-            title = (question.title if question else None) or "(no question)"
-            return self._render(
-                "post.html", post=post, title=writer.title(title, found),
-                plain_title=read_title(title).text, body=writer.body(post.body, found),
-                question=writer.body(question.body) if question and question != post else None,
-                link=self._collection.link(post),
-            )  # fmt: skip
-
-        page = await self._threads.run(work)
-        if page is None:
-            raise HTTPException(404, f"There is no post {post_id[:40]} in the collection.")
-        return HTMLResponse(page)
-
-    async def _thread_page(self, request: Request) -> Response:
-        post_id = request.path_params["post_id"]
+    def _thread_page(self, request: Request) -> Response:
+        posts, post_id = self._collection.posts, request.path_params["post_id"]
 
         def address(post_id: str) -> str | None:
-            thread = self._collection.posts.thread_of(post_id)
+            thread = posts.thread_of(post_id)
             return f"/threads/{thread}#post-{post_id}" if thread else None
 
-        def work() -> str | None:
-            thread_id = self._collection.posts.thread_of(post_id)
-            with self._reading:  # the first request reads comments, votes, users and links
-                reader = self._thread_reader
-            thread = reader.read(thread_id) if thread_id else None
-            if thread is None:
-                return None
-            values = thread_values(thread, self._collection, address)
-            return self._render("thread.html", **values)
-
-        page = await self._threads.run(work)
-        if page is None:
-            raise HTTPException(404, f"There is no post {post_id[:40]} in the collection.")
-        return HTMLResponse(page)
+        with self._reading:  # the first request reads comments, votes, users and links
+            reader = self._thread_reader
+        thread_id = posts.thread_of(post_id)
+        thread = reader.read(thread_id) if thread_id else None
+        if thread is None:
+            raise _no_post(post_id)
+        return self._page("thread.html", **thread_values(thread, self._collection, address))
 
     @cached_property
     def _thread_reader(self) -> ThreadReader:
         return ThreadReader(self._collection)
 
-    async def _search(self, request: Request) -> Response:
-        query = self._query(request)
-        variant = self._variant(query)
-
-        def work() -> bytes:
-            hits, shown, parts = self._found(query)
-            results = api.results(hits[: query.depth], shown, parts, query.before)
-            answer = api.SearchAnswer(
-                query=query.q, task=query.task, variant=variant, results=results
-            )
-            return answer.model_dump_json().encode()
-
-        return Response(await self._threads.run(work), media_type="application/json")
+    def _search(self, request: Request) -> Response:
+        query = self._query(request.query_params)
+        hits, shown, parts = self._search_hits(query)
+        results = [
+            {"rank": rank, **_as_json(hit, document, parts.get(hit.doc_id))}
+            for rank, (hit, document) in enumerate(zip(hits, shown, strict=False), query.before + 1)
+        ]
+        variant = query.variant or self._variants(query.task)[0]
+        return JSONResponse(
+            {"query": query.q, "task": query.task, "variant": variant, "results": results}
+        )
 
     async def _preview(self, request: Request) -> Response:
         text = request.query_params.get("q", "")
         _check_length(text)
-        html = self._drawn(text, request.query_params.get("task", ""))
-        return JSONResponse(api.Preview(html=html).model_dump())
-
-    async def _description(self, _: Request) -> Response:
-        return JSONResponse(self._openapi)
-
-    async def _file(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        if name not in _STATIC:
-            raise HTTPException(404, "There is no such file.")
-        return Response(static(name), media_type=_STATIC[name])
-
-    async def _busy(self, request: Request, _: Exception) -> Response:
-        busy = HTTPException(503, "Too many searches at once; try again.", {"retry-after": "2"})
-        return await self._problem(request, busy)
+        return JSONResponse({"html": self._drawn(text, request.query_params.get("task", ""))})
 
     async def _unusable(self, request: Request, error: Exception) -> Response:
         """Say what is wrong with the data, as when they were replaced since the server began."""
@@ -268,83 +200,73 @@ class Site:
     async def _problem(self, request: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)  # noqa: S101  # what it is registered for
         if request.url.path.startswith("/api/"):
-            body = api.Problem(error=problem.detail).model_dump()
-            return JSONResponse(body, problem.status_code, problem.headers)
-        page = self._render("problem.html", message=problem.detail)
-        return HTMLResponse(page, problem.status_code, problem.headers)
+            return JSONResponse({"error": problem.detail}, problem.status_code, problem.headers)
+        page = self._page("problem.html", message=problem.detail)
+        page.status_code = problem.status_code
+        page.headers.update(problem.headers or {})
+        return page
 
-    def _query(self, request: Request) -> api.SearchQuery:
+    def _query(self, parameters: Mapping[str, str]) -> SearchQuery:
         """Read the parameters of a search; raises 413 or 422 for what cannot be searched."""
-        given = {name: value for name, value in request.query_params.items() if value}
-        _check_length(given.get("q", ""))
+        values = {"task": next(iter(self._indexes)), **{k: v for k, v in parameters.items() if v}}
+        _check_length(values.get("q", ""))
         try:
-            query = api.SearchQuery.model_validate(given)
+            query = SearchQuery.model_validate(values)
         except ValidationError as error:
             faults = (f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
             raise HTTPException(422, "; ".join(faults)) from None
         if query.task not in self._indexes:
-            known = ", ".join(self._indexes)
-            raise HTTPException(422, f"task: there is no index of {query.task}; there are: {known}")
-        self._variant(query)
+            tasks = ", ".join(self._indexes)
+            raise HTTPException(422, f"task: there is no index of {query.task}; there are: {tasks}")
+        variants = self._variants(query.task)
+        if query.variant is not None and query.variant not in variants:
+            raise HTTPException(422, f"variant: {query.task} has {', '.join(variants)}")
         if not (query.posts.is_open or self._indexes[query.task].task.finds_posts):
             raise HTTPException(422, f"tag, year: what {query.task} finds has neither")
         return query
-
-    def _variant(self, query: api.SearchQuery) -> str:
-        known = self._variants(query.task)
-        if query.variant is not None and query.variant not in known:
-            raise HTTPException(422, f"variant: {query.task} has {', '.join(known)}")
-        return query.variant or known[0]
 
     def _variants(self, task: str) -> list[str]:
         """Return the variants of a task, the best one first."""
         found = self._indexes[task].task
         return sorted(found.variants, key=lambda variant: variant != found.primary)
 
-    def _found(
-        self, query: api.SearchQuery
+    def _search_hits(
+        self, query: SearchQuery
     ) -> tuple[list[Hit], list[Shown], dict[str, list[Part]]]:
         """Return the hits of a page, how they are shown, and the parts of the score to explain.
 
         Of the hits there is one more if there is a page after this one.
         """
-        index, hits = self._indexes[query.task], self._hits(query)
-        asked = [hit for hit in hits if hit.doc_id == query.explain]
-        try:
-            parts = (
-                index.explain(index.task.topic(query.q), self._variant(query), asked)
-                if asked
-                else []
-            )
-        except InputError as error:
-            raise HTTPException(422, f"explain: {error}") from None
-        shown = [index.task.shown(hit, self._collection) for hit in hits[: query.depth]]
-        return hits, shown, {hit.doc_id: of_hit for hit, of_hit in zip(asked, parts, strict=True)}
-
-    def _hits(self, query: api.SearchQuery) -> list[Hit]:
+        index, variant = self._indexes[query.task], query.variant or self._variants(query.task)[0]
         last = min(query.before + query.depth + 1, MAX_DEPTH)
-        index = self._indexes[query.task]
-        return index.search(query.q, self._variant(query), last, query.posts)[query.before :]
+        hits = index.search(query.q, variant, last, query.posts)[query.before :]
+        parts: dict[str, list[Part]] = {}
+        for hit in hits:
+            if hit.doc_id == query.explain:
+                try:
+                    (parts[hit.doc_id],) = index.explain(index.task.topic(query.q), variant, [hit])
+                except InputError as error:
+                    raise HTTPException(422, f"explain: {error}") from None
+        shown = [index.task.shown(hit, self._collection) for hit in hits[: query.depth]]
+        return hits, shown, parts
 
-    def _shown(self, hit: Hit, shown: Shown, writer: PostWriter) -> dict[str, Any]:
+    def _result(self, hit: Hit, shown: Shown, writer: PostWriter) -> dict[str, Any]:
+        """Return what the page says of a hit."""
+        result: dict[str, Any] = {"id": hit.doc_id, "post": shown.post, "score": hit.score}
         if shown.post is None:
-            title, text = shown.heading, writer.content(read_title(shown.text))
-            return {"post": None, "score": hit.score, "title": title, "text": text}
-        title = (shown.question.title if shown.question else None) or "(no question)"
-        begun = beginning(shown.post.body, _LIKE)
-        passage = writer.passage(read_body(shown.post.body), _EXCERPT)
-        return {
-            "question": shown.question,
-            "accepted": shown.question is not None
-            and shown.question.accepted_answer_id == shown.post.post_id,
-            "post": shown.post,
-            "score": hit.score,
-            "title": writer.title(title),
-            "text": writer.content(passage),
-            "formula": writer.formula(shown.formula, display=True) if shown.formula else "",
-            "formula_id": shown.formula.formula_id if shown.formula else "",
+            return result | {
+                "title": shown.heading, "text": writer.content(read_title(shown.text))
+            }  # fmt: skip
+        question, formula = shown.question, shown.formula
+        return result | {
+            "question": question,
+            "accepted": question and question.accepted_answer_id == shown.post.post_id,
+            "title": writer.title((question.title if question else None) or "(no question)"),
+            "text": writer.content(writer.passage(read_body(shown.post.body), _EXCERPT)),
+            "formula": writer.formula(formula, display=True) if formula else "",
+            "formula_id": formula.formula_id if formula else "",
             "link": self._collection.link(shown.post),
-            "like": begun.text.removesuffix("…"),
+            "like": beginning(shown.post.body, _LIKE).text.removesuffix("…"),
         }
 
     def _writer(self, query: str, task: str) -> PostWriter:
@@ -367,51 +289,56 @@ class Site:
     @cached_property
     def _holds(self) -> str:
         """What can be searched, in a few words."""
-        found = []
-        for index in self._indexes.values():
-            for store in index.task.index_task.stores.values():
-                count = index.manifest.counts.get(store.documents)
-                if count is not None:
-                    found.append(f"{count:,} {index.task.title.lower()}")
-        return f"{self._collection.name}: {', '.join(found)}"
+        counts = [
+            f"{count:,} {index.task.title.lower()}"
+            for index in self._indexes.values()
+            for store in index.task.index_task.stores.values()
+            if (count := index.manifest.counts.get(store.documents)) is not None
+        ]
+        return f"{self._collection.name}: {', '.join(counts)}"
 
     @cached_property
     def _examples(self) -> list[tuple[str, str]]:
         """Tasks and queries to begin with: their own, and the first topics that there are."""
-        found = []
-        for name, index in self._indexes.items():
-            found.append((name, index.task.example))
-            try:
-                files = index.task.topic_files(self._collection)
-                topics = index.task.read(self._collection, *files[0]).topics if files else []
-            except InputError:  # a collection need not have topics, nor good ones, to be searched
-                continue
-            for topic in topics[:_EXAMPLES]:
-                text = f"${topic.latex}$" if topic.latex else read_title(topic.title).text
-                found.append((name, text[: api.MAX_QUERY]))
-        return found
+        return [example for name in self._indexes for example in self._examples_of(name)]
+
+    def _examples_of(self, name: str) -> Iterator[tuple[str, str]]:
+        task = self._indexes[name].task
+        yield name, task.example
+        try:
+            files = task.topic_files(self._collection)
+            topics = task.read(self._collection, *files[0]).topics if files else []
+        except InputError:  # a collection need not have topics, nor good ones, to be searched
+            return
+        for topic in topics[:_EXAMPLES]:
+            text = f"${topic.latex}$" if topic.latex else read_title(topic.title).text
+            yield name, text[:MAX_QUERY]
 
     def _page(self, template: str, **values: Any) -> Response:
-        return HTMLResponse(self._render(template, **values))
+        return HTMLResponse(self._templates.get_template(template).render(values))
 
-    def _render(self, template: str, **values: Any) -> str:
-        return self._templates.get_template(template).render(
-            tasks={name: index.task for name, index in self._indexes.items()},
-            variants=self._variants,
-            max_query=api.MAX_QUERY,
-            max_depth=api.MAX_DEPTH,
-            none_passes=NONE_PASSES,
-            holds=self._holds,
-            examples=self._examples,
-            preview=self._drawn,
-            palette=_PALETTE,
-            **values,
-        )
+
+def _as_json(hit: Hit, shown: Shown, parts: list[Part] | None) -> dict[str, Any]:
+    """Return what the JSON interface says of a hit; formulas stand between dollars."""
+    post, question, formula = shown.post, shown.question, shown.formula
+    return {
+        "score": hit.score,
+        "post_id": post.post_id if post else None,
+        "question_id": question.post_id if question else None,
+        "title": read_title((question.title if question else shown.heading) or "").text,
+        "text": beginning(post.body, _TEXT).text if post else shown.text,
+        "formula_id": formula.formula_id if formula else None,
+        "latex": formula.latex if formula else None,
+        "doc_id": hit.doc_id,
+        "parts": parts and [{**part._asdict(), "terms": dict(part.terms)} for part in parts],
+    }
+
+
+def _no_post(post_id: str) -> HTTPException:
+    return HTTPException(404, f"There is no post {post_id[:40]} in the collection.")
 
 
 def _check_length(query: str) -> None:
-    if len(query) > api.MAX_QUERY:
-        raise HTTPException(
-            413,
-            f"The query has {len(query):,} characters; at most {api.MAX_QUERY:,} are searched.",
-        )
+    if len(query) > MAX_QUERY:
+        message = f"The query has {len(query):,} characters; at most {MAX_QUERY:,} are searched."
+        raise HTTPException(413, message)

@@ -1,24 +1,87 @@
-"""The server that runs the application: where it listens, and what it takes at most."""
+"""What all servers of pages have in common: names, headers, files, and what they take at most.
+
+Every response forbids scripts but those of the page, frames, and foreign requests, whatever a post
+holds.
+"""
 
 from __future__ import annotations
 
 import errno
 import resource
 import socket
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, ClassVar, Final
+from urllib.parse import urlsplit
 
 import uvicorn
+from starlette.exceptions import HTTPException
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.pages.writing import policy, static
 
 if TYPE_CHECKING:
     from asyncio import TimerHandle, Transport
+    from collections.abc import Collection
 
-    from starlette.types import ASGIApp
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _LONGEST_HEAD: Final = 1 << 20  # bytes; a query that is too long gets an answer that says so
 _PATIENCE: Final = 10  # seconds that a connection may take to say what it wants
+_HEADERS: Final = {
+    b"content-security-policy": (
+        policy(script=True, source="'self'")
+        + "; connect-src 'self'; form-action 'self'; frame-ancestors 'none'"
+    ).encode(),
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"cross-origin-resource-policy": b"same-origin",
+}
+_FILES: Final = {
+    "style.css": "text/css", "search.js": "text/javascript", "judging.js": "text/javascript"
+}  # fmt: skip
+
+
+class Guard:
+    """Answers only to the server's own names, and adds the headers that every response has."""
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
+        self._app = app
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *_HEADERS.items()]
+            await send(message)
+
+        app = self._app
+        if scope["type"] == "http" and not self._knows(dict(scope["headers"]).get(b"host", b"")):
+            app = PlainTextResponse("This is not a name of this server.", 421)
+        await app(scope, receive, send_with_headers)
+
+    def _knows(self, host: bytes) -> bool:
+        """Tell whether a name is the server's, or an address, which no page can rebind."""
+        try:
+            name = urlsplit(f"//{host.decode('latin-1')}").hostname or ""
+            return name in self._hosts or ip_address(name) is not None
+        except ValueError:
+            return False
+
+
+async def _file(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in _FILES:
+        raise HTTPException(404, "There is no such file.")
+    return Response(static(name), media_type=_FILES[name])
+
+
+STATIC: Final = Route("/static/{name}", _file)
 
 
 def server(app: ASGIApp) -> uvicorn.Server:
