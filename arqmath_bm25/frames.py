@@ -152,7 +152,7 @@ def fuse(
         if other != task or RULES[other].judged != "documents":
             raise InputError(f"{name}: a run of {other}; fuse runs of Task 1 or of Task 2")
     factors = check_weights("weights", weights, len(named))
-    read = [Run(Path(name), task, _rows(run)).put_right() for name, run in named.items()]
+    read = [Run(Path(name), task, _rows(run)) for name, run in named.items()]
     visual = {
         str(doc): str(visual)
         for run in named.values()
@@ -217,7 +217,7 @@ def _is_of_2021(judged: Qrels) -> bool:
 def _score(
     run: pd.DataFrame, judged: _Judged, measures: Sequence[Measure]
 ) -> RunScore | AnswerScore | PremiseScore:
-    read = Run(Path("run"), judged.task, _rows(run), judged.ids).put_right()
+    read = Run(Path("run"), judged.task, _rows(run), judged.ids)
     match read.rules.judged:
         case "premises":
             gold = {qid: tuple(docs) for qid, docs in judged.qrels.items()}

@@ -20,8 +20,9 @@ from arqmath_bm25.cli.report import report
 from arqmath_bm25.cli.threads import threads
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.core.labs import GRADE_OF_LABEL
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.evaluation.judging.judge import GRADES, read_annotations
+from arqmath_bm25.evaluation.judging.judge import read_annotations
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.pages.threads.gather import ThreadReader
 from arqmath_bm25.pages.threads.site import write_threads
@@ -242,7 +243,7 @@ def test_a_first_visit_does_not_jump(
 
 def test_a_day_of_judging_with_the_keyboard(browser: Chrome, tmp_path: Path) -> None:
     batch, results = write_batch(tmp_path / "batch.csv", 30), tmp_path / "labels.csv"
-    keys = dict(zip("3210", GRADES, strict=False))
+    keys = dict(zip("3210", GRADE_OF_LABEL, strict=False))
     for first, last in ((0, 17), (17, 30)):  # the server is killed in between
         with serving(batch, results) as (address, _):
             check(browser, address)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from arqmath_bm25.cli.fuse import fuse
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.runs.rows import read_run
-from arqmath_bm25.runs.rules import validate
+from arqmath_bm25.runs.run import Run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +52,7 @@ def test_the_fused_run_is_valid_and_bears_its_file_name(
     ]
     assert rows[0].score == pytest.approx(1 / 62 + 1 / 61)
     assert {row.run_id for row in rows} == {"Team-task1-rrf-auto-both-A"}
-    assert list(validate(output, "task1").findings.by_rule()) == []
+    assert Run.read(output, "task1", strict=True).faults().by_rule() == []
 
 
 def test_a_run_says_what_it_was_made_of(runs: tuple[Path, Path], tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_task_2_keeps_the_posts(tmp_path: Path) -> None:
     assert call(first, second, "-o", output).exit_code == 0
     rows = [(row.doc_id, row.post_id) for row in read_run(output, "task2")]
     assert rows == [("72", "12"), ("71", "11"), ("73", "11")]
-    assert list(validate(output, "task2").findings.by_rule()) == []
+    assert Run.read(output, "task2", strict=True).faults().by_rule() == []
 
 
 def test_task_2_runs_without_posts_or_with_other_posts(tmp_path: Path) -> None:

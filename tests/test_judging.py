@@ -16,8 +16,9 @@ from urllib.request import Request, urlopen
 import pytest
 
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import GRADE_OF_LABEL
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.evaluation.judging.judge import GRADES, judge, read_annotations
+from arqmath_bm25.evaluation.judging.judge import judge, read_annotations
 from arqmath_bm25.pages.judging.annotation import COLUMNS
 from arqmath_bm25.pages.judging.app import JudgingSite
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-LABELS = [*list(GRADES)[:4], "Not relevant"]
+LABELS = [*list(GRADE_OF_LABEL)[:4], "Not relevant"]
 
 
 def write_batch(path: Path, hits: int) -> Path:
@@ -81,7 +82,7 @@ def test_a_day_of_judging_survives_a_kill(tmp_path: Path) -> None:
                 form = fields(address) | {"label": LABELS[n % 5]}
                 assert form["post"] == str(100 + n)  # in the order of the batch, none twice
                 assert send(f"{address}judge", form) == 200
-                expected[str(100 + n)] = GRADES[LABELS[n % 5]]
+                expected[str(100 + n)] = GRADE_OF_LABEL[LABELS[n % 5]]
             server.kill()
     judged = judge(read_annotations([results])).qrels
     assert {doc: grade for docs in judged.values() for doc, grade in docs.items()} == expected

@@ -15,9 +15,9 @@ from lxml import html
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import GRADE_OF_LABEL
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.evaluation.judging.judge import GRADES
 from arqmath_bm25.evaluation.judging.pool import (
     Depths,
     Item,
@@ -28,7 +28,7 @@ from arqmath_bm25.evaluation.judging.pool import (
 )
 from arqmath_bm25.evaluation.judging.pool import pool as make_pool
 from arqmath_bm25.pages.judging.annotation import COLUMNS, TEMPLATE, write_batch
-from arqmath_bm25.runs.eligible import EligibleAnswers, EligibleFormulas
+from arqmath_bm25.runs.eligible import Eligible, eligible_answers, eligible_formulas
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Run
 
@@ -47,8 +47,8 @@ def posts() -> Iterator[PostTable]:
 
 
 @pytest.fixture(scope="module")
-def answers(posts: PostTable) -> EligibleAnswers:
-    return EligibleAnswers(posts)
+def answers(posts: PostTable) -> Eligible:
+    return eligible_answers(posts)
 
 
 def answer_ids(posts: PostTable, number: int) -> list[str]:
@@ -61,7 +61,7 @@ def write(path: Path, rows: list[tuple]) -> Path:
     return path
 
 
-def pool_answers(runs: list[Path], depths: Depths, eligible: EligibleAnswers, seed: int) -> Pool:
+def pool_answers(runs: list[Path], depths: Depths, eligible: Eligible, seed: int) -> Pool:
     return make_pool([Run.read(run, "task1") for run in runs], depths, eligible, seed)
 
 
@@ -154,12 +154,12 @@ def test_the_choice_does_not_hang_on_the_order_of_the_runs() -> None:
 
 
 @pytest.fixture
-def formulas() -> EligibleFormulas:
+def formulas() -> FormulaIds:
     """Visual id 900 is formulas 1-4, 901 is 5, 902 is 6; post = 100 + formula; 4 in a comment."""
     visual = [900, 900, 900, 900, 901, 902]
     posts, flags = [101, 102, 103, 104, 105, 106], [0, 0, 0, 1, 0, 0]
     table = [[1, 2, 3, 4, 5, 6], visual, visual, posts, flags, visual]
-    return EligibleFormulas(FormulaIds(np.array(table, np.int32)))
+    return FormulaIds(np.array(table, np.int32))
 
 
 def formula_run(path: Path, formulas: tuple[int, ...]) -> Path:
@@ -172,8 +172,8 @@ def test_depth_counts_distinct_formulas_and_instances_come_from_the_pool(
     one = formula_run(tmp_path / "T-task2-a-auto-math-P.tsv", (1, 4, 2, 5, 3, 6))
     two = formula_run(tmp_path / "T-task2-b-auto-math-A.tsv", (6, 3))
     pool = make_pool(
-        [Run.read(run, "task2", lambda: formulas.ids) for run in (one, two)],
-        Depths(primary=2, other=1), formulas, seed=0,
+        [Run.read(run, "task2", lambda: formulas) for run in (one, two)],
+        Depths(primary=2, other=1), eligible_formulas(formulas), seed=0,
     )  # fmt: skip
     assert {item.doc_id: item.hits for item in pool.items} == {
         "900": (
@@ -271,7 +271,7 @@ def test_no_cell_can_name_a_variable_of_the_template(tmp_path, posts) -> None:
 def test_the_template_asks_for_the_grades_that_are_understood() -> None:
     template = TEMPLATE.read_text("utf-8")
     tree = html.fromstring(template)
-    assert tree.xpath("//input[@type='radio']/@value") == list(GRADES)
+    assert tree.xpath("//input[@type='radio']/@value") == list(GRADE_OF_LABEL)
     assert all("${" + column + "}" in template for column in COLUMNS)
     assert "://" not in template  # it asks nothing of the network
 

@@ -14,9 +14,9 @@ from arqmath_bm25.cli.pool import pool
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import GRADE_OF_LABEL
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.evaluation.judging.judge import GRADES
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.runs.run import Run
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-LABELS = {grade: label for label, grade in GRADES.items() if grade is not None}
+LABELS = {grade: label for label, grade in GRADE_OF_LABEL.items() if grade is not None}
 FORMULAS = SAMPLE / "Formulas" / "latex_representation_v3"
 
 app = typer.Typer()

@@ -24,7 +24,6 @@ from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import write_qrels
 from arqmath_bm25.pages.report.returned import returned
 from arqmath_bm25.runs.rows import read_run
-from arqmath_bm25.runs.rules import validate
 from arqmath_bm25.runs.run import Run
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ def check_alike(letter: str, rows: Rows, data: bool) -> None:
                 given = ["--data", place.layout.data, "--indexes", place.indexes] if data else []
                 arqmath("fuse", path, other, "-o", fused, "--task", task, *given,
                         "--format", "lab" if letter == "A" else "trec")  # fmt: skip
-                report = validate(path, task)  # type: ignore[arg-type]
+                strict = Run.read(path, task, strict=True)  # type: ignore[arg-type]
                 frame = arq.read_run(path)
                 with warnings.catch_warnings(action="ignore"):
                     of_frame = arq.evaluate(frame, frame_of_qrels, per_topic=True)
@@ -152,7 +151,7 @@ def check_alike(letter: str, rows: Rows, data: bool) -> None:
                     scores,
                     [[hit[:3] for hit in hits] for hits in returned(judged.run).values()],
                     [row[1:5] for row in read_run(fused, task)],  # type: ignore[arg-type]
-                    (report.rows, report.topics, report.findings.count(rule="ties")),
+                    (len(strict), len(strict.topics), strict.faults().count(rule="ties")),
                 )
                 expected = expected or found
                 assert found == expected, (form, end)
@@ -217,7 +216,7 @@ def test_validate_reads_what_convert_packs(folder: Path) -> None:
 def test_a_line_without_end_in_a_packed_run_is_refused(folder: Path) -> None:
     path = folder / "run.tsv.gz"
     path.write_bytes(gzip.compress(b"A" * (1 << 24)))
-    for read in (lambda: list(read_run(path)), lambda: validate(path, "task1")):
+    for read in (lambda: list(read_run(path)), lambda: Run.read(path, strict=True)):
         with pytest.raises(InputError, match=r"row 1: a line of more than 4 MB; expected a run"):
             read()
 

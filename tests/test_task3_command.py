@@ -21,7 +21,7 @@ from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.settings import default_config
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.runs.rows import read_run
-from arqmath_bm25.runs.rules import validate
+from arqmath_bm25.runs.run import Run
 from arqmath_bm25.tasks import task_class
 
 NAME = "arqmathbm25-task3-bm25-auto-both-extract-P.tsv"
@@ -45,7 +45,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def assert_valid(path: Path, topics: list[str]) -> None:
-    assert list(validate(path, "task3", [topics]).findings.by_rule()) == []
+    assert Run.read(path, "task3", strict=True).faults([topics]).by_rule() == []
     rows = list(read_run(path, "task3"))
     assert [row.topic_id for row in rows] == topics
     for row in rows:

@@ -12,12 +12,13 @@ from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.runs.eligible import EligibleAnswers, EligibleFormulas
-from arqmath_bm25.runs.findings import EXAMPLES, Finding
+from arqmath_bm25.runs.eligible import Eligible, eligible_answers, eligible_formulas
+from arqmath_bm25.runs.findings import EXAMPLES, Finding, Findings
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.rows import detect_task
-from arqmath_bm25.runs.rules import Report, check_teams, validate
+from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.run_files import write_run
+from arqmath_bm25.runs.task_rules import check_teams
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,22 +39,22 @@ def check(tmp_path: Path):
     def findings(rows: str | bytes, task: LabTask = "task1", **lookup) -> list[Finding]:
         path = tmp_path / NAME[task]
         path.write_bytes(rows if isinstance(rows, bytes) else rows.encode())
-        return every(validate(path, task, **lookup))
+        return every(Run.read(path, task, strict=True).faults(**lookup))
 
     return findings
 
 
-def every(report: Report) -> list[Finding]:
-    return [finding for examples, _ in report.findings.by_rule() for finding in examples]
+def every(findings: Findings) -> list[Finding]:
+    return [finding for examples, _ in findings.by_rule() for finding in examples]
 
 
 def test_a_run_that_this_package_writes_breaks_no_rule(tmp_path: Path) -> None:
     path = tmp_path / NAME["task1"]
     hits = {"A.1": [Hit("12", 2.0), Hit("7", 2.0)], "A.2": [Hit("3", -1.0)]}
     write_run(path, hits.items(), "bm25", "task1")
-    report = validate(path, "task1", labs=[("A.1", "A.2")])
-    assert every(report) == []
-    assert (report.rows, report.topics) == (3, 2)
+    run = Run.read(path, "task1", strict=True)
+    assert every(run.faults([("A.1", "A.2")])) == []
+    assert (len(run), len(run.topics)) == (3, 2)
 
 
 @pytest.mark.parametrize(
@@ -122,10 +123,12 @@ def test_unknown_and_missing_topics_are_told_by_the_labs(check) -> None:
 def test_breaches_are_all_counted_and_a_few_kept(tmp_path: Path) -> None:
     path = tmp_path / NAME["task1"]
     path.write_text("".join(f"A.1\tx\t{rank}\t{-rank}\tx\n" for rank in range(1, 101)))
-    report = validate(path, "task1")
-    assert report.findings.count("error", "id") == 100
-    assert report.findings.count("error", "duplicate") == 99
-    assert len(every(report)) == 2 * EXAMPLES
+    run = Run.read(path, "task1", strict=True)
+    findings = run.faults()
+    assert findings.count("error", "id") == 100
+    assert findings.count("error", "duplicate") == 99
+    assert len(every(findings)) == 2 * EXAMPLES
+    assert findings.by_rule() == run.faults().by_rule()  # asking changes nothing
 
 
 @pytest.mark.parametrize(
@@ -137,7 +140,7 @@ def test_what_is_no_text_is_refused(tmp_path: Path, content, message) -> None:
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(InputError, match=message):
-        validate(path, "task1")
+        Run.read(path, "task1", strict=True)
 
 
 def test_a_rank_may_be_any_number_without_harm(check) -> None:
@@ -150,8 +153,8 @@ def test_a_rank_may_be_any_number_without_harm(check) -> None:
 
 
 @pytest.fixture(scope="module")
-def sample_answers() -> EligibleAnswers:
-    return EligibleAnswers(PostTable.scan(Layout(SAMPLE).posts()))
+def sample_answers() -> Eligible:
+    return eligible_answers(PostTable.scan(Layout(SAMPLE).posts()))
 
 
 def test_task_1_takes_answers_of_the_collection_only(check, sample_answers) -> None:
@@ -162,13 +165,13 @@ def test_task_1_takes_answers_of_the_collection_only(check, sample_answers) -> N
 
 
 @pytest.fixture
-def formulas() -> EligibleFormulas:
+def formulas() -> Eligible:
     """Formula 11 is in post 5, 12 in a comment on it, 13 has issue d."""
     comment, deleted = 1, 2
     formula, visual, post = [11, 12, 13], [900, 901, 902], [5, 5, 6]
     flags = [0, comment, deleted]
     table = np.array([formula, visual, visual, post, flags, visual], np.int32)
-    return EligibleFormulas(FormulaIds(table))
+    return eligible_formulas(FormulaIds(table))
 
 
 @pytest.mark.parametrize(
@@ -196,10 +199,8 @@ def test_flags_come_from_the_formula_index(tmp_path: Path) -> None:
         "11\t5\t5\ttitle\t\t1\t1\t\tx\n12\t5\t5\tcomment\t77\t1\t1\t\tx\n"
         "13\t6\t5\tanswer\t\t1\t1\tdv\tx\n14\t6\t5\tanswer\t\t1\t2\tv\ty\n"
     )
-    eligible = EligibleFormulas(FormulaIds.read(tmp_path))
-    faults = [
-        eligible.fault(*pair) for pair in (("11", "5"), ("12", "5"), ("13", "6"), ("14", "6"))
-    ]
+    eligible = eligible_formulas(FormulaIds.read(tmp_path))
+    faults = [eligible(*pair) for pair in (("11", "5"), ("12", "5"), ("13", "6"), ("14", "6"))]
     rules = [fault.rule if fault else None for fault in faults]
     assert rules == [None, "comment formula", "deleted formula", None]
 
@@ -251,7 +252,7 @@ def test_an_answer_that_the_lab_takes(check, answer) -> None:
 def test_a_file_name_is_not_the_labs(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_text("A.1\t12\t1\t2.0\tx\n")
-    (finding,) = every(validate(path, "task1"))
+    (finding,) = every(Run.read(path, "task1", strict=True).faults())
     assert finding[:3] == ("warning", None, "file name")
 
 
@@ -269,12 +270,13 @@ def test_the_task_is_told_by_name_or_by_topic(tmp_path: Path) -> None:
 
 def test_a_team_has_five_runs_and_one_primary(tmp_path: Path) -> None:
     names = [f"Team-task1-r{i}-auto-both-{'P' if i < 2 else 'A'}.tsv" for i in range(6)]
-    reports = []
+    runs = []
     for name in [*names, "Other-task1-r-auto-both-P.tsv"]:
         (tmp_path / name).write_text("A.1\t12\t1\t2.0\tx\n")
-        reports.append(validate(tmp_path / name, "task1"))
-    check_teams(reports)
-    found = {report.path.name: [f.rule for f in every(report)] for report in reports}
+        run = Run.read(tmp_path / name, "task1", strict=True)
+        runs.append((run.path, run.task, run.faults()))
+    check_teams(runs)
+    found = {path.name: [f.rule for f in every(findings)] for path, _, findings in runs}
     assert found.pop(names[1]) == ["primary run"]
     assert found.pop(names[5]) == ["runs of a team"]
     assert not any(found.values())
@@ -294,9 +296,9 @@ def test_a_team_has_five_runs_and_one_primary(tmp_path: Path) -> None:
 def test_real_runs_are_read_and_their_defects_reported(
     shared: Path, name: str, rows: int, topics: int, tied_topics: int
 ) -> None:
-    report = validate(shared / "data" / "arqmath1-runs" / name, "task1")
-    count = report.findings.count
-    assert (report.rows, report.topics) == (rows, topics)
+    run = Run.read(shared / "data" / "arqmath1-runs" / name, "task1", strict=True)
+    count = run.faults().count
+    assert (len(run), len(run.topics)) == (rows, topics)
     assert count("error") == 0
     assert count(rule="line end") == count(rule="TREC form") == rows
     assert count(rule="ties") == tied_topics

@@ -80,20 +80,9 @@ def test_json_goes_to_stdout_alone(faulty: Path) -> None:
     assert (error["rule"], error["count"], error["examples"][0]["row"]) == ("duplicate", 1, 2)
 
 
-def test_a_fixed_copy_is_valid_and_the_run_stays(faulty: Path, tmp_path: Path) -> None:
-    before = faulty.read_text()
-    copy = tmp_path / OFFICIAL
-    result = call(faulty, "--data", SAMPLE, "--fix", "--output", copy)
-    assert "left out: question id: 1 row\n" in result.output
-    assert faulty.read_text() == before
-    assert copy.read_text() == "A.1\t10068\t1\t1.0\tx\n"
-    assert call(copy).output == f"{copy}: valid (task1, 1 topics, 1 rows; {NOT})\n"
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--output", "x.tsv"], "--fix"),
         (["--topics", "2020"], "--data"),
         (["--topics", "2020", "--data", "/nowhere"], "DATA=/nowhere"),
     ],
@@ -102,9 +91,3 @@ def test_what_cannot_be_done_is_said(valid: Path, options: list[str], message: s
     result = call(valid, *options)
     assert isinstance(result.exception, InputError)
     assert message in str(result.exception)
-
-
-def test_a_copy_over_one_of_the_runs_is_refused(valid: Path, tmp_path: Path) -> None:
-    result = call(valid, "--fix", "--output", valid)
-    assert isinstance(result.exception, InputError)
-    assert "overwrite" in str(result.exception)

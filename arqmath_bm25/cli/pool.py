@@ -19,7 +19,6 @@ from arqmath_bm25.evaluation.judging.pool import Depths, Pool, for_assessors
 from arqmath_bm25.evaluation.judging.pool import pool as make_pool
 from arqmath_bm25.evaluation.sampled_pools import draw, parse_strata, write_sampled_qrels
 from arqmath_bm25.pages.judging.annotation import require, write_batch
-from arqmath_bm25.runs.eligible import EligibleAnswers, EligibleFormulas
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES
@@ -102,7 +101,7 @@ def pool(
     )
     read = (Run.read(run, task, ids) for run in runs)
     by_formula = RULES[task].by_formula
-    eligible = EligibleFormulas(ids()) if by_formula else EligibleAnswers(posts)
+    eligible = RULES[task].eligible(collection, ids)
     pooled = make_pool(read, depths, eligible, seed, partial(_thread_of, posts))
     latex: dict[str, str] = {}
     if by_formula:

@@ -39,6 +39,15 @@ LAST_YEAR: Final = 2018
 GRADES: Final = range(4)  # of judgments: 0 is not relevant, 3 is highly relevant
 HIGHEST: Final = GRADES[-1]  # larger ones of Task 3 say why there is no grade
 RELEVANT: Final = 2  # the least grade that counts as relevant
+# What assessors choose from; None is no judgment.
+GRADE_OF_LABEL: Final[dict[str, int | None]] = {
+    "High": HIGHEST,
+    "Medium": RELEVANT,
+    "Low": 1,
+    "Not relevant": 0,
+    "System failure": None,
+    "Do not know": None,
+}
 
 COLUMNS: Final[dict[Task, tuple[str, ...]]] = {
     "task1": ("topic", "post", "rank", "score", "run id"),

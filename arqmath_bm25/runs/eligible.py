@@ -7,7 +7,9 @@ with the post that holds it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,7 +17,6 @@ from arqmath_bm25.collection.posts import ANSWER
 from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_number
 
 if TYPE_CHECKING:
-    from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.collection.posts import PostTable
 
 
@@ -24,83 +25,49 @@ class Fault(NamedTuple):
 
     rule: str
     message: str
-    repair: tuple[str, str] | None = None  # Task 2: the formula and post that must be meant
 
 
-class Eligible(Protocol):
-    """Tells which documents of one collection a run may return."""
-
-    def fault(self, doc_id: str, post_id: str) -> Fault | None:
-        """Return why this row may not be returned, None if it may."""
+Eligible = Callable[[str, str], Fault | None]  # document and post of a row → why it may not be
 
 
-class EligibleAnswers:
-    """The answers of a collection."""
+def eligible_answers(posts: PostTable) -> Eligible:
+    """Return what tells the answers of a collection."""
 
-    def __init__(self, posts: PostTable) -> None:
-        self._posts = posts
-        self._faults: dict[str, Fault | None] = {}  # runs return the same posts again and again
-
-    def fault(self, doc_id: str, post_id: str = "") -> Fault | None:
-        """Return why a post may not be returned."""
-        if doc_id not in self._faults:
-            self._faults[doc_id] = self._find(doc_id)
-        return self._faults[doc_id]
-
-    def _find(self, doc_id: str) -> Fault | None:
-        post = self._posts.read(doc_id)
+    @cache  # runs return the same posts again and again
+    def fault(doc_id: str, post_id: str = "") -> Fault | None:
+        post = posts.read(doc_id)
         if post is None or post.post_id != doc_id:
             return Fault("unknown id", f"the collection has no post {doc_id}")
         if post.post_type != ANSWER:
             return Fault("question id", f"post {doc_id} is a question; expected an answer")
         return None
 
+    return fault
 
-class EligibleFormulas:
-    """The formulas of a formula index that stand in posts."""
 
-    def __init__(self, ids: FormulaIds) -> None:
-        self.ids = ids
+def eligible_formulas(ids: FormulaIds) -> Eligible:
+    """Return what tells the formulas of a formula index that stand in posts."""
 
-    @classmethod
-    def of(cls, collection: Collection) -> Self:
-        """Return the formulas of a collection."""
-        return cls(FormulaIds.of(collection))
+    def place_of(formula: str) -> int:
+        return int(ids.find(np.array([id_number(formula)], np.int32))[0])
 
-    def fault(self, doc_id: str, post_id: str) -> Fault | None:
-        """Return why a formula may not be returned with a post."""
-        at, swapped = self._find(doc_id), self._find(post_id)
-        if swapped >= 0 and self._post(swapped) == doc_id and (
-            at < 0 or self._post(at) != post_id
-        ):  # fmt: skip
-            return Fault(
-                "swapped columns",
-                f"column 2 has the post, {doc_id}, column 3 the formula, {post_id}; swap them",
-                repair=(post_id, doc_id),
-            )
-        if at < 0:
+    def post_of(place: int) -> str:
+        return str(ids.post[place])
+
+    def fault(doc_id: str, post_id: str) -> Fault | None:
+        place, swapped = place_of(doc_id), place_of(post_id)
+        if swapped >= 0 and post_of(swapped) == doc_id and (place < 0 or post_of(place) != post_id):
+            where = f"column 2 has the post, {doc_id}, column 3 the formula, {post_id}"
+            return Fault("swapped columns", f"{where}; swap them")
+        if place < 0:
             return Fault("unknown id", f"the formula index has no formula {doc_id}")
-        if self.ids.flags[at] & DELETED:
+        if ids.flags[place] & DELETED:
             return Fault("deleted formula", f"formula {doc_id} has issue d: no post holds it")
-        if self.ids.flags[at] & COMMENT:
+        if ids.flags[place] & COMMENT:
             return Fault("comment formula", f"formula {doc_id} stands in a comment")
-        if self._post(at) != post_id:
-            return Fault(
-                "post of formula",
-                f"formula {doc_id} is in post {self._post(at)}; the row has {post_id or 'none'}",
-                repair=(doc_id, self._post(at)),
-            )
+        if post_of(place) != post_id:
+            where = f"formula {doc_id} is in post {post_of(place)}"
+            return Fault("post of formula", f"{where}; the row has {post_id or 'none'}")
         return None
 
-    def visual_id(self, formula_id: str) -> str:
-        """Return the visual id of a formula that is in the index."""
-        return str(self.ids.visual[self._find(formula_id)])
-
-    def _post(self, at: int) -> str:
-        return str(self.ids.post[at])
-
-    def _find(self, formula_id: str) -> int:
-        """Return the place of a formula in the index, -1 if it is not there."""
-        number = id_number(formula_id)
-        place = int(self.ids.find(np.array([number], np.int32))[0])
-        return place if number >= 0 else -1
+    return fault

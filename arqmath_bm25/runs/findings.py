@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from arqmath_bm25.core.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Level = Literal["error", "warning"]
 
@@ -61,3 +66,18 @@ class Findings:
         """Return the examples and the count of every rule that was breached, errors first."""
         keys = sorted(self._kept, key=lambda key: key[0] != "error")
         return [(self._kept[key], self._counts[key]) for key in keys]
+
+
+class Refusing(Findings):
+    """What a forgiving reader does: it raises InputError for a row that cannot be understood."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def _add(self, finding: Finding) -> None:
+        """Let it pass."""
+
+    def unreadable(self, rule: str, row: int | None, message: str) -> None:
+        """Raise InputError with file and row."""
+        raise InputError(f"{self._path}: row {row}: {message}")

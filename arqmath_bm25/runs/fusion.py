@@ -108,7 +108,7 @@ def _posts(runs: Sequence[Run]) -> dict[str, str]:
             if post != row.post_id and other is not run:
                 raise InputError(
                     f"{run.path}: formula {row.doc_id} is of post {row.post_id}, in {other.path} "
-                    f"of post {post}; `arqmath-bm25 validate --fix --data DATA` puts posts right"
+                    f"of post {post}; `arqmath-bm25 validate --data DATA` says which row is wrong"
                 )
     for run in runs:
         for row in (row for rows in run.topics.values() for row in rows):

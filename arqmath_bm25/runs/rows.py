@@ -11,8 +11,8 @@ Formats (UTF-8, TAB, no header; guidelines of the labs):
 | TREC | topic, Q0, document, rank, score, run id |
 
 Real submissions depart from this: CRLF, blanks for TABs, TREC's form, ranks with gaps or as floats,
-a missing last newline, gzip. What a departure leads to is decided by the sink that is told of it:
-`Refusing` lets pass what can be understood, `findings.Findings` notes everything.
+a missing last newline, gzip. What a departure leads to is decided by the findings that it goes
+to: `Refusing` lets pass what can be understood, `Findings` notes everything.
 
 Runs of Task 3 are CSV with TABs, which the official scripts read and write by the csv module: a
 column that holds quotes, TABs or line ends stands in quotes, quotes inside it are doubled.
@@ -25,18 +25,21 @@ import math
 import re
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import open_bytes
 from arqmath_bm25.core.labs import COLUMNS, official_stem, parse_run_name
+from arqmath_bm25.runs.findings import Refusing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from arqmath_bm25.core.labs import Task
+    from arqmath_bm25.runs.findings import Findings
 
+WITHOUT_POST: Final = "TREC's columns; the lab expects the post as well"
 POST: Final = "post "  # begins what a run of Task 3 says of a source that is a post
 _LONGEST_LINE: Final = 1 << 22  # bytes; an answer has 1,200 characters
 _TREC_MARK: Final = re.compile("[Qq]0|[01]")  # column 2 of TREC's form in real submissions
@@ -45,6 +48,8 @@ _RANK: Final = re.compile("-?[0-9]{1,9}")
 _FAR: Final = 10**9  # larger ranks all mean the same: nothing
 _ANSWER_ROW: Final = re.compile(r'"?[AB]\.[1-9][0-9]*"?\t')  # how a row of Task 3 begins
 _BOM: Final = b"\xef\xbb\xbf"
+
+Numbered = tuple[int, list[str]]  # line of a file, and its columns
 
 
 class Row(NamedTuple):
@@ -61,46 +66,18 @@ class Row(NamedTuple):
     answer: str = ""  # Task 3
 
 
-class Sink(Protocol):
-    """What is told of every departure from the form; `row` is None where no row is to blame."""
+def read_run(path: Path, task: Task = "task1", findings: Findings | None = None) -> Iterator[Row]:
+    """Yield the rows of a run in file order; what departs from the lab's form goes to `findings`.
 
-    def error(self, rule: str, row: int | None, message: str) -> None:
-        """Take what the lab refuses though it can be understood."""
-
-    def warn(self, rule: str, row: int | None, message: str) -> None:
-        """Take what the lab tolerates."""
-
-    def unreadable(self, rule: str, row: int | None, message: str) -> None:
-        """Take a row that cannot be understood."""
-
-
-class Refusing:
-    """The sink of a forgiving reader: it raises InputError for a row that cannot be understood."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def error(self, rule: str, row: int | None, message: str) -> None:
-        """Let it pass."""
-
-    def warn(self, rule: str, row: int | None, message: str) -> None:
-        """Let it pass."""
-
-    def unreadable(self, rule: str, row: int | None, message: str) -> None:
-        """Raise InputError with file and row."""
-        raise InputError(f"{self._path}: row {row}: {message}")
-
-
-def read_run(path: Path, task: Task = "task1", sink: Sink | None = None) -> Iterator[Row]:
-    """Yield the rows of a run that can be understood, in file order; without `sink`, or raise.
-
-    Raises InputError for a file that is missing, empty or no text.
+    Rows that cannot be understood are left out; without `findings` they raise InputError, as does
+    a file that is missing, empty or no text.
     """
-    sink = sink or Refusing(path)
-    lines = _lines(path, "run", sink)
+    findings = findings or Refusing(path)
+    lines = _lines(path, "run", findings)
+    cut = _answer_columns if task == "task3" else _columns
     ranks: Counter[str] = Counter()
-    for line, columns in _answer_columns(lines, sink) if task == "task3" else _columns(lines, sink):
-        row = split_row(line, columns, task, sink)
+    for line, columns in cut(lines, findings):
+        row = split_row(line, columns, task, findings)
         if row is not None and task == "nlps":
             ranks[row.topic_id] += 1
             rank = ranks[row.topic_id]
@@ -109,42 +86,40 @@ def read_run(path: Path, task: Task = "task1", sink: Sink | None = None) -> Iter
             yield row
 
 
-def split_row(line: int, columns: Sequence[str], task: Task, sink: Sink) -> Row | None:
-    """Make a row of the columns of one; None, and the sink is told, if they are no row."""
+def split_row(line: int, columns: Sequence[str], task: Task, findings: Findings) -> Row | None:
+    """Make a row of the columns of one; None, and a finding, if they are no row."""
     names = COLUMNS[task]
     mark = {"task1": _TREC_MARK, "task2": _Q0}.get(task)
     if mark and len(columns) == 6 and mark.fullmatch(columns[1]):
-        post = [""] if task == "task2" else []
-        if post:
-            sink.error("TREC form", line, "TREC's columns; the lab expects the post as well")
+        if task == "task2":
+            findings.error("TREC form", line, WITHOUT_POST)
+            columns = [columns[0], columns[2], "", *columns[3:]]
         else:
-            sink.warn("TREC form", line, "TREC's six columns; expected the lab's five")
-        columns = [columns[0], columns[2], *post, *columns[3:]]
+            findings.warn("TREC form", line, "TREC's six columns; expected the lab's five")
+            columns = [columns[0], *columns[2:]]
     if task == "task3" and len(columns) > len(names):
-        sink.error("TAB in answer", line, "a TAB in an answer that is not in quotes")
+        findings.error("TAB in answer", line, "a TAB in an answer that is not in quotes")
         columns = [*columns[:5], "\t".join(columns[5:])]
     if len(columns) != len(names):
         form = f"{len(names)} columns ({', '.join(names)}{'; or TREC form' if mark else ''})"
-        sink.unreadable("columns", line, f"expected {form}, found {len(columns)}")
+        findings.unreadable("columns", line, f"expected {form}, found {len(columns)}")
         return None
     if task == "nlps":
         return Row(line, columns[0], columns[1], 0, 0.0, "")
     at = names.index("rank")
     rank_text, score_text, run_id = columns[at : at + 3]
-    rank, score = _finite(rank_text), _finite(score_text)
-    if line == 1 and rank is None and score is None:
-        sink.unreadable(
-            "header", 1, f"a header: {shown(' '.join(columns))}; runs have none, remove it"
-        )
+    rank, score = _number(rank_text), _number(score_text)
+    if line == 1 and math.isnan(rank) and math.isnan(score):
+        header = shown(" ".join(columns))
+        findings.unreadable("header", 1, f"a header: {header}; runs have none, remove it")
         return None
     for name, text, value in (("rank", rank_text, rank), ("score", score_text, score)):
-        if value is None:
-            sink.unreadable("number", line, f"{name} is {shown(text)}; expected a finite number")
+        if math.isnan(value):
+            message = f"{name} is {shown(text)}; expected a finite number"
+            findings.unreadable("number", line, message)
             return None
-    if rank is None or score is None:
-        return None
     if not _RANK.fullmatch(rank_text):  # understood, but not by the lab's scripts
-        sink.error("rank form", line, f"rank is {shown(rank_text)}; expected a whole number")
+        findings.error("rank form", line, f"rank is {shown(rank_text)}; expected a whole number")
         rank = min(max(rank, -_FAR), _FAR)
     if task == "task3":
         sources, answer = columns[4:]
@@ -157,10 +132,10 @@ def split_row(line: int, columns: Sequence[str], task: Task, sink: Sink) -> Row 
 _Q0: Final = re.compile("Q0")  # a digit may be a formula: the whole run tells
 
 
-def _finite(text: str) -> float | None:
-    """Return the number that is written, None if it is none or infinite."""
-    value = float(text) if _NUMBER.fullmatch(text) else math.inf
-    return value if math.isfinite(value) else None
+def _number(text: str) -> float:
+    """Return the number that is written, NaN if it is none or infinite."""
+    value = float(text) if _NUMBER.fullmatch(text) else math.nan
+    return value if math.isfinite(value) else math.nan
 
 
 def detect_task(path: Path) -> Task:
@@ -175,7 +150,7 @@ def detect_task(path: Path) -> Task:
     letter = columns[0].strip('"')[:2]
     if len(columns) == 2 and letter not in ("A.", "B."):
         return "nlps"
-    numbers = [_is_number(column) for column in columns]
+    numbers = [_NUMBER.fullmatch(column) for column in columns]
     if len(columns) >= 6 and all(numbers[1:3]) and not all(numbers[3:5]):
         return "task3"
     if letter not in ("A.", "B."):
@@ -186,41 +161,33 @@ def detect_task(path: Path) -> Task:
     return "task1" if letter == "A." else "task2"
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def read_columns(path: Path, kind: str) -> Iterator[tuple[int, list[str]]]:
+def read_columns(path: Path, kind: str) -> Iterator[Numbered]:
     """Yield line number and columns of every row that is not blank; strips blanks and CR.
 
     `kind` names the file in messages. TABs part the columns of a row that has any, else blanks.
     Raises InputError for a missing, empty or binary file.
     """
-    sink = Refusing(path)
-    return _columns(_lines(path, kind, sink), sink)
+    findings = Refusing(path)
+    return _columns(_lines(path, kind, findings), findings)
 
 
-def _columns(lines: Iterable[tuple[int, str]], sink: Sink) -> Iterator[tuple[int, list[str]]]:
+def _columns(lines: Iterable[tuple[int, str]], findings: Findings) -> Iterator[Numbered]:
     for number, line in lines:
         if "\t" not in line:
             columns = line.split()
             if columns:
-                sink.warn("separator", number, "blanks between the columns; expected TABs")
+                findings.warn("separator", number, "blanks between the columns; expected TABs")
         else:
             columns = line.split("\t")
             if " " in line:
                 columns = [column.strip() for column in columns]
                 if sum(map(len, columns)) + len(columns) - 1 != len(line):
-                    sink.warn("separator", number, "blanks around a column")
+                    findings.warn("separator", number, "blanks around a column")
         if any(columns):
             yield number, columns
 
 
-def _lines(path: Path, kind: str, sink: Sink) -> Iterator[tuple[int, str]]:
+def _lines(path: Path, kind: str, findings: Findings) -> Iterator[tuple[int, str]]:
     """Yield number and text of every line, without its end."""
     empty = True
     with open_bytes(path, f"{kind} file") as file:
@@ -233,29 +200,27 @@ def _lines(path: Path, kind: str, sink: Sink) -> Iterator[tuple[int, str]]:
                     f"{path}: row {number}: a line of more than {limit}; expected a {kind} file"
                 )
             if number == 1 and raw.startswith(_BOM):
-                sink.error("byte order mark", 1, "the file begins with a byte order mark")
+                findings.error("byte order mark", 1, "the file begins with a byte order mark")
                 raw = raw.removeprefix(_BOM)
             try:
                 line = raw.decode()
             except UnicodeDecodeError as error:
-                where = f"byte {error.start + 1} of the row"
                 empty = False
-                sink.unreadable("encoding", number, f"not UTF-8 text ({where}); save it as UTF-8")
+                message = f"not UTF-8 text (byte {error.start + 1} of the row); save it as UTF-8"
+                findings.unreadable("encoding", number, message)
                 continue
             if line.endswith("\r\n"):
-                sink.warn("line end", number, "CRLF; expected LF")
+                findings.warn("line end", number, "CRLF; expected LF")
             if line.strip():
                 empty = False
             else:
-                sink.warn("empty row", number, "nothing in this row")
+                findings.warn("empty row", number, "nothing in this row")
             yield number, line.rstrip("\r\n")
     if empty:
         raise InputError(f"{path}: the {kind} file is empty")
 
 
-def _answer_columns(
-    lines: Iterable[tuple[int, str]], sink: Sink
-) -> Iterator[tuple[int, list[str]]]:
+def _answer_columns(lines: Iterable[tuple[int, str]], findings: Findings) -> Iterator[Numbered]:
     """Cut numbered lines into the rows of a Task 3 run, as the csv module does.
 
     To that module an open quote takes all that follows; here it ends where a line begins like a
@@ -265,14 +230,14 @@ def _answer_columns(
     part: list[tuple[int, str]] = []
     for number, line in lines:
         if part and _ANSWER_ROW.match(line):
-            yield from _cut_answers(part, sink)
+            yield from _cut_answers(part, findings)
             part = []
         part.append((number, line.replace("\r", " ")))
     if part:
-        yield from _cut_answers(part, sink)
+        yield from _cut_answers(part, findings)
 
 
-def _cut_answers(part: Sequence[tuple[int, str]], sink: Sink) -> Iterator[tuple[int, list[str]]]:
+def _cut_answers(part: Sequence[tuple[int, str]], findings: Findings) -> Iterator[Numbered]:
     """Cut the lines of one row, and of what follows it without being a row."""
     texts = [f"{text}\n" for _, text in part[:-1]]
     # A TAB at the end opens an empty column, unless it stands in quotes.
@@ -280,11 +245,11 @@ def _cut_answers(part: Sequence[tuple[int, str]], sink: Sink) -> Iterator[tuple[
     begin = 0
     for columns in reader:
         if reader.line_num == len(part) and columns.pop():
-            sink.unreadable(
+            findings.unreadable(
                 "open quote",
                 part[begin][0],
                 "a column begins with a quote that is not closed, so that the lab's scripts would "
-                "read on in the next rows; `arqmath-bm25 validate --fix` doubles its quotes",
+                "read on in the next rows; double the quotes in it and put it in quotes",
             )
             columns = "\n".join(text for _, text in part[begin:]).split("\t")
         if any(columns):

@@ -7,6 +7,7 @@ Which of these it is, the whole run says, by the formula index where there is on
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Self
@@ -15,18 +16,18 @@ import numpy as np
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
+from arqmath_bm25.runs.findings import Findings, Refusing
 from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, id_number
-from arqmath_bm25.runs.rows import Row, detect_task, read_run
+from arqmath_bm25.runs.rows import WITHOUT_POST, Row, detect_task, read_run
 from arqmath_bm25.runs.task_rules import RULES, in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from arqmath_bm25.core.labs import Task
     from arqmath_bm25.runs.eligible import Eligible
     from arqmath_bm25.runs.formula_ids import FormulaIds
-    from arqmath_bm25.runs.rows import Sink
 
 Ranking = dict[str, float]  # document -> score
 Form = Literal["lab", "trec", "exchanged", "visual"]
@@ -60,7 +61,10 @@ class Run:
         rows: Iterable[Row],
         ids: Callable[[], FormulaIds] | None = None,
     ) -> None:
-        """`path` names the run in messages; `ids` opens the formula index of its collection."""
+        """`path` names the run in messages; `ids` opens the formula index of its collection.
+
+        Formulas and posts of Task 2 are put into their columns.
+        """
         self.path = path
         self.rules = RULES[task]
         self.topics: dict[str, list[Row]] = {}
@@ -70,8 +74,11 @@ class Run:
             self.run_ids[row.run_id] += 1
         self.columns = task  # the task whose columns the file has
         self.form: Form = "lab"
+        self.departures = Findings()  # of the rows from the lab's form
         self._open_ids = ids
         self._rankings: dict[int | None, Rankings] = {}
+        if self.rules.by_formula and self.topics:
+            self._put_right()
 
     @classmethod
     def read(
@@ -79,20 +86,52 @@ class Run:
         path: Path,
         task: Task | None = None,
         ids: Callable[[], FormulaIds] | None = None,
-        sink: Sink | None = None,
+        strict: bool = False,
     ) -> Self:
         """Read a run; its name or its first row tells the task if none is given.
 
         A Task 1 run can be read as one of Task 3, whose answers are the first of each topic. With
-        a `sink` every row stays as it is, and what departs from the lab's form is told; without
-        one, rows of Task 2 are put right. Raises InputError as `read_run` does.
+        `strict` it has to be in its task's form, and rows that cannot be understood are left out;
+        what departs is for `faults`. Raises InputError as `read_run` does.
         """
         columns = task or detect_task(path)
-        if sink is None and RULES[columns].judged == "answers":
+        if not strict and RULES[columns].judged == "answers":
             columns = _answer_columns(path)
-        run = cls(path, task or columns, read_run(path, columns, sink), ids)
-        run.columns = columns
-        return run if sink is not None else run.put_right()
+        departures = Findings() if strict else Refusing(path)
+        run = cls(path, task or columns, read_run(path, columns, departures), ids)
+        run.columns, run.departures = columns, departures
+        return run
+
+    def faults(
+        self, labs: Sequence[Collection[str]] = (), eligible: Eligible | None = None
+    ) -> Findings:
+        """Return every breach of the labs' rules, of a run that was read strictly.
+
+        An error is what the lab refuses or drops; a warning is what it tolerates though it may not
+        be what the author meant: trec_eval ignores ranks and orders by score. `labs` are the topics
+        of each lab: a topic of none is unknown, and one is missing if the run has others of its
+        lab. Without `eligible`, documents are not looked up.
+        """
+        findings = copy.deepcopy(self.departures)
+        if self.form == "exchanged":
+            message = "column 2 holds the posts, column 3 the formulas; swap them"
+            findings.error("swapped columns", None, message)
+        elif self.form == "trec" and not findings.count(rule="TREC form"):
+            findings.error("TREC form", None, WITHOUT_POST)
+        self.rules.check_name(self.path, findings)
+        for topic, rows in self.topics.items():
+            self.rules.check(topic, rows, findings)
+            for row in rows if eligible is not None else ():
+                if eligible is not None and (fault := eligible(row.doc_id, row.post_id)):
+                    findings.error(fault.rule, row.line, fault.message)
+        if "" in self.run_ids:
+            findings.error("run id", None, "there are rows without a run id")
+        if len(self.run_ids) > 1:
+            some = ", ".join(map(repr, list(self.run_ids)[:3]))
+            message = f"{len(self.run_ids)} run ids ({some}, …); expected one"
+            findings.warn("run id", None, message)
+        self.rules.check_topics(self.topics, labs, findings)
+        return findings
 
     @property
     def task(self) -> Task:
@@ -173,9 +212,11 @@ class Run:
         """Leave out what may not be returned; return the broken rules with their rows."""
         faults: Counter[str] = Counter()
         for topic, rows in list(self.topics.items()):
-            found = [(row, eligible.fault(row.doc_id, row.post_id)) for row in rows]
-            faults.update(fault.rule for _, fault in found if fault is not None)
-            self.topics[topic] = [row for row, fault in found if fault is None]
+            faulty = [eligible(row.doc_id, row.post_id) for row in rows]
+            faults.update(fault.rule for fault in faulty if fault is not None)
+            self.topics[topic] = [
+                row for row, fault in zip(rows, faulty, strict=True) if fault is None
+            ]
             if not self.topics[topic]:
                 del self.topics[topic]
         self._rankings.clear()
@@ -216,22 +257,18 @@ class Run:
         rows = (row for found in self.topics.values() for row in found)
         return next((row for row in rows if not row.post_id and self.rules.by_formula), None)
 
-    def put_right(self) -> Self:
-        """Put formulas and posts of Task 2 into their columns; runs of other tasks stay."""
-        if not self.rules.by_formula or not self.topics:
-            return self
-        rows = [row for found in self.topics.values() for row in found]
-        self.form = self._form_of(rows)
-        if self.form != "lab":
-            exchanged = self.form == "exchanged"
-            for found in self.topics.values():
-                found[:] = [
-                    row._replace(doc_id=row.post_id, post_id=row.doc_id if exchanged else "")
-                    if row.post_id
-                    else row
-                    for row in found
-                ]
-        return self
+    def _put_right(self) -> None:
+        self.form = self._form_of([row for rows in self.topics.values() for row in rows])
+        if self.form == "lab":
+            return
+        exchanged = self.form == "exchanged"
+        for rows in self.topics.values():
+            rows[:] = [
+                row._replace(doc_id=row.post_id, post_id=row.doc_id if exchanged else "")
+                if row.post_id
+                else row
+                for row in rows
+            ]
 
     def _form_of(self, rows: Sequence[Row]) -> Form:
         """Tell columns `formula, post` from `post, formula` and from TREC's `1, formula`."""

@@ -13,17 +13,27 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 import numpy as np
 
-from arqmath_bm25.analysis.answer_text import shorten, unpaired_dollars
+from arqmath_bm25.analysis.answer_text import unpaired_dollars
 from arqmath_bm25.core.errors import shown
-from arqmath_bm25.core.labs import MAX_ANSWER, MAX_DEPTH, PREMISES
+from arqmath_bm25.core.labs import (
+    MAX_ANSWER,
+    MAX_DEPTH,
+    MAX_RUNS,
+    PREMISES,
+    official_stem,
+    parse_run_name,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from pathlib import Path
 
-    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.collection import Collection as Files
     from arqmath_bm25.core.labs import LabTask, Task
     from arqmath_bm25.runs.eligible import Eligible
-    from arqmath_bm25.runs.rows import Row, Sink
+    from arqmath_bm25.runs.findings import Findings
+    from arqmath_bm25.runs.formula_ids import FormulaIds
+    from arqmath_bm25.runs.rows import Row
 
 _PLAIN: Final = re.compile("0|[1-9][0-9]*")  # an id: "07" is not "7"
 
@@ -57,11 +67,13 @@ class AnswerRules:
             first.setdefault(row.doc_id, row)
         return in_order(first.values())
 
-    def eligible(self, collection: Collection) -> Eligible | None:
-        """Return what a run may return of a collection."""
-        from arqmath_bm25.runs.eligible import EligibleAnswers  # posts take long to load
+    def eligible(
+        self, collection: Files, ids: Callable[[], FormulaIds] | None = None
+    ) -> Eligible | None:
+        """Return what a run may return of a collection; None: what is not looked up there."""
+        from arqmath_bm25.runs.eligible import eligible_answers  # posts take long to load
 
-        return EligibleAnswers(collection.posts)
+        return eligible_answers(collection.posts) if self.judged == "documents" else None
 
     def is_topic(self, topic: str) -> bool:
         """Tell whether a topic is one of the task, by its form."""
@@ -71,41 +83,68 @@ class AnswerRules:
         """Return what judgments call a document, the post to show, and the formula in it."""
         return doc, doc, ""
 
-    def has_plain_ids(self, row: Row) -> bool:
-        """Tell whether the ids of a row are numbers, as those of the lab."""
-        return all(_PLAIN.fullmatch(getattr(row, field)) for field in self.ids.values())
+    def check_name(self, path: Path, findings: Findings) -> None:
+        """Tell of the name of a run file."""
+        name = parse_run_name(path.stem)
+        kind = "" if self.judged == "documents" else "-[extract|generate]"
+        if official_stem(path) != path.stem:
+            findings.warn("file name", None, f"{path.name}: a prime file: cut to what was judged")
+        if name is None or path.suffix != ".tsv":
+            expected = f"[team]-{self.task}-[id]-[manual|auto]-[text|math|both]{kind}-[P|A].tsv"
+            findings.warn("file name", None, f"{path.name}; expected {expected}")
+            return
+        if name.task != self.task:
+            message = f"{path.name} says {name.task}; checked as {self.task}"
+            findings.warn("file name", None, message)
+        if "." in path.stem:
+            message = f"{path.name}: the lab's scripts cut it at the first dot"
+            findings.warn("file name", None, message)
 
-    def columns(
-        self, row: Row, rank: int, score: str, run_id: str, changes: Counter[str]
-    ) -> list[object]:
-        """Return the columns of a row as the lab wants them."""
-        return [row.topic_id, *(getattr(row, f) for f in self.ids.values()), rank, score, run_id]
+    def check_topics(
+        self, topics: Mapping[str, Sequence[Row]], labs: Sequence[Collection[str]],
+        findings: Findings,
+    ) -> None:  # fmt: skip
+        """Tell of topics that are none of the task, or of no lab, and of those that are missing."""
+        known = {topic for lab in labs for topic in lab}
+        for topic, rows in topics.items():
+            where = f"here and in {len(rows) - 1:,} more rows"
+            if not self.is_topic(topic):
+                message = f"topic is {shown(topic)} {where}; expected one like {self.letter}.1 in "
+                findings.error("topic", rows[0].line, message + self.task)
+            elif labs and topic not in known:
+                message = f"{topic}, {where}, is none of the {len(known)} topics"
+                findings.error("unknown topic", rows[0].line, message)
+        for lab in labs:
+            missing = [topic for topic in lab if topic not in topics]
+            if 0 < len(missing) < len(lab):
+                some = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
+                message = f"{len(missing)} of {len(lab)} topics have no rows: {some}"
+                findings.warn("missing topic", None, message)
 
-    def check(self, topic: str, rows: Sequence[Row], sink: Sink) -> None:
+    def check(self, topic: str, rows: Sequence[Row], findings: Findings) -> None:
         """Tell of all that is wrong with the rows of one topic among themselves."""
         for column, field in self.ids.items():
             for row in rows:
                 name = getattr(row, field)
                 if not _PLAIN.fullmatch(name):
                     message = f"{column} is {shown(name)}; expected a plain number"
-                    sink.error("id", row.line, message)
+                    findings.error("id", row.line, message)
         seen: dict[str, Row] = {}
         for row in rows:
             if seen.setdefault(row.doc_id, row) is not row:
-                sink.error("duplicate", row.line, f"{row.doc_id} is in topic {topic} already")
+                findings.error("duplicate", row.line, f"{row.doc_id} is in topic {topic} already")
         if len(rows) > self.depth:
             message = f"topic {topic} has {len(rows):,} rows; at most {self.depth:,} are taken"
-            sink.error("depth", rows[self.depth].line, message)
+            findings.error("depth", rows[self.depth].line, message)
         for place, row in enumerate(rows, 1):
             if row.rank != place:
-                expected = f"expected {place}: 1, 2, 3, … in file order"
-                message = f"topic {topic}: rank is {row.rank}; {expected}"
-                sink.warn("rank order", row.line, message)
+                message = f"topic {topic}: rank is {row.rank}; expected {place}"
+                findings.warn("rank order", row.line, f"{message}: 1, 2, 3, … in file order")
                 break
-        _check_scores(topic, sorted(seen.values(), key=lambda row: row.rank), sink)
+        _check_scores(topic, sorted(seen.values(), key=lambda row: row.rank), findings)
 
 
-def _check_scores(topic: str, rows: Sequence[Row], sink: Sink) -> None:
+def _check_scores(topic: str, rows: Sequence[Row], findings: Findings) -> None:
     """Compare the ranks of rows, in whose order they stand, with scores as trec_eval sees them."""
     with np.errstate(over="ignore"):
         scores = np.array([row.score for row in rows], np.float32)
@@ -114,13 +153,13 @@ def _check_scores(topic: str, rows: Sequence[Row], sink: Sink) -> None:
         before, row = rows[rises[0]], rows[rises[0] + 1]
         message = f"rank {row.rank} has score {row.score:g}, rank {before.rank} only "
         message = f"topic {topic}: {message}{before.score:g}; scores decide"
-        sink.warn("score order", row.line, message)
+        findings.warn("score order", row.line, message)
     counts = Counter(scores.tolist())
     tied = [row for row, score in zip(rows, scores.tolist(), strict=True) if counts[score] > 1]
     if tied:
         shared = f"{len(tied)} rows share their score with another ({tied[0].score:g}, …)"
         message = f"topic {topic}: {shared}; trec_eval orders them by id, descending"
-        sink.warn("ties", tied[0].line, message)
+        findings.warn("ties", tied[0].line, message)
 
 
 class FormulaRules(AnswerRules):
@@ -144,11 +183,14 @@ class FormulaRules(AnswerRules):
             last[row.doc_id] = row if first is None else first._replace(score=row.score)
         return sorted(last.values(), key=lambda row: -row.score)
 
-    def eligible(self, collection: Collection) -> Eligible | None:
-        """Return what a run may return of a collection."""
-        from arqmath_bm25.runs.eligible import EligibleFormulas
+    def eligible(
+        self, collection: Files, ids: Callable[[], FormulaIds] | None = None
+    ) -> Eligible | None:
+        """Return what a run may return of a collection, by `ids` instead of its formula index."""
+        from arqmath_bm25.runs.eligible import eligible_formulas
+        from arqmath_bm25.runs.formula_ids import FormulaIds
 
-        return EligibleFormulas.of(collection)
+        return eligible_formulas(ids() if ids is not None else FormulaIds.of(collection))
 
     def shown(self, doc: str, row: Row) -> tuple[str, str, str]:
         """Return the visual id, the post to show, and the formula in it."""
@@ -168,37 +210,24 @@ class TextRules(AnswerRules):
         """Return nothing: a text is judged under an id of its own, and stands in no post."""
         return "", "", ""
 
-    def columns(
-        self, row: Row, rank: int, score: str, run_id: str, changes: Counter[str]
-    ) -> list[object]:
-        """Return the columns of a row, with an answer that the lab takes."""
-        changes[f"cut to {MAX_ANSWER:,} characters"] += len(row.answer) > MAX_ANSWER
-        changes["dollars without a partner escaped"] += bool(unpaired_dollars(row.answer))
-        answer = shorten(row.answer.replace("\t", " ").replace("\n", " "))
-        return [row.topic_id, 1, score, run_id, row.sources, answer]
-
     def order(self, rows: Sequence[Row]) -> list[Row]:
         """Return the rows, best first."""
         return sorted(rows, key=lambda row: (row.score, -row.rank, row.doc_id), reverse=True)
 
-    def eligible(self, collection: Collection) -> Eligible | None:
-        """Return None: a text may say anything."""
-        return None
-
-    def check(self, topic: str, rows: Sequence[Row], sink: Sink) -> None:
+    def check(self, topic: str, rows: Sequence[Row], findings: Findings) -> None:
         """Tell of all that is wrong with the rows of one topic."""
         for row in rows:
             if row is not rows[0]:
                 message = f"topic {topic} has an answer in row {rows[0].line}"
-                sink.error("duplicate", row.line, message)
+                findings.error("duplicate", row.line, message)
             if row.rank != 1:
-                sink.warn("rank order", row.line, f"rank is {row.rank}; expected 1")
+                findings.warn("rank order", row.line, f"rank is {row.rank}; expected 1")
             if len(row.answer) > MAX_ANSWER:
                 message = f"{len(row.answer):,} characters; at most {MAX_ANSWER:,} are taken"
-                sink.error("answer length", row.line, message)
+                findings.error("answer length", row.line, message)
             if unpaired := unpaired_dollars(row.answer):
                 where = f"the $ at character {unpaired[0] + 1} of the answer has no partner"
-                sink.warn("dollars", row.line, f"{where}; a dollar sign is written \\$")
+                findings.warn("dollars", row.line, f"{where}; a dollar sign is written \\$")
 
 
 class PremiseRules(AnswerRules):
@@ -217,10 +246,6 @@ class PremiseRules(AnswerRules):
             first.setdefault(row.doc_id, row)
         return list(first.values())
 
-    def eligible(self, collection: Collection) -> Eligible | None:
-        """Return None: premises are not looked up."""
-        return None
-
     def is_topic(self, topic: str) -> bool:
         """Tell whether a topic can be the id of a statement."""
         return _PLAIN.fullmatch(topic) is not None
@@ -229,3 +254,21 @@ class PremiseRules(AnswerRules):
 RULES: Final[dict[Task, AnswerRules]] = {
     rules.task: rules for rules in (AnswerRules(), FormulaRules(), TextRules(), PremiseRules())
 }
+
+
+def check_teams(runs: Iterable[tuple[Path, Task, Findings]]) -> None:
+    """Tell of runs that are one too many: more than five of a team, or a second primary one."""
+    counts: Counter[tuple[str, Task]] = Counter()
+    primaries: dict[tuple[str, Task], Path] = {}
+    for path, task, findings in runs:
+        name = parse_run_name(path.stem)
+        if name is None:
+            continue
+        key = name.team, task
+        counts[key] += 1
+        if counts[key] > MAX_RUNS:
+            message = f"run {counts[key]} of {name.team} for {task}; at most {MAX_RUNS} are taken"
+            findings.error("runs of a team", None, message)
+        if name.primary and primaries.setdefault(key, path) != path:
+            message = f"{primaries[key].name} is {name.team}'s primary run as well"
+            findings.error("primary run", None, message)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import read_csv
-from arqmath_bm25.core.labs import MAX_INSTANCES
+from arqmath_bm25.core.labs import GRADE_OF_LABEL, MAX_INSTANCES
 from arqmath_bm25.evaluation.judging.pool import in_order
 
 if TYPE_CHECKING:
@@ -21,16 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arqmath_bm25.evaluation.qrels import Qrels
-
-# What assessors choose from; None is no judgment.
-GRADES: Final[dict[str, int | None]] = {
-    "High": 3,
-    "Medium": 2,
-    "Low": 1,
-    "Not relevant": 0,
-    "System failure": None,
-    "Do not know": None,
-}
 
 _KIND = "results file of a batch, as Turkle writes it"
 _REQUIRED = ("Input.topic_id", "Input.doc_id", "Input.post_1", "Answer.grade_1")
@@ -105,7 +95,7 @@ def judge(
         label = (adjudicated or {}).get(hit) or _settle(given, rule)
         labels[label] += 1
         settled += len({one.label for one in given}) > 1
-        grade = GRADES[label]
+        grade = GRADE_OF_LABEL[label]
         if grade is not None:
             grades = best.setdefault(hit.topic_id, {})
             grades[hit.doc_id] = max(grade, grades.get(hit.doc_id, grade))
@@ -119,13 +109,13 @@ def judge(
 def grades_by_assessor(annotations: Annotations) -> dict[HitKey, dict[str, int]]:
     """Return hit → assessor → grade, without labels that are no grade."""
     return {
-        hit: {one.assessor: grade for one in given if (grade := GRADES[one.label]) is not None}
-        for hit, given in annotations.items()
+        hit: {a.assessor: g for a in of_hit if (g := GRADE_OF_LABEL[a.label]) is not None}
+        for hit, of_hit in annotations.items()
     }
 
 
 def _settle(given: list[Annotation], rule: Rule) -> str:
-    order = list(GRADES)  # best first, no judgment last
+    order = list(GRADE_OF_LABEL)  # best first, no judgment last
     counts = Counter(one.label for one in given)
     match rule:
         case "first":
@@ -165,10 +155,9 @@ def _read(path: Path) -> Iterator[Annotation]:
 
 
 def read_label(path: Path, number: int, row: Mapping[str, str], column: str) -> str:
-    """Return the label in a column of row `number`; InputError if it is none of GRADES."""
+    """Return the label in a column of row `number`; InputError if it is none of GRADE_OF_LABEL."""
     label = row.get(column, "").strip()
-    if label not in GRADES:
-        raise InputError(
-            f"{path}: row {number}: {column} is {shown(label)}; expected one of {', '.join(GRADES)}"
-        )
+    if label not in GRADE_OF_LABEL:
+        expected = f"expected one of {', '.join(GRADE_OF_LABEL)}"
+        raise InputError(f"{path}: row {number}: {column} is {shown(label)}; {expected}")
     return label

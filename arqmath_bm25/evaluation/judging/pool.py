@@ -61,7 +61,7 @@ class Pool(NamedTuple):
 def pool(
     runs: Iterable[Run],
     depths: Depths,
-    eligible: Eligible,
+    eligible: Eligible | None,
     seed: int,
     thread_of: Callable[[str], str] = str,
 ) -> Pool:
@@ -74,7 +74,8 @@ def pool(
     instances: dict[tuple[str, str], dict[str, str]] = {}  # topic, document -> post -> formula
     left_out: Counter[str] = Counter()
     for run in runs:
-        left_out.update(run.leave_out(eligible))
+        if eligible is not None:
+            left_out.update(run.leave_out(eligible))
         for topic, docs in run.rankings().rows.items():
             chosen = dict.fromkeys(list(docs)[: depths.of(run.path)])
             ranks = pooled.setdefault(topic, {})

@@ -20,8 +20,8 @@ from starlette.routing import Route
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import complete, read_csv
-from arqmath_bm25.core.labs import MAX_INSTANCES
-from arqmath_bm25.evaluation.judging.judge import GRADES, HitKey, read_annotations
+from arqmath_bm25.core.labs import GRADE_OF_LABEL, MAX_INSTANCES
+from arqmath_bm25.evaluation.judging.judge import HitKey, read_annotations
 from arqmath_bm25.pages.web.server import STATIC, Guard
 from arqmath_bm25.pages.writing import templates
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = ("Input.topic_id", "Input.doc_id", "Input.post_1", "Answer.grade_1")
 _LONGEST_FORM: Final = 1000  # bytes
-_KEYS: Final = dict(zip(GRADES, ("3", "2", "1", "0", "f", "d"), strict=True))
+_KEYS: Final = dict(zip(GRADE_OF_LABEL, ("3", "2", "1", "0", "f", "d"), strict=True))
 
 
 class _Asked(NamedTuple):
@@ -105,7 +105,7 @@ class JudgingSite:
     async def _judge(self, request: Request) -> Response:
         form = await self._form(request)
         key = HitKey(form.get("topic", ""), form.get("doc", ""), form.get("post", ""))
-        if key not in self._hits or form.get("label") not in GRADES:
+        if key not in self._hits or form.get("label") not in GRADE_OF_LABEL:
             raise HTTPException(422, "There is no such hit or label in this batch.")
         self._save({**self._labels, key: form["label"]})
         return RedirectResponse("/", 303)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 from markupsafe import Markup
 
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
-from arqmath_bm25.core.labs import MAX_DEPTH, RELEVANT
-from arqmath_bm25.evaluation.judging.judge import GRADES
+from arqmath_bm25.core.labs import GRADE_OF_LABEL, MAX_DEPTH, RELEVANT
 from arqmath_bm25.pages.posts import PostWriter, beginning
 from arqmath_bm25.pages.report.returned import Returned
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 _EXCERPT: Final = 160  # characters
 _ROOM: Final = 24_000  # characters of the bodies of a page's posts, as DATA has them
-_WORDS: Final = {grade: label for label, grade in GRADES.items() if grade is not None}
+_WORDS: Final = {grade: label for label, grade in GRADE_OF_LABEL.items() if grade is not None}
 
 
 @dataclass(frozen=True)
