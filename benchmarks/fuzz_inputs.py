@@ -92,7 +92,7 @@ def _links(path: Path) -> set[str]:
     counts = dict(links.counts)
     total = counts.pop("rows")
     assert total == sum(counts.values()), links.counts
-    return set(map(str, links.linked()))
+    return set(map(str, links.rows[:, 1]))
 
 
 def _formulas(path: Path) -> set[str]:

@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import random
 import re
-from array import array
-from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from arqmath_bm25.collection.activity import DUPLICATE, LINKED, LINKS, read
+from arqmath_bm25.collection.links import DUPLICATE, KINDS, PostLinks
 from arqmath_bm25.collection.topics import write_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Topic
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
 
 TOPICS: Final = 1000
 HALVES: Final = ("train", "test")
-_GRADES: Final = {LINKED: 2, DUPLICATE: 3}
 _NOTICE: Final = re.compile(
     r"\s*<blockquote>\s*<p>\s*<strong>\s*Possible Duplicates?:.*?</blockquote>", re.DOTALL
 )
@@ -80,12 +77,10 @@ def judge_by_links(collection: Collection, number: int = TOPICS, seed: int = 0) 
 
 def _links(path: Path, posts: PostTable) -> NDArray[np.int64]:
     """Return rows (question, linked question, grade), sorted, both ways, of known questions."""
-    found = array("q")  # 24 bytes a row
-    for link in read(path, LINKS, Counter()):
-        one, other = int(link.post_id), int(link.related_post_id)
-        if (grade := _GRADES.get(link.link_type)) and one != other and min(one, other) > 0:
-            found.extend((one, other, grade, other, one, grade))
-    rows = np.unique(np.frombuffer(found, np.int64).reshape(-1, 3), axis=0)
+    post, other, kind = PostLinks.read(path).rows.T
+    grades = np.where(kind < DUPLICATE, 2, 3)
+    between = (post != other) & (np.minimum(post, other) > 0) & np.isin(kind, list(KINDS))
+    rows = np.unique(np.column_stack((post, other, grades))[between], axis=0)
     known: NDArray[np.int64] = rows[
         posts.are_questions(rows[:, 0]) & posts.are_questions(rows[:, 1])
     ]

@@ -16,24 +16,23 @@ from hypothesis import strategies as st
 from arqmath_bm25.collection.activity import (
     BADGES,
     COMMENTS,
-    DUPLICATE,
-    LINKED,
-    LINKS,
     TAGS,
     USERS,
     VOTE_TYPES,
     VOTES,
     Comment,
-    Link,
+    RowTable,
     Tag,
+    Tally,
     User,
     Vote,
+    VoteTable,
     good_rows,
     read,
 )
 from arqmath_bm25.collection.dump import ParsedRows
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.collection.row_table import RowTable, Tally, VoteTable
+from arqmath_bm25.collection.links import KINDS, PostLinks
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.workers.local import Processes
 
@@ -149,13 +148,10 @@ def test_links_say_who_is_a_duplicate(tmp_path: Path) -> None:
          "RelatedPostId": "7", "LinkTypeId": "3"},
         {"PostId": "154", "RelatedPostId": "19108"},
     ]  # fmt: skip
-    path = dump(tmp_path / "PostLinks.xml", "postlinks", rows)
-    table = RowTable.scan(path, LINKS, "PostId")
-    assert table.of("154") == [
-        Link("154", "19108", LINKED),
-        Link("154", "7", DUPLICATE, "2012-02-01T14:27:45.283"),
-    ]
-    assert RowTable.scan(path, LINKS, "RelatedPostId").of("7") == table.of("154")[1:]
+    links = PostLinks.read(dump(tmp_path / "PostLinks.xml", "postlinks", rows))
+    told = [[(other, KINDS[kind]) for other, kind in links.rows_of(n)] for n in (154, 7, 19108)]
+    assert told[0] == [(7, "duplicate of"), (19108, "links to")]
+    assert told[1:] == [[(154, "has the duplicate")], [(154, "linked from")]]
 
 
 @pytest.mark.parametrize(
@@ -163,7 +159,6 @@ def test_links_say_who_is_a_duplicate(tmp_path: Path) -> None:
     [
         ("Votes", VOTES, Vote("1", "1", 2, "2012-01-31T00:00:00.000")),
         ("Tags", TAGS, Tag("1", "wing-chun", 43, "449", "448")),
-        ("PostLinks", LINKS, Link("5", "80", 1, "2012-02-01T14:27:45.283")),
         ("Badges", BADGES, None),
     ],
 )
@@ -192,15 +187,14 @@ def test_real_votes_and_links_by_post(
     assert {kind for _, kind in votes} <= set(VOTE_TYPES)
     assert table.counts["rows"] == len(rows) == 6000
 
-    links = RowTable.scan(archive / "PostLinks.xml", LINKS, "PostId")
-    expected = [
-        (row["PostId"], row["RelatedPostId"], int(row["LinkTypeId"]), row["CreationDate"])
-        for row in elements(archive / "PostLinks.xml")
-    ]
-    posts = sorted({row[0] for row in expected}, key=int)
-    assert [link for post in posts for link in links.of(post)] == sorted(
-        expected, key=lambda row: int(row[0])
-    )
+    links = PostLinks.read(archive / "PostLinks.xml")
+    expected = set()
+    for row in elements(archive / "PostLinks.xml"):
+        post, other = int(row["PostId"]), int(row["RelatedPostId"])
+        kind = 2 * int(row["LinkTypeId"])
+        assert kind in KINDS
+        expected |= {(post, other, kind), (other, post, kind + 1)}
+    assert list(map(tuple, links.rows.tolist())) == sorted(expected)
 
 
 def test_comments_of_the_real_subset(lite: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,9 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.collection.activity import COMMENTS, LINKS, TAGS, USERS, VOTES, read
+from arqmath_bm25.collection.activity import COMMENTS, LINKS, TAGS, USERS, VOTES, VoteTable, read
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.collection.row_table import VoteTable
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
@@ -88,7 +87,7 @@ def test_comments_votes_and_users_fit_the_posts() -> None:
     }  # fmt: skip
     ids = {post.post_id for post in posts}
     assert {comment.post_id for comment in comments} <= ids
-    assert {end for link in links for end in link[:2]} <= ids
+    assert {link[end] for link in links for end in LINKS.ids} <= ids
     assert {tag.name for tag in tags} == {tag for post in posts for tag in post.tags}
 
 

@@ -5,28 +5,46 @@ Required are only the ids and texts that a record is worthless without: the lab'
 attributes in many rows (only the last comment of a post has a score, a date and a user), and the
 archive drops users who are gone. Attributes: README_DATA.md of the lab, the archive's schema.
 Badges and the history of posts, which nothing reads, are known well enough to be counted.
+
+Tables hold what users did by post or user in little memory: where the rows lie, which are read
+where they are needed as `posts.py` does it, and votes as numbers.
 """
 
 from __future__ import annotations
 
 import re
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Self, TypeVar
 
-from arqmath_bm25.collection.dump import BROKEN, ParsedRows, check
+import numpy as np
+
+from arqmath_bm25.collection.dump import (
+    BROKEN,
+    ParsedRows,
+    RowReader,
+    check,
+    scan,
+    scan_places,
+)
+from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from arqmath_bm25.collection.dump import Row
+    from numpy.typing import NDArray
+
+    from arqmath_bm25.collection.dump import IntMatrix, Row
+    from arqmath_bm25.core.workers import Workers
+
+    Numbers = tuple[NDArray[np.int64], NDArray[np.intp]]
 
 R = TypeVar("R")
 Attributes = dict[str, str]
-
-LINKED: Final = 1  # LinkTypeId: one post mentions the other
-DUPLICATE: Final = 3  # the post asks what the related one asks
 
 ACCEPTED: Final = 1  # VoteTypeId
 UP: Final = 2
@@ -38,6 +56,7 @@ VOTE_TYPES: Final = {
     13: "inform moderator", 15: "moderator review", 16: "edit approved",
 }  # fmt: skip
 
+_TALLIED: Final = (ACCEPTED, UP, DOWN, FAVOURITE)
 _ID: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")  # -1 is the site's own user
 
 
@@ -81,15 +100,6 @@ class Tag(NamedTuple):
     questions: int | None = None  # of the site that have it
     excerpt_post_id: str | None = None
     wiki_post_id: str | None = None
-
-
-class Link(NamedTuple):
-    """A link from one post to another."""
-
-    post_id: str
-    related_post_id: str  # may be a post that the collection lacks
-    link_type: int  # LINKED or DUPLICATE
-    creation_date: str | None = None
 
 
 @dataclass(frozen=True)
@@ -166,12 +176,6 @@ def _tag(row: Attributes) -> Tag:
     )  # fmt: skip
 
 
-def _link(row: Attributes) -> Link:
-    return Link(
-        row["PostId"], row["RelatedPostId"], int(row["LinkTypeId"]), row.get("CreationDate")
-    )
-
-
 def _number(row: Attributes, name: str) -> int | None:
     value = row.get(name, "")
     return int(value) if is_id(value) else None
@@ -181,6 +185,108 @@ COMMENTS: Final = Kind("comments", ("Id", "PostId"), ("Text",), _comment)
 VOTES: Final = Kind("votes", ("Id", "PostId", "VoteTypeId"), (), _vote)
 USERS: Final = Kind("users", ("Id",), ("DisplayName",), _user)
 TAGS: Final = Kind("tags", ("Id",), ("TagName",), _tag)
-LINKS: Final = Kind("postlinks", ("PostId", "RelatedPostId", "LinkTypeId"), (), _link)
+LINKS: Final = Kind("postlinks", ("PostId", "RelatedPostId"), (), dict)
 BADGES: Final = Kind("badges", ("Id", "UserId"), ("Name",), dict, date="Date")
 POST_HISTORY: Final = Kind("posthistory", ("Id", "PostId", "PostHistoryTypeId"), (), dict)
+
+
+class RowTable(Generic[R]):
+    """Where the rows of a dump lie by one of their ids, 32 bytes each: of comments, the post.
+
+    `counts` accounts for every row: rows = rows kept + all that was left out.
+    """
+
+    def __init__(
+        self, path: Path, kind: Kind[R], key: str, places: IntMatrix, counts: Counter[str]
+    ) -> None:
+        self.name = path.name
+        self.counts = counts
+        self._kind = kind
+        self._key = key
+        self._places = places  # key, id, offset, length
+        self._file = RowReader(path)
+
+    @classmethod
+    def scan(cls, path: Path, kind: Kind[R], key: str, workers: Workers = HERE) -> Self:
+        """Note the place of every row by its attribute `key`, one of the kind's `ids`.
+
+        Left out and counted: rows that are broken or lack what is required, and every further one
+        with the Id of an earlier one. Raises InputError as `scan` does.
+        """
+        places, counts = scan_places(path, kind.root, partial(_place, kind=kind, key=key), workers)
+        counts["rows kept"] = len(places)
+        return cls(path, kind, key, places[np.argsort(places[:, 0], kind="stable")], counts)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def of(self, key: str) -> list[R]:
+        """Read the records of a post or user, in the order of the file.
+
+        Raises InputError if the file has changed meanwhile.
+        """
+        if not is_id(key):
+            return []
+        begin = bisect_left(self._places[:, 0], int(key))  # NumPy would copy the column
+        end = bisect_right(self._places[:, 0], int(key), begin)
+        rows = self._file.read(self._key, self._places[begin:end, [0, 2, 3]].tolist())
+        return [self._kind.record(row) for row in rows if not self._kind.lacks(row)]
+
+
+def _place(row: Attributes, kind: Kind[R], key: str) -> tuple[int, int] | str:
+    return kind.lacks(row) or (int(row[key]), int(row["Id"]))
+
+
+class Tally(NamedTuple):
+    """The votes of one post that say what was thought of it."""
+
+    accepted: int = 0
+    up: int = 0
+    down: int = 0
+    favourite: int = 0
+
+
+class VoteTable:
+    """The votes of every post: a sorted vector of 4 · post + column of Tally, with their numbers.
+
+    `counts` accounts for every row: rows = rows kept + all that was left out.
+    """
+
+    def __init__(self, votes: Numbers, counts: Counter[str]) -> None:
+        self._keys, self._numbers = votes
+        self.counts = counts
+
+    @classmethod
+    def scan(cls, path: Path, workers: Workers = HERE) -> Self:
+        """Count the votes of a dump; InputError as `scan` raises it.
+
+        Left out and counted: rows that are broken or lack what is required, and votes of the types
+        that Tally does not have (to close, to delete, …).
+        """
+        parts = scan(path, VOTES.root, _tallies, workers)
+        counts = sum((counted for _, counted in parts), Counter[str]())
+        keys, numbers = (np.concatenate(of) for of in zip(*(v for v, _ in parts), strict=True))
+        counts["rows kept"] = int(numbers.sum())
+        keys, places = np.unique(keys, return_inverse=True)
+        return cls((keys, np.bincount(places, numbers, len(keys)).astype(np.int64)), counts)
+
+    def of(self, post_id: str) -> Tally:
+        """Return the votes of a post, zeros if it has none."""
+        key = len(_TALLIED) * int(post_id) if is_id(post_id) else -1
+        begin, end = np.searchsorted(self._keys, [key, key + len(_TALLIED)])
+        columns = (self._keys[begin:end] - key).tolist()
+        votes = dict(zip(columns, self._numbers[begin:end].tolist(), strict=True))
+        return Tally(*(votes.get(column, 0) for column in range(len(_TALLIED))))
+
+
+def _tallies(rows: ParsedRows) -> tuple[Numbers, Counter[str]]:
+    counts: Counter[str] = Counter()
+    keys = array("q")
+    columns = {str(kind): column for column, kind in enumerate(_TALLIED)}
+    for _, row in good_rows(rows, VOTES, counts):
+        column = columns.get(row["VoteTypeId"])
+        if column is None:
+            counts["votes of other types"] += 1
+        else:
+            keys.append(len(_TALLIED) * int(row["PostId"]) + column)
+    return np.unique(np.frombuffer(keys, np.int64), return_counts=True), counts

@@ -12,11 +12,16 @@ a broken row for each attribute `Id` in it, at least one. Both are counted.
 
 from __future__ import annotations
 
+import os
 import re
+from array import array
+from collections import Counter
 from functools import partial
 from itertools import islice, pairwise
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
+import numpy as np
 from lxml import etree
 
 from arqmath_bm25.core.errors import InputError
@@ -27,7 +32,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from arqmath_bm25.core.workers import Workers
+
+    IntMatrix = NDArray[np.int64]
+    Place = Callable[[dict[str, str]], tuple[int, ...] | str]
 
 F = TypeVar("F")
 
@@ -227,6 +237,74 @@ def _in_range(
     """Return `work` of the rows that begin in a range, and whether it ends in a comment."""
     rows = ParsedRows(path, root, *ends)
     return work(rows), rows.in_comment
+
+
+def scan_places(
+    path: Path,
+    root: str,
+    place: Place,
+    workers: Workers = HERE,
+    progress: Callable[[int], None] = lambda _: None,
+) -> tuple[IntMatrix, Counter[str]]:
+    """Note where the rows of a dump lie: what `place` says of each, its offset and its length.
+
+    `place` returns the numbers that a row is found by, of which the second is its Id, or why it is
+    left out. Rows with the Id of an earlier one are left out too. Everything is counted.
+    """
+    parts = scan(path, root, partial(_places, place=place), workers, progress)
+    counts = sum((counted for _, counted in parts), Counter(rows=0))
+    places = np.concatenate([noted for noted, _ in parts if noted.size] or [parts[0][0]])
+    first = np.unique(places[:, 1], return_index=True)[1]
+    if len(first) < len(places):
+        counts["rows with an Id seen before"] = len(places) - len(first)
+    return places[np.sort(first)], counts
+
+
+def _places(rows: ParsedRows, place: Place) -> tuple[IntMatrix, Counter[str]]:
+    counts: Counter[str] = Counter()
+    noted, columns = array("q"), 4
+    for row, parsed in rows:
+        counts["rows"] += 1
+        numbers = parsed if isinstance(parsed, str) else place(parsed)
+        if isinstance(numbers, str):
+            counts[numbers] += 1
+        else:
+            columns = len(numbers) + 2
+            noted.extend((*numbers, row.offset, len(row.xml)))
+    return np.frombuffer(noted, np.int64).reshape(-1, columns), counts
+
+
+class RowReader:
+    """Reads the rows of a dump by their places. Serves all threads."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = -1
+        self._opening = Lock()
+
+    def read(self, attribute: str, places: Sequence[Sequence[int]]) -> list[dict[str, str]]:
+        """Return the attributes of rows by (number, offset, length).
+
+        Raises InputError unless every row has its number as this attribute.
+        """
+        with self._opening:
+            if self._file < 0:
+                self._file = os.open(self.path, os.O_RDONLY)
+        rows = attributes([os.pread(self._file, length, offset) for _, offset, length in places])
+        for row, (number, offset, _) in zip(rows, places, strict=True):
+            if row is None or row.get(attribute) != str(number):
+                raise InputError(
+                    f"{self.path}: there is no row of {attribute} {number} at byte {offset:,} any "
+                    "more: the file has changed since it was indexed. Run `arqmath-bm25 index` "
+                    "again, and then this command."
+                )
+        return [row for row in rows if row is not None]
+
+    def close(self) -> None:
+        """Close the dump; what is read later opens it again."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
 
 def attributes(rows: Sequence[bytes]) -> list[dict[str, str] | None]:

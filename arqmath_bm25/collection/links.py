@@ -12,80 +12,64 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from arqmath_bm25.collection.dump import ID, ParsedRows, check
+from arqmath_bm25.collection.activity import LINKS, good_rows, is_id
+from arqmath_bm25.collection.dump import ParsedRows, check
 from arqmath_bm25.core.files import load_array
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from arqmath_bm25.collection.dump import IntMatrix
 
-_ROOT: Final = "postlinks"
-_ENDS: Final = ("PostId", "RelatedPostId")
-_NO_IDS: Final = "rows whose PostId or RelatedPostId is no positive number"
+# What a post is to another: twice the LinkTypeId, and 1 more for the post that a link leads to.
+DUPLICATE: Final = 6
+KINDS: Final = {2: "links to", 6: "duplicate of", 3: "linked from", 7: "has the duplicate"}
 
 
 class PostLinks:
-    """Pairs of linked posts, 16 bytes each way: a link counts for both of its ends.
+    """Rows of (post, linked post, what it is to that), 24 bytes, for both ends of every link.
 
     `counts` accounts for every row of the file: rows = links + all that was left out.
     """
 
-    counts: dict[str, int]
+    counts: Counter[str]
+    name: Final = "PostLinks"
 
-    def __init__(self, pairs: NDArray[np.int64]) -> None:
-        # Sorted rows of (post, linked post), without repeats; by columns, as they are searched.
-        self._pairs = np.asfortranarray(pairs)
+    def __init__(self, rows: IntMatrix) -> None:
+        self.rows = np.asfortranarray(rows)  # sorted, without repeats; searched by columns
 
     @classmethod
     def read(cls, path: Path | None) -> Self:
         """Read a PostLinks.xml; rows without two ids are left out. No file, no links."""
-        found = array("q")
-        counts: Counter[str] = Counter(rows=0, links=0)
+        ends = array("q")
+        counts = Counter(rows=0, links=0)
         if path:
-            check(path, _ROOT)
-            for _, link in ParsedRows(path, _ROOT):
-                counts["rows"] += 1
-                if isinstance(link, str):
-                    counts[link] += 1
-                    continue
-                ends = [link.get(end, "") for end in _ENDS]
-                if all(map(ID.fullmatch, ends)):
-                    counts["links"] += 1
-                    one, other = map(int, ends)
-                    found.extend((one, other, other, one))
-                else:
-                    counts[_NO_IDS] += 1
-        pairs = np.frombuffer(found, dtype=np.int64).reshape(-1, 2)
-        links = cls(np.unique(pairs, axis=0))
-        links.counts = dict(counts)
+            check(path, LINKS.root)
+            for _, link in good_rows(ParsedRows(path, LINKS.root), LINKS, counts):
+                counts["links"] += 1
+                post, other = int(link["PostId"]), int(link["RelatedPostId"])
+                link_type = link.get("LinkTypeId", "")
+                kind = 2 * int(link_type) if is_id(link_type) else 2
+                ends.extend((post, other, kind, other, post, kind + 1))
+        links = cls(np.unique(np.frombuffer(ends, np.int64).reshape(-1, 3), axis=0))
+        links.counts = counts
         return links
 
     def save(self, path: Path) -> None:
         """Write the links as a NumPy file."""
-        np.save(path, self._pairs)
+        np.save(path, self.rows)
 
     @classmethod
     def load(cls, path: Path) -> Self:
         """Read links that `save` wrote."""
         return cls(load_array(path))
 
-    def part(self, post_ids: NDArray[np.int64]) -> PostLinks:
-        """Return the links of some posts."""
-        ends = self._pairs[:, 0]
-        post_ids = np.unique(post_ids)
-        first = np.searchsorted(ends, post_ids)
-        counts = np.searchsorted(ends, post_ids, side="right") - first
-        # Row numbers first, first + 1, ... for each post: to look at all links would take hours.
-        skipped = np.repeat(first - counts.cumsum() + counts, counts)
-        return PostLinks(self._pairs[skipped + np.arange(len(skipped))])
+    def rows_of(self, post: int) -> list[list[int]]:
+        """Return the posts linked with a post, each with what the post is to it."""
+        begin, end = np.searchsorted(self.rows[:, 0], [post, post + 1])
+        linked: list[list[int]] = self.rows[begin:end, 1:].tolist()
+        return linked
 
-    def linked(self) -> NDArray[np.int64]:
-        """Return all posts that are linked with one."""
-        return np.unique(self._pairs[:, 1])
-
-    def of(self, post_id: str) -> list[str]:
-        """Return the posts linked with a post, in order of their ids."""
-        post = int(post_id)
-        begin, end = np.searchsorted(self._pairs[:, 0], [post, post + 1])
-        return [str(linked) for linked in self._pairs[begin:end, 1].tolist() if linked != post]
+    def of(self, post: int) -> list[int]:
+        """Return the posts linked with a post, in their order."""
+        return sorted({other for other, *_ in self.rows_of(post)} - {post})

@@ -11,33 +11,30 @@ from __future__ import annotations
 
 import os
 import re
-from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from functools import cached_property, partial
 from itertools import groupby
 from operator import itemgetter
-from threading import Lock
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import numpy as np
 
-from arqmath_bm25.collection.dump import ID, ROWS_TOGETHER, attributes, scan
+from arqmath_bm25.collection.dump import ID, ROWS_TOGETHER, RowReader, scan_places
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import load_array
 from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from arqmath_bm25.collection.dump import ParsedRows
+    from arqmath_bm25.collection.dump import IntMatrix
     from arqmath_bm25.core.workers import Workers
 
     IntVector = NDArray[np.int64]
-    IntMatrix = NDArray[np.int64]
 
 POST_TABLE: Final = "posts.npy"  # under this name an index keeps the table of its posts
 QUESTION: Final = 1  # PostTypeId
@@ -89,7 +86,7 @@ def _number(value: str | None) -> int | None:
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 _ROOT: Final = "posts"
 _TYPES: Final = (str(QUESTION), str(ANSWER))
-_COLUMNS: Final = ("thread", "post", "type", "offset", "length")
+_SITE_BITS: Final = 40  # of an id, where the number of a site stands above it
 
 
 class Thread(NamedTuple):
@@ -100,21 +97,29 @@ class Thread(NamedTuple):
 
 
 class PostTable:
-    """Where every post lies in a Posts.xml, ordered by thread: a question, then its answers.
+    """Where every post of a dump, or of several, lies, by thread: a question, then its answers.
 
-    `counts` accounts for every row: rows = questions + answers + all that was left out.
+    Of one dump the ids are those of the file. Of several an id is `SITE:ID`, and its number has the
+    number of the site above the 40 bits of the id. `counts` accounts for every row: rows =
+    questions + answers + all that was left out.
     """
 
     counts: dict[str, int]
 
-    def __init__(self, path: Path, places: IntMatrix) -> None:
-        self.path = path
-        self._places = places  # one row per post: the numbers named in _COLUMNS
-        self._file = -1
-        self._opening = Lock()  # for threads that share the table
+    def __init__(self, dumps: Mapping[str, Path], places: IntMatrix) -> None:
+        """`dumps` are files by the names of their sites; one alone has the name ""."""
+        self.path = Path(os.path.commonpath([path.absolute() for path in dumps.values()]))
+        if len(dumps) == 1:
+            (self.path,) = dumps.values()
+        self._dumps = dumps
+        self._places = places  # of each post: thread, id, type, offset, length
+        self._files = [RowReader(path) for path in dumps.values()]
+        self._prefixes = [f"{name}:" if name else "" for name in dumps]
+        self._bits = _SITE_BITS if len(dumps) > 1 else 63
 
     def __reduce__(self) -> tuple[type[PostTable], tuple[object, ...]]:
-        return PostTable, (self.path, np.asarray(self._places))
+        dumps = {name: path.absolute() for name, path in self._dumps.items()}
+        return PostTable, (dumps, np.asarray(self._places))
 
     @cached_property
     def _by_id(self) -> IntVector:
@@ -135,17 +140,7 @@ class PostTable:
         lack a required attribute or have an id in another form than `ID`, and every further row
         with the Id of an earlier one.
         """
-        parts = scan(path, _ROOT, partial(_scan_rows, until=until), workers, progress)
-        counts = sum((counted for _, counted in parts), Counter(rows=0))
-        places = np.concatenate([found for found, _ in parts])
-        first = np.unique(places[:, 1], return_index=True)[1]
-        if len(first) < len(places):
-            counts["rows with an Id seen before"] = len(places) - len(first)
-        places = places[np.sort(first)]
-        # A question sorts before its answers, whatever their ids: merged threads have both orders.
-        places = places[np.lexsort((places[:, 1], places[:, 2], places[:, 0]))]
-        counts["questions"] = int((places[:, 2] == QUESTION).sum())
-        counts["answers"] = int((places[:, 2] == ANSWER).sum())
+        places, counts = scan_places(path, _ROOT, partial(_place, until=until), workers, progress)
         if not len(places):
             late = counts[_after(until)]
             raise InputError(
@@ -153,8 +148,28 @@ class PostTable:
                 'rows with PostTypeId="1" or "2", an Id and a Body'
                 + (f" ({late:,} {_after(until)} were left out: see --until)" if late else "")
             )
-        table = cls(path, places)
-        table.counts = dict(counts)
+        # A question sorts before its answers, whatever their ids: merged threads have both orders.
+        places = places[np.lexsort((places[:, 1], places[:, 2], places[:, 0]))]
+        return cls._counted({"": path}, places, counts)
+
+    @classmethod
+    def joined(cls, tables: Mapping[str, PostTable]) -> Self:
+        """Return the posts of several sites, by the names of these.
+
+        Posts whose ids leave no room for the number of a site are left out, and counted.
+        """
+        counts = sum((Counter(table.counts) for table in tables.values()), Counter[str]())
+        places = [with_site(table._places, n) for n, table in enumerate(tables.values())]
+        if left_out := sum(map(len, tables.values())) - sum(map(len, places)):
+            counts[f"ids of more than {_SITE_BITS} bits"] = left_out
+        dumps = {name: table.path for name, table in tables.items()}
+        return cls._counted(dumps, np.concatenate(places), counts)
+
+    @classmethod
+    def _counted(cls, dumps: Mapping[str, Path], places: IntMatrix, counts: Counter[str]) -> Self:
+        table = cls(dumps, places)
+        answers = table.answer_count
+        table.counts = {**counts, "questions": len(places) - answers, "answers": answers}
         return table
 
     def save(self, path: Path) -> None:
@@ -162,16 +177,16 @@ class PostTable:
         np.save(path, self._places)
 
     @classmethod
-    def load(cls, path: Path, posts: Path) -> Self:
-        """Read a table that `save` wrote; `posts` is the dump that it describes."""
-        return cls(posts, load_array(path))
+    def load(cls, path: Path, posts: Path | Mapping[str, Path]) -> Self:
+        """Read a table that `save` wrote; `posts` is the dump, or are those, that it describes."""
+        return cls({"": posts} if isinstance(posts, Path) else posts, load_array(path))
 
     def __len__(self) -> int:
         return len(self._places)
 
     @property
     def ids(self) -> IntVector:
-        """Ids of the posts, in the order of the table."""
+        """Numbers of the posts, in the order of the table."""
         return self._places[:, 1]
 
     @property
@@ -194,12 +209,12 @@ class PostTable:
 
     def part(self, start: int, end: int) -> PostTable:
         """Return a table of the posts in rows `start` … `end` - 1."""
-        return PostTable(self.path, self._places[start:end])
+        return PostTable(self._dumps, self._places[start:end])
 
     def subset(self, post_ids: Iterable[int]) -> PostTable:
         """Return a table of those of some posts that the collection has, in its order."""
         rows = self.find(np.fromiter(post_ids, np.int64))
-        return PostTable(self.path, self._places[np.unique(rows[rows >= 0])])
+        return PostTable(self._dumps, self._places[np.unique(rows[rows >= 0])])
 
     def threads(self) -> Iterator[Thread]:
         """Read all threads in the order of the table."""
@@ -214,7 +229,7 @@ class PostTable:
     def answers_of(self, number: int) -> list[str]:
         """Return the ids of the answers in a thread, without reading them."""
         places = self._places_of(number)
-        return list(map(str, places[places[:, 2] == ANSWER, 1].tolist()))
+        return list(map(self.text, places[places[:, 2] == ANSWER, 1].tolist()))
 
     def _places_of(self, number: int) -> IntMatrix:
         begin = bisect_left(self._places[:, 0], number)
@@ -228,9 +243,7 @@ class PostTable:
 
     def read(self, post_id: str) -> Post | None:
         """Read one post; None if the collection has none with this id."""
-        if not ID.fullmatch(post_id):
-            return None
-        row = self.find(np.array([int(post_id)]))[0]
+        row = self.find(self.numbers([post_id]))[0]
         return self._read(self._places[row, None])[0] if row >= 0 else None
 
     def threads_of(self, post_ids: Sequence[str]) -> IntVector:
@@ -245,12 +258,18 @@ class PostTable:
 
     def numbers(self, post_ids: Sequence[str]) -> IntVector:
         """Return ids as the numbers that they are in the table; -1 of what is no id here."""
-        numbers = (int(post_id) if ID.fullmatch(post_id) else -1 for post_id in post_ids)
-        return np.fromiter(numbers, np.int64, len(post_ids))
+        return np.fromiter(map(self._number, post_ids), np.int64, len(post_ids))
+
+    def _number(self, post_id: str) -> int:
+        site, colon, post = post_id.rpartition(":")
+        if f"{site}{colon}" not in self._prefixes or not ID.fullmatch(post):
+            return -1
+        fits = int(post) >> self._bits == 0
+        return self._prefixes.index(f"{site}{colon}") << self._bits | int(post) if fits else -1
 
     def text(self, number: int) -> str:
         """Return the id of a number of the table."""
-        return str(number)
+        return f"{self._prefixes[number >> self._bits]}{number & ((1 << self._bits) - 1)}"
 
     def thread_of(self, post_id: str) -> str | None:
         """Return the id of the thread of a post, its question's; None if there is no such post."""
@@ -265,26 +284,41 @@ class PostTable:
         return np.where(ids[rows] == post_ids, rows, -1)
 
     def _read(self, places: IntMatrix) -> list[Post]:
-        with self._opening:
-            if self._file < 0:
-                self._file = os.open(self.path, os.O_RDONLY)
+        posts: list[Post] = []
         columns = places[:, [1, 3, 4]].tolist()
-        rows = [os.pread(self._file, length, offset) for _, offset, length in columns]
-        posts = []
-        for (post, offset, _), found in zip(columns, attributes(rows), strict=True):
-            if found is None or found.get("Id") != str(post):
-                raise InputError(
-                    f"{self.path}: post {post} is not at byte {offset:,} any more: the file has "
-                    "changed since it was indexed. Run `arqmath-bm25 index` again."
-                )
-            posts.append(Post.from_attributes(found))
+        for site, group in groupby(columns, lambda row: row[0] >> self._bits):
+            mask, prefix = (1 << self._bits) - 1, self._prefixes[site]
+            rows = [(number & mask, offset, length) for number, offset, length in group]
+            for row in self._files[site].read("Id", rows):
+                post = Post.from_attributes(row)
+                posts.append(_prefixed(post, prefix) if prefix else post)
         return posts
 
     def close(self) -> None:
-        """Close the dump."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        """Close the dumps."""
+        for file in self._files:
+            file.close()
+
+
+def with_site(numbers: IntMatrix, site: int) -> IntMatrix:
+    """Put the number of a site above the ids in the first two columns.
+
+    Rows with ids that leave no room for it are left out.
+    """
+    numbers = numbers[(numbers[:, :2] >> _SITE_BITS == 0).all(axis=1)]  # of negative ones: -1
+    numbers[:, :2] |= site << _SITE_BITS
+    return numbers
+
+
+def _prefixed(post: Post, prefix: str) -> Post:
+    def full(post_id: str | None) -> str | None:
+        return f"{prefix}{post_id}" if post_id is not None else None
+
+    return post._replace(
+        post_id=f"{prefix}{post.post_id}",
+        parent_id=full(post.parent_id),
+        accepted_answer_id=full(post.accepted_answer_id),
+    )
 
 
 def _thread(posts: list[Post]) -> Thread:
@@ -294,21 +328,6 @@ def _thread(posts: list[Post]) -> Thread:
 
 def _after(until: int | None) -> str:
     return f"posts after {until}"
-
-
-def _scan_rows(rows: ParsedRows, until: int | None) -> tuple[IntMatrix, Counter[str]]:
-    """Return the places of the posts in a part of a dump, and count its rows."""
-    counts: Counter[str] = Counter()
-    found = array("q")
-    for row, parsed in rows:
-        counts["rows"] += 1
-        place = parsed if isinstance(parsed, str) else _place(parsed, until)
-        if isinstance(place, str):
-            counts[place] += 1
-        else:
-            found.extend((*place, row.offset, len(row.xml)))
-    places = np.frombuffer(found, dtype=np.int64).reshape(-1, len(_COLUMNS))
-    return places, counts
 
 
 def _place(row: dict[str, str], until: int | None) -> tuple[int, int, int] | str:

@@ -11,32 +11,26 @@ that its posts have to each other; the labs' posts are of Mathematics Stack Exch
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from functools import lru_cache
-from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from arqmath_bm25.collection.dump import ID
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.links import PostLinks
-from arqmath_bm25.collection.posts import ANSWER, QUESTION, Post, PostTable
+from arqmath_bm25.collection.posts import PostTable, with_site
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.files import load_array
 from arqmath_bm25.core.labs import LAST_YEAR, SITE
 from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
-    from arqmath_bm25.collection.posts import IntMatrix, IntVector
     from arqmath_bm25.core.workers import Workers
 
-_ID_BITS: Final = 40
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _HOST: Final = (
     r"(?:[a-z0-9-]++\.)*(?:(?:stackexchange|stackoverflow|superuser|serverfault|askubuntu"
@@ -147,143 +141,22 @@ def find_sites(data: Iterable[Path], until: str | None = None) -> tuple[Site, ..
 def scan_sites(
     sites: Sequence[Site], workers: Workers = HERE, progress: Callable[[int], None] = lambda _: None
 ) -> PostTable:
-    """Note the place of every post of all sites; see `PostTable.scan`.
-
-    Of several sites, posts with ids of more than 40 bits are left out, and counted.
-    """
-    if len(sites) == 1:
-        return PostTable.scan(sites[0].posts, workers, progress, sites[0].until)
-    counts: Counter[str] = Counter()
-    found = []
-    for number, site in enumerate(sites):
-        table = PostTable.scan(site.posts, workers, progress, site.until)
-        places = _numbered(table._places, number, columns=2)
-        counts.update(table.counts)
-        if left_out := len(table) - len(places):
-            counts[f"ids of more than {_ID_BITS} bits"] += left_out
-        found.append(places)
-    all_posts = SitePosts(sites, np.concatenate(found))
-    kinds = all_posts._places[:, 2]
-    numbers = {"questions": int((kinds == QUESTION).sum()), "answers": int((kinds == ANSWER).sum())}
-    all_posts.counts = {**counts, **numbers}
-    return all_posts
+    """Note the place of every post of all sites; see `PostTable.scan` and `PostTable.joined`."""
+    tables = {
+        site.name: PostTable.scan(site.posts, workers, progress, site.until) for site in sites
+    }
+    return PostTable.joined(tables) if len(sites) > 1 else tables[sites[0].name]
 
 
 def load_posts(path: Path, sites: Sequence[Site]) -> PostTable:
     """Read a table that was saved; `sites` are those that were scanned."""
-    if len(sites) == 1:
-        return PostTable.load(path, sites[0].posts)
-    return SitePosts(sites, load_array(path))
+    dumps = {site.name if len(sites) > 1 else "": site.posts for site in sites}
+    return PostTable.load(path, dumps)
 
 
 def read_links(sites: Sequence[Site]) -> PostLinks:
     """Read the links of all sites; a link never leads from one to another."""
+    links = [PostLinks.read(site.links) for site in sites]
     if len(sites) == 1:
-        return PostLinks.read(sites[0].links)
-    links = [
-        _numbered(PostLinks.read(site.links)._pairs, number, columns=2)
-        for number, site in enumerate(sites)
-    ]
-    return SiteLinks(_Ids(sites), np.concatenate(links))
-
-
-def _numbered(ids: IntMatrix, site: int, columns: int) -> IntMatrix:
-    """Put the number of a site above the ids in the first columns; leave out rows with no room."""
-    ids = ids[(ids[:, :columns] >> _ID_BITS == 0).all(axis=1)]  # of negative ones this is -1
-    ids[:, :columns] |= site << _ID_BITS
-    return ids
-
-
-class _Ids:
-    """Translates between the two forms of an id."""
-
-    def __init__(self, sites: Sequence[Site]) -> None:
-        self._names = [site.name for site in sites]
-        self._numbers = {name: number for number, name in enumerate(self._names)}
-
-    def text(self, number: int) -> str:
-        """Return `SITE:ID`."""
-        return f"{self._names[number >> _ID_BITS]}:{number & ((1 << _ID_BITS) - 1)}"
-
-    def number(self, text: str) -> int:
-        """Return the number of an id; -1 if it can be none of these sites."""
-        name, _, post = text.rpartition(":")
-        if name not in self._numbers or not ID.fullmatch(post) or int(post) >> _ID_BITS:
-            return -1
-        return self._numbers[name] << _ID_BITS | int(post)
-
-
-class SitePosts(PostTable):
-    """Where every post of several dumps lies: the tables of the sites, one after the other."""
-
-    def __init__(self, sites: Sequence[Site], places: IntMatrix) -> None:
-        super().__init__(
-            Path(os.path.commonpath([site.posts.absolute() for site in sites])), places
-        )
-        self.sites = sites
-        self._ids = _Ids(sites)
-        self._dumps = [PostTable(site.posts, places[:0]) for site in sites]
-
-    def __reduce__(self) -> tuple[type[PostTable], tuple[object, ...]]:
-        sites = [site._replace(data=site.data.absolute()) for site in self.sites]
-        return SitePosts, (sites, np.asarray(self._places))
-
-    def part(self, start: int, end: int) -> PostTable:
-        """Return a table of the posts in rows `start` … `end` - 1."""
-        return SitePosts(self.sites, super().part(start, end)._places)
-
-    def subset(self, post_ids: Iterable[int]) -> PostTable:
-        """Return a table of those of some posts that the collection has, in its order."""
-        return SitePosts(self.sites, super().subset(post_ids)._places)
-
-    def read(self, post_id: str) -> Post | None:
-        """Read one post; None if the collection has none with this id."""
-        return super().read(str(self._ids.number(post_id)))
-
-    def numbers(self, post_ids: Sequence[str]) -> IntVector:
-        """Return ids as the numbers that they are in the table; -1 of what is no id here."""
-        return np.fromiter(map(self._ids.number, post_ids), np.int64, len(post_ids))
-
-    def text(self, number: int) -> str:
-        """Return the id of a number of the table."""
-        return self._ids.text(number)
-
-    def answers_of(self, number: int) -> list[str]:
-        """Return the ids of the answers in a thread, without reading them."""
-        return [self.text(int(answer)) for answer in super().answers_of(number)]
-
-    def _read(self, places: IntMatrix) -> list[Post]:
-        posts = []
-        for number, rows in groupby(places.tolist(), lambda row: row[1] >> _ID_BITS):
-            own = np.array(list(rows))
-            own[:, :2] &= (1 << _ID_BITS) - 1
-            for post in self._dumps[number]._read(own):
-                ids = {
-                    field: f"{self.sites[number].name}:{found}"
-                    for field in ("post_id", "parent_id", "accepted_answer_id")
-                    if (found := getattr(post, field)) is not None
-                }
-                posts.append(post._replace(**ids))
-        return posts
-
-    def close(self) -> None:
-        """Close the dumps."""
-        for dump in self._dumps:
-            dump.close()
-
-
-class SiteLinks(PostLinks):
-    """Pairs of linked posts of several sites."""
-
-    def __init__(self, ids: _Ids, pairs: IntMatrix) -> None:
-        super().__init__(pairs)
-        self._ids = ids
-
-    def part(self, post_ids: IntVector) -> PostLinks:
-        """Return the links of some posts."""
-        return SiteLinks(self._ids, super().part(post_ids)._pairs)
-
-    def of(self, post_id: str) -> list[str]:
-        """Return the posts linked with a post, in order of their ids."""
-        found = super().of(str(self._ids.number(post_id)))
-        return [self._ids.text(int(linked)) for linked in found]
+        return links[0]
+    return PostLinks(np.concatenate([with_site(of.rows, n) for n, of in enumerate(links)]))

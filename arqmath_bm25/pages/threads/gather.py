@@ -7,10 +7,10 @@ rows of these files that cannot be used are counted in `left_out`.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from arqmath_bm25.collection.activity import COMMENTS, DUPLICATE, LINKS, USERS
-from arqmath_bm25.collection.row_table import RowTable, Tally, VoteTable
+from arqmath_bm25.collection.activity import COMMENTS, USERS, RowTable, Tally, VoteTable
+from arqmath_bm25.collection.links import KINDS, PostLinks
 from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from arqmath_bm25.core.workers import Workers
 
 R = TypeVar("R")
-# What a post is to the other one: by whether the link is a duplicate's, and which end the post is.
-_SAYS: Final = {
-    (True, 0): "duplicate of", (True, 1): "has the duplicate",
-    (False, 0): "links to", (False, 1): "linked from",
-}  # fmt: skip
 
 
 class Entry(NamedTuple):
@@ -67,7 +62,7 @@ class _Activity:
 
         votes = layout.votes()
         self.comments = table(layout.comments(), COMMENTS, "PostId")
-        self.links = [table(layout.post_links(), LINKS, end) for end in LINKS.ids[:2]]
+        self.links = PostLinks.read(layout.post_links())
         self.votes = VoteTable.scan(votes, workers) if votes else None
         self.users = table(layout.users(), USERS, "Id")
         self.name = lru_cache(1 << 16)(self._read_name)
@@ -94,10 +89,10 @@ class ThreadReader:
     def left_out(self) -> Iterator[str]:
         """Say of every file which of its rows cannot be used."""
         for site in self._sites.values():
-            for table in (site.comments, site.users, site.links[0]):
-                for reason, count in (table.counts if table else {}).items():
-                    if reason not in ("rows", "rows kept"):
-                        yield f"{table.path.name}: {count:,} {reason}" if table else ""
+            for table in (site.links, site.comments, site.users):
+                for reason, count in table.counts.items() if table else ():
+                    if reason not in ("rows", "rows kept", "links"):
+                        yield f"{table.name if table else ''}: {count:,} {reason}"
 
     def read(self, thread_id: str) -> ThreadPosts | None:
         """Read the thread of a question's id; None if the collection has nothing of it."""
@@ -124,17 +119,14 @@ class ThreadReader:
         )  # fmt: skip
 
     def _linked(self, posts: list[Post]) -> Iterator[Linked]:
-        seen: set[tuple[str, str]] = set()
         inside = {post.post_id for post in posts}
         name, colon, _ = posts[0].post_id.rpartition(":")
-        numbers = [post.post_id.rpartition(":")[2] for post in posts]
-        for end, table in enumerate(self._sites[name].links):
-            for link in [
-                link for number in numbers for link in (table.of(number) if table else ())
-            ]:
-                other = f"{name}{colon}{link.post_id if end else link.related_post_id}"
-                says = _SAYS[link.link_type == DUPLICATE, end]
-                if other not in inside and (says, other) not in seen:
-                    seen.add((says, other))
-                    post = self.collection.posts.read(other)
-                    yield Linked(says, other, post and self.collection.question_of(post))
+        links = self._sites[name].links
+        numbers = [int(post.post_id.rpartition(":")[2]) for post in posts]
+        rows = [(kind, other) for number in numbers for other, kind in links.rows_of(number)]
+        for wanted, says in KINDS.items():
+            for other in dict.fromkeys(other for kind, other in rows if kind == wanted):
+                post_id = f"{name}{colon}{other}"
+                if post_id not in inside:
+                    post = self.collection.posts.read(post_id)
+                    yield Linked(says, post_id, post and self.collection.question_of(post))

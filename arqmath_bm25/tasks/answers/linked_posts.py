@@ -56,7 +56,7 @@ class LinkedPosts:
         return [[Part("votes", hit.score)] for hit in hits]
 
     def _answers(self, question: str) -> list[Hit]:
-        threads = (self._posts.thread(int(linked)) for linked in self._links.of(question))
+        threads = (self._posts.thread(linked) for linked in self._links.of(int(question)))
         hits = [
             Hit(answer.post_id, float(answer.score or 0))
             for thread in threads

@@ -76,10 +76,10 @@ class SecondStage:
             scores += gains["formulas"]
         threads, thread = np.unique(questions, return_inverse=True)
         if settings.linked:
-            best = dict(zip(map(str, threads), _best(scores, thread), strict=True))
+            best = dict(zip(threads.tolist(), _best(scores, thread), strict=True))
             linked = [
                 max((best.get(other, 0.0) for other in self._links.of(question)), default=0.0)
-                for question in map(str, threads)
+                for question in best
             ]
             gains["linked"] = settings.linked * np.maximum(linked, 0)[thread]
             scores += gains["linked"]
