@@ -19,8 +19,8 @@ if sys.platform == "win32":
     )
 
 if TYPE_CHECKING:
+    from arqmath_bm25.analysis.analyzer import analyze, terms, tokenize
     from arqmath_bm25.analysis.formula_similarity import formula_similarities, formula_similarity
-    from arqmath_bm25.analysis.terms import analyze, terms, tokenize
     from arqmath_bm25.api import (
         Collection,
         Index,
@@ -40,7 +40,7 @@ __all__ = [
     "register_ir_datasets", "sample", "terms", "tokenize", "write_run",
 ]  # fmt: skip
 _ELSEWHERE = {
-    **dict.fromkeys(("analyze", "terms", "tokenize"), "analysis.terms"),
+    **dict.fromkeys(("analyze", "terms", "tokenize"), "analysis.analyzer"),
     **dict.fromkeys(("formula_similarities", "formula_similarity"), "analysis.formula_similarity"),
     **dict.fromkeys(("InputError", "ScoreWarning"), "core.errors"),
     "register_ir_datasets": "irdatasets",

@@ -22,13 +22,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import pandas as pd
 
-from arqmath_bm25.analysis.analyzer import Analyzer
-from arqmath_bm25.analysis.formula import FormulaAnalyzer
+from arqmath_bm25.analysis.analyzer import Analyzer, FormulaAnalyzer
+from arqmath_bm25.analysis.analyzer import analyze as analyze
+from arqmath_bm25.analysis.analyzer import terms as terms
+from arqmath_bm25.analysis.analyzer import tokenize as tokenize
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.analysis.settings import AnalysisSettings, FormulaAnalysisSettings
-from arqmath_bm25.analysis.terms import analyze as analyze
-from arqmath_bm25.analysis.terms import terms as terms
-from arqmath_bm25.analysis.terms import tokenize as tokenize
 from arqmath_bm25.collection.collection import INDEXES
 from arqmath_bm25.collection.collection import Collection as Files
 from arqmath_bm25.core.errors import InputError, NoIndexError, shown

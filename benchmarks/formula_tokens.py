@@ -30,9 +30,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from arqmath_bm25.analysis.formula import FormulaAnalyzer
-from arqmath_bm25.analysis.latex import ngrams, read, tokenize
-from arqmath_bm25.analysis.symbol_layout import paths, read_layout
+from arqmath_bm25.analysis.analyzer import FormulaAnalyzer
+from arqmath_bm25.analysis.latex import read, tokenize
+from arqmath_bm25.analysis.symbol_layout import read_layout
+from arqmath_bm25.analysis.terms import ngrams, paths
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import (
     COLUMNS,

@@ -91,7 +91,7 @@ MUTANTS: Final = (
            "tokens = turned + tokens + _settled(raised)", "latex"),
     Mutant("analysis/latex.py", "if number % 2 and not nested:", "if False:", "latex"),
     Mutant("analysis/latex.py",
-           'joined[-1] = table.NEGATED.get(item, "not" + item)',
+           'joined[-1] = _TABLE["negated"].get(item, "not" + item)',
            'joined[-1] = "not" + item', "latex"),
     Mutant("analysis/html.py",
            'return None if "math-container" in text else (text, formulas)',
@@ -120,7 +120,7 @@ MUTANTS: Final = (
            "formula_similarity signatures"),
     Mutant("analysis/signatures.py",
            "depth += further", "depth += further > 0", "formula_similarity signatures"),
-    Mutant("analysis/patterns.py", "seen[token] = at", "seen.setdefault(token, at)", "patterns"),
+    Mutant("analysis/terms.py", "seen[token] = at", "seen.setdefault(token, at)", "patterns"),
     # tasks/
     Mutant("tasks/queries.py",
            "term: weight * n * (saturation + 1) / (n + saturation)",

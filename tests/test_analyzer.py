@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arqmath_bm25.analysis import answer_text
-from arqmath_bm25.analysis.analyzer import Analyzer, Terms
-from arqmath_bm25.analysis.formula import FormulaAnalyzer
+from arqmath_bm25.analysis.analyzer import Analyzer, FormulaAnalyzer, Terms
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.analysis.safe_html import plain, safe_body, safe_title
 from arqmath_bm25.analysis.settings import (
@@ -43,11 +42,6 @@ def test_ngrams_stay_inside_their_formula_and_text_joins_the_words() -> None:
 def test_single_tokens() -> None:
     settings = AnalysisSettings(latex=LatexSettings(ngrams=(1, 1)))
     assert analyze(settings).math == "a + b c x"
-
-
-def test_word_like_terms() -> None:
-    settings = AnalysisSettings(latex=LatexSettings(ngrams=(1, 2), form="words"))
-    assert analyze(settings).math == "a plus b a_plus plus_b c x"
 
 
 def test_plain_words() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from arqmath_bm25.analysis.spellings import Bag
+from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines import flat
 from arqmath_bm25.engines.documents import Document

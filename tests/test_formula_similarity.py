@@ -15,8 +15,8 @@ from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.formula_similarity import FormulaIdf, FormulaQuery, Formulas
 from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.signatures import signatures
-from arqmath_bm25.analysis.spellings import Formula, Paths
 from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
+from arqmath_bm25.analysis.terms import FormulaTree, Paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def signature(source: str) -> Signature:
     trees = Trees(Vocabulary())
-    trees.number(Formula(source, read_operators(latex.read(source)[0]), Paths()))
+    trees.number(FormulaTree(source, read_operators(latex.read(source)[0]), Paths()))
     return signatures(trees).terms
 
 

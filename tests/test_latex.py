@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mutation import check_terms, mutated, real_formulas
 
-from arqmath_bm25.analysis import latex_table as table
-from arqmath_bm25.analysis.latex import MAX_TOKEN, as_word, ngrams, tokenize
-from arqmath_bm25.analysis.patterns import patterns
+from arqmath_bm25.analysis import latex as table
+from arqmath_bm25.analysis.latex import MAX_TOKEN, tokenize
+from arqmath_bm25.analysis.terms import ngrams, patterns
 from arqmath_bm25.core.sample_data import SAMPLE
 
 if TYPE_CHECKING:
@@ -221,14 +221,6 @@ def test_ngrams_of_a_formula() -> None:
     assert ngrams(tokens, 1, 3) == ["a", "b", "c", "a~b", "b~c", "a~b~c"]
     assert ngrams(tokens, 2, 5) == ["a~b", "b~c", "a~b~c"]
     assert ngrams((), 1, 3) == []
-
-
-def test_tokens_as_words_have_letters_and_digits_only() -> None:
-    tokens = tokenize(r"\frac{x^2+0.5}{\mathbb{R}_+}\_ ∰").symbols
-    words = [as_word(token) for token in tokens]
-    assert words[:6] == ["frac", "x", "sup", "2", "plus", "0dot5"]
-    assert all(word.isalnum() for word in words)
-    assert len(set(words)) == len(set(tokens))
 
 
 def test_synonyms_lead_to_what_is_no_synonym_itself() -> None:

@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 from mutation import check_terms, mutated, real_formulas
 
 from arqmath_bm25.analysis import latex
-from arqmath_bm25.analysis.operator_paths import OperatorTree, blind, operator_paths
 from arqmath_bm25.analysis.operator_tree import read_operators
+from arqmath_bm25.analysis.terms import Tree, blind, paths
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.sample_data import SAMPLE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from arqmath_bm25.analysis.operator_paths import Tree
 
 FORMULAS = real_formulas(Layout(SAMPLE).formulas())
 PIECES = r"""{ } ( ) [ ] | \| \{ \} \left( \right. ^ _ ' & \\ , ; : . ! + - = < > / \frac \sqrt
@@ -29,13 +28,13 @@ PIECES = r"""{ } ( ) [ ] | \| \{ \} \left( \right. ^ _ ' & \\ , ; : . ! + - = < 
 \bar \not \mod \forall f(x) \text{2} \langle \rangle""".split()
 
 
-def tree(source: str) -> OperatorTree:
+def tree(source: str) -> Tree:
     return read_operators(latex.read(source)[0])
 
 
 def terms(source: str) -> list[str]:
     read = tree(source)
-    return operator_paths(read) + operator_paths(blind(read))
+    return paths(read) + paths(blind(read))
 
 
 def shown(read: Tree, node: int = 0) -> str:
@@ -132,7 +131,7 @@ def test_formulas_have_the_trees_that_a_mathematician_reads(source: str, expecte
 def test_terms_are_paths_through_two_and_three_nodes() -> None:
     pairs = "^~1~x ^~2~2 +~^ +~1 ~+".split()
     triples = "+~^~1~x +~^~2~2 ~+~^ ~+~1".split()
-    assert Counter(operator_paths(tree("x^2+1"))) == Counter(pairs + triples)
+    assert Counter(paths(tree("x^2+1"))) == Counter(pairs + triples)
 
 
 def test_variables_are_places_but_not_what_is_applied() -> None:
@@ -185,8 +184,8 @@ def test_time_grows_with_the_length(pattern: str) -> None:
         for _ in range(3):
             began = time.process_time()
             read = read_operators(items)
-            operator_paths(read)
-            operator_paths(blind(read))
+            paths(read)
+            paths(blind(read))
             best = min(best, time.process_time() - began)
         gc.enable()
         return best

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arqmath_bm25.analysis.latex import tokenize
-from arqmath_bm25.analysis.patterns import patterns
+from arqmath_bm25.analysis.terms import patterns
 
 
 def of(latex: str, low: int, high: int) -> list[str]:

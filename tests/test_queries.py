@@ -8,7 +8,7 @@ import pytest
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.settings import AnalysisSettings
-from arqmath_bm25.analysis.spellings import Bag
+from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.tasks.queries import heaviest, idf, topic_query, weighted_terms
 

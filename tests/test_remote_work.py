@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import pytest
 from spark_build import statistics
 
-from arqmath_bm25.analysis.spellings import Bag
+from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.core.workers.spark import SparkWorkers

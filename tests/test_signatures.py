@@ -7,11 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arqmath_bm25.analysis import latex
-from arqmath_bm25.analysis.operator_paths import OperatorTree, blind, operator_paths
 from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.signatures import Signatures, signatures
-from arqmath_bm25.analysis.spellings import Formula, Paths
 from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
+from arqmath_bm25.analysis.terms import FormulaTree, Paths, Tree, blind, paths
 
 FORMULAS = [
     r"x^2+y^2", r"f(x)=\sum_{i=1}^n x_i", r"\frac{a}{b}", r"\frac{b}{a}", "a-b", "b-a", "x_i", "x",
@@ -19,11 +18,11 @@ FORMULAS = [
 ]  # fmt: skip
 
 
-def tree(source: str) -> OperatorTree:
+def tree(source: str) -> Tree:
     return read_operators(latex.read(source)[0])
 
 
-def terms_as_text(of: OperatorTree) -> set[str]:
+def terms_as_text(of: Tree) -> set[str]:
     """Return paths and subtrees; a subtree is its symbol with its sorted arguments."""
     symbols, parents, edges = blind(of)
     below: dict[int, list[int]] = {}
@@ -34,17 +33,17 @@ def terms_as_text(of: OperatorTree) -> set[str]:
         inner = sorted(edges[child] + subtree(child) for child in below.get(node, ()))
         return f"{symbols[node]}({' '.join(inner)})"
 
-    return set(operator_paths(blind(of))) | {subtree(node) for node in below if node}
+    return set(paths(blind(of))) | {subtree(node) for node in below if node}
 
 
-def of_trees(trees: list[OperatorTree]) -> Signatures:
+def of_trees(trees: list[Tree]) -> Signatures:
     numbered = Trees(Vocabulary())
     for number, one in enumerate(trees):
-        assert numbered.number(Formula(str(number), one, Paths())) == number
+        assert numbered.number(FormulaTree(str(number), one, Paths())) == number
     return signatures(numbered)
 
 
-def by_tree(trees: list[OperatorTree]) -> list[list[int]]:
+def by_tree(trees: list[Tree]) -> list[list[int]]:
     found = of_trees(trees)
     return [part.tolist() for part in np.split(found.terms, found.ends[:-1])]
 
@@ -77,7 +76,7 @@ def test_numbers_are_the_same_wherever_they_are_computed() -> None:
 
 
 def test_a_deep_tree_is_read_to_its_leaves() -> None:
-    def nested(depth: int, leaf: str) -> OperatorTree:
+    def nested(depth: int, leaf: str) -> Tree:
         return tree(r"\frac{" * depth + leaf + "}{2}" * depth)
 
     one, other = by_tree([nested(300, "1"), nested(300, "3")])

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from mutation import check_terms, mutated, real_formulas
 
 from arqmath_bm25.analysis.latex import read
-from arqmath_bm25.analysis.symbol_layout import paths, read_layout
+from arqmath_bm25.analysis.symbol_layout import read_layout
+from arqmath_bm25.analysis.terms import paths
 from arqmath_bm25.core.sample_data import SAMPLE
 
 if TYPE_CHECKING:

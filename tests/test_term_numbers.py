@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.operator_tree import read_operators
-from arqmath_bm25.analysis.spellings import Bag, Formula, Lines, Paths
 from arqmath_bm25.analysis.symbol_layout import read_layout
 from arqmath_bm25.analysis.term_numbers import Texts, Trees, Vocabulary, spelled, term_numbers
+from arqmath_bm25.analysis.terms import Bag, FormulaTree, Lines, Paths, Tree
 from arqmath_bm25.collection.formulas import read_formula_blocks
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from arqmath_bm25.analysis.spellings import Spelling
+    from arqmath_bm25.analysis.terms import Spelling
 
 FORMULAS = [
     "", "x", "x+y", "x_i^2+x_j", r"f(x)=\sum_{i=1}^n x_i", r"\frac{a}{b}-\sqrt[3]{a}", "x^{2}+x",
@@ -29,16 +29,16 @@ FORMULAS = [
 ]  # fmt: skip
 SPELLINGS: list[Spelling] = [
     Paths(), Paths(also_blind=True), Paths(2, 5), Paths(3, 4, also_blind=True), Paths(4, 4),
-    Lines(1, 3), Lines(2, 5, "_"), Lines(3, 4, places=True), Lines(1, 5, places=True),
+    Lines(1, 3), Lines(2, 5), Lines(3, 4, places=True), Lines(1, 5, places=True),
 ]  # fmt: skip
 
 
-def formula(source: str, spelling: Spelling, of_layout: bool) -> Formula:
+def formula(source: str, spelling: Spelling, of_layout: bool) -> FormulaTree:
     items, _ = latex.read(source)
     if isinstance(spelling, Lines):
-        return Formula(source, (latex.arrange(items), (), ()), spelling)
+        return FormulaTree(source, Tree(latex.arrange(items)), spelling)
     tree = read_layout(list(items)) if of_layout else read_operators(items)
-    return Formula(source, tree, spelling)
+    return FormulaTree(source, tree, spelling)
 
 
 def hold_both_forms_together(sources: list[str], spelling: Spelling, of_layout: bool) -> None:

@@ -1,23 +1,40 @@
-"""Content → terms, as they go into an index and into queries: one analysis for both."""
+r"""Content → terms, as they go into an index and into queries: one analysis for both.
+
+    terms(r"Why does $\sum \frac1n$ diverge?")  # words and paths through operator trees
+
+gives them to any engine: lists of strings, without pandas, Java or an index. Its settings are the
+default ones of Task 1; `Index.analyze` has those of an index.
+"""
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
-from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.analysis.latex import arrange, as_word, read
+import yaml
+
+from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
+from arqmath_bm25.analysis.latex import arrange, read
 from arqmath_bm25.analysis.macros import write_out
+from arqmath_bm25.analysis.mathml import source_latex
 from arqmath_bm25.analysis.operator_tree import read_operators
-from arqmath_bm25.analysis.spellings import Bag, Formula, Lines, Paths
+from arqmath_bm25.analysis.settings import AnalysisSettings
+from arqmath_bm25.analysis.symbol_layout import read_layout
+from arqmath_bm25.analysis.terms import Bag, FormulaTree, Lines, Paths, Tree
 from arqmath_bm25.analysis.text import WordAnalyzer
 from arqmath_bm25.analysis.tokenizer import load_tokenizer
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.settings import default_config
 
 if TYPE_CHECKING:
-    from arqmath_bm25.analysis.html import Content
-    from arqmath_bm25.analysis.settings import AnalysisSettings
+    from collections.abc import Sequence
 
-_CACHED_FORMULAS = 1 << 15  # half of all formulas are repeats; about 30 MB when full
+    from arqmath_bm25.analysis.settings import FormulaAnalysisSettings, FormulaField
+    from arqmath_bm25.analysis.terms import Spelling
+
+Kind = Literal["words", "math", "operators"]  # math: n-grams of LaTeX tokens
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+_CACHED_FORMULAS: Final = 1 << 15  # half of all formulas are repeats; about 30 MB when full
 
 
 class Terms(NamedTuple):
@@ -43,12 +60,12 @@ class Terms(NamedTuple):
         return self.paths.terms
 
 
-class _Read(NamedTuple):
+class _FormulaParts(NamedTuple):
     """What a formula says."""
 
     words: list[str]
-    tokens: tuple[Formula, ...]  # one, if it is wanted
-    tree: tuple[Formula, ...]  # one, if it is wanted and has a symbol
+    tokens: tuple[FormulaTree, ...]  # one, if it is wanted
+    tree: tuple[FormulaTree, ...]  # one, if it is wanted and has a symbol
 
 
 class Analyzer:
@@ -75,7 +92,7 @@ class Analyzer:
     def __call__(self, content: Content) -> Terms:
         """Analyse one field. n-grams do not cross formulas; text in formulas joins the words."""
         prose: list[str] = []
-        formulas: list[_Read] = []
+        formulas: list[_FormulaParts] = []
         for piece in write_out(content).pieces:
             if isinstance(piece, str):
                 prose.append(piece)
@@ -92,15 +109,87 @@ class Analyzer:
             Bag(formulas=[tree for formula in formulas for tree in formula.tree]),
         )
 
-    def _read_formula(self, latex: str) -> _Read:
+    def _read_formula(self, latex: str) -> _FormulaParts:
         items, text = read(latex)
         words = self._words(text) if text else []
         tokens, trees = [], []
         if self._ngrams:
-            symbols, joint = self._tokens(latex) if self._tokens else arrange(items), "~"
-            if self._latex.form == "words" and not self._tokens:
-                symbols, joint = list(map(as_word, symbols)), "_"
-            tokens.append(Formula(latex, (symbols, (), ()), Lines(*self._latex.ngrams, joint)))
+            symbols = self._tokens(latex) if self._tokens else arrange(items)
+            tokens.append(FormulaTree(latex, Tree(symbols), Lines(*self._latex.ngrams)))
         if self._latex.operators and len((tree := read_operators(items)).symbols) > 1:
-            trees.append(Formula(latex, tree, Paths()))
-        return _Read(words, tuple(tokens), tuple(trees))
+            trees.append(FormulaTree(latex, tree, Paths()))
+        return _FormulaParts(words, tuple(tokens), tuple(trees))
+
+
+class FormulaAnalyzer:
+    """Turns single formulas into terms by field as the settings say. One serves all threads."""
+
+    def __init__(self, settings: FormulaAnalysisSettings, fields: Sequence[FormulaField]) -> None:
+        self._settings = settings
+        self._fields = fields
+        self._words = WordAnalyzer()
+
+    def latex(self, source: str) -> dict[str, list[str]]:
+        """Analyse LaTeX without its delimiters; any string is read."""
+        return {field: bag.terms.split() for field, bag in self._latex(source).items()}
+
+    def bags(self, source: str) -> dict[str, Bag]:
+        """Analyse a formula of the files that the settings name, without spelling its terms out."""
+        return self._latex(source if self._settings.source == "latex" else source_latex(source))
+
+    def _latex(self, source: str) -> dict[str, Bag]:
+        items, text = read(source)
+        line = Tree(arrange(items))
+        settings = self._settings
+        bags: dict[str, Bag] = {}
+        for field in self._fields:
+            tree = line
+            words: list[str] = []
+            spelling: Spelling = Lines(1, 1)
+            if field == "ngrams":
+                spelling = Lines(*settings.ngrams)
+            elif field == "patterns":
+                spelling = Lines(*settings.patterns, places=True)
+            elif field == "operators":
+                tree, spelling = read_operators(items), Paths(also_blind=True)
+            elif field == "contents":
+                # Words stand where they will: `x \text{ if } y` has the term `~t~if`.
+                words = [f"~t~{word}" for word in self._words(text)] if text else []
+                tree, spelling = read_layout(items), Paths(*settings.layout)
+            bags[field] = Bag(words, (FormulaTree(source, tree, spelling),))
+        return bags
+
+
+def terms(
+    text: str, kinds: Sequence[Kind] = ("words", "operators"), html: bool = False
+) -> list[str]:
+    """Return the terms of a text with `$…$` around its formulas, or of the HTML of a post.
+
+    They hold no blank, and come kind by kind. Raises InputError for another kind or no text.
+    """
+    if unknown := [kind for kind in kinds if kind not in KINDS]:
+        raise InputError(f"kind {unknown[0]!r}: expected some of {', '.join(KINDS)}")
+    by_kind = analyze(text, html)
+    return [term for kind in kinds for term in by_kind[kind]]
+
+
+def analyze(
+    text: str, html: bool = False, analyzer: Analyzer | None = None
+) -> dict[str, list[str]]:
+    """Return the terms of a text with `$…$` around its formulas, or of HTML, by their kind."""
+    if not isinstance(text, str):
+        raise InputError(f"text: expected a string, not {type(text).__name__}")
+    analyzer = analyzer or _default_analyzer()
+    fields = analyzer.body(text) if html else analyzer.title(text)
+    return {kind: getattr(fields, kind).split() for kind in KINDS}
+
+
+def tokenize(source: str) -> list[str]:
+    """Return the n-grams of the tokens of one formula, in LaTeX without dollars."""
+    return _default_analyzer()(Content((Formula(source, None),))).math.split()
+
+
+@cache
+def _default_analyzer() -> Analyzer:
+    configured = yaml.safe_load(default_config("task1").read_text(encoding="utf-8"))
+    return Analyzer(AnalysisSettings.model_validate(configured["analysis"]))

@@ -15,8 +15,8 @@ import numpy as np
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.signatures import signatures
-from arqmath_bm25.analysis.spellings import Formula, Paths
 from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
+from arqmath_bm25.analysis.terms import FormulaTree, Paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ def formula_similarities(formulas: Sequence[str], others: Sequence[str]) -> NDAr
     trees = Trees(Vocabulary())
     read = [read_operators(latex.read(source)[0]) for source in (*formulas, *others)]
     for number, tree in enumerate(read):
-        trees.number(Formula(str(number), tree, Paths()))
+        trees.number(FormulaTree(str(number), tree, Paths()))
     found, ends = signatures(trees)
     sets = [frozenset(terms.tolist()) for terms in np.split(found, ends[:-1])]
     alike = np.zeros((len(formulas), len(others)))

@@ -1,9 +1,9 @@
-r"""LaTeX → normalised tokens → n-grams.
+r"""LaTeX → normalised tokens.
 
 Two ways to write the same formula should give the same tokens, and LaTeXML's normal form (the
 collection's) the same as an author's source (the topics'). In one pass over the source:
 
-* presentation goes, synonyms become one (`latex_table`), numbers stay whole, text becomes words;
+* presentation goes, synonyms become one (`latex.toml`), numbers stay whole, text becomes words;
 * braces go, scripts come in the order sub, super (`\sum^n_{i=1}` is `\sum_{i=1}^n`), a prime is a
   superscript, `{a \over b}` is `\frac{a}{b}`;
 * tables keep marks of their cells, which `symbol_layout` reads;
@@ -11,21 +11,46 @@ collection's) the same as an author's source (the topics'). In one pass over the
   own tokens at most. Nothing raises; time is linear in the length of the source.
 
 A token is a command's name (`frac`, `alpha`, `bbR`), a number, a letter or a symbol; commands of
-one letter keep their backslash. n-grams of tokens are joined by `~`, which LaTeX reads as a blank.
+one letter keep their backslash.
 """
 
 from __future__ import annotations
 
 import re
 from itertools import chain
-from operator import add
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Final, NamedTuple
 
-from arqmath_bm25.analysis import latex_table as table
 from arqmath_bm25.analysis.text import normalize
+from arqmath_bm25.core.tables import read_table
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+_TABLE: Final = read_table(__file__)
+
+
+def _names(table: str) -> frozenset[str]:
+    return frozenset(_TABLE[table].split())
+
+
+def _by_name(table: str) -> dict[str, str]:
+    """Return what each name of a table means."""
+    return {name: token for token, names in _TABLE[table].items() for name in names.split()}
+
+
+DROPPED: Final = _names("dropped")
+_TEXT, _WITH_ARGUMENT = _names("text"), _names("dropped_with_argument")
+_OPERATOR_NAMES, _BARE_NAMES = _names("operator_names"), _names("bare_names")
+_DEFINITIONS: Final = _names("definitions")
+ACCENTS: Final = _names("accents")
+VARIABLES: Final = _names("variables")
+INFIX: Final[dict[str, str]] = _TABLE["infix"]
+SYNONYMS: Final = _by_name("synonyms")
+_ALPHABETS, _ENVIRONMENTS = _by_name("alphabets"), _by_name("environments")
+_TYPED: Final = _TABLE["unicode"].split()  # symbols and names by turns
+_UNICODE = str.maketrans(
+    {
+        symbol: f" \\{name} " if name.isalpha() else name
+        for symbol, name in zip(_TYPED[::2], _TYPED[1::2], strict=True)
+    }
+)
 
 MAX_TOKEN = 40  # characters of one token: five of them stay below Lucene's 255
 
@@ -40,7 +65,7 @@ class Tokens(NamedTuple):
 _HTML = re.compile(r"</[a-z]+[1-6]?>|<(?:p|br|em|strong|li|ol|ul|pre|code|blockquote)\s*/?>")
 _LATEXML = re.compile(r"(?<=&)(?:\\displaystyle\s*)?amp;|\\qvar@construct\{.?\}|%\s*\n")
 _UNPRINTABLE = r"\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff"  # besides white space
-_FRACTIONS = [name for name in table.SYNONYMS if table.SYNONYMS[name] in ("frac", "binom")]
+_FRACTIONS = [name for name in SYNONYMS if SYNONYMS[name] in ("frac", "binom")]
 # A match is what has its meaning by itself. What lies between matches (white space, `~`, `$`) means
 # nothing. A digit belongs to what takes just one: x^23 is x^2 3, \frac12 is 1/2. Scripts of one
 # symbol are so common that they are read at once.
@@ -51,9 +76,9 @@ _PIECE = re.compile(
     r"|[0-9]+(?:\.[0-9]+)?|\.[0-9]+"
     r"|\\(?:"
     rf"(?:frac|binom|{'|'.join(_FRACTIONS)})\s*[0-9](?:\s*[0-9])?|sqrt\s*[0-9]"
-    rf"|(?:{'|'.join(table.ALPHABETS)})\s*(?:[A-Za-z0-9]|\{{\s*[A-Za-z0-9]+\s*\}})"
-    rf"|(?:{'|'.join(table.OPERATOR_NAMES)})\*?\s*\{{\s*[A-Za-z]{{2,}}\s*\}}"
-    rf"|begin\s*\{{\s*(?:{'|'.join(table.COLUMN_ENVIRONMENTS)})\*?\s*\}}"
+    rf"|(?:{'|'.join(_ALPHABETS)})\s*(?:[A-Za-z0-9]|\{{\s*[A-Za-z0-9]+\s*\}})"
+    rf"|(?:{'|'.join(_OPERATOR_NAMES)})\*?\s*\{{\s*[A-Za-z]{{2,}}\s*\}}"
+    rf"|begin\s*\{{\s*(?:{'|'.join(_TABLE['column_environments'].split())})\*?\s*\}}"
     r"(?:\s*\[[^\]]{0,9}\])?(?:\s*\{(?:[^{}]|\{[^{}]{0,40}\}){0,80}\})?"
     r"|(?:begin|end)\s*+\{\s*+[A-Za-z]*+\*?\s*\}"
     rf"|(?:left|right)\.|[A-Za-z@]+|[^A-Za-z{_UNPRINTABLE}])"
@@ -62,19 +87,19 @@ _PIECE = re.compile(
     rf"|[^\s~$&\\{_UNPRINTABLE}]"
 )
 _NAMED = re.compile(r"\\(?P<name>[A-Za-z]+)\*?\s*\{?\s*(?P<argument>[A-Za-z0-9]*)")
-_WITH_ARGUMENT = re.compile(
-    rf"\\(?:(?P<text>{'|'.join(table.TEXT)})|(?P<other>{'|'.join(table.DROPPED_WITH_ARGUMENT)}))"
+_ARGUMENT_AHEAD = re.compile(
+    rf"\\(?:(?P<text>{'|'.join(_TEXT)})|(?P<other>{'|'.join(_WITH_ARGUMENT)}))"
     r"(?![A-Za-z@])|\\.",
     re.DOTALL,
 )
-_TAKES_ARGUMENT = frozenset(f"\\{name}" for name in table.TEXT | table.DROPPED_WITH_ARGUMENT)
+_TAKES_ARGUMENT = frozenset(f"\\{name}" for name in _TEXT | _WITH_ARGUMENT)
 # Marks among the symbols of a formula: braces, scripts, and the parts of a table.
 OPEN, CLOSE, SUPER, SUB = "\1", "\2", "\3", "\4"
 TABLE, CELL, ROW, TABLE_END = "\5", "\6", "\7", "\x0e"
 _TABLE_MARKS = frozenset((TABLE, CELL, ROW, TABLE_END))
 _MARKS = frozenset((OPEN, CLOSE, SUPER, SUB)) | _TABLE_MARKS
 _STRUCTURE = {"{": OPEN, "}": CLOSE, "^": SUPER, "_": SUB, "&": CELL}
-_NOT_ADDED = _MARKS | table.INFIX.keys()
+_NOT_ADDED = _MARKS | INFIX.keys()
 _SCRIPTS = frozenset((SUPER, SUB))
 _DIGIT_TAKERS = frozenset(("frac", "binom", "sqrt", *_FRACTIONS))
 _OPTION = re.compile(r"\s*\[[^\[\]]*\]")
@@ -94,7 +119,7 @@ def tokenize(latex: str) -> Tokens:
 def read(latex: str) -> tuple[list[str], str]:
     """Return the symbols and marks of one formula in the order of its source, and its words."""
     if not latex.isascii():
-        latex = normalize("NFKC", latex.translate(table.UNICODE))
+        latex = normalize("NFKC", latex.translate(_UNICODE))
     if "<" in latex:
         latex = _HTML.sub(" ", latex)
     if "amp;" in latex or "@" in latex or "%" in latex:
@@ -136,7 +161,7 @@ def _meaning(piece: str) -> tuple[str, ...]:
         return (_STRUCTURE[first], argument[:MAX_TOKEN]) if argument else (_STRUCTURE[first],)
     if first == "'":
         return (SUPER, OPEN, *["prime"] * len(piece[:9]), CLOSE)
-    if piece.isalpha() and piece not in table.BARE_NAMES:
+    if piece.isalpha() and piece not in _BARE_NAMES:
         return tuple(piece)
     return ("dots",) if piece.startswith("..") else (piece[:MAX_TOKEN],)
 
@@ -148,27 +173,27 @@ def _meaning_of_command(piece: str) -> tuple[str, ...]:
     if named := _NAMED.match(piece):
         name, argument = named["name"], named["argument"]
         if name in ("begin", "end"):
-            kind = table.ENVIRONMENTS.get(argument)
+            kind = _ENVIRONMENTS.get(argument)
             return () if not kind else (kind, TABLE) if name == "begin" else (TABLE_END,)
-        if argument and name in table.ALPHABETS:
-            return tuple(table.ALPHABETS[name] + letter for letter in argument)
-        if argument and name in table.OPERATOR_NAMES:
+        if argument and name in _ALPHABETS:
+            return tuple(_ALPHABETS[name] + letter for letter in argument)
+        if argument and name in _OPERATOR_NAMES:
             return (argument[:MAX_TOKEN],)
         if name in _DIGIT_TAKERS and argument:
             digits = piece[len(name) + 1 :].split()
-            return (table.SYNONYMS.get(name, name), *"".join(digits))
+            return (SYNONYMS.get(name, name), *"".join(digits))
         if name != command:  # \left.: an invisible delimiter
             return ()
-    if command in table.DROPPED or "@" in command or command.isspace():
+    if command in DROPPED or "@" in command or command.isspace():
         return ()
-    return (table.SYNONYMS.get(command) or _own_name(command),)
+    return (SYNONYMS.get(command) or _own_name(command),)
 
 
 def _without_arguments(latex: str, words: list[str], nested: bool = False) -> str:
     r"""Cut out commands with arguments that are no mathematics; those of \text go to `words`."""
     kept: list[str] = []
     done = at = 0
-    while command := _WITH_ARGUMENT.search(latex, at):
+    while command := _ARGUMENT_AHEAD.search(latex, at):
         at = command.end()
         if not command.lastgroup:
             continue
@@ -182,7 +207,7 @@ def _without_arguments(latex: str, words: list[str], nested: bool = False) -> st
                 else:
                     words.append(part)
         else:
-            at = _skip(latex, at, command["other"] in table.DEFINITIONS)
+            at = _skip(latex, at, command["other"] in _DEFINITIONS)
         done = at
     kept.append(latex[done:])
     return "".join(kept)
@@ -193,7 +218,7 @@ def _negate(items: list[str]) -> list[str]:
     joined: list[str] = []
     for item in items:
         if joined and joined[-1] == "not" and item not in _MARKS:
-            joined[-1] = table.NEGATED.get(item, "not" + item)
+            joined[-1] = _TABLE["negated"].get(item, "not" + item)
         else:
             joined.append(item)
     return joined
@@ -255,10 +280,10 @@ def arrange(items: list[str]) -> list[str]:
             if item in _SCRIPTS:
                 script = item
                 continue
-            if item in table.INFIX:
+            if item in INFIX:
                 tokens += _settled(raised)
                 raised = []
-                turned.append(table.INFIX[item])
+                turned.append(INFIX[item])
                 continue
             if item != CLOSE:
                 continue
@@ -288,26 +313,3 @@ def arrange(items: list[str]) -> list[str]:
 
 def _settled(raised: list[str]) -> list[str]:
     return ["^", *raised] if raised else []
-
-
-def ngrams(tokens: Sequence[str], low: int, high: int, joint: str = "~") -> list[str]:
-    """Return all n-grams of `low` … `high` tokens, shorter ones first, each joined by `joint`."""
-    begun = [token + joint for token in tokens]
-    longest = tokens
-    grams = list(tokens) if low == 1 else []
-    for n in range(2, high + 1):
-        longest = list(map(add, begun, longest[1:]))
-        if n >= low:
-            grams += longest
-    return grams
-
-
-def as_word(token: str) -> str:
-    """Spell a token with letters and digits only: `+` is `plus`, `0.5` is `0dot5`."""
-    return token if token.isalnum() else "".join(map(_spelled, token))
-
-
-def _spelled(character: str) -> str:
-    return (
-        character if character.isalnum() else table.SPELLED.get(character, f"u{ord(character):x}")
-    )

@@ -17,46 +17,100 @@ missing in the tree, what closes nothing is ignored, what is left open ends with
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from arqmath_bm25.analysis.latex import CELL, CLOSE, OPEN, ROW, TABLE
-from arqmath_bm25.analysis.latex_table import VARIABLES
-from arqmath_bm25.analysis.operator_paths import OperatorTree
-from arqmath_bm25.analysis.operator_table import (
-    ANY,
-    APPLIED,
-    ARGUMENT,
-    ELEMENT,
-    FIRST,
-    FUNCTION,
-    FUNCTION_LETTERS,
-    GROUND,
-    INDEX,
-    LIST,
-    LOWER,
-    MINUS,
-    NO_FUNCTIONS,
-    PRODUCT,
-    RELATION,
-    ROLES,
-    SCOPE,
-    SECOND,
-    SUCH_THAT,
-    SUM,
-    Role,
-)
+from arqmath_bm25.analysis.latex import (
+    ACCENTS,
+    CELL,
+    CLOSE,
+    OPEN,
+    ROW,
+    SUB,
+    SUPER,
+    TABLE,
+    TABLE_END,
+    VARIABLES,
+)  # fmt: skip
+from arqmath_bm25.analysis.terms import LOWER, Tree
+from arqmath_bm25.core.tables import read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+_TABLE: Final = read_table(__file__)
+_LEVELS: Final = {name: level for level, name in enumerate(_TABLE["levels"].split())}
+_LIST, _SUCH_THAT, _RELATION, _SUM, _SCOPE, _PRODUCT, _FUNCTION, _ARGUMENT = map(
+    _LEVELS.__getitem__, "list such_that relation sum scope product function argument".split()
+)
+_FUNCTION_LETTERS: Final = frozenset(_TABLE["function_letters"].split())
+_NO_FUNCTIONS: Final = frozenset(_TABLE["no_functions"].split())
+
+# Edges: to an argument whose place means nothing, to the first one, to the others, …
+_ANY, _FIRST, _SECOND = "~", "~1~", "~2~"
+# … to what is subtracted, to scripts, to the cells of a table, to what a letter is applied to.
+_MINUS, _UPPER, _ELEMENT, _APPLIED = "~-~", "~^~", "~e~", "~a~"
+
+_INDEX: Final = "\x0f"  # the bracket that opens the index of a root
 _TRAILING: Final = frozenset(".,;:?")  # the sentence's, not the formula's
 _BARS: Final = frozenset(("|", "Vert"))
 _FENCES: Final = frozenset("([{")
 _ENDS: Final[list[list[str]]] = [[], [CLOSE]]
 _NOTHING: Final = "?"
 _D_IN_BRACES: Final = [OPEN, "d", CLOSE]
-_GROUND: Final = (GROUND, "", 0, ANY)
+_GROUND: Final = (0, "", 0, _ANY)
 _INSIDE: Final = "inside"  # the product that is the argument of a function
+
+
+class _Role(NamedTuple):
+    """How a symbol is read."""
+
+    kind: str  # the method that reads it
+    symbol: str = ""  # of its node
+    level: int = 0
+    first: str = _ANY  # edge to what stands before an infix, or to the first argument
+    rest: str = _ANY  # edge to what stands behind it
+
+
+def _named(names: str) -> Iterator[tuple[str, str]]:
+    """Yield the symbols of a table and their nodes; `frac=over` is the node frac of an over."""
+    for name in names.split():
+        node, _, symbol = name.partition("=") if len(name) > 1 else (name, "", "")
+        yield symbol or node, node
+
+
+def _roles() -> dict[str, _Role]:
+    roles = {
+        OPEN: _Role("open_braces"),
+        CLOSE: _Role("close_braces"),
+        SUPER: _Role("script", "^", rest=_UPPER),
+        SUB: _Role("script", "_", rest=LOWER),
+        TABLE: _Role("nothing"),
+        CELL: _Role("end_cell"),
+        ROW: _Role("end_cell"),
+        TABLE_END: _Role("close_table"),
+        _INDEX: _Role("index"),
+        "exp": _Role("exponential", "^", _FUNCTION, _FIRST, _SECOND),
+    }
+    for kind, names in _TABLE["kinds"].items():
+        for symbol, node in _named(names):
+            roles[symbol] = _Role(kind, node, 0, _FIRST, _SECOND)
+    for table, kind, edges in (
+        ("ordered", "infix", (_FIRST, _SECOND)),
+        ("commutative", "infix", (_ANY, _ANY)),
+        ("prefix", "prefix", (_FIRST, _ANY)),
+    ):
+        for level, names in _TABLE[table].items():
+            for symbol, node in _named(names):
+                roles[symbol] = _Role(kind, node, _LEVELS[level], *edges)
+    turned = _TABLE["turned"].split()
+    for symbol, other in zip(turned[::2], turned[1::2], strict=True):
+        roles[symbol] = roles[other]._replace(first=_SECOND, rest=_FIRST)
+    for symbol in ACCENTS:
+        roles[symbol] = _Role("taker", symbol, 0, _FIRST, "")
+    return roles
+
+
+_ROLES: Final = _roles()
 
 
 class _Reader:
@@ -64,7 +118,7 @@ class _Reader:
 
     def __init__(self, items: list[str]) -> None:
         self.items = items
-        self.symbols, self.parents, self.edges = [""], [0], [ANY]
+        self.symbols, self.parents, self.edges = [""], [0], [_ANY]
         self.around: list[tuple[object, ...]] = []
         self.tables = 0  # open
         # The present group: the mark or bracket that opened it, and the node that takes it.
@@ -81,7 +135,7 @@ class _Reader:
         self.takers: list[tuple[int, tuple[str, ...], bool]] = []
         self.pairs: dict[str, bool] = {}  # whether there is an even number of a kind of bars
 
-    def read(self) -> OperatorTree:
+    def read(self) -> Tree:
         symbols, parents, edges = self.symbols, self.parents, self.edges
         action_of = _ACTIONS.get
         for at, item in enumerate(self.items):
@@ -91,7 +145,7 @@ class _Reader:
                 continue
             symbols.append(item)
             parents.append(0)
-            edges.append(ANY)
+            edges.append(_ANY)
             node = len(symbols) - 1
             if self.operand or self.takers:
                 self.take(node)
@@ -100,9 +154,9 @@ class _Reader:
         while self.around:
             self.close()
         self.collapse()
-        return OperatorTree(symbols, parents, edges)
+        return Tree(symbols, parents, edges)
 
-    def grow(self, symbol: str, parent: int = 0, edge: str = ANY) -> int:
+    def grow(self, symbol: str, parent: int = 0, edge: str = _ANY) -> int:
         self.symbols.append(symbol)
         self.parents.append(parent)
         self.edges.append(edge)
@@ -127,8 +181,8 @@ class _Reader:
                 return
             node = taker
         if self.operand:
-            if self.operators[-1][0] >= FUNCTION:
-                self.infix(ARGUMENT, _INSIDE, "times", ANY, ANY)
+            if self.operators[-1][0] >= _FUNCTION:
+                self.infix(_ARGUMENT, _INSIDE, "times", _ANY, _ANY)
             else:
                 self.multiply()
         self.operand = self.base = node
@@ -155,7 +209,7 @@ class _Reader:
         self.operand = self.base = 0
 
     def multiply(self) -> None:
-        self.infix(PRODUCT, "times~", "times", ANY, ANY)
+        self.infix(_PRODUCT, "times~", "times", _ANY, _ANY)
 
     def collapse(self) -> int:
         """End the group: give all operators their last arguments; return the node on top."""
@@ -174,10 +228,10 @@ class _Reader:
 
     # Symbols by their kind; `at` is the place of the item.
 
-    def nothing(self, role: Role, at: int) -> None:
+    def nothing(self, role: _Role, at: int) -> None:
         pass
 
-    def read_infix(self, role: Role, at: int) -> None:
+    def read_infix(self, role: _Role, at: int) -> None:
         symbol = role.symbol
         if self.takers:  # x^*
             self.take(self.grow(symbol))
@@ -185,35 +239,35 @@ class _Reader:
             pass
         elif symbol == "+" and not self.operand and self.items[at + 1 : at + 2] not in _ENDS:
             pass  # +x is x, but {+} is a plus
-        elif role.precedence == LIST and not self.around:
+        elif role.level == _LIST and not self.around:
             self.collapse()
         else:
             # Each division is one of its own: a/b/c is (a/b)/c.
             key = str(len(self.symbols)) if symbol == "frac" else symbol + role.first
-            self.infix(role.precedence, key, symbol, role.first, role.rest)
+            self.infix(role.level, key, symbol, role.first, role.rest)
 
-    def read_minus(self, role: Role, at: int) -> None:
+    def read_minus(self, role: _Role, at: int) -> None:
         if self.takers:
             self.take(self.grow(role.symbol))
-        elif self.operand or self.operators[-1][0] < SUM:
-            self.infix(SUM, "+~", "+", ANY, ANY)
-            self.operators[-1] = (*self.operators[-1][:3], MINUS)
+        elif self.operand or self.operators[-1][0] < _SUM:
+            self.infix(_SUM, "+~", "+", _ANY, _ANY)
+            self.operators[-1] = (*self.operators[-1][:3], _MINUS)
         else:  # a \cdot -b
-            self.operators.append((SCOPE, role.symbol, self.grow("+"), MINUS))
+            self.operators.append((_SCOPE, role.symbol, self.grow("+"), _MINUS))
 
-    def read_prefix(self, role: Role, at: int) -> None:
+    def read_prefix(self, role: _Role, at: int) -> None:
         if self.takers:
             self.take(self.grow(role.symbol))
             return
         if self.operand:
             self.multiply()
-        self.operators.append((role.precedence, "", self.grow(role.symbol), role.first))
+        self.operators.append((role.level, "", self.grow(role.symbol), role.first))
 
-    def read_exponential(self, role: Role, at: int) -> None:
-        self.read_prefix(role._replace(first=SECOND), at)
-        self.grow("e", len(self.symbols) - 1, FIRST)
+    def read_exponential(self, role: _Role, at: int) -> None:
+        self.read_prefix(role._replace(first=_SECOND), at)
+        self.grow("e", len(self.symbols) - 1, _FIRST)
 
-    def read_script(self, role: Role, at: int) -> None:
+    def read_script(self, role: _Role, at: int) -> None:
         top = self.operators[-1]
         if self.takers:
             return  # x^_2
@@ -223,32 +277,32 @@ class _Reader:
             self.takers.append((top[2], (role.rest,), False))
         else:
             node = self.grow(role.symbol)
-            self.attach(self.operand, node, FIRST)
+            self.attach(self.operand, node, _FIRST)
             self.operand = node
-            self.takers.append((node, (SECOND,), False))
+            self.takers.append((node, (_SECOND,), False))
 
-    def read_postfix(self, role: Role, at: int) -> None:
+    def read_postfix(self, role: _Role, at: int) -> None:
         node = self.grow(role.symbol)
         if self.operand and not self.takers:
-            self.attach(self.operand, node, FIRST)
+            self.attach(self.operand, node, _FIRST)
             self.operand, self.base = node, 0
         else:
             self.take(node)
 
-    def read_taker(self, role: Role, at: int) -> None:
+    def read_taker(self, role: _Role, at: int) -> None:
         edges = (role.first, role.rest) if role.rest else (role.first,)
         self.takers.append((self.grow(role.symbol), edges, True))
 
-    def read_root(self, role: Role, at: int) -> None:
+    def read_root(self, role: _Role, at: int) -> None:
         node = self.grow("^")
-        exponent = self.grow("frac", node, SECOND)
-        self.grow("1", exponent, FIRST)
-        self.takers.append((node, (FIRST,), True))
+        exponent = self.grow("frac", node, _SECOND)
+        self.grow("1", exponent, _FIRST)
+        self.takers.append((node, (_FIRST,), True))
         if self.items[at + 1 : at + 2] == ["["]:
-            self.items[at + 1] = INDEX
-            self.takers.append((exponent, (SECOND,), False))
+            self.items[at + 1] = _INDEX
+            self.takers.append((exponent, (_SECOND,), False))
         else:
-            self.grow("2", exponent, SECOND)
+            self.grow("2", exponent, _SECOND)
 
     # Groups.
 
@@ -270,7 +324,7 @@ class _Reader:
             self.kind, self.head, self.braces, self.fences, self.cells, self.columns,
             self.operators, self.operand, self.base, self.takers,
         ) = self.around.pop()  # type: ignore[assignment]  # fmt: skip
-        if kind in (OPEN, INDEX):
+        if kind in (OPEN, _INDEX):
             if content or self.takers:
                 self.take(content or self.grow(""))
         elif kind == TABLE:
@@ -278,7 +332,7 @@ class _Reader:
         elif kind in _FENCES and kind != "{":
             self.close_parentheses(content, head, kind + closing)
         else:
-            self.close_fences(content, ROLES[kind].symbol)
+            self.close_fences(content, _ROLES[kind].symbol)
 
     def close_parentheses(self, content: int, head: int, symbol: str) -> None:
         """Take what stands in parentheses or brackets: a factor, an argument or a tuple."""
@@ -287,10 +341,10 @@ class _Reader:
             self.symbols[content] = symbol
         letter, inner = self.symbols[head], self.symbols[content]
         top = self.operators[-1]
-        if head and (letter in FUNCTION_LETTERS or letter not in VARIABLES or inner not in ROLES):
-            self.attach(content, head, APPLIED)
+        if head and (letter in _FUNCTION_LETTERS or letter not in VARIABLES or inner not in _ROLES):
+            self.attach(content, head, _APPLIED)
             self.base = 0
-        elif top[0] == FUNCTION and not self.operand and not self.takers:
+        elif top[0] == _FUNCTION and not self.operand and not self.takers:
             self.operators.pop()
             self.attach(content, top[2], top[3])
             self.take(top[2])
@@ -307,61 +361,61 @@ class _Reader:
             self.take(content)
         else:
             node = self.grow(symbol)
-            self.attach(content, node, FIRST)
+            self.attach(content, node, _FIRST)
             self.take(node)
 
     def close_cells(self, table: int, cells: list[int], columns: bool) -> None:
         self.tables -= 1
-        edges = [ELEMENT] * len(cells)
+        edges = [_ELEMENT] * len(cells)
         if self.kind == "{" and not self.operand:
             self.symbols[table] = "cases"
         elif len(cells) == 2 and not columns:
-            self.symbols[table], edges = "binom", [FIRST, SECOND]
+            self.symbols[table], edges = "binom", [_FIRST, _SECOND]
         for cell, edge in zip(cells, edges, strict=True):
             self.attach(cell, table, edge)
         self.take(table)
 
-    def open_braces(self, role: Role, at: int) -> None:
-        if self.items[at + 2 : at + 3] == [CLOSE] and self.items[at + 1] not in ROLES:
+    def open_braces(self, role: _Role, at: int) -> None:
+        if self.items[at + 2 : at + 3] == [CLOSE] and self.items[at + 1] not in _ROLES:
             self.items[at + 2] = _NOTHING  # many groups hold one operand, and are not opened
             return
         self.open(OPEN)
         self.fences = 0
         self.braces += 1
 
-    def close_braces(self, role: Role, at: int) -> None:
+    def close_braces(self, role: _Role, at: int) -> None:
         if self.braces:
             while self.kind != OPEN:
                 self.close()
             self.close()
 
-    def index(self, role: Role, at: int) -> None:
-        self.open(INDEX)
+    def index(self, role: _Role, at: int) -> None:
+        self.open(_INDEX)
         self.fences = 0
 
-    def open_fence(self, role: Role, at: int) -> None:
+    def open_fence(self, role: _Role, at: int) -> None:
         item, head = self.items[at], 0
         if self.operand and not self.takers and not role.symbol:
             name = self.symbols[self.base]
             if name in VARIABLES:
-                head = self.base if item == "(" or name in FUNCTION_LETTERS else 0
-            elif name.isalpha() and name not in NO_FUNCTIONS and name not in ROLES:
+                head = self.base if item == "(" or name in _FUNCTION_LETTERS else 0
+            elif name.isalpha() and name not in _NO_FUNCTIONS and name not in _ROLES:
                 head = self.base if item == "(" else 0
-            if not head and self.operators[-1][0] >= FUNCTION:
+            if not head and self.operators[-1][0] >= _FUNCTION:
                 self.multiply()
         self.open(item, head)
         self.fences += 1
 
-    def close_fence(self, role: Role, at: int) -> None:
+    def close_fence(self, role: _Role, at: int) -> None:
         item = self.items[at]
-        if self.kind == INDEX and item == "]":
+        if self.kind == _INDEX and item == "]":
             self.close()
         elif self.fences:
             while self.kind in _BARS:
                 self.close()
             self.close(item)
 
-    def read_bar(self, role: Role, at: int) -> None:
+    def read_bar(self, role: _Role, at: int) -> None:
         bar = self.items[at]
         if bar not in self.pairs:
             self.pairs[bar] = self.items.count(bar) % 2 == 0
@@ -370,10 +424,10 @@ class _Reader:
         elif not self.operand or (self.kind not in _FENCES and self.pairs[bar]):
             self.open(bar)
         else:
-            loose = SUCH_THAT if self.kind in _FENCES else RELATION
-            self.infix(loose, bar, bar, FIRST, SECOND)
+            loose = _SUCH_THAT if self.kind in _FENCES else _RELATION
+            self.infix(loose, bar, bar, _FIRST, _SECOND)
 
-    def table(self, role: Role, at: int) -> None:
+    def table(self, role: _Role, at: int) -> None:
         node = self.grow(self.items[at])
         if self.items[at + 1 : at + 2] != [TABLE]:
             self.take(node)
@@ -383,7 +437,7 @@ class _Reader:
         self.braces = self.fences = 0
         self.cells, self.columns = [], False
 
-    def end_cell(self, role: Role, at: int) -> None:
+    def end_cell(self, role: _Role, at: int) -> None:
         item = self.items[at]
         if self.tables:
             while self.kind != TABLE:
@@ -394,20 +448,20 @@ class _Reader:
         elif item == ROW and not self.around:
             self.collapse()
 
-    def close_table(self, role: Role, at: int) -> None:
+    def close_table(self, role: _Role, at: int) -> None:
         if self.tables:
             while self.kind != TABLE:
                 self.close()
             self.close()
 
 
-_ACTIONS: Final[dict[str, tuple[Callable[[_Reader, Role, int], None], Role]]] = {
+_ACTIONS: Final[dict[str, tuple[Callable[[_Reader, _Role, int], None], _Role]]] = {
     item: (getattr(_Reader, f"read_{role.kind}", None) or getattr(_Reader, role.kind), role)
-    for item, role in ROLES.items()
+    for item, role in _ROLES.items()
 }
 
 
-def read_operators(items: Sequence[str]) -> OperatorTree:
+def read_operators(items: Sequence[str]) -> Tree:
     """Build the tree of a formula from its symbols and marks, as `latex.read` returns them."""
     end = len(items)
     while end and items[end - 1] in _TRAILING:

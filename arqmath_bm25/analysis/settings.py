@@ -25,7 +25,7 @@ class LatexSettings(Settings):
 
     ngrams: tuple[Annotated[int, Field(ge=1, le=5)], Annotated[int, Field(ge=1, le=5)]] = (1, 3)
     # raw: LaTeX is read as prose, and joins the words; none: formulas are left out.
-    form: Literal["symbols", "words", "raw", "none"] = "symbols"
+    form: Literal["symbols", "raw", "none"] = "symbols"
     operators: bool = False  # operator trees too: their paths as terms, their signatures
     # package.module:function, which makes the tokens of n-grams; see tokenizer.py.
     tokenizer: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")] | None = None

@@ -1,6 +1,6 @@
 r"""The signatures of formulas: what their operator trees hold, whatever variables are called.
 
-A signature is the set of the variable-blind terms of a tree (`operator_paths`): paths through two
+A signature is the set of the variable-blind terms of a tree (`terms.paths`): paths through two
 and three nodes, and whole subtrees. A term is a number of 32 bits, so that a signature is a small
 sorted array and those of many posts one array; at ten million terms one in 400 shares its number
 with another, which costs little.
@@ -18,10 +18,9 @@ from zlib import crc32
 
 import numpy as np
 
-from arqmath_bm25.analysis.latex_table import VARIABLES
-from arqmath_bm25.analysis.operator_paths import PLACE
-from arqmath_bm25.analysis.operator_table import LOWER
+from arqmath_bm25.analysis.latex import VARIABLES
 from arqmath_bm25.analysis.term_numbers import mixed
+from arqmath_bm25.analysis.terms import LOWER, PLACE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,7 +87,7 @@ def _signatures(columns: Columns, codes: NDArray[np.uint32]) -> Signatures:
 def _blind(
     symbols: NDArray[np.uint32], parents: NDArray[np.int64], edges: NDArray[np.uint32]
 ) -> NDArray[np.uint32]:
-    """Put places for variables, as `operator_paths.blind` does."""
+    """Put places for variables, as `terms.blind` does."""
     applied = np.zeros(len(symbols), np.bool_)
     applied[parents[edges != _LOWER]] = True
     return np.where(np.isin(symbols, _VARIABLES) & ~applied, _PLACE, symbols)

@@ -20,14 +20,21 @@ found and without recursion: time is linear at any depth, and nothing raises.
 
 from __future__ import annotations
 
-from operator import add
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final
 
-from arqmath_bm25.analysis.latex import CELL, CLOSE, OPEN, ROW, SUB, SUPER, TABLE, TABLE_END
-from arqmath_bm25.analysis.latex_table import ACCENTS, INFIX
-
-if TYPE_CHECKING:
-    from arqmath_bm25.analysis.operator_paths import Tree
+from arqmath_bm25.analysis.latex import (
+    ACCENTS,
+    CELL,
+    CLOSE,
+    INFIX,
+    OPEN,
+    ROW,
+    SUB,
+    SUPER,
+    TABLE,
+    TABLE_END,
+)
+from arqmath_bm25.analysis.terms import Tree
 
 _NEXT, _ABOVE, _BELOW, _OVER, _UNDER, _WITHIN, _ELEMENT, _SHAPE = (f"~{e}~" for e in "nabouwes")
 _ARGUMENTS: Final[dict[str, tuple[str, ...]]] = {
@@ -36,7 +43,6 @@ _ARGUMENTS: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("matrix", "cases"), (_ELEMENT,)),
 }
 _SCRIPTS: Final = {SUPER: (_ABOVE,), SUB: (_BELOW,)}
-_NO_PATH: Final = "\0"  # begins what would be a path from before the start mark
 _NO_BASE: Final = "{}"  # what a script without a base belongs to
 
 # Lines by what closes them.
@@ -48,15 +54,7 @@ _INNER: Final = frozenset((_SYMBOL, _DENOMINATOR, _INDEX))  # end with the line 
 _SPECIAL: Final = frozenset((OPEN, CLOSE, CELL, ROW, TABLE, TABLE_END, "[", "]", *_SCRIPTS, *INFIX))
 
 
-class Layout(NamedTuple):
-    """A symbol layout tree as three columns. Node 0 is the start mark, its own parent."""
-
-    symbols: list[str]
-    parents: list[int]
-    edges: list[str]  # from the parent
-
-
-def read_layout(items: list[str]) -> Layout:
+def read_layout(items: list[str]) -> Tree:
     """Build the tree of a formula from its symbols and marks, as `latex.read` returns them.
 
     What is broken is read as it comes: a mark that closes nothing is ignored, a line that is left
@@ -166,18 +164,4 @@ def read_layout(items: list[str]) -> Layout:
         close()
     if last:
         grow("", last, _NEXT)
-    return Layout(symbols, parents, edges)
-
-
-def paths(layout: Tree, low: int, high: int) -> list[str]:
-    """Return the paths through `low` … `high` nodes as terms, shorter ones first."""
-    symbols, parents, edges = layout
-    steps = list(map(add, edges, symbols))
-    ending = list(map(add, map(symbols.__getitem__, parents), steps))  # at every node
-    terms = ending[1:] if low <= 2 else []
-    for nodes in range(3, high + 1):
-        ending[0] = _NO_PATH  # nothing precedes the start mark
-        ending = list(map(add, map(ending.__getitem__, parents), steps))
-        if nodes >= low:
-            terms += [path for path in ending if path[0] != _NO_PATH]
-    return terms
+    return Tree(symbols, parents, edges)

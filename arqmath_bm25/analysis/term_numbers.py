@@ -13,18 +13,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from arqmath_bm25.analysis.latex_table import VARIABLES
-from arqmath_bm25.analysis.operator_paths import PLACE
-from arqmath_bm25.analysis.operator_table import LOWER
-from arqmath_bm25.analysis.patterns import LONGEST, WRITTEN
-from arqmath_bm25.analysis.spellings import Lines, Paths
+from arqmath_bm25.analysis.latex import VARIABLES
+from arqmath_bm25.analysis.terms import LONGEST, LOWER, PLACE, WRITTEN, Paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from arqmath_bm25.analysis.spellings import Formula, Spelling
+    from arqmath_bm25.analysis.terms import FormulaTree, Lines, Spelling
 
     Numbers = NDArray[np.uint64]
     Places = NDArray[np.int64]
@@ -109,7 +106,7 @@ class Trees:
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def number(self, formula: Formula) -> int:
+    def number(self, formula: FormulaTree) -> int:
         """Return the number of a formula, which is added if its source is new."""
         numbers = self._numbers
         number = numbers.setdefault(formula.source, len(numbers))
@@ -140,7 +137,7 @@ def spelled(spelling: Spelling, columns: Columns, texts: Texts) -> Iterator[tupl
     """Yield the terms of many trees: the number of the tree, and that of the term."""
     if isinstance(spelling, Paths):
         yield from _paths(spelling, columns, texts)
-    elif isinstance(spelling, Lines):
+    else:
         yield from _lines(spelling, columns, texts)
 
 
@@ -181,7 +178,7 @@ def _lines(lines: Lines, columns: Columns, texts: Texts) -> Iterator[tuple[Place
     variable = texts.variables[symbols] & lines.places
     longest = np.empty(0, np.uint64)
     for place in range(min(lines.high, len(trees))):
-        joint, written = lines.joint if place else "", [each[place] for each in WRITTEN]
+        joint, written = "~" if place else "", [each[place] for each in WRITTEN]
         lengths = texts.lengths[symbols]
         numbers = term_numbers([joint]) * powers(lengths) + texts.numbers[symbols]
         numbers[variable] = term_numbers(written)[distances[variable]]

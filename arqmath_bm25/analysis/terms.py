@@ -1,60 +1,177 @@
-r"""The terms of a text, for any engine: lists of strings, without pandas, Java or an index.
+r"""Formulas on their way to terms: trees, lines of symbols, and how both are spelled.
 
-    terms(r"Why does $\sum \frac1n$ diverge?")  # words and paths through operator trees
+Terms of trees are paths through some nodes, which begin with a start mark. Of the operator tree of
+`x^2+1`: `~+`, `+~^`, `+~1`, `^~1~x`, `^~2~2`, and `~+~^`, `~+~1`, `+~^~1~x`, `+~^~2~2`. In a
+blind tree variables are mere places, `\?`, unless they are applied to something.
 
-The settings are the default ones of Task 1; `Index.analyze` has those of an index.
+Terms of lines are n-grams. In patterns variables are mere places, so that `a^2+b^2` is like
+`x^2+y^2`: one that has not yet occurred in the n-gram is `\?`; one that has is `\?d`, where d is
+the distance to where it last occurred (so `x^{2}+x`, read `x ^ 2 + x`, has the 5-gram
+`\?~^~2~+~\?4`). Which variable it is does not matter, that it is the same one does. Other symbols
+stay: numbers, operators, functions, brackets.
+
+Lucene, people and queries get terms as text, which is made where it is asked for. Flat postings
+get numbers, which `term_numbers` makes of many formulas at a time.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from functools import cached_property
+from itertools import compress
+from operator import add
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-import yaml
-
-from arqmath_bm25.analysis.analyzer import Analyzer
-from arqmath_bm25.analysis.html import Content, Formula
-from arqmath_bm25.analysis.settings import AnalysisSettings
-from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.settings import default_config
+from arqmath_bm25.analysis.latex import VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Kind = Literal["words", "math", "operators"]  # math: n-grams of LaTeX tokens
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+LOWER: Final = "~_~"  # the edge to a subscript
+PLACE: Final = "\\?"
+LONGEST: Final = 5  # tokens of a pattern
+# How a variable is written in each place of a pattern, by the distance to where it last occurred.
+WRITTEN: Final = [
+    (PLACE, *(f"~{PLACE}{d if d <= place else ''}" for place in range(1, LONGEST)))
+    for d in range(LONGEST + 1)
+]
 
 
-def terms(
-    text: str, kinds: Sequence[Kind] = ("words", "operators"), html: bool = False
-) -> list[str]:
-    """Return the terms of a text with `$…$` around its formulas, or of the HTML of a post.
+class Tree(NamedTuple):
+    """A tree as three columns. Node 0 is the start mark, its own parent; a line is symbols only."""
 
-    They hold no blank, and come kind by kind. Raises InputError for another kind or no text.
-    """
-    if unknown := [kind for kind in kinds if kind not in KINDS]:
-        raise InputError(f"kind {unknown[0]!r}: expected some of {', '.join(KINDS)}")
-    found = analyze(text, html)
-    return [term for kind in kinds for term in found[kind]]
+    symbols: Sequence[str]
+    parents: Sequence[int] = ()
+    edges: Sequence[str] = ()  # from the parent
 
 
-def analyze(
-    text: str, html: bool = False, analyzer: Analyzer | None = None
-) -> dict[str, list[str]]:
-    """Return the terms of a text with `$…$` around its formulas, or of HTML, by their kind."""
-    if not isinstance(text, str):
-        raise InputError(f"text: expected a string, not {type(text).__name__}")
-    analyzer = analyzer or _default_analyzer()
-    found = analyzer.body(text) if html else analyzer.title(text)
-    return {kind: getattr(found, kind).split() for kind in KINDS}
+def blind(tree: Tree) -> Tree:
+    r"""Return a tree with `\?` for its variables; one with just a subscript is a variable too."""
+    symbols, parents, edges = tree
+    inner = set(parents)
+    if LOWER in edges:
+        inner = {parent for parent, edge in zip(parents, edges, strict=True) if edge != LOWER}
+    hidden = [
+        PLACE if symbol in VARIABLES and node not in inner else symbol
+        for node, symbol in enumerate(symbols)
+    ]
+    return Tree(hidden, parents, edges)
 
 
-def tokenize(source: str) -> list[str]:
-    """Return the n-grams of the tokens of one formula, in LaTeX without dollars."""
-    return _default_analyzer()(Content((Formula(source, None),))).math.split()
+def paths(tree: Tree, low: int = 2, high: int = 3) -> list[str]:
+    """Return the paths through `low` … `high` nodes as terms, shorter ones first."""
+    symbols, parents, edges = tree
+    steps = list(map(add, edges, symbols))
+    ending = list(map(add, map(symbols.__getitem__, parents), steps))  # at every node
+    terms = ending[1:] if low <= 2 else []
+    above = parents  # where a path begins before its first node; none begins above the start mark
+    for nodes in range(3, high + 1):
+        if nodes > 3:
+            above = list(map(above.__getitem__, parents))
+        ending = list(map(add, map(ending.__getitem__, parents), steps))
+        if nodes >= low:
+            terms += compress(ending, above)
+    return terms
 
 
-@cache
-def _default_analyzer() -> Analyzer:
-    configured = yaml.safe_load(default_config("task1").read_text(encoding="utf-8"))
-    return Analyzer(AnalysisSettings.model_validate(configured["analysis"]))
+def ngrams(tokens: Sequence[str], low: int, high: int) -> list[str]:
+    """Return all n-grams of `low` … `high` tokens, shorter ones first, each joined by `~`."""
+    begun = [token + "~" for token in tokens]
+    longest = tokens
+    grams = list(tokens) if low == 1 else []
+    for n in range(2, high + 1):
+        longest = list(map(add, begun, longest[1:]))
+        if n >= low:
+            grams += longest
+    return grams
+
+
+def patterns(tokens: Sequence[str], low: int, high: int) -> list[str]:
+    """Return the patterns of `low` … `high` tokens, shorter ones first, tokens joined by `~`."""
+    written: list[tuple[str, ...]] = []  # of every token, in each place of a pattern
+    seen: dict[str, int] = {}
+    for at, token in enumerate(tokens):
+        if token in VARIABLES:
+            distance = at - seen.get(token, -LONGEST)
+            seen[token] = at
+            written.append(WRITTEN[distance if distance < LONGEST else LONGEST])
+        else:
+            following = "~" + token
+            written.append((token, following, following, following, following))
+    if not seen:  # every pattern is a plain n-gram
+        return ngrams(tokens, low, high)
+    first, *others = zip(*written, strict=True)
+    longest: Sequence[str] = first
+    terms = list(first) if low == 1 else []
+    for n in range(2, high + 1):
+        longest = list(map(add, longest, others[n - 2][n - 1 :]))
+        if n >= low:
+            terms += longest
+    return terms
+
+
+class Paths(NamedTuple):
+    """Paths through `low` … `high` nodes; also those of the `blind` tree, if that is asked for."""
+
+    low: int = 2
+    high: int = 3
+    also_blind: bool = False
+
+    def strings(self, tree: Tree) -> list[str]:
+        """Return the paths through a tree as text."""
+        terms = paths(tree, self.low, self.high)
+        return terms + paths(blind(tree), self.low, self.high) if self.also_blind else terms
+
+    def has_terms(self, tree: Tree) -> bool:
+        """Tell whether a tree has paths."""
+        return len(tree.symbols) > 1 if self.low == 2 else bool(self.strings(tree))
+
+
+class Lines(NamedTuple):
+    """n-grams of `low` … `high` symbols in a line; with `places`, their patterns."""
+
+    low: int
+    high: int
+    places: bool = False
+
+    def strings(self, tree: Tree) -> list[str]:
+        """Return the n-grams of a line as text."""
+        return (patterns if self.places else ngrams)(tree.symbols, self.low, self.high)
+
+    def has_terms(self, tree: Tree) -> bool:
+        """Tell whether a line is long enough."""
+        return len(tree.symbols) >= self.low
+
+
+Spelling = Paths | Lines
+
+
+class FormulaTree:
+    """A formula in one of its forms, and how that becomes terms."""
+
+    def __init__(self, source: str, tree: Tree, spelling: Spelling) -> None:
+        self.source = source
+        self.tree = tree
+        self.spelling = spelling
+
+    @cached_property
+    def terms(self) -> str:
+        """Its terms as text, separated by blanks."""
+        return " ".join(self.spelling.strings(self.tree))
+
+
+class Bag(NamedTuple):
+    """What a field of a document holds: terms, and formulas, all spelled in one way."""
+
+    words: Sequence[str] = ()
+    formulas: Sequence[FormulaTree] = ()
+
+    @property
+    def terms(self) -> str:
+        """All terms as text, separated by blanks."""
+        return " ".join([*self.words, *filter(None, (each.terms for each in self.formulas))])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no term."""
+        spelled = (each.spelling.has_terms(each.tree) for each in self.formulas)
+        return not self.words and not any(spelled)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from arqmath_bm25.analysis.spellings import Bag
+    from arqmath_bm25.analysis.terms import Bag
 
 _NONE: dict[str, Bag] = {}
 

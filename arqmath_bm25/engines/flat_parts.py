@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from arqmath_bm25.analysis.spellings import Bag, Spelling
     from arqmath_bm25.analysis.term_numbers import Numbers
+    from arqmath_bm25.analysis.terms import Bag, Spelling
     from arqmath_bm25.engines.documents import Document
     from arqmath_bm25.engines.flat_form import Integers
 

@@ -23,7 +23,7 @@ from uuid import uuid4
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from arqmath_bm25.analysis.spellings import Bag
+    from arqmath_bm25.analysis.terms import Bag
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.engines.documents import Document
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from arqmath_bm25.analysis.analyzer import Analyzer
-    from arqmath_bm25.analysis.spellings import Bag
+    from arqmath_bm25.analysis.terms import Bag
     from arqmath_bm25.core.records import Topic
     from arqmath_bm25.engines.engine import Query, Searcher, TermScores
     from arqmath_bm25.tasks.settings import Kind

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import Content
-from arqmath_bm25.analysis.spellings import Bag
+from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.engines.documents import Document
 from arqmath_bm25.tasks.answers.post_signatures import PartSignatures
 from arqmath_bm25.tasks.document_parts import JSON, write_parts

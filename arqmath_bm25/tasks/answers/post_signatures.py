@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from arqmath_bm25.analysis.spellings import Formula
+    from arqmath_bm25.analysis.terms import FormulaTree
 
     Rows = NDArray[np.int64]  # of posts, in their table; -1 of none
 
@@ -45,7 +45,7 @@ class PartSignatures:
         self._ends: list[int] = []  # of the formulas of each post
         self._titles: list[int] = []  # of the formulas of its title, which come first
 
-    def add(self, body: Sequence[Formula] = (), title: Sequence[Formula] = ()) -> None:
+    def add(self, body: Sequence[FormulaTree] = (), title: Sequence[FormulaTree] = ()) -> None:
         """Add the trees of the next post; one that is never looked at has none."""
         self._formulas += map(self._trees.number, title)
         self._titles.append(len(self._formulas))

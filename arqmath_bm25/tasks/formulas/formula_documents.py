@@ -10,7 +10,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from arqmath_bm25.analysis.formula import FormulaAnalyzer
+from arqmath_bm25.analysis.analyzer import FormulaAnalyzer
 from arqmath_bm25.collection.formulas import formula_files, read_formula_blocks
 from arqmath_bm25.engines.documents import Document
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple, g
 import numpy as np
 from pydantic import Field, model_validator
 
-from arqmath_bm25.analysis.formula import FormulaAnalyzer
+from arqmath_bm25.analysis.analyzer import FormulaAnalyzer
 from arqmath_bm25.analysis.html import Content, Formula, read_title
 from arqmath_bm25.analysis.settings import FormulaAnalysisSettings, FormulaField
 from arqmath_bm25.collection.formulas import formula_files

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from arqmath_bm25.analysis.html import read_title
-from arqmath_bm25.analysis.latex import ngrams
+from arqmath_bm25.analysis.terms import ngrams
 from arqmath_bm25.core.system import needed_by
 
 if TYPE_CHECKING:
