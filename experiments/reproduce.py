@@ -38,8 +38,8 @@ def reproduce(
     from experiments.results.runner import Maker
 
     expected = book_of(Collection(data)) if book is None else load(Book, book)
-    with site(output, "results") as place:
-        maker = Maker(expected, data, place)
+    with site(output, "results") as pages:
+        maker = Maker(expected, data, pages.place)
         with progress("Making results", len(maker.rows), "rows") as advance:
 
             def tell(table: str, row: str, one: dict[str, Any]) -> None:
@@ -49,7 +49,7 @@ def reproduce(
                 advance(1)
 
             made = maker.make_all(tell)
-        write_results(expected, made, place)
+        write_results(expected, made, pages)
     rows = [row["ok"] for table in made["tables"].values() for row in table.values()]
     told = {True: "as expected", False: "different", None: "without expectation"}
     counts = ", ".join(f"{rows.count(ok)} {what}" for ok, what in told.items() if ok in rows)

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 from typer.testing import CliRunner
 
 import arqmath_bm25 as arq
@@ -74,6 +75,29 @@ def test_one_command_each(beir: Path, tmp_path: Path) -> None:
     found = arqmath("search", "docs", r"\(a^2+b^2=c^2\)", *where, "--depth", 1)
     assert "thm/pythagoras" in found
     assert "http" not in found
+
+
+def test_a_report_shows_them(beir: Path, tmp_path: Path) -> None:
+    """Queries, documents with their formulas, and scores; what was judged and not returned too."""
+    rows = ["q1 Q0 euler 1 2.0 x", "q1 Q0 η-7 2 1.0 x", "q2 Q0 η-7 1 1.0 x"]
+    (tmp_path / "x.trec").write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    with (beir / "qrels" / "test.tsv").open("a") as file:
+        file.write("q1\tthm/none\t2\n")
+        file.write("q1\teuler\t2\n")
+    with (beir / "corpus.jsonl").open("a") as file:
+        file.write(json.dumps({"id": "thm/none", "text": "Nobody returns $0$"}) + "\n")
+    where = ("--data", beir, "--indexes", tmp_path / "indexes", "-o", tmp_path / "out")
+    assert "2 topics" in arqmath("report", tmp_path / "x.trec", *where)
+    overview = LexborHTMLParser((tmp_path / "out" / "index.html").read_text(encoding="utf-8"))
+    assert overview.css_first("h1").text() == "Documents on mine"
+    assert "on 0 of 2 topics" in overview.css_first(".verdict").text()
+    topic = LexborHTMLParser((tmp_path / "out" / "topics" / "q1.html").read_text(encoding="utf-8"))
+    assert topic.css("h1 math")
+    posts = topic.css("table.documents details")
+    assert [post.attributes["id"] for post in posts] == ["doc-euler", "doc-thm/none", "doc-η-7"]
+    assert posts[0].css_first("summary").text().strip() == "Euler"
+    assert posts[0].css_first("math").attributes["title"] == r"e^{i\pi}+1=0"
+    assert not topic.css("a[href^='http']")
 
 
 def test_no_document_is_without_words(tmp_path: Path) -> None:

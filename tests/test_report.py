@@ -22,7 +22,6 @@ from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.pages.report.gather import _short
-from arqmath_bm25.pages.report.returned import Returned, judged_rates
 from arqmath_bm25.pages.report.site import page_names
 from arqmath_bm25.pages.threads.gather import ThreadReader
 from arqmath_bm25.pages.threads.site import write_threads
@@ -424,13 +423,6 @@ def test_a_hostile_collection_leaves_no_foreign_element(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_no_topic_can_lead_out_of_the_folder(topics: list[str], names: list[str]) -> None:
     assert list(page_names(dict.fromkeys(topics)).values()) == names
-
-
-def test_judged_rates_are_shares_of_what_was_returned() -> None:
-    hits = [Returned(rank, 1.0, doc) for rank, doc in enumerate("abcd", 1)]
-    qrels = {"1": {"a": 0, "c": 2}, "2": {"a": 1, "b": 1}, "3": {"z": 1}}
-    # Topic 1: a judged, b not, c judged, d not; topic 2 has two documents; topic 3 is not in it.
-    assert judged_rates({"1": hits, "2": hits[:2]}, qrels, (1, 2, 4)) == [1.0, 0.75, 0.75]
 
 
 def test_topics_and_judgments_may_be_ones_own(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import write_qrels
-from arqmath_bm25.pages.report.returned import returned
+from arqmath_bm25.pages.report.gather import returned
 from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.runs.run import Run
 

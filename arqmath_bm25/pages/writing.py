@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from base64 import b64encode
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -32,20 +33,19 @@ def policy(script: bool, source: str = "'self' file:") -> str:
     return "; ".join(["default-src 'none'", *allowed, "base-uri 'none'"])
 
 
-def templates(kind: str, script: str = "", served: bool = False) -> Environment:
+def templates(kind: str, script: str = "", served: bool = False, origin: str = "") -> Environment:
     """Return the templates of pages of a kind; everything that is put into them is escaped.
 
     Pages that are `served` find the files that they need in /static; others have them beside them,
-    and a policy of their own.
+    and a policy of their own. `origin` names the sites that posts are from.
     """
     environment = Environment(
         loader=PackageLoader("arqmath_bm25.pages"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.globals |= {
-        "version": __version__, "kind": kind, "script": script, "root": "",
+        "version": __version__, "kind": kind, "script": script, "root": "", "origin": origin,
         "home": "/" if served else "index.html", "static": "/static/" if served else "",
-        "origin": "",  # the sites of the collection
         "policy": "" if served else f"{policy(bool(script))}; form-action 'none'",
     }  # fmt: skip
     environment.filters["signed"] = lambda value: f"{value:+.4f}".replace("-", "−")
@@ -66,17 +66,33 @@ def static(name: str) -> bytes:
     return content.replace(b"math.woff2", font)
 
 
+@dataclass(frozen=True)
+class Pages:
+    """A folder of pages that is being written."""
+
+    place: Path
+    templates: Environment
+    shared: dict[str, Any] = field(default_factory=dict)  # what all templates are given
+
+    def write(self, file: str, template: str, **values: Any) -> None:
+        """Write a page."""
+        path = self.place / file
+        path.parent.mkdir(exist_ok=True)
+        text = self.templates.get_template(template).render(self.shared, **values)
+        path.write_text(text, encoding="utf-8")
+
+
 @contextmanager
-def site(directory: Path, kind: str, *beside: str) -> Iterator[Path]:
+def site(directory: Path, kind: str, script: str = "", origin: str = "") -> Iterator[Pages]:
     """Yield a folder for pages of a kind, which becomes `directory` when they are complete.
 
-    The style and what is named are put beside them. Raises InputError if `directory` holds
-    something else.
+    The style and the script are put beside them. Raises InputError if `directory` holds something
+    else.
     """
     if directory.exists() and not (directory / f"{_MARKER}{kind}").is_file():
         raise InputError(f"{directory}: this is there already and no {kind}; choose another -o")
     with building(directory) as place:
-        for name in (STYLE, *beside):
+        for name in filter(None, (STYLE, script)):
             (place / name).write_bytes(static(name))
-        yield place
+        yield Pages(place, templates(kind, script, origin=origin))
         (place / f"{_MARKER}{kind}").write_text(f"{__version__}\n", encoding="utf-8")

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup, escape
 
-from arqmath_bm25.pages.writing import templates
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
+    from arqmath_bm25.pages.writing import Pages
     from experiments.results.book import Book, Table
 
 SIGNS: Final = {True: "✓", False: "✗", None: "–"}
@@ -43,8 +41,9 @@ def expected_table(table: Table, main: bool = False) -> str:
     return markdown(columns, told)
 
 
-def write_results(book: Book, made: dict[str, Any], place: Path) -> None:
-    """Write results.json, results.md and index.html to a directory."""
+def write_results(book: Book, made: dict[str, Any], pages: Pages) -> None:
+    """Write results.json, results.md and index.html."""
+    place = pages.place
     text = json.dumps(made, indent=1, ensure_ascii=False)
     (place / "results.json").write_text(text + "\n", encoding="utf-8")
     tables: list[dict[str, Any]] = [
@@ -68,12 +67,10 @@ def write_results(book: Book, made: dict[str, Any], place: Path) -> None:
     (place / "results.md").write_text(
         "\n\n".join(line.strip() for line in lines if line) + "\n", encoding="utf-8"
     )
-    environment = templates("results")
-    environment.filters["code"] = _with_code
-    page = environment.get_template("results.html").render(
-        book=book, columns=_COLUMNS, tables=tables, facts=facts
+    pages.templates.filters["code"] = _with_code
+    pages.write(
+        "index.html", "results.html", book=book, columns=_COLUMNS, tables=tables, facts=facts
     )
-    (place / "index.html").write_text(page, encoding="utf-8")
 
 
 def _rows(table: Table, made: dict[str, Any]) -> Iterable[list[str]]:

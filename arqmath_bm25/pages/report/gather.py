@@ -1,7 +1,7 @@
 """Everything that a report shows, gathered from runs, judgments, topics and collection.
 
-The runs of one report are of one task. Judgments are those given, else the official ones of the
-year of each run; without either, a report shows what the runs returned and no scores.
+The runs of one report are of one task. Judgments are those given, else those that DATA has of the
+topics of each run; without either, a report shows what the runs returned and no scores.
 """
 
 from __future__ import annotations
@@ -10,36 +10,56 @@ import os
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from arqmath_bm25.collection.formulas import read_formulas
+from arqmath_bm25.collection.own_documents import QRELS, corpus_in, read_documents
+from arqmath_bm25.collection.posts import QUESTION, Post
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.labs import LAB_TASKS, year_of
+from arqmath_bm25.core.labs import RELEVANT, year_of
 from arqmath_bm25.evaluation.evaluator import Evaluator
-from arqmath_bm25.evaluation.measures import trec_measures
+from arqmath_bm25.evaluation.measures import JUDGED, Measure, trec_measures
 from arqmath_bm25.evaluation.score import RunScore
-from arqmath_bm25.pages.report.returned import Topics, returned
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.provenance import run_manifest
-from arqmath_bm25.runs.rows import detect_task
 from arqmath_bm25.runs.run import Run as ReadRun
-from arqmath_bm25.runs.task_rules import RULES
+from arqmath_bm25.tasks import configured, task_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.collection.layout import Layout
     from arqmath_bm25.core.labs import LabTask
     from arqmath_bm25.core.records import Topic
     from arqmath_bm25.evaluation.qrels import Qrels
+    from arqmath_bm25.runs.task_rules import AnswerRules
 
+DEPTHS: Final = (1, 5, 10, 20, 50, 100, 200, 500, 1000)  # to which the share of judged is shown
 RECALL_LEVELS: Final = tuple(f"{n / 10:.2f}" for n in range(11))
-_PRECISIONS: Final = [trec_measures(f"iprec_at_recall_{level}")[1] for level in RECALL_LEVELS]
+_MEASURES: Final = (
+    *(trec_measures(f"iprec_at_recall_{level}")[1] for level in RECALL_LEVELS),
+    *(Measure(f"{JUDGED}{depth}", f"{JUDGED}{depth}", primed=False) for depth in DEPTHS),
+)
 
 _WORD: Final = re.compile(r"[^-_./ ]*[-_./ ]+|[^-_./ ]+")  # of a name, with what ends it
+
+
+class Returned(NamedTuple):
+    """A document that a run returned, at its rank."""
+
+    rank: int  # 1-based, in trec_eval's order of scores
+    score: float
+    doc_id: str  # what judgments name: an answer, a visual id; nothing in Task 3
+    post_id: str = ""  # the post to show; none in Task 3
+    formula_id: str = ""  # Task 2: the first instance of the visual id
+    answer: str = ""  # Task 3
+    sources: str = ""  # Task 3: where the answer comes from, free text
+
+
+Topics = dict[str, list[Returned]]  # topic -> its ranking
 
 
 @dataclass(frozen=True)
@@ -57,15 +77,19 @@ class Run:
 class Gathered:
     """What a report shows."""
 
-    task: LabTask
+    title: str  # what was looked for
+    rules: AnswerRules  # of the runs
     collection: Collection
     runs: list[Run]
     questions: dict[str, Topic]  # of every topic of the runs, in the order of the topic files
     depth: int  # hits of a topic that are shown
-    qrels_files: tuple[Path, ...]  # one for each year of the runs; none: there are no judgments
+    qrels_files: list[Path]  # one for each year of the runs; none: there are no judgments
     qrels: Qrels
     latex: dict[str, str]  # of the formulas that are shown
     ids: Callable[[], FormulaIds]  # the formula index of Task 2
+    post: Callable[[str], Post | None]  # reads a post, or a document of one's own as one
+    link: Callable[[Post], str]  # where it stands on the web
+    absent: int  # posts that would be shown, if the collection had them
 
 
 def gather(
@@ -87,102 +111,159 @@ def gather(
     Raises InputError for whatever cannot be read or does not belong together: runs of several
     tasks, topics that no topic file has, posts that DATA does not have.
     """
-    task = task or _task(files)
-    if RULES[task].judged == "answers" and qrels is not None:
+    ids = cache(lambda: FormulaIds.of(collection))
+    corpus = corpus_in(collection.layout.data)
+    status("Reading runs")
+    names = _names(files)
+    read_runs = [ReadRun.read(file, task or ("task1" if corpus else None), ids) for file in files]
+    _check(read_runs, qrels)
+    rules = read_runs[0].rules
+    evaluator = cache(lambda file: Evaluator(collection, qrels=file, measures=_MEASURES))
+    judged: Qrels = {}
+    qrels_files: dict[Path, None] = {}
+    runs: list[Run] = []
+    for run, name, short in zip(read_runs, names, _short(names), strict=True):
+        score = None
+        if judgments := qrels or _judgments(run, collection):
+            status("Scoring")
+            with_judgments = evaluator(judgments).judged(run)
+            score = evaluator(judgments).score_judged(with_judgments).score
+            judged |= with_judgments.judged.qrels
+            qrels_files[judgments] = None
+        _check_formulas(run)
+        scored = score if isinstance(score, RunScore) else None
+        runs.append(Run(short, name, returned(run), scored, run_manifest(run.path)))
+    questions = _questions(read_runs, topics, collection)
+    status("Looking for posts")
+    hits = [hit for run in runs for ranking in run.topics.values() for hit in ranking[:depth]]
+    read = _own_documents(corpus, hits, judged).get if corpus else collection.posts.read
+    return Gathered(
+        title=_title(rules, corpus),
+        rules=rules,
+        collection=collection,
+        runs=runs,
+        questions=questions,
+        depth=depth,
+        qrels_files=list(qrels_files),
+        qrels=judged,
+        latex=_latex(collection, hits) if rules.by_formula else {},
+        ids=ids,
+        post=read,
+        link=(lambda _: "") if corpus else collection.link,
+        absent=_count_absent(hits, read, corpus or collection.posts.path),
+    )
+
+
+def _title(rules: AnswerRules, corpus: Path | None) -> str:
+    if corpus:
+        return task_class("docs").title
+    return f"Task {rules.task.removeprefix('task')}: {task_class(rules.task).title.lower()}"
+
+
+def returned(run: ReadRun) -> Topics:
+    """Return what a run returned: of Task 2 each visual id with its first instance by score."""
+    return {
+        topic: [
+            Returned(
+                rank, row.score, *run.rules.shown(doc, row), answer=row.answer, sources=row.sources
+            )
+            for rank, (doc, row) in enumerate(docs.items(), 1)
+        ]
+        for topic, docs in run.rankings().rows.items()
+    }
+
+
+def _check(runs: Sequence[ReadRun], qrels: Path | None) -> None:
+    """Raise InputError unless runs can be shown beside each other."""
+    first = runs[0]
+    for run in runs:
+        if run.rules.judged == "premises":
+            raise InputError(f"{run.path}: premises have no pages; a report shows Tasks 1, 2 and 3")
+        if run.task != first.task:
+            raise InputError(
+                f"{run.path}: a run of {run.task}, {first.path} of {first.task}; report one task "
+                "at once"
+            )
+    if first.rules.judged == "answers" and qrels is not None:
         raise InputError(
             f"{qrels}: answers of Task 3 are judged under ids of their own, which pages do not "
             "know; leave out --qrels, and score them with `arqmath-bm25 eval --answer-map`"
         )
-    where = collection.layout
-    ids = cache(lambda: FormulaIds.of(collection))
-    evaluators: dict[Path, Evaluator] = {}
-    judged: Qrels = {}
-    scores: list[RunScore | None] = []
-    read: list[ReadRun] = []
-    for file in files:
-        status("Reading runs")
-        run = ReadRun.read(file, task, ids)
-        judgments = qrels or _official(task, where, run.topics)
-        read.append(run)
-        if judgments is None:
-            scores.append(None)
-            continue
-        status("Scoring")
-        if judgments not in evaluators:
-            evaluators[judgments] = Evaluator(collection, qrels=judgments, measures=_PRECISIONS)
-        found = evaluators[judgments].judged(run)
-        judged |= found.judged.qrels
-        score = evaluators[judgments].score_judged(found).score
-        scores.append(score if isinstance(score, RunScore) else None)
-    rankings = [returned(run) for run in read]
-    _check_formulas(read)
-    questions = _questions(task, topics, collection, files, rankings)
-    status("Looking for posts")
-    names, manifests = _names(files), map(run_manifest, files)
-    gathered = Gathered(
-        task=task,
-        collection=collection,
-        runs=list(map(Run, _short(names), names, rankings, scores, manifests)),
-        questions=questions,
-        depth=depth,
-        qrels_files=tuple(evaluators),
-        qrels=judged,
-        latex=_latex(where, rankings, depth) if RULES[task].by_formula else {},
-        ids=ids,
-    )
-    _check_posts(gathered)
-    return gathered
 
 
-def _task(files: Sequence[Path]) -> LabTask:
-    tasks: list[LabTask] = []
-    for file in files:
-        task = detect_task(file)
-        if task not in LAB_TASKS:
-            raise InputError(f"{file}: premises have no pages; a report shows Tasks 1, 2 and 3")
-        tasks.append(task)
-        if task != tasks[0]:
-            raise InputError(
-                f"{file}: a run of {task}, {files[0]} of {tasks[0]}; report one task at once"
-            )
-    return tasks[0]
+def _check_formulas(run: ReadRun) -> None:
+    if run.rules.by_formula and not any(run.rankings().topics.values()):
+        raise InputError(
+            f"{run.path}: none of its formulas is in the formula index of DATA; are run and DATA "
+            "of the same collection? `arqmath-bm25 validate` says more"
+        )
 
 
-def _check_formulas(runs: Sequence[ReadRun]) -> None:
-    for run in runs:
-        if run.rules.by_formula and not any(run.rankings().topics.values()):
-            raise InputError(
-                f"{run.path}: none of its formulas is in the formula index of DATA; are run and "
-                "DATA of the same collection? `arqmath-bm25 validate` says more"
-            )
+def _judgments(run: ReadRun, collection: Collection) -> Path | None:
+    """Return the judgments of the topics of a run that DATA has; None where there are none."""
+    layout, task = collection.layout, run.rules.qrels_of
+    if corpus := corpus_in(layout.data):
+        return file if (file := corpus.parent / QRELS).is_file() else None
+    try:
+        year = year_of(run.topics)
+    except InputError:  # topics of one's own, or of several years
+        return None
+    has_some = run.rules.judged == "documents" and year in layout.judged_years(task)
+    return layout.qrels(task, year) if has_some else None
 
 
 def _questions(
-    task: LabTask, topics: Path | None, collection: Collection, files: Sequence[Path],
-    rankings: Sequence[Topics],
-) -> dict[str, Topic]:  # fmt: skip
+    runs: Sequence[ReadRun], topics: Path | None, collection: Collection
+) -> dict[str, Topic]:
     """Read the topics that the runs have; InputError for one that no topic file has."""
-    paths = [topics] if topics else [path for _, path in collection.layout.topic_files(task)]
-    known = {topic.topic_id: topic for path in paths for topic in read_topics(path)}
-    for file, ranking in zip(files, rankings, strict=True):
-        for topic in ranking:
-            if topic not in known:
+    chosen = [str(topics)] if topics else None
+    if corpus_in(collection.layout.data):
+        docs = configured("docs")
+        files = docs.topic_files(collection, chosen)
+        sets = [docs.read(collection, name, file).topics for name, file in files]
+    else:
+        files = collection.layout.topic_files(runs[0].rules.qrels_of, chosen)
+        sets = [read_topics(file) for _, file in files]
+    by_id = {topic.topic_id: topic for topics_of_file in sets for topic in topics_of_file}
+    for run in runs:
+        for topic in run.topics:
+            if topic not in by_id:
                 data = "DATA" if collection.on_site else "the bundled sample: give --data DATA"
                 raise InputError(
-                    f"{file}: topic {shown(topic)} is in none of the topic files "
-                    f"({', '.join(path.name for path in paths)}) of {data}, or name its own with "
-                    "--topics FILE"
+                    f"{run.path}: topic {shown(topic)} is in none of the topic files "
+                    f"({', '.join(file.name for _, file in files)}) of {data}, or name "
+                    "its own with --topics FILE"
                 )
-    return {topic: q for topic, q in known.items() if any(topic in r for r in rankings)}
+    return {name: by_id[name] for name in by_id if any(name in run.topics for run in runs)}
 
 
-def _official(task: LabTask, where: Layout, topics: Iterable[str]) -> Path | None:
-    """Return the official judgments of the topics of a run; None where there are none."""
-    try:
-        year = year_of(topics)
-    except InputError:  # topics of one's own, or of several years
-        return None
-    return where.qrels(task, year) if year in where.judged_years(task) else None
+def _own_documents(corpus: Path, hits: Iterable[Returned], qrels: Qrels) -> dict[str, Post]:
+    """Read the documents that are shown, returned or relevant, as posts."""
+    relevant = {doc for docs in qrels.values() for doc in docs if docs[doc] >= RELEVANT}
+    ids = relevant.union(hit.post_id for hit in hits)
+    return {
+        row.doc_id: Post(row.doc_id, QUESTION, row.body, title=row.title or row.doc_id)
+        for row, _ in read_documents(corpus)
+        if row.doc_id in ids
+    }
+
+
+def _latex(collection: Collection, hits: Iterable[Returned]) -> dict[str, str]:
+    ids = {hit.formula_id for hit in hits}
+    rows = read_formulas(collection.layout.formulas())
+    return {row.formula_id: row.latex for row in rows if row.formula_id in ids}
+
+
+def _count_absent(hits: Iterable[Returned], read: Callable[[str], Post | None], path: Path) -> int:
+    """Count the posts that the collection does not have; InputError if it has none."""
+    ids = {hit.post_id for hit in hits if hit.post_id}
+    absent = sum(read(post_id) is None for post_id in ids)
+    if ids and absent == len(ids):
+        raise InputError(
+            f"{path}: none of the {absent:,} posts that the runs return is in it; are runs and "
+            "DATA of the same collection?"
+        )
+    return absent
 
 
 def _names(files: Sequence[Path]) -> list[str]:
@@ -203,34 +284,12 @@ def _short(names: Sequence[str]) -> list[str]:
     """Leave out the words with which all names begin or end; one is left of each."""
     words = [_WORD.findall(name) for name in names]
     most = min(map(len, words)) - 1
-
-    def alike(at: range) -> int:
-        return next((abs(n) for n in at if len({one[n] for one in words}) > 1), most)
-
-    first = alike(range(most))
-    last = min(alike(range(-1, -most - 1, -1)) - 1 if most else 0, most - first)
-    short = ["".join(one[first : len(one) - last]).strip("-_./ ") for one in words]
+    first = min(_common(words), most)
+    last = min(_common([of_name[::-1] for of_name in words]), most - first)
+    short = ["".join(of_name[first : len(of_name) - last]).strip("-_./ ") for of_name in words]
     return short if len(names) > 1 and len(set(short) - {""}) == len(names) else list(names)
 
 
-def _latex(where: Layout, rankings: Sequence[Topics], depth: int) -> dict[str, str]:
-    shown = {hit.formula_id for r in rankings for hits in r.values() for hit in hits[:depth]}
-    rows = read_formulas(where.formulas())
-    return {row.formula_id: row.latex for row in rows if row.formula_id in shown}
-
-
-def _check_posts(gathered: Gathered) -> None:
-    """Raise InputError if no post that would be shown is in DATA."""
-    shown = [
-        hit.post_id
-        for run in gathered.runs
-        for hits in run.topics.values()
-        for hit in hits[: gathered.depth]
-        if hit.post_id
-    ]
-    posts = gathered.collection.posts
-    if shown and not any(map(posts.read, shown)):
-        raise InputError(
-            f"{posts.path}: none of the {len(set(shown)):,} posts that the runs return is "
-            "in it; are runs and DATA of the same collection?"
-        )
+def _common(words: Sequence[Sequence[str]]) -> int:
+    """Return with how many words all names begin."""
+    return len(list(takewhile(lambda column: len(set(column)) == 1, zip(*words, strict=False))))

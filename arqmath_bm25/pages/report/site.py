@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -16,63 +15,25 @@ import numpy as np
 
 from arqmath_bm25.core.labs import RELEVANT
 from arqmath_bm25.evaluation.qrels import Doubt
-from arqmath_bm25.pages.report import charts
-from arqmath_bm25.pages.report.gather import RECALL_LEVELS
-from arqmath_bm25.pages.report.returned import judged_rates
+from arqmath_bm25.pages.report.gather import DEPTHS, RECALL_LEVELS
 from arqmath_bm25.pages.report.topic import topic_page
-from arqmath_bm25.pages.writing import site, templates
+from arqmath_bm25.pages.writing import site
 from arqmath_bm25.runs.formula_ids import id_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from markupsafe import Markup
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from arqmath_bm25.evaluation.comparing import Comparison
     from arqmath_bm25.evaluation.score import RunScore
     from arqmath_bm25.pages.report.gather import Gathered, Run
+    from arqmath_bm25.pages.writing import Pages
 
 _SHOWN: Final = {
     "ndcg_prime": "nDCG′", "map_prime": "MAP′", "p10_prime": "P′@10", "bpref": "bpref",
     "judged_at_10": "judged@10",
 }  # fmt: skip
-_DEPTHS: Final = (1, 5, 10, 20, 50, 100, 200, 500, 1000)
+_OTHERS: Final = ("map_prime", "p10_prime", "bpref")  # measures that may contradict a verdict
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9.-]+")
-_TASKS: Final = {
-    "task1": "Task 1: answers",
-    "task2": "Task 2: formulas",
-    "task3": "Task 3: open-domain answers",
-}
-
-
-@dataclass(frozen=True)
-class Lead:
-    """How far the best run is ahead of another one."""
-
-    other: str
-    difference: float
-    wins: int  # topics
-    losses: int
-    p_value: float
-    against: list[str]  # measures by which the other run is better
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Which of the runs with the same judged topics is the best."""
-
-    best: list[str]  # several if they are equal
-    value: float
-    leads: list[Lead]
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A run against the first one, topic by topic."""
-
-    run: str
-    baseline: str
-    chart: Markup
 
 
 def write_report(
@@ -86,63 +47,57 @@ def write_report(
     Posts lead to their pages in `threads`, as far as these are there. `progress` is told the topics
     that each step did. Raises InputError if `directory` holds something else than a report.
     """
-    with site(directory, "report", "report.js") as place:
-        for folder in ("topics", "runs"):
-            (place / folder).mkdir()
-        links = {
-            page.stem: quote(os.path.relpath(page, directory / "topics"))
-            for page in (threads.glob("*.html") if threads else ())
-        }
-        _write_pages(gathered, place, progress, links)
-
-
-def _write_pages(
-    gathered: Gathered, place: Path, progress: Callable[[int], None], threads: Mapping[str, str]
-) -> None:
-    environment = templates("report", "report.js")
-    environment.globals["origin"] = gathered.collection.origin
+    links = {
+        page.stem: quote(os.path.relpath(page, directory / "topics"))
+        for page in (threads.glob("*.html") if threads else ())
+    }
     names = page_names(gathered.questions)
-    topics = list(gathered.questions)
     shared = {
         "runs": gathered.runs,
+        "values": {run.name: run.score.values if run.score else {} for run in gathered.runs},
+        "averages": {run.name: score.averages() for run, score in _scored(gathered)},
         "measures": _SHOWN if gathered.qrels else {},
-        "task": _TASKS[gathered.task],
+        "task": gathered.title,
         "collection": gathered.collection.name,
         "depth": gathered.depth,
         "pages": names,
-        "threads": threads,
+        "threads": links,
     }
-    page = environment.get_template("topic.html")
-    titles = {}
-    for at, (topic, question) in enumerate(gathered.questions.items()):
-        shown = topic_page(gathered, question)
-        titles[topic] = shown.title
-        text = page.render(
-            shared, topic=shown, values=_values(gathered, topic),
-            previous=topics[at - 1] if at else None,
-            following=topics[at + 1] if at + 1 < len(topics) else None,
-        )  # fmt: skip
-        (place / "topics" / names[topic]).write_text(text, encoding="utf-8")
-        progress(1)
-    averages, comparisons = _averages(gathered), _comparisons(gathered)
-    run_page = environment.get_template("run.html")
+    with site(directory, "report", "report.js", gathered.collection.origin) as pages:
+        pages.shared.update(shared)
+        topics = [None, *gathered.questions, None]
+        titles = {}
+        for before, question, after in zip(
+            topics, gathered.questions.values(), topics[2:], strict=False
+        ):
+            values = topic_page(gathered, question)
+            titles[question.topic_id] = values["title"]
+            file = f"topics/{names[question.topic_id]}"
+            pages.write(file, "topic.html", **values, previous=before, following=after)
+            progress(1)
+        _write_runs(gathered, pages, titles)
+
+
+def _write_runs(gathered: Gathered, pages: Pages, titles: Mapping[str, str]) -> None:
+    """Write the overview and a page for each run."""
     settings = list(map(_settings, gathered.runs))
     failures = {run.name: _failures(gathered, run) for run in gathered.runs}
-    for number, run in enumerate(gathered.runs, 1):
-        text = run_page.render(
-            shared, run=run, average=averages.get(run.name), settings=settings[number - 1],
+    for number, run in enumerate(gathered.runs):
+        pages.write(
+            f"runs/{number + 1}.html", "run.html", run=run, settings=settings[number],
             baseline=gathered.runs[0], baseline_settings=settings[0], failures=failures[run.name],
         )  # fmt: skip
-        (place / "runs" / f"{number}.html").write_text(text, encoding="utf-8")
     doubtful = any(isinstance(w, Doubt) for _, score in _scored(gathered) for w in score.warnings)
-    verdicts = [] if doubtful else _verdicts(gathered, comparisons)
-    overview = environment.get_template("report.html").render(
-        shared, topics=_topic_rows(gathered, titles), averages=averages, failures=failures,
-        qrels=gathered.qrels_files, notes=_notes(gathered), comparisons=comparisons,
-        doubtful=doubtful, verdicts=verdicts,
-        differences=_differences(gathered, names), curves=_curves(gathered),
+    groups = _comparable(gathered)
+    comparisons = [_comparisons(group) for group in groups]
+    pages.write(
+        "index.html", "report.html", questions=gathered.questions, titles=titles,
+        qrels=gathered.qrels_files, notes=_notes(gathered), failures=failures, doubtful=doubtful,
+        verdicts=[] if doubtful else list(map(_verdict, groups, comparisons)),
+        comparisons=[one for of_group in comparisons for one in of_group],
+        differences=[one for group in groups for one in _differences(group)],
+        curves=_curves(gathered),
     )  # fmt: skip
-    (place / "index.html").write_text(overview, encoding="utf-8")
 
 
 def _failures(gathered: Gathered, run: Run) -> dict[str, list[str]]:
@@ -165,10 +120,10 @@ def _failures(gathered: Gathered, run: Run) -> dict[str, list[str]]:
 
 
 def _holds_any(gathered: Gathered, docs: set[str]) -> bool:
-    if gathered.task == "task2":
+    if gathered.rules.by_formula:
         numbers = np.fromiter(map(id_number, docs), np.int32)
         return bool(gathered.ids().is_visual(numbers).any())
-    return any(gathered.collection.posts.read(doc) is not None for doc in docs)
+    return any(gathered.post(doc) is not None for doc in docs)
 
 
 def _settings(run: Run) -> dict[str, str]:
@@ -190,7 +145,7 @@ def _settings(run: Run) -> dict[str, str]:
     return found
 
 
-def page_names(topics: Mapping[str, object]) -> dict[str, str]:
+def page_names(topics: Iterable[str]) -> dict[str, str]:
     """Name a file for each topic: its id, without what could lead out of the folder."""
     names: dict[str, str] = {}
     for number, topic in enumerate(topics, 1):
@@ -199,67 +154,14 @@ def page_names(topics: Mapping[str, object]) -> dict[str, str]:
     return names
 
 
-def _values(gathered: Gathered, topic: str) -> dict[str, dict[str, float] | None]:
-    """Return run → measures of one topic; None where they are not known."""
-    return {
-        run.name: None if run.score is None else run.score.values.get(topic)
-        for run in gathered.runs
-    }
-
-
-def _topic_rows(gathered: Gathered, titles: Mapping[str, Markup]) -> list[dict[str, Any]]:
-    return [
-        {
-            "id": topic,
-            "title": titles[topic],
-            "tags": question.tags,
-            "values": _values(gathered, topic),
-        }
-        for topic, question in gathered.questions.items()
-    ]
-
-
-def _averages(gathered: Gathered) -> dict[str, dict[str, float]]:
-    return {run.name: score.averages() for run, score in _scored(gathered)}
-
-
-def _verdicts(gathered: Gathered, comparisons: Sequence[Comparison]) -> list[Verdict]:
-    averages, found = _averages(gathered), []
-    for group in _comparable(gathered):
-        means = {run.name: averages[run.name]["ndcg_prime"] for run, _ in group}
-        best = [name for name, mean in means.items() if mean == max(means.values())]
-        leads = []
-        for one in comparisons:
-            if len(best) == 1 and best[0] in (one.run, one.baseline):
-                other = one.baseline if best[0] == one.run else one.run
-                wins, losses = one.wins, one.losses
-                if best[0] == one.baseline:
-                    wins, losses = losses, wins
-                against = [
-                    name for key, name in list(_SHOWN.items())[1:-1]  # judged@10 is no quality
-                    if averages[best[0]][key] < averages[other][key]
-                ]  # fmt: skip
-                p_value = one.randomization_holm
-                leads.append(Lead(other, abs(one.difference), wins, losses, p_value, against))
-        found.append(Verdict(best, max(means.values()), leads))
-    return found
-
-
 def _notes(gathered: Gathered) -> list[str]:
     warned: dict[str, list[str]] = {}
     for run, score in _scored(gathered):
         for warning in score.warnings:
             warned.setdefault(warning, []).append(run.name)
     notes = [f"{', '.join(names)}: {warning}" for warning, names in warned.items()]
-    missing = {
-        hit.post_id
-        for run in gathered.runs
-        for hits in run.topics.values()
-        for hit in hits[: gathered.depth]
-        if hit.post_id and gathered.collection.posts.read(hit.post_id) is None
-    }
-    if missing:
-        notes.append(f"{len(missing):,} of the posts that are shown are not in the collection")
+    if gathered.absent:
+        notes.append(f"{gathered.absent:,} of the posts that are shown are not in the collection")
     return notes
 
 
@@ -267,60 +169,89 @@ def _scored(gathered: Gathered) -> list[tuple[Run, RunScore]]:
     return [(run, run.score) for run in gathered.runs if run.score is not None]
 
 
+def _comparable(gathered: Gathered) -> list[dict[str, RunScore]]:
+    """Return the scores that can be compared with each other: those of the same judged topics."""
+    groups: dict[tuple[str, ...], dict[str, RunScore]] = {}
+    for run, score in _scored(gathered):
+        groups.setdefault(tuple(score.values), {})[run.name] = score
+    return [group for topics, group in groups.items() if len(group) > 1 and len(topics) > 1]
+
+
 def _by_topic(score: RunScore) -> dict[str, float]:
     return {topic: values["ndcg_prime"] for topic, values in score.values.items()}
 
 
-def _comparable(gathered: Gathered) -> list[list[tuple[Run, RunScore]]]:
-    """Return the runs that can be compared with each other: those with the same judged topics."""
-    groups: dict[tuple[str, ...], list[tuple[Run, RunScore]]] = {}
-    for run, score in _scored(gathered):
-        groups.setdefault(tuple(score.values), []).append((run, score))
-    return [group for topics, group in groups.items() if len(group) > 1 and len(topics) > 1]
-
-
-def _comparisons(gathered: Gathered) -> list[Comparison]:
-    if not (groups := _comparable(gathered)):
-        return []
+def _comparisons(group: Mapping[str, RunScore]) -> list[Comparison]:
     from arqmath_bm25.evaluation.comparing import compare  # scipy takes a second to load
 
-    by_topic = [{run.name: _by_topic(score) for run, score in group} for group in groups]
-    return [one for group in by_topic for one in compare(group)]
+    return compare({name: _by_topic(score) for name, score in group.items()})
 
 
-def _differences(gathered: Gathered, names: Mapping[str, str]) -> list[Difference]:
-    found = []
-    for (first, first_score), *others in _comparable(gathered):
-        baseline = _by_topic(first_score)
-        for run, score in others:
-            bars = [
-                charts.Bar(topic, value - baseline[topic], f"topics/{names[topic]}")
-                for topic, value in _by_topic(score).items()
-                if topic in names
-            ]
-            title = f"nDCG′ of {run.name} minus that of {first.name}, topic by topic"
-            found.append(Difference(run.name, first.name, charts.differences(bars, title)))
-    return found
+def _verdict(group: Mapping[str, RunScore], comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    """Say which runs are the best; how far one is ahead of each other that it is compared with."""
+    averages = {name: score.averages() for name, score in group.items()}
+    value = max(of_run["ndcg_prime"] for of_run in averages.values())
+    best = [name for name, of_run in averages.items() if of_run["ndcg_prime"] == value]
+    leads = []
+    for one in comparisons if len(best) == 1 else ():
+        if best[0] in (one.run, one.baseline):
+            turned = best[0] == one.baseline
+            other = one.run if turned else one.baseline
+            leads.append({
+                "other": other,
+                "difference": abs(one.difference),
+                "wins": one.losses if turned else one.wins,
+                "losses": one.wins if turned else one.losses,
+                "p_value": one.randomization_holm,
+                "against": [
+                    _SHOWN[key] for key in _OTHERS if averages[best[0]][key] < averages[other][key]
+                ],
+            })  # fmt: skip
+    return {"best": best, "value": value, "leads": leads}
 
 
-def _curves(gathered: Gathered) -> dict[str, Markup]:
-    if not (runs := _scored(gathered)):
-        return {}
-    precision, judged = {}, {}
-    for run, score in runs:
-        averages = score.averages()
-        precision[run.name] = [
-            (float(level), averages[f"iprec_at_recall_{level}_prime"]) for level in RECALL_LEVELS
+def _differences(group: Mapping[str, RunScore]) -> list[dict[str, Any]]:
+    """Return each run of a group minus the first one, topic by topic."""
+    (baseline, first), *others = group.items()
+    of_first = _by_topic(first)
+    return [
+        {
+            "run": name,
+            "baseline": baseline,
+            "values": {topic: value - of_first[topic] for topic, value in _by_topic(score).items()},
+        }
+        for name, score in others
+    ]
+
+
+def _curves(gathered: Gathered) -> list[dict[str, Any]]:
+    """Return the lines of two charts: run → points, with the labels of the x axis."""
+    averages = {run.name: score.averages() for run, score in _scored(gathered)}
+    recall = [(float(level), f"iprec_at_recall_{level}_prime") for level in RECALL_LEVELS]
+    judged = [(float(at), f"judged_{depth}") for at, depth in enumerate(DEPTHS)]
+    return (
+        [
+            {
+                "name": "Precision and recall",
+                "title": "Interpolated precision at eleven levels of recall, judged documents only",
+                "x_title": "recall",
+                "x_labels": [(level, f"{level:g}") for level, _ in recall[::2]],
+                "points": _lines(averages, recall),
+            },
+            {
+                "name": "How much is judged",
+                "title": "Share of the first documents that are judged",
+                "x_title": "first documents of a ranking",
+                "x_labels": [(at, str(depth)) for at, depth in enumerate(DEPTHS)],
+                "points": _lines(averages, judged),
+            },
         ]
-        rates = judged_rates(run.topics, gathered.qrels, _DEPTHS)
-        judged[run.name] = list(enumerate(rates))
-    return {
-        "Precision and recall": charts.curves(
-            precision, "Interpolated precision at eleven levels of recall, judged documents only",
-            "recall", [(float(level), f"{float(level):g}") for level in RECALL_LEVELS[::2]],
-        ),
-        "How much is judged": charts.curves(
-            judged, "Share of the first documents that are judged",
-            "first documents of a ranking", [(at, f"{k}") for at, k in enumerate(_DEPTHS)],
-        ),
-    }  # fmt: skip
+        if averages
+        else []
+    )
+
+
+def _lines(
+    averages: Mapping[str, Mapping[str, float]], keys: Sequence[tuple[float, str]]
+) -> dict[str, list[tuple[float, float]]]:
+    return {name: [(x, of_run[key]) for x, key in keys] for name, of_run in averages.items()}

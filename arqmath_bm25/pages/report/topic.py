@@ -7,18 +7,16 @@ long as there is room.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, MAX_DEPTH, RELEVANT
 from arqmath_bm25.pages.posts import PostWriter, beginning
-from arqmath_bm25.pages.report.returned import Returned
+from arqmath_bm25.pages.report.gather import Returned
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from arqmath_bm25.collection.posts import Post
     from arqmath_bm25.core.records import Topic
     from arqmath_bm25.pages.report.gather import Gathered
@@ -28,74 +26,32 @@ _ROOM: Final = 24_000  # characters of the bodies of a page's posts, as DATA has
 _WORDS: Final = {grade: label for label, grade in GRADE_OF_LABEL.items() if grade is not None}
 
 
-@dataclass(frozen=True)
-class Grade:
-    """Relevance, as a word and as a class of the style sheet."""
-
-    word: str
-    css: str
-
-    @classmethod
-    def of(cls, grade: int | None, judged: bool) -> Grade | None:
-        """Name a grade; None if there are no judgments of the topic at all."""
-        if not judged:
-            return None
-        if grade is None:
-            return cls("Unjudged", "unjudged")
-        word = _WORDS.get(min(max(grade, 0), max(_WORDS)), str(grade))
-        return cls(word, word.lower().replace(" ", "-"))
-
-
-@dataclass(frozen=True)
-class Place:
-    """One place of a ranking."""
-
-    hit: Returned
-    document: Document | None  # None in Task 3
-    before: int | None  # rank in the first run
-    text: Markup | None = None  # Task 3: the answer
-
-
 @dataclass
 class Document:
     """What was returned or should have been, with where each run has it."""
 
     doc_id: str
     post: Post | None  # None if DATA does not have it
-    grade: Grade | None
+    grade: int | None  # None if nobody judged it
     ranks: list[int | None]  # of each run
     formula_id: str
     formula: Markup
-    title: Markup
-    link: str  # empty where there is none
-    shares: tuple[int, int]  # of the words, and of the formulas, that the question has
+    title: Markup = field(default_factory=Markup)
+    link: str = ""  # empty where there is none
+    shares: tuple[int, int] = (0, 0)  # of the words, and of the formulas, that the question has
     body: Markup = field(default_factory=Markup)
     whole: bool = False  # whether the body is all of the post
 
     @property
-    def best(self) -> int:
-        """The best rank of all runs."""
-        return min((rank for rank in self.ranks if rank), default=MAX_DEPTH + 1)
+    def word(self) -> str:
+        """The grade in a word."""
+        if self.grade is None:
+            return "Unjudged"
+        return _WORDS[min(max(self.grade, 0), max(_WORDS))]
 
 
-@dataclass(frozen=True)
-class TopicPage:
-    """Everything that a topic's page shows."""
-
-    topic_id: str
-    title: Markup
-    plain_title: str
-    body: Markup
-    tags: tuple[str, ...]
-    formula: Markup  # Task 2: what is searched
-    asks: tuple[int, int]  # how many words and formulas it has
-    rankings: dict[str, list[Place]]  # run -> places
-    documents: list[Document]  # relevant ones first, best grade first, then by rank
-    absent: int  # relevant ones that no run returns and DATA does not tell
-
-
-def topic_page(gathered: Gathered, topic: Topic) -> TopicPage:
-    """Put together a page."""
+def topic_page(gathered: Gathered, topic: Topic) -> dict[str, Any]:
+    """Return what the template `topic.html` shows."""
     title, body = read_title(topic.title), read_body(topic.question)
     if topic.latex:  # Task 2 asks for one formula
         writer = PostWriter([Content((Formula(topic.latex, None),))])
@@ -103,92 +59,83 @@ def topic_page(gathered: Gathered, topic: Topic) -> TopicPage:
         writer = PostWriter([title, body, Content((" ".join(topic.tags).replace("-", " "),))])
     plain = PostWriter()
     documents, absent = _documents(gathered, topic.topic_id, writer)
-    asked = plain.formula(Formula(topic.latex, None), display=True) if topic.latex else Markup("")
-    return TopicPage(
-        topic.topic_id,
-        plain.title(topic.title, topic.formula_id),
-        "".join(p if isinstance(p, str) else p.latex for p in title.pieces),
-        plain.body(topic.question, topic.formula_id),
-        topic.tags,
-        asked,
-        writer.asks,
-        {
-            run.name: [
-                _place(hit, documents, writer)
-                for hit in run.topics.get(topic.topic_id, ())[: gathered.depth]
-            ]
-            for run in gathered.runs
-        },
-        list(documents.values()),
-        absent,
-    )
+    asked = plain.formula(Formula(topic.latex, None), display=True) if topic.latex else ""
+    return {
+        "topic": topic,
+        "title": plain.title(topic.title, topic.formula_id),
+        "plain_title": "".join(p if isinstance(p, str) else p.latex for p in title.pieces),
+        "body": plain.body(topic.question, topic.formula_id),
+        "formula": asked,  # Task 2: what is searched
+        "asks": writer.asks,  # how many words and formulas it has
+        "documents": {document.doc_id: document for document in documents},
+        "judged": topic.topic_id in gathered.qrels,
+        "absent": absent,  # relevant ones that no run returns and DATA does not tell
+        "answer": lambda hit: writer.content(read_title(hit.answer)),
+    }
 
 
-def _place(hit: Returned, documents: Mapping[str, Document], writer: PostWriter) -> Place:
-    if not hit.doc_id:
-        return Place(hit, None, None, writer.content(read_title(hit.answer)))
-    document = documents[hit.doc_id]
-    return Place(hit, document, document.ranks[0])
-
-
-def _documents(
-    gathered: Gathered, topic: str, writer: PostWriter
-) -> tuple[dict[str, Document], int]:
+def _documents(gathered: Gathered, topic: str, writer: PostWriter) -> tuple[list[Document], int]:
     """Return what is shown of any run, and what is relevant; how much of that is not known.
 
-    As many posts are whole as there is room, the most telling ones first: pages stay small however
-    long posts are.
+    Relevant ones stand first, the best grade first, then those of the best rank. As many posts are
+    whole as there is room: pages stay small however long posts are.
     """
-    judgments = gathered.qrels.get(topic, {})
+    grades = gathered.qrels.get(topic, {})
     rankings = [{h.doc_id: h for h in run.topics.get(topic, ())} for run in gathered.runs]
-    shown = {
+    hits = {
         hit.doc_id: hit
         for run in gathered.runs
         for hit in reversed(run.topics.get(topic, ())[: gathered.depth])
         if hit.doc_id
     }
     absent = 0
-    for doc, grade in judgments.items():
-        if grade >= RELEVANT:
-            hit = next((r[doc] for r in rankings if doc in r), None)
-            if hit is not None:
-                shown.setdefault(doc, hit)
-            elif gathered.task == "task1" and gathered.collection.posts.read(doc) is not None:
-                shown[doc] = Returned(0, 0.0, doc, doc)
-            else:  # of a formula that no run found, nothing is known
-                absent += 1
-    found = []
-    for doc, hit in shown.items():
-        judged = judgments.get(doc)
-        ranks = [r[doc].rank if doc in r else None for r in rankings]
-        named = Grade.of(judged, bool(judgments))
-        first = judged if judged is not None and judged >= RELEVANT else 0
-        found.append((-first, _document(gathered, hit, named, ranks, writer)))
-    found.sort(key=lambda one: (one[0], one[1].best, one[1].doc_id))
+    for doc in [doc for doc, grade in grades.items() if grade >= RELEVANT]:
+        hit = next((ranking[doc] for ranking in rankings if doc in ranking), None)
+        if hit is None and not gathered.rules.by_formula and gathered.post(doc) is not None:
+            hit = Returned(0, 0.0, doc, doc)
+        if hit is not None:
+            hits.setdefault(doc, hit)
+        else:  # of a formula that no run found, nothing is known
+            absent += 1
+    documents = []
+    for doc, hit in hits.items():
+        ranks = [ranking[doc].rank if doc in ranking else None for ranking in rankings]
+        documents.append(_document(gathered, hit, grades.get(doc), ranks, writer))
+    documents.sort(key=_place)
     room = _ROOM
-    for _, document in found:
+    for document in documents:
         if document.post is not None:
             document.body = writer.content(beginning(document.post.body, _EXCERPT))
             if len(document.post.body) <= room:
                 document.body = writer.body(document.post.body, document.formula_id)
                 document.whole, room = True, room - len(document.post.body)
-    return {document.doc_id: document for _, document in found}, absent
+    return documents, absent
+
+
+def _place(document: Document) -> tuple[int, int, str]:
+    grade = document.grade or 0
+    best = min((rank for rank in document.ranks if rank), default=MAX_DEPTH + 1)
+    return -grade if grade >= RELEVANT else 0, best, document.doc_id
 
 
 def _document(
-    gathered: Gathered, hit: Returned, grade: Grade | None, ranks: list[int | None],
+    gathered: Gathered, hit: Returned, grade: int | None, ranks: list[int | None],
     writer: PostWriter,
 ) -> Document:  # fmt: skip
     latex = gathered.latex.get(hit.formula_id)
     formula = writer.formula(Formula(latex, None), display=True) if latex else Markup("")
-    post = gathered.collection.posts.read(hit.post_id) if hit.post_id else None
-    title, link, shares = Markup(""), "", (0, 0)
-    if post is None and hit.post_id:
-        title = Markup("Post {} is not in the collection").format(hit.post_id)
-    elif post is not None:
+    post = gathered.post(hit.post_id) if hit.post_id else None
+    document = Document(hit.doc_id, post, grade, ranks, hit.formula_id, formula)
+    if post is not None:
         question = gathered.collection.question_of(post)
         heading = question.title if question is not None and question.title else "(no question)"
-        title, link = writer.title(heading, hit.formula_id), gathered.collection.link(post)
-        whole = {post.post_id: post.body, **({question.post_id: question.body} if question else {})}
-        shares = writer.shares([read_title(heading), *map(read_body, whole.values())])
-    return Document(hit.doc_id, post, grade, ranks, hit.formula_id, formula, title, link, shares)
+        document.title = writer.title(heading, hit.formula_id)
+        document.link = gathered.link(post)
+        bodies = {
+            post.post_id: post.body,
+            **({question.post_id: question.body} if question else {}),
+        }
+        document.shares = writer.shares([read_title(heading), *map(read_body, bodies.values())])
+    elif hit.post_id:
+        document.title = Markup("Post {} is not in the collection").format(hit.post_id)
+    return document

@@ -17,7 +17,7 @@ from arqmath_bm25.analysis.html import read_title
 from arqmath_bm25.analysis.mini_markdown import comment_html
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.pages.posts import PostWriter
-from arqmath_bm25.pages.writing import site, templates
+from arqmath_bm25.pages.writing import site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -110,22 +110,16 @@ def write_threads(
         file = files.get(posts.thread_of(post_id) or "")
         return f"{file}#post-{post_id}" if file else None
 
-    environment = templates("threads")
-    environment.globals["origin"] = reader.collection.origin
-    page = environment.get_template("thread.html")
     titles = {}
-    with site(directory, "threads") as place:
+    with site(directory, "threads", origin=reader.collection.origin) as pages:
         for thread_id, file in files.items():
             thread = reader.read(thread_id)
             assert thread is not None  # noqa: S101  # one of its posts is there
             values = thread_values(thread, reader.collection, address)
             titles[thread_id] = (file, values["plain_title"])
-            (place / file).write_text(page.render(values), encoding="utf-8")
+            pages.write(file, "thread.html", **values)
             progress(1)
-        overview = environment.get_template("threads.html")
-        (place / "index.html").write_text(
-            overview.render(titles=titles, collection=reader.collection.name), encoding="utf-8"
-        )
+        pages.write("index.html", "threads.html", titles=titles, collection=reader.collection.name)
     return len(threads)
 
 

@@ -85,9 +85,9 @@ class Site:
         self._indexes = indexes
         self._threads = CapacityLimiter(threads)
         self._reading = Lock()
-        self._templates = templates("search", "search.js", served=True)
+        self._templates = templates("search", "search.js", True, collection.origin)
         self._templates.globals |= {
-            "origin": collection.origin, "tasks": {name: i.task for name, i in indexes.items()},
+            "tasks": {name: i.task for name, i in indexes.items()},
             "variants": self._variants, "preview": self._drawn, "none_passes": NONE_PASSES,
             "max_query": MAX_QUERY, "max_depth": _MAX_HITS,
         }  # fmt: skip
