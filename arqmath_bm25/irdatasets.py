@@ -25,6 +25,9 @@ from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.posts import ANSWER, Post
 from arqmath_bm25.collection.premises import read_premises
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import Task
+from arqmath_bm25.runs.task_rules import RULES
+from arqmath_bm25.tasks import task_class
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,30 +44,21 @@ def register_ir_datasets(collection: "Collection") -> list[str]:
     place = str(collection.path.absolute())
     if _registered.setdefault(base, place) != place:
         raise InputError(f"{base} is {_registered[base]} already; rename one of the directories")
-    makers: dict[Any, Callable[[Collection], BaseDocs]] = {}
-    if collection.has_posts:
-        makers |= {"task1": _answers, "task3": _answers}
-    if collection.layout.has_formulas():
-        makers["task2"] = Formulas
-    if collection.premises.has_premises():
-        makers["nlps"] = _premises
-    ids = []
-    for task, documents in makers.items():
-        made: list[Any] = [documents(collection)]
-        known: dict[str, list[Any]] = {f"{base}/{task}": made}
+    known: dict[str, list[Any]] = {}
+    for task, open_documents in _DOCUMENTS.items():
+        if not task_class(task).has_data(collection):
+            continue
+        documents, judged = open_documents(collection), collection.judged_years(task)
+        known[f"{base}/{task}"] = [documents]
         for year in collection.years(task):
-            known[f"{base}/{task}/{year}"] = [
-                *made,
-                Queries(partial(collection.topics, task, year)),
-            ]
-        for year in set(collection.judged_years(task)) & set(collection.years(task)):
-            qrels = Qrels(partial(collection.qrels, task, year), task)
-            known[f"{base}/{task}/{year}"].append(qrels)
-        for name, parts in known.items():
-            ids.append(name)
-            if name not in ir_datasets.registry:
-                ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
-    return ids
+            parts = [documents, Queries(partial(collection.topics, task, year))]
+            if year in judged:
+                parts.append(Qrels(partial(collection.qrels, task, year), task))
+            known[f"{base}/{task}/{year}"] = parts
+    for name, parts in known.items():
+        if name not in ir_datasets.registry:
+            ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
+    return list(known)
 
 
 _registered: dict[str, str] = {}  # the directory of each collection
@@ -134,12 +128,6 @@ class Documents(BaseDocs, Docstore):  # type: ignore[misc]  # ir_datasets is unt
     def docs_count(self) -> int:  # noqa: D102
         return self.count
 
-    def docs_namespace(self) -> str:  # noqa: D102
-        return "arqmath"
-
-    def docs_lang(self) -> str:  # noqa: D102
-        return "en"
-
 
 class Slice(Iterator[Any]):
     """Some documents, which can be cut further: by numbers, or by shares of all."""
@@ -173,12 +161,10 @@ def _answers(collection: "Collection") -> Documents:
         title = answer_text(of.title or "") if of else ""
         return Answer(post.post_id, answer_text(post.body), title, post.parent_id or "", post.body)
 
-    return Documents(
-        Answer,
-        table.answer_count,
-        lambda n: record(table.answer(n)),
-        lambda i: record(table.read(i)),
-    )
+    def at(number: int) -> Answer | None:
+        return record(table.answer(number))
+
+    return Documents(Answer, table.answer_count, at, lambda doc_id: record(table.read(doc_id)))
 
 
 def _premises(collection: "Collection") -> Documents:
@@ -214,11 +200,10 @@ class Formulas(BaseDocs):  # type: ignore[misc]
     def docs_count(self) -> int:  # noqa: D102
         return int(self.docs_store().count())
 
-    def docs_namespace(self) -> str:  # noqa: D102
-        return "arqmath-formulas"
 
-    def docs_lang(self) -> str:  # noqa: D102
-        return "en"
+_DOCUMENTS: dict[Task, "Callable[[Collection], BaseDocs]"] = {
+    "task1": _answers, "task2": Formulas, "task3": _answers, "nlps": _premises,
+}  # fmt: skip
 
 
 class Query(NamedTuple):
@@ -226,9 +211,9 @@ class Query(NamedTuple):
 
     query_id: str
     query: str
-    title: str
-    question: str  # HTML
-    tags: tuple[str, ...]
+    title: str = ""
+    question: str = ""  # HTML
+    tags: tuple[str, ...] = ()
 
     def default_text(self) -> str:
         """Return title and question as a text with LaTeX between dollars."""
@@ -242,9 +227,9 @@ class Queries(BaseQueries):  # type: ignore[misc]
         self._read = lru_cache(maxsize=1)(read)
 
     def queries_iter(self) -> Iterator[Query]:  # noqa: D102
-        for row in self._read().to_dict("records"):
-            empty = {"title": "", "question": "", "tags": ()}
-            yield Query(row["qid"], row["query"], *(row.get(k, empty[k]) for k in empty))
+        names = [name for name in ("title", "question", "tags") if name in self._read()]
+        for qid, query, *more in self._read()[["qid", "query", *names]].itertuples(index=False):
+            yield Query(qid, query, *more)
 
     def queries_cls(self) -> type[Query]:  # noqa: D102
         return Query
@@ -252,17 +237,11 @@ class Queries(BaseQueries):  # type: ignore[misc]
     def queries_count(self) -> int:  # noqa: D102
         return len(self._read())
 
-    def queries_namespace(self) -> str:  # noqa: D102
-        return "arqmath"
-
-    def queries_lang(self) -> str:  # noqa: D102
-        return "en"
-
 
 class Qrels(BaseQrels):  # type: ignore[misc]
     """The judgments of a year, which are read when they are first asked for."""
 
-    def __init__(self, read: "Callable[[], pd.DataFrame]", task: str) -> None:
+    def __init__(self, read: "Callable[[], pd.DataFrame]", task: Task) -> None:
         self._read, self._task = lru_cache(maxsize=1)(read), task
 
     def qrels_iter(self) -> Iterator[TrecQrel]:  # noqa: D102
@@ -278,7 +257,7 @@ class Qrels(BaseQrels):  # type: ignore[misc]
 
     def qrels_defs(self) -> dict[int, str]:
         """Return the lab's grades; of NLPS every premise of a proof is relevant."""
-        if self._task == "nlps":
+        if RULES[self._task].judged == "premises":
             return {1: "premise"}
         return {3: "high", 2: "medium", 1: "low", 0: "not relevant"}
 

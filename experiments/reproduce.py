@@ -7,17 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from arqmath_bm25.cli.shared import options
+from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import out, results
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.progress import progress
 
 
+@command
 def reproduce(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Where the results go.")
     ],
-    data: options.Data = None,
+    data: Path | None = None,
     book: Annotated[
         Path | None,
         typer.Option(help="Expected results. Default: those of configs/expected about DATA."),

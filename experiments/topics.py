@@ -8,12 +8,14 @@ from typing import Annotated, Literal
 import typer
 
 from arqmath_bm25.cli.shared import options
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.core.progress import status
 from experiments.duplicate_topics import TOPICS, write_duplicates
 
 
+@command
 def topics(
+    place: options.Place,
     kind: Annotated[
         Literal["duplicates"],
         typer.Argument(help="duplicates: questions with linked ones, whose answers are relevant."),
@@ -21,8 +23,6 @@ def topics(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Where the files go.")
     ],
-    data: options.Data = None,
-    indexes: options.Indexes = options.INDEXES,
     number: Annotated[
         int, typer.Option("--count", min=2, help="Number of topics, drawn at random.")
     ] = TOPICS,
@@ -37,7 +37,7 @@ def topics(
     Example: python -m experiments topics duplicates --data /data/ARQMath -o duplicates
     """
     with status("Reading links"):
-        written = write_duplicates(Collection(data, indexes), output, number, seed)
+        written = write_duplicates(place.collection, output, number, seed)
     for half, count in written.items():
         files = f"{output / f'topics_{half}.xml'}, qrels_{half}.tsv"
         options.out.print(f"{files}: {count:,} {kind}", markup=False)

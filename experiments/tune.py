@@ -10,14 +10,16 @@ import yaml
 from rich.table import Table
 
 from arqmath_bm25.cli.shared import options
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.tasks.index import Index
 
 
+@command
 def tune(
+    place: options.Place,
     task: Annotated[str, typer.Argument(metavar="TASK", help="task1, task2 or nlps.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="YAML", help="The tuned configuration.")
@@ -30,12 +32,10 @@ def tune(
             "repeatable. nlps: none, as it has its training set.",
         ),
     ] = None,
-    data: options.Data = None,
-    indexes: options.Indexes = options.INDEXES,
-    config: options.Config = None,
-    variant: options.Variant = None,
+    config: Path | None = None,
+    variant: str | None = None,
     folds: Annotated[int, typer.Option(min=1, help="Parts of the topics; nlps has 5.")] = 5,
-    threads: options.Threads = options.THREADS,
+    threads: int = options.THREADS,
 ) -> None:
     """Search better weights, k1, b and saturation by cross-validation, without a new index.
 
@@ -52,10 +52,9 @@ def tune(
             "duplicates are a poor judge of weights: ten weights tuned on them alone gained .026 "
             "there and lost .015 on the labs' topics"
         )
-    collection = Collection(data, indexes)
     engine = Engine() if task == "nlps" else Engine("flat")
-    with options.naming_the_build(data, indexes, config):
-        index = Index.open(collection, task, config, engine)
+    with place.naming_the_build(config):
+        index = Index.open(place.collection, task, config, engine)
         chosen = variant or index.task.primary
         if chosen not in index.task.variants:
             raise InputError(

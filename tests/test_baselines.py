@@ -41,7 +41,7 @@ def opened(tmp_path: Path, config: Path) -> Index:
     data.mkdir(exist_ok=True)
     (data / "Posts.xml").write_text(POSTS)
     indexes = tmp_path / "indexes"
-    tasks.index("task1", data, indexes, config, threads=1, overwrite=True)
+    tasks.index("task1", data=data, indexes=indexes, config=config, threads=1, overwrite=True)
     return Index.open(Collection(data, indexes), "task1", config)
 
 
@@ -94,13 +94,13 @@ def test_linked_posts_are_ranked_by_votes(tmp_path: Path) -> None:
     given = {"indexes": tmp_path / "indexes", "config": config, "threads": 1}
     opened(tmp_path, config)
     with pytest.raises(InputError, match="no question is linked with a topic of 2020"):
-        tasks.run("task1", data, [str(topics)], runs=tmp_path, **given)  # type: ignore[arg-type]
+        tasks.run("task1", data=data, topics=[str(topics)], runs=tmp_path, **given)  # type: ignore[arg-type]
     (data / "PostLinks.xml").write_text(
         '<postlinks><row PostId="77" RelatedPostId="1"/><row PostId="5" RelatedPostId="77"/>'
         "</postlinks>"
     )
     opened(tmp_path, config)
-    tasks.run("task1", data, [str(topics)], runs=tmp_path, **given)  # type: ignore[arg-type]
+    tasks.run("task1", data=data, topics=[str(topics)], runs=tmp_path, **given)  # type: ignore[arg-type]
     rows = list(read_run(tmp_path / "data/topics/Linked-task1-MSE-auto-both-P.tsv"))
     assert [(row.topic_id, row.doc_id, row.score) for row in rows] == [
         ("A.1", "2", 4.0),

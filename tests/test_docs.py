@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from arqmath_bm25.cli import COMMANDS, load
+from arqmath_bm25.cli.shared.command import descriptions
 from arqmath_bm25.core.sample_data import SAMPLE
 
 ROOT = Path(__file__).parent.parent
@@ -123,6 +124,19 @@ def test_every_command_and_option_that_is_named_exists(page: Path) -> None:
                 there = {option for each in load(command).params for option in each.opts}
                 asked = set(re.findall(r"(?<=[ \[])--[a-z-]+", words))
                 assert asked <= there | {"--quiet"}, line
+
+
+def test_every_option_has_a_description_and_every_description_an_option() -> None:
+    described = {(section, name) for section, texts in descriptions().items() for name in texts} - {
+        ("compare", name) for name in descriptions()["evaluate"]
+    }  # which it shares
+    used = set()
+    for command, (_, function, _) in COMMANDS.items():
+        for option in load(command).params:
+            own = option.name in descriptions().get(function, {})
+            used.add((function if own else "any", option.name))
+            assert getattr(option, "help", None), (command, option.name)
+    assert described <= used
 
 
 @pytest.mark.slow

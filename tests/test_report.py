@@ -223,7 +223,7 @@ def test_posts_lead_to_their_threads_where_these_are(runs: list[Path], tmp_path:
     collection = Collection(indexes=tmp_path / "indexes")
     threads, place = tmp_path / "the threads", tmp_path / "report"
     write_threads(ThreadReader(collection), answers, threads)
-    report(runs, place, indexes=tmp_path / "indexes", depth=1000, threads=threads)
+    report(runs, place, indexes=tmp_path / "indexes", depth=1000, thread_pages=threads)
     found = page(place / "topics" / "A.201.html").css("a[href*='threads/']")
     leads = [str(link.attributes["href"]).partition("#") for link in found]
     assert {anchor for _, _, anchor in leads} >= {f"post-{answer}" for answer in answers}

@@ -231,11 +231,11 @@ def test_tags_and_years_choose_from_the_whole_ranking(
         assert list(found["docno"]) == expected
         assert list(index.search(query, 1, tags=tags, years=[year])["docno"]) == expected[:1]
         capsys.readouterr()
-        search(task, query, SAMPLE, indexes, depth=1, tag=list(tags), year=[year])
+        search(task, query, data=SAMPLE, indexes=indexes, depth=1, tag=list(tags), year=[year])
         assert (
             collection.place(collection.post(_post(hits, expected[0]))) in capsys.readouterr().out
         )
-    search("task1", query, SAMPLE, indexes, tag=["no-such-tag"])
+    search("task1", query, data=SAMPLE, indexes=indexes, tag=["no-such-tag"])
     assert capsys.readouterr().out == f"{NONE_PASSES}\n"
 
 

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Annotated
 
-import typer
-
+from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import out, results
 from arqmath_bm25.engines.engine import chosen_engine
 
 
-def cluster(
-    hosts: Annotated[str, typer.Option(metavar="URL,...", help="An OpenSearch cluster's nodes.")],
-    remove: Annotated[
-        list[str] | None, typer.Option(help="The name of an index to remove; repeatable.")
-    ] = None,
-) -> None:
-    """List the indexes that this program made in a cluster, whoever called it; remove those named.
+@command
+def cluster(hosts: str, remove: list[str] | None = None) -> None:
+    """List the indexes of this program in a cluster, whoever made them, or remove those named.
 
-    Nothing else is ever removed. An index that is not complete is being loaded, or its load was
-    interrupted: `index` goes on with it.
+    Nothing else is ever removed. An incomplete index is being loaded, or its load was interrupted;
+    `index` resumes it.
 
     Example: arqmath-bm25 cluster --hosts https://HOST:9200
     """

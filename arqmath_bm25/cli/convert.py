@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from arqmath_bm25.cli.shared.options import Format, keep_runs, out
+from arqmath_bm25.cli.shared.command import command
+from arqmath_bm25.cli.shared.options import keep_runs, out
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import official_stem
 from arqmath_bm25.runs.run import Run
-from arqmath_bm25.runs.run_files import hits_of, write_run
+from arqmath_bm25.runs.run_files import Form, hits_of, write_run
 
 
-def convert(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run file, packed or not.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="What to write; NAME.gz is packed by gzip.")
-    ],
-    form: Format = "lab",
-) -> None:
-    """Write a run in the lab's form or TREC's, packed by gzip or not.
+@command
+def convert(run: Path, output: Path, form: Form = "lab") -> None:
+    """Write a run in the lab's form or TREC's, gzipped or not.
 
-    Rows are put in the order in which they are scored, with ranks from 1. TREC's form has no posts
-    (Task 2), and there is none of answer texts (Task 3) and premises (NLPS).
+    Rows are sorted as they are scored, with ranks from 1. TREC's form has no post ids (Task 2), and
+    it does not exist for answer texts (Task 3) and premises (NLPS).
 
     Example: arqmath-bm25 convert Team-task1-bm25-auto-both-P.tsv --format trec -o run.trec.gz
     """

@@ -3,74 +3,42 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
-import typer
-
-from arqmath_bm25.cli.shared import options, score_tables
-from arqmath_bm25.cli.shared.scoring import Scoring, grouped
+from arqmath_bm25.cli.shared import score_tables
+from arqmath_bm25.cli.shared.command import command
+from arqmath_bm25.cli.shared.options import RUNS, command_line
+from arqmath_bm25.cli.shared.scoring import Scoring
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.progress import console, status
+from arqmath_bm25.evaluation import unjudged
 from arqmath_bm25.evaluation.measure_names import named_measures
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.evaluation.topic_sets import official_topic_info, read_topic_info, topic_sets
-from arqmath_bm25.evaluation.unjudged import leave_out, team_of
 from arqmath_bm25.runs.rows import detect_task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from arqmath_bm25.core.labs import Year
     from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
+    from arqmath_bm25.evaluation.topic_sets import TopicSet
 
 _ENDINGS: Final = {".tsv", ".trec", ".txt"}  # of NLPS: .txt
-_POOL: Final = "How far the judgments can be trusted"
 
 
-@grouped
+@command
 def evaluate(
     scoring: Scoring,
-    runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RUN]...", help="Run files.")
-    ] = None,
-    run_folder: options.Runs = options.RUNS,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure",
-            help="A measure of ir_measures, as 'nDCG(judged_only=True)@10', or of trec_eval, as "
-            "infAP; repeatable.",
-        ),
-    ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by", help="Scores by Dependency, Difficulty or Category of the topics."
-        ),
-    ] = None,
-    bounds: Annotated[
-        bool,
-        typer.Option(
-            "--bounds", rich_help_panel=_POOL,
-            help="Lowest and highest score each run could have if its unjudged hits were judged.",
-        ),
-    ] = False,
-    left_out: Annotated[
-        bool,
-        typer.Option(
-            "--leave-out", rich_help_panel=_POOL,
-            help="Scores without the judgments that only one team's runs brought (Zobel 1998).",
-        ),
-    ] = False,
-    pool_depth: Annotated[
-        int,
-        typer.Option(
-            min=1, rich_help_panel=_POOL, help="With --leave-out: how deep runs were pooled."
-        ),
-    ] = 50,
-) -> None:  # fmt: skip
+    runs: list[Path] | None = None,
+    run_folder: Path = RUNS,
+    measure: list[str] | None = None,
+    by: str | None = None,
+    bounds: bool = False,
+    leave_out: bool = False,
+    pool_depth: int = 50,
+) -> None:
     """Score runs as the labs do.
 
     Without RUN every run in RUNS/COLLECTION/YEAR (of NLPS: in dev) is scored against the official
@@ -78,7 +46,7 @@ def evaluate(
 
     Example: arqmath-bm25 eval myrun.tsv --qrels qrel_official_task1 --measure ndcg_cut_10
     """
-    extra = [one for name in measure or () for one in named_measures(name)]
+    extra = [each for name in measure or () for each in named_measures(name)]
     with status("Scoring") as say:
         evaluator = scoring.evaluator(
             runs, extra, lambda rows: say(f"Reading visual ids, once: {rows:,} formulas")
@@ -89,37 +57,46 @@ def evaluate(
             scored = evaluator.score_answer_map()
         else:
             scored = list(_score_folder(evaluator, run_folder, scoring))
-    sets = {}
-    if by is not None:
-        files = scoring.topic_info or official_topic_info(evaluator.collection.layout.data)
-        if not files:
-            raise InputError(
-                f"--by {by}: DATA has no labels of topics; give them with --topic-info FILE"
-            )
-        info = read_topic_info(*files)
-        sets = {
-            one.run: topic_sets(one.score.values, info, [by])
-            for one in scored
-            if isinstance(one.score, RunScore)
-        }
-    if scoring.write(scored, lambda: json.dumps([one.to_json() for one in scored], indent=1)):
-        score_tables.print_scores(scored, [one.key for one in evaluator.further])
+    sets = _topic_sets(by, scoring, evaluator, scored) if by else {}
+    if scoring.write(scored, lambda: json.dumps([run.to_json() for run in scored], indent=1)):
+        score_tables.print_scores(scored, [each.key for each in evaluator.further])
         score_tables.print_topic_sets(scored, sets, by or "")
-        judged = [one for one in scored if one.judged]
+        judged = [run for run in scored if run.judged]
         if bounds:
             score_tables.print_bounds(judged)
-        if left_out:
-            if any(one.judged != judged[0].judged for one in judged):
-                raise InputError("--leave-out takes runs of the same judgments: name their files")
-            teams = {one.run: team_of(one.file) for one in judged}
-            if len(set(teams.values())) < 2:
-                raise InputError(
-                    f"--leave-out: all runs are of one team, {next(iter(teams.values()), 'none')}; "
-                    "what it alone brought to the pool is told by the runs of other teams: name "
-                    "these as well"
-                )
-            rankings = {one.run: one.rankings for one in judged}
-            score_tables.print_left_out(leave_out(rankings, teams, judged[0].judged, pool_depth))
+        if leave_out:
+            score_tables.print_left_out(_left_out(judged, pool_depth))
+
+
+def _topic_sets(
+    by: str, scoring: Scoring, evaluator: Evaluator, scored: Sequence[Scored]
+) -> dict[str, list[TopicSet]]:
+    """Return the topics of each run by their labels in a column."""
+    files = scoring.topic_info or official_topic_info(evaluator.collection.layout.data)
+    if not files:
+        raise InputError(
+            f"--by {by}: DATA has no labels of topics; give them with --topic-info FILE"
+        )
+    info, ranked = (
+        read_topic_info(*files),
+        [run for run in scored if isinstance(run.score, RunScore)],
+    )
+    return {run.run: topic_sets(run.score.values, info, [by]) for run in ranked}
+
+
+def _left_out(judged: Sequence[Scored], depth: int) -> list[unjudged.LeftOut]:
+    """Score runs without what each team alone brought to the pool."""
+    if any(run.judged != judged[0].judged for run in judged):
+        raise InputError("--leave-out takes runs of the same judgments: name their files")
+    teams = {run.run: unjudged.team_of(run.file) for run in judged}
+    if len(set(teams.values())) < 2:
+        raise InputError(
+            f"--leave-out: all runs are of one team, {next(iter(teams.values()), 'none')}; what it "
+            "alone brought to the pool is told by the runs of other teams: name these as well"
+        )
+    return unjudged.leave_out(
+        {run.run: run.rankings for run in judged}, teams, judged[0].judged, depth
+    )
 
 
 def _score_folder(evaluator: Evaluator, folder: Path, scoring: Scoring) -> Iterator[Scored]:
@@ -131,22 +108,22 @@ def _score_folder(evaluator: Evaluator, folder: Path, scoring: Scoring) -> Itera
     if not scoring.years:
         files = collection.premises
         folders |= {folder / files.name / split: None for split in files.splits()}
-    found = False
-    for part, year in folders.items():
-        for path in sorted(part.glob("*")):
-            if path.suffix not in _ENDINGS or task not in (None, detect_task(path)):
-                continue
-            found = True
-            lacking = evaluator.lacks(path, part.name)
-            if lacking is None:
-                yield evaluator.score(path, year=year)
-            else:
-                console.print(f"left out: {path}: {lacking}", soft_wrap=True)
-    if not found:
+    paths = [
+        (path, year)
+        for part, year in folders.items()
+        for path in sorted(part.glob("*"))
+        if path.suffix in _ENDINGS and task in (None, detect_task(path))
+    ]
+    if not paths:
         name = task or "all"
         data = collection.layout.data if collection.on_site else None
-        run_it = options.command("run", name, data=data, runs=folder)
+        run_it = command_line("run", name, data=data, runs=folder)
         raise InputError(
             f"no runs of {name} in {folder / collection.name}: write them with "
             f"`{run_it}`, or name run files: eval RUN --qrels FILE"
         )
+    for path, year in paths:
+        if lacking := evaluator.lacks(path, path.parent.name):
+            console.print(f"left out: {path}: {lacking}", soft_wrap=True)
+        else:
+            yield evaluator.score(path, year=year)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
-
-import typer
+from typing import TYPE_CHECKING, cast
 
 from arqmath_bm25.cli.inspect import look, print_reports
+from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import THREADS, out
 from arqmath_bm25.collection import fetching
 from arqmath_bm25.collection.fetching.catalogue import (
@@ -33,24 +32,12 @@ _SAID = {
 _MB = 1_000_000
 
 
+@command
 def fetch(
-    data: Annotated[
-        Path,
-        typer.Option(
-            "--data",
-            envvar="ARQMATH_DATA",
-            help="Root of the distribution; made if it is not there.",
-        ),
-    ] = Path("ARQMath"),
-    only: Annotated[
-        str, typer.Option("--only", metavar="PART,…", help=f"Some of {', '.join(PARTS)}.")
-    ] = ",".join(DEFAULT_PARTS),
-    task: Annotated[
-        LabTask | None, typer.Option("--task", help="What this task reads. Default: every task.")
-    ] = None,
-    source: Annotated[
-        str, typer.Option("--from", metavar="URL|DIR", help="A mirror, or a folder with its files.")
-    ] = PUBLISHED,
+    data: Path = Path("ARQMath"),
+    only: str = ",".join(DEFAULT_PARTS),
+    task: LabTask | None = None,
+    source: str = PUBLISHED,
 ) -> None:
     """Download the official collection, topics and judgments (about 1.3 GB, 6 GB unpacked).
 

@@ -3,66 +3,36 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from arqmath_bm25.cli.shared.options import (
-    INDEXES,
-    Depth,
-    Format,
-    Indexes,
-    keep_runs,
-    out,
-    task_of_runs,
-)
+from arqmath_bm25.cli.shared.command import command
+from arqmath_bm25.cli.shared.options import keep_runs, out, task_of_runs
 from arqmath_bm25.cli.shared.scoring import data_of
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.core.files import sources
 from arqmath_bm25.core.labs import MAX_DEPTH, RankingTask
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.run import Run
-from arqmath_bm25.runs.run_files import write_run
+from arqmath_bm25.runs.run_files import Form, write_run
 from arqmath_bm25.version import __version__
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-
+@command
 def fuse(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Runs of one task.")],
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="The fused run; its run id is the name of this file."),
-    ],
-    method: Annotated[
-        Method,
-        typer.Option(
-            help="rrf: sum of 1 / (K + rank). weighted: sum of scores between 0 and 1 (min-max)."
-        ),
-    ] = "rrf",
-    weights: Annotated[
-        str | None,
-        typer.Option(metavar="W,W,...", help="A weight for each run. Default: all the same."),
-    ] = None,
-    k: Annotated[int, typer.Option("--k", min=1, help="K of rrf.")] = RRF_K,
-    depth: Depth = MAX_DEPTH,
-    form: Format = "lab",
-    task: Annotated[
-        RankingTask | None,
-        typer.Option(help="Task of the runs. Default: by file name, else by the first topic."),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            envvar="ARQMATH_DATA", help="Task 2: tells formulas from posts by the formulas of DATA."
-        ),
-    ] = None,
-    indexes: Indexes = INDEXES,
+    runs: list[Path],
+    output: Path,
+    method: Method = "rrf",
+    weights: str | None = None,
+    k: int = RRF_K,
+    depth: int = MAX_DEPTH,
+    form: Form = "lab",
+    task: RankingTask | None = None,
+    data: Path | None = None,
+    indexes: Path = INDEXES,
 ) -> None:
     """Fuse the rankings of several runs of Task 1 or Task 2 into one run.
 

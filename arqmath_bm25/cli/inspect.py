@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path  # typer looks at it
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from arqmath_bm25.cli.shared import options
+from arqmath_bm25.cli.shared.command import command
+from arqmath_bm25.cli.shared.options import THREADS, out
 from arqmath_bm25.cli.shared.score_tables import table_console
 from arqmath_bm25.collection import inspection
 from arqmath_bm25.collection.layout import Layout
@@ -31,16 +32,8 @@ if TYPE_CHECKING:
 _MB = 1_000_000
 
 
-def inspect(
-    data: Annotated[
-        Path,
-        typer.Argument(
-            help="Root of a distribution or of a raw dump, or an index.", show_default=False
-        ),
-    ] = SAMPLE,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
-    threads: options.Threads = options.THREADS,
-) -> None:
+@command
+def inspect(data: Path = SAMPLE, as_json: bool = False, threads: int = THREADS) -> None:
     """Show what every file of DATA holds, beside what is known of the official collection.
 
     Rows, what they are, dates and defects. `complete`: the counts and the hash that are known are
@@ -68,9 +61,7 @@ def _check_index(index: Path) -> None:
     if damages := list(manifest.damages(index, read_all=True)):
         raise InputError(f"{index}: {'; '.join(damages)}; `index --overwrite` builds it anew")
     size = sum(size for size, _ in manifest.files.values())
-    options.out.print(
-        f"{index}: {len(manifest.files)} files, {size:,} bytes, all as they were written"
-    )
+    out.print(f"{index}: {len(manifest.files)} files, {size:,} bytes, all as they were written")
 
 
 def look(data: Path, files: Sequence[PublishedFile] | None, threads: int) -> list[FileReport]:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import out
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.judging import judge as judging
@@ -24,40 +22,16 @@ from arqmath_bm25.evaluation.sampled_pools import (
 )
 
 
+@command
 def judge(
-    results: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="RESULTS.csv...", help="Results CSVs, one or more of each batch."),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="QRELS.tsv",
-            help="The judgments; with --serve the labels (BATCH.results.csv).",
-        ),
-    ] = None,
-    serve: Annotated[
-        Path | None, typer.Option(metavar="BATCH.csv", help="Judge a batch in a browser.")
-    ] = None,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Where to --serve; 0: any free port.")
-    ] = 8000,
-    rule: Annotated[
-        judging.Rule,
-        typer.Option(help="What counts where assessors differ; agreed: that is refused."),
-    ] = "agreed",
-    adjudicated: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Labels of hits that were in dispute.")
-    ] = None,
-    disagreements: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Write the hits in dispute, to adjudicate.")
-    ] = None,
-    sampled: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The sampled pool of `pool --strata`, to fill in."),
-    ] = None,
+    results: list[Path] | None = None,
+    output: Path | None = None,
+    serve: Path | None = None,
+    port: int = 8000,
+    rule: judging.Rule = "agreed",
+    adjudicated: Path | None = None,
+    disagreements: Path | None = None,
+    sampled: Path | None = None,
 ) -> None:
     """Turn annotations into qrels; prints Cohen's kappa where several assessors saw the same.
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from arqmath_bm25.cli.shared import options
-from arqmath_bm25.cli.shared.options import out
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.cli.shared.command import command
+from arqmath_bm25.cli.shared.options import Place, out, task_of_runs, topic_files
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
@@ -24,54 +22,26 @@ from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES
 
 if TYPE_CHECKING:
-    from arqmath_bm25.collection.posts import PostTable
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.core.records import Topic
+    from arqmath_bm25.evaluation.judging.pool import Item
 
 
+@command
 def pool(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs of one task.")],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="BATCH.csv", help="The batch; its template goes beside it."
-        ),
-    ],
-    depth: Annotated[
-        int, typer.Option(min=1, help="Hits of a run for each topic (Task 2: distinct formulas).")
-    ] = 50,
-    primary_depth: Annotated[
-        int | None,
-        typer.Option(min=1, help="The same for primary and manual runs. Default: as --depth."),
-    ] = None,
-    task: Annotated[RankingTask | None, typer.Option(help="Default: what the runs say.")] = None,
-    data: options.Data = None,
-    indexes: options.Indexes = options.INDEXES,
-    topics: Annotated[
-        str | None,
-        typer.Option(help="2020, 2021 or 2022 (in DATA) or a topic file. Default: all in DATA."),
-    ] = None,
-    formulas: Annotated[
-        Path | None, typer.Option(help="LaTeX formula TSVs. Default: those of DATA.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of the choice and the order of what is shown.")] = 0,
-    assessors: Annotated[
-        int, typer.Option(min=1, help="Batches of the same items, each in an order of its own.")
-    ] = 1,
-    comments: Annotated[bool, typer.Option("--comments", help="A box for a comment.")] = False,
-    threads: Annotated[
-        str,
-        typer.Option(
-            "--thread-pages",
-            metavar="URL",
-            help="Link every hit to its page; `threads --pool` writes these pages.",
-        ),
-    ] = "",
-    strata: Annotated[
-        str | None,
-        typer.Option(help="Sample the pool, as 10:1,50:0.2: all of the first 10, a fifth to 50."),
-    ] = None,
-    sampled: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --strata: the pool, for xinfAP.")
-    ] = None,
+    runs: list[Path],
+    output: Path,
+    place: Place,
+    depth: int = 50,
+    primary_depth: int | None = None,
+    task: RankingTask | None = None,
+    topics: str | None = None,
+    seed: int = 0,
+    assessors: int = 1,
+    comments: bool = False,
+    thread_pages: str = "",
+    strata: str | None = None,
+    sampled: Path | None = None,
 ) -> None:
     """Pool runs for judging, as the labs do, into a CSV batch for the annotation tool Turkle.
 
@@ -80,55 +50,60 @@ def pool(
 
     Example: arqmath-bm25 pool runs/*-task1-*.tsv --depth 20 --primary-depth 45 -o batch.csv
     """
-    collection = Collection(data, indexes)
-    task = task or options.task_of_runs(runs, "pool")
     if (strata is None) != (sampled is None):
         raise InputError("--strata and --sampled go together: what is drawn, and where it is kept")
+    task, collection = task or task_of_runs(runs, "pool"), place.collection
     parts = parse_strata(strata) if strata else ()
     depth = parts[-1].depth if parts else depth
     depths = Depths(primary=primary_depth or depth, other=depth)
-    files = options.topic_files(topics, task, collection) or [
-        collection.layout.topics(task, YEARS[0])  # says what is missing
-    ]
-    known = {topic.topic_id: topic for file in files for topic in read_topics(file)}
-    posts = collection.posts
-    ids = cache(
-        lambda: (
-            FormulaIds.cached(formulas, collection.directory)
-            if formulas
-            else FormulaIds.of(collection)
-        )
-    )
-    read = (Run.read(run, task, ids) for run in runs)
-    by_formula = RULES[task].by_formula
-    eligible = RULES[task].eligible(collection, ids)
-    pooled = make_pool(read, depths, eligible, seed, partial(_thread_of, posts))
-    latex: dict[str, str] = {}
-    if by_formula:
-        shown = {hit.formula_id for item in pooled.items for hit in item.hits}
-        known_latex = read_formulas(formulas or collection.layout.formulas())
-        latex = {row.formula_id: row.latex for row in known_latex if row.formula_id in shown}
-    if not pooled.items:
-        raise InputError(
-            f"{runs[0]}: no hit of the runs may be judged; `arqmath-bm25 validate --data` says why"
-        )
+    asked = _topics(topics, task, collection)
+    pooled = _pool(runs, task, collection, depths, seed)
     items = pooled.items
+    latex = _latex(items, collection) if RULES[task].by_formula else {}
     if sampled is not None:
         sample = draw(items, pooled.ranks, parts, seed)
         write_sampled_qrels(sampled, sample.pool)
         items = sample.items
-    for number, own in enumerate(for_assessors(items, assessors, seed), 1):
-        each = output if assessors == 1 else output.with_stem(f"{output.stem}-{number}")
+    batches = {output: items}
+    if assessors > 1:
+        shuffled = enumerate(for_assessors(items, assessors, seed), 1)
+        batches = {output.with_stem(f"{output.stem}-{n}"): batch for n, batch in shuffled}
+    for path, batch in batches.items():
         rows = write_batch(
-            each, items if assessors == 1 else own, known, posts, latex, comments=comments,
-            threads=threads,
-        )  # fmt: skip
-        _report(pooled._replace(items=items), rows, each)
+            path, batch, asked, collection.posts, latex, comments=comments, threads=thread_pages
+        )
+        _report(pooled._replace(items=batch), rows, path)
 
 
-def _thread_of(posts: PostTable, post_id: str) -> str:
-    """Return the question of a post: its parent, or the post itself."""
-    return require(posts, post_id).parent_id or post_id
+def _topics(chosen: str | None, task: RankingTask, collection: Collection) -> dict[str, Topic]:
+    files = topic_files(chosen, task, collection)
+    files = files or [collection.layout.topics(task, YEARS[0])]  # says what is missing
+    return {topic.topic_id: topic for file in files for topic in read_topics(file)}
+
+
+def _pool(
+    runs: Sequence[Path], task: RankingTask, collection: Collection, depths: Depths, seed: int
+) -> Pool:
+    ids, posts = cache(lambda: FormulaIds.of(collection)), collection.posts
+    eligible = RULES[task].eligible(collection, ids)
+
+    def thread_of(post_id: str) -> str:
+        return require(posts, post_id).parent_id or post_id
+
+    read = (Run.read(run, task, ids) for run in runs)
+    pooled = make_pool(read, depths, eligible, seed, thread_of)
+    if not pooled.items:
+        raise InputError(
+            f"{runs[0]}: no hit of the runs may be judged; `arqmath-bm25 validate --data` says why"
+        )
+    return pooled
+
+
+def _latex(items: Sequence[Item], collection: Collection) -> dict[str, str]:
+    """Return the formulas of hits by their ids."""
+    shown = {hit.formula_id for item in items for hit in item.hits}
+    rows = read_formulas(collection.layout.formulas())
+    return {row.formula_id: row.latex for row in rows if row.formula_id in shown}
 
 
 def _report(pooled: Pool, rows: int, output: Path) -> None:

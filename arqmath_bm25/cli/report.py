@@ -3,43 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from arqmath_bm25.cli.shared import options
-from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.core.labs import MAX_DEPTH, LabTask
+from arqmath_bm25.cli.shared.command import command
+from arqmath_bm25.cli.shared.options import Place, out
+from arqmath_bm25.core.labs import LabTask
 from arqmath_bm25.core.progress import progress, status
 
 
+@command
 def report(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN...", help="Runs of one task; the first is the baseline."),
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the pages go.")
-    ],
-    qrels: Annotated[
-        Path | None, typer.Option(help="Judgments to use instead of the official ones.")
-    ] = None,
-    data: options.Data = None,
-    indexes: options.Indexes = options.INDEXES,
-    task: Annotated[LabTask | None, typer.Option(help="Default: what the runs say.")] = None,
-    topics: Annotated[
-        Path | None, typer.Option(help="Topic file. Default: those of all years in DATA.")
-    ] = None,
-    depth: Annotated[
-        int,
-        typer.Option("--depth", min=1, max=MAX_DEPTH, help="Results of a topic that are shown."),
-    ] = 20,
-    threads: Annotated[
-        Path | None,
-        typer.Option(
-            "--thread-pages", metavar="DIR", help="Link posts to the pages that `threads` wrote."
-        ),
-    ] = None,
+    runs: list[Path],
+    output: Path,
+    place: Place,
+    qrels: Path | None = None,
+    task: LabTask | None = None,
+    topics: Path | None = None,
+    depth: int = 20,
+    thread_pages: Path | None = None,
 ) -> None:
     """Write a report of runs as pages that open from disk: scores, charts, and every topic.
 
@@ -55,9 +35,8 @@ def report(
 
     with status("Reading runs") as say:
         gathered = gather(
-            runs, Collection(data, indexes), task=task, qrels=qrels, topics=topics, depth=depth,
-            status=say,
+            runs, place.collection, task=task, qrels=qrels, topics=topics, depth=depth, status=say,
         )  # fmt: skip
     with progress("Writing pages", len(gathered.questions), "topics") as advance:
-        write_report(gathered, output, advance, threads)
-    options.out.print(f"{output / 'index.html'}: {len(gathered.questions)} topics")
+        write_report(gathered, output, advance, thread_pages)
+    out.print(f"{output / 'index.html'}: {len(gathered.questions)} topics")

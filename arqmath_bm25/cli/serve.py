@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import Annotated
 
-import typer
-
-from arqmath_bm25.cli.shared import options
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.cli.shared.command import command
+from arqmath_bm25.cli.shared.options import THREADS, SearchPlace, command_line, out
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.manifest import Manifest
-from arqmath_bm25.engines.engine import chosen_engine
 from arqmath_bm25.tasks import TASKS, task_class
 from arqmath_bm25.tasks.index import Index
 
 
-def serve(
-    data: options.Data = None,
-    indexes: options.Indexes = options.INDEXES,
-    host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free port.")] = 8000,
-    engine: options.EngineOption = "auto",
-    hosts: options.Hosts = None,
-) -> None:
+@command
+def serve(place: SearchPlace, host: str = "127.0.0.1", port: int = 8000) -> None:
     """Serve a search page for every task that has an index, and a JSON interface (/api/search).
 
     Only this machine can reach it, unless --host says otherwise. Ctrl-C ends it.
@@ -35,21 +25,20 @@ def serve(
     from arqmath_bm25.pages.web.app import Site
     from arqmath_bm25.pages.web.server import listen, own_names, server
 
-    collection, chosen = Collection(data, indexes), chosen_engine(engine, hosts)
+    collection = place.collection
     places = {name: task_class(name).place(collection) for name in TASKS}
     tasks = [name for name in TASKS if Manifest.read(collection.indexes / places[name] / name)]
     if not tasks:
-        build_it = options.command("index", "all", data=data, indexes=indexes)
+        build_it = command_line("index", "all", data=place.data, indexes=place.indexes)
         raise InputError(
             f"{collection.directory}: there is no index to search; `{build_it}` builds it"
         )
-    with listen(host, port) as listening, options.naming_the_build(data, indexes):
-        opened = {name: Index.open(collection, name, engine=chosen) for name in tasks}
+    with listen(host, port) as listening, place.naming_the_build():
+        opened = {n: Index.open(collection, n, engine=place.chosen_engine) for n in tasks}
         for index in opened.values():  # what does not serve is told before the first search
             index.search("", index.task.primary, 1)
-        site = Site(collection, opened, options.THREADS)
+        site = Site(collection, opened, THREADS)
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}/"
-        names = f"{', '.join(opened)} of {collection.name}"
-        options.out.print(f"{address}: {names}; Ctrl-C ends it")
+        out.print(f"{address}: {', '.join(opened)} of {collection.name}; Ctrl-C ends it")
         server(site.app(own_names(host, listening))).run(sockets=[listening])

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import textwrap
 import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import typer
 from rich.text import Text
 
-from arqmath_bm25.cli.shared import options
-from arqmath_bm25.cli.shared.options import out, results
+from arqmath_bm25.cli.shared.command import command
+from arqmath_bm25.cli.shared.options import (
+    RUNS,
+    THREADS,
+    Place,
+    SearchPlace,
+    command_line,
+    out,
+    results,
+)
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import sources
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, year_of
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.workers.local import Processes
-from arqmath_bm25.engines.engine import chosen_engine
 from arqmath_bm25.runs.provenance import ir_metadata, run_manifest
 from arqmath_bm25.runs.run_files import Form, file_name, write_run
 from arqmath_bm25.tasks import TASKS, task_class
@@ -30,141 +37,90 @@ from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from arqmath_bm25.core.records import Hit, Part
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.tasks.task import Shown, Task, TopicSet
 
-_DECISIVE = (
-    "settings",
-    "variant",
-    "depth",
-    "topics",
-    "queries",
-    "collection",
-)  # of a run's manifest
-
+# What of a run's manifest decides its ranking.
+_DECISIVE: Final = ("settings", "variant", "depth", "topics", "queries", "collection")
 _TERMS: Final = 6  # of a field that explain a score
-
-TaskName = Annotated[
-    str,
-    typer.Argument(
-        metavar="TASK",
-        help=f"{', '.join(TASKS)}, or all.",
-        autocompletion=lambda: [*TASKS, "all"],
-    ),
-]
 
 
 def _chosen(name: str, collection: Collection) -> list[str]:
     if name == "all":
-        found = [name for name in TASKS if task_class(name).has_data(collection)]
-        return found or list(TASKS)  # the first will say what is missing
+        # Without any data the first task says what is missing.
+        return [name for name in TASKS if task_class(name).has_data(collection)] or list(TASKS)
     task_class(name)
     return [name]
 
 
+@command
 def index(
-    task: TaskName,
-    data: options.Data = None,
-    indexes: options.Indexes = options.INDEXES,
-    config: options.Config = None,
-    threads: options.Threads = options.THREADS,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an index of other data or settings.")
-    ] = False,
-    keep_documents: Annotated[
-        bool, typer.Option("--keep-documents", help="Keep the JSON lines that Lucene indexes.")
-    ] = False,
-    until: Annotated[
-        str | None,
-        typer.Option(
-            metavar="YEAR",
-            help="Leave later posts out; none: leave out none. Default: 2018, as the labs did, for "
-            "the labs' data and Mathematics Stack Exchange, else none.",
-        ),
-    ] = None,
-    site: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST",
-            help="Where the posts of a dump are on the web. Default: what its directory is called "
-            "or its links say.",
-        ),
-    ] = None,
-    engine: options.EngineOption = "auto",
-    hosts: options.Hosts = None,
-    shards: Annotated[int, typer.Option(min=1, help="Shards of an OpenSearch index.")] = 1,
-    replicas: Annotated[int, typer.Option(min=0, help="Replicas of each OpenSearch shard.")] = 0,
-    spark: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Build by a Spark cluster, spark://HOST:7077, that has DATA and INDEXES under the "
-            "same paths and this program installed.",
-        ),
-    ] = None,
+    task: str,
+    place: SearchPlace,
+    config: Path | None = None,
+    threads: int = THREADS,
+    overwrite: bool = False,
+    keep_documents: bool = False,
+    until: str | None = None,
+    site: str | None = None,
+    shards: int = 1,
+    replicas: int = 0,
+    spark: str | None = None,
 ) -> None:
     """Build the index of a task; nothing is done if it is up to date.
 
-    An index is complete or absent: a build that is interrupted leaves the old one, and the next
-    build goes on where it stopped. What another engine needs is added to it.
+    Index builds are atomic: an interrupted build leaves the old index, and resumes when you rerun
+    the command. What another engine needs is added to an index that exists.
 
     Example: arqmath-bm25 index task1 --data /data/ARQMath
     """
-    by = chosen_engine(engine, hosts, shards, replicas)
-    with _workers(threads, spark, data, indexes) as workers:
+    engine = place.chosen_engine._replace(shards=shards, replicas=replicas)
+    data, indexes = place.data, place.indexes
+    with _workers(threads, spark, place) as workers:
         if workers.remote:  # whose processes have other working directories
             data, indexes = data and data.absolute(), indexes.absolute()
         collection = Collection(data, indexes, site=site, until=until)
-        for place, one, manifest in ensure(
-            _chosen(task, collection), collection, workers, config, overwrite, keep_documents, by
+        for directory, built, manifest in ensure(
+            _chosen(task, collection),
+            collection,
+            workers,
+            config,
+            overwrite,
+            keep_documents,
+            engine,
         ):
-            said = "up to date"
+            state = "up to date"
             if manifest is not None:
-                said = f"{one.account(manifest.counts)}, in {manifest.seconds:,.1f} s"
-            out.print(f"{place}: {said}")
+                state = f"{built.account(manifest.counts)}, in {manifest.seconds:,.1f} s"
+            out.print(f"{directory}: {state}")
 
 
 @contextmanager
-def _workers(
-    threads: int, spark: str | None, data: Path | None, indexes: Path
-) -> Iterator[Workers]:
+def _workers(threads: int, spark: str | None, place: Place) -> Iterator[Workers]:
     if spark is None:
         yield Processes(threads)
         return
     from arqmath_bm25.core.workers.spark import SparkWorkers
 
     with closing(SparkWorkers(spark)) as workers:
-        workers.check(data, indexes)
+        workers.check(place.data, place.indexes)
         yield workers
 
 
+@command
 def run(
-    task: TaskName,
-    data: options.Data = None,
-    topics: options.Topics = None,
-    indexes: options.Indexes = options.INDEXES,
-    runs: options.Runs = options.RUNS,
-    config: options.Config = None,
-    variant: options.Variants = None,
-    depth: options.Depth = MAX_DEPTH,
-    form: options.Format = "lab",
-    threads: options.Threads = options.THREADS,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace runs that were made with other settings.")
-    ] = False,
-    engine: options.EngineOption = "auto",
-    hosts: options.Hosts = None,
-    queries: Annotated[
-        Path | None,
-        typer.Option(
-            "--queries",
-            help="A manual run: search for what this file says in place of its topics. Each row "
-            "has a topic, a TAB, and keywords and formulas, these between dollars.",
-        ),
-    ] = None,
+    task: str,
+    place: SearchPlace,
+    topics: list[str] | None = None,
+    runs: Path = RUNS,
+    config: Path | None = None,
+    variant: list[str] | None = None,
+    depth: int = MAX_DEPTH,
+    form: Form = "lab",
+    threads: int = THREADS,
+    overwrite: bool = False,
+    queries: Path | None = None,
 ) -> None:
     """Rank the documents of a task for its topics and write the run files.
 
@@ -173,34 +129,43 @@ def run(
 
     Example: arqmath-bm25 run task1 --data /data/ARQMath --topics 2021 --variant both
     """
-    collection, chosen = Collection(data, indexes), chosen_engine(engine, hosts)
-    notes: dict[str, None] = {}
+    collection, engine = place.collection, place.chosen_engine
+    notes: dict[str, None] = {}  # each is printed once, in the end
     for name in _chosen(task, collection):
-        with options.naming_the_build(data, indexes, config):
-            opened = Index.open(collection, name, config, chosen)
+        with place.naming_the_build(config):
+            opened = Index.open(collection, name, config, engine)
             ranking = opened.task
-            sets = list(_topic_sets(ranking, collection, topics, queries))
-            form = ranking.form or form
-            runnable, note = (ranking.variants, "") if variant else ranking.runnable(collection)
-            if note:
-                out.print(note)
-            variants = _variants(variant, ranking) if variant else runnable
-            for one in sets:
-                given = one.folder if one.folder in (*YEARS, *SPLITS) else one.path
+            topic_sets = list(_topic_sets(ranking, collection, topics, queries))
+            written = ranking.form or form
+            if variant:
+                variants = _variants(variant, ranking)
+            else:
+                variants, note = ranking.runnable(collection)
+                if note:
+                    out.print(note)
+            for topic_set in topic_sets:
+                folder = runs / ranking.place(collection) / topic_set.folder
+                official = topic_set.folder in (*YEARS, *SPLITS)
                 for each in variants:
-                    target = runs / ranking.place(collection) / one.folder
-                    command = options.command(
-                        "run", name, data=data, topics=given, queries=queries, config=config,
-                        variant=each, depth=depth, format=form,
+                    run_name = ranking.manual_name(each) if queries else ranking.run_name(each)
+                    remake_it = command_line(
+                        "run", name, data=place.data,
+                        topics=topic_set.folder if official else topic_set.path, queries=queries,
+                        config=config, variant=each, depth=depth, format=written,
                     )  # fmt: skip
-                    made = _write_run(
-                        opened, one, each, depth, form, threads, target, overwrite, queries, command
+                    target = folder / file_name(run_name, ranking.lab, written)
+                    manifest = _manifest(
+                        opened, topic_set, each, depth, queries, run_name, remake_it
                     )
-                    for said in made:
-                        if said.startswith("note: "):
-                            notes[said] = None
+                    if not overwrite:
+                        _refuse_another(target, manifest)
+                    for line in _write_run(
+                        opened, topic_set, each, depth, threads, target, written, manifest
+                    ):
+                        if line.startswith("note: "):
+                            notes[line] = None
                         else:
-                            out.print(said)
+                            out.print(line)
     for note in notes:
         out.print(note)
 
@@ -218,25 +183,22 @@ def _topic_sets(
     return with_queries(task, sets, by_hand, queries) if queries else sets
 
 
-def _variants(chosen: Sequence[str] | None, task: Task[Any]) -> list[str]:
-    """Return the variants asked for, all without `chosen`, in the order of the configuration."""
-    for variant in chosen or ():
+def _variants(chosen: Sequence[str], task: Task[Any]) -> list[str]:
+    """Return the variants asked for, in the order of the configuration."""
+    for variant in chosen:
         if variant not in task.variants:
             raise InputError(
                 f"--variant {variant}: the configuration has {', '.join(task.variants)}"
             )
-    return [variant for variant in task.variants if variant in (chosen or task.variants)]
+    return [variant for variant in task.variants if variant in chosen]
 
 
-def _write_run(
-    index: Index, topics: TopicSet, variant: str, depth: int, form: Form, threads: int,
-    folder: Path, overwrite: bool, queries: Path | None, command: str,
-) -> Iterator[str]:  # fmt: skip
-    """Write one run with its manifest; yields what is to be said of it."""
-    began = time.monotonic()
+def _manifest(
+    index: Index, topics: TopicSet, variant: str, depth: int, queries: Path | None, name: str,
+    command: str,
+) -> dict[str, Any]:  # fmt: skip
+    """Return what stands beside a run: what it is, and what it was made of."""
     task = index.task
-    name = task.manual_name(variant) if queries else task.run_name(variant)
-    target = folder / file_name(name, task.lab, form)
     (topic_file,) = sources([topics.path])
     settings = task.settings.model_dump(mode="json")
     data = {
@@ -244,7 +206,7 @@ def _write_run(
         "source": str(index.collection.layout.data.resolve()),
         "topics": topic_file.name,
     }
-    manifest = {
+    return {
         **ir_metadata(task.lab, name, command, settings, variant, data),
         "version": __version__,
         "settings": settings,
@@ -254,13 +216,25 @@ def _write_run(
         **({"queries": asdict(sources([queries])[0])} if queries else {}),
         "collection": [asdict(source) for source in index.manifest.sources],
     }
+
+
+def _refuse_another(target: Path, manifest: Mapping[str, Any]) -> None:
+    """Raise InputError if a run is there that was made of something else."""
     before = run_manifest(target)
-    if not overwrite and before and any(before.get(key) != manifest.get(key) for key in _DECISIVE):
+    if before and any(before.get(key) != manifest.get(key) for key in _DECISIVE):
         raise InputError(
             f"{target}: this run was made with other settings or data; --overwrite replaces it, "
             "another run.id in the configuration or another --runs keeps both"
         )
-    count, unanswered = len(topics.topics), list[str]()
+
+
+def _write_run(
+    index: Index, topics: TopicSet, variant: str, depth: int, threads: int, target: Path,
+    form: Form, manifest: Mapping[str, Any],
+) -> Iterator[str]:  # fmt: skip
+    """Write one run with its manifest; yields what is to be printed about it."""
+    began = time.monotonic()
+    task, count, unanswered = index.task, len(topics.topics), list[str]()
     with progress(f"{topics.folder} {variant}", count, task.topics_are) as advance:
 
         def noted(ranked: Iterable[list[Hit]]) -> Iterator[tuple[str, list[Hit]]]:
@@ -271,7 +245,7 @@ def _write_run(
                 yield topic.topic_id, hits
 
         ranked = noted(index.rank(topics.topics, variant, depth, threads))
-        rows = write_run(target, ranked, name, task.lab, form, manifest)
+        rows = write_run(target, ranked, manifest["tag"], task.lab, form, manifest)
     note = f"; no {task.hits_are} for {', '.join(unanswered)}" if unanswered else ""
     seconds = time.monotonic() - began
     yield (
@@ -280,27 +254,17 @@ def _write_run(
     yield from task.finish(target, topics.folder, count, rows)
 
 
+@command
 def search(
-    task: TaskName,
-    query: Annotated[str, typer.Argument(help="Words and formulas, these between dollars.")],
-    data: options.Data = None,
-    indexes: options.Indexes = options.INDEXES,
-    config: options.Config = None,
-    variant: options.Variant = None,
-    depth: Annotated[int, typer.Option(min=1, max=MAX_DEPTH, help="Hits to show.")] = 5,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show what every field and term gave to each score.")
-    ] = False,
-    tag: Annotated[
-        list[str] | None,
-        typer.Option(help="Only posts whose question has this tag, and all if repeated."),
-    ] = None,
-    year: Annotated[
-        list[int] | None,
-        typer.Option(help="Only posts whose question is of this year, or one of several."),
-    ] = None,
-    engine: options.EngineOption = "auto",
-    hosts: options.Hosts = None,
+    task: str,
+    query: str,
+    place: SearchPlace,
+    config: Path | None = None,
+    variant: str | None = None,
+    depth: int = 5,
+    explain: bool = False,
+    tag: list[str] | None = None,
+    year: list[int] | None = None,
 ) -> None:
     r"""Show the best hits for a query.
 
@@ -308,14 +272,14 @@ def search(
     """
     if not query.strip():
         raise InputError("the query is empty; give words, and formulas between dollars")
-    collection, by = Collection(data, indexes), chosen_engine(engine, hosts)
+    collection, engine = place.collection, place.chosen_engine
     posts = PostFilter.of(tag or (), year or ())
     names = _chosen(task, collection)
     for name in names:
         if len(names) > 1:
             results.print(Text(name, style="bold underline"))
-        with options.naming_the_build(data, indexes, config):
-            opened = Index.open(collection, name, config, by)
+        with place.naming_the_build(config):
+            opened = Index.open(collection, name, config, engine)
             ranking = opened.task
             if note := ranking.advice(query):
                 tell(note)

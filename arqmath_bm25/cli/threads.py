@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # typer reads the annotations
-from typing import Annotated
+from pathlib import Path
 
-import typer
-
-from arqmath_bm25.cli.shared import options
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.cli.shared.command import command
+from arqmath_bm25.cli.shared.options import THREADS, Place, out
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import progress, status
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.pages.judging.annotation import posts_of_batch
 
 
+@command
 def threads(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the pages go.")
-    ],
-    ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", help="Ids of questions or answers.")
-    ] = None,
-    pool: Annotated[
-        Path | None, typer.Option(metavar="BATCH", help="The threads of a batch that `pool` wrote.")
-    ] = None,
-    data: options.Data = None,
-    indexes: options.Indexes = options.INDEXES,
-    workers: options.Threads = options.THREADS,
+    output: Path,
+    place: Place,
+    ids: list[str] | None = None,
+    pool: Path | None = None,
+    threads: int = THREADS,
 ) -> None:
     """Write threads as the labs' assessors saw them, as pages that open from disk.
 
@@ -47,9 +38,9 @@ def threads(
     from arqmath_bm25.pages.threads.site import write_threads
 
     with status("Reading comments, votes, users and links"):
-        reader = ThreadReader(Collection(data, indexes), Processes(workers))
+        reader = ThreadReader(place.collection, Processes(threads))
     for line in reader.left_out():
-        options.out.print(f"left out: {line}", markup=False)
+        out.print(f"left out: {line}", markup=False)
     with progress("Writing pages", len(wanted), "posts") as advance:
         written = write_threads(reader, wanted, output, advance)
-    options.out.print(f"{output / 'index.html'}: {written} threads", markup=False)
+    out.print(f"{output / 'index.html'}: {written} threads", markup=False)

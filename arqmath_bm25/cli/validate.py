@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.text import Text
 
 from arqmath_bm25.cli.shared import options
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.cli.shared.command import command
+from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LAB_TASKS, LabTask
@@ -29,32 +30,16 @@ if TYPE_CHECKING:
 _SHOWN = 3  # rows of a rule that are printed; --json has a few more
 
 
+@command
 def validate(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run files.")],
-    task: Annotated[
-        LabTask | None,
-        typer.Option(help="Task of the runs. Default: by file name, else by the first topic."),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            help="Root of an ARQMath distribution: topics and documents are looked up in it."
-        ),
-    ] = None,
-    topics: Annotated[
-        str | None,
-        typer.Option(
-            help="2020, 2021 or 2022 (in DATA) or a topic file. Default: every lab in DATA of "
-            "which the run has topics."
-        ),
-    ] = None,
-    indexes: options.Indexes = options.INDEXES,
-    json_file: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE|-", help="Write all findings as JSON; - is stdout."),
-    ] = None,
+    runs: list[Path],
+    task: LabTask | None = None,
+    data: Path | None = None,
+    topics: str | None = None,
+    indexes: Path = INDEXES,
+    json_file: Path | None = None,
 ) -> None:
-    """Hold runs against the rules of the labs; exit status 1 if one breaks them.
+    """Check runs against the rules of the labs; exit status 1 if one breaks them.
 
     Errors are what a lab refuses or drops, warnings what it tolerates.
 

@@ -1,80 +1,26 @@
-"""Options that several commands share, and what they do with them."""
+"""What several commands share: groups of options, and what they do with them."""
 
 from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, cast
+from typing import Final, cast
 
 import typer
 
-from arqmath_bm25.collection.collection import INDEXES as INDEXES
+from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.files import complete
-from arqmath_bm25.core.labs import MAX_DEPTH, YEARS, LabTask, RankingTask
+from arqmath_bm25.core.labs import YEARS, LabTask, RankingTask
 from arqmath_bm25.core.progress import PlainConsole
-from arqmath_bm25.engines.engine import EngineName
+from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
 from arqmath_bm25.runs.rows import detect_task
-from arqmath_bm25.runs.run_files import Form
 from arqmath_bm25.runs.task_rules import RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from arqmath_bm25.collection.collection import Collection
-
-Data = Annotated[
-    Path | None,
-    typer.Option(
-        "--data",
-        envvar="ARQMATH_DATA",
-        help="Root of an ARQMath distribution (Collection/, Topics/, Evaluation/), or a directory "
-        "with a raw Posts.xml, with one such directory a site, or with the files of NLPS. Default: "
-        "the bundled sample.",
-    ),
-]
-Indexes = Annotated[Path, typer.Option("--indexes", help="Where indexes are kept.")]
-Runs = Annotated[Path, typer.Option("--runs", help="Where run files are kept.")]
-Config = Annotated[
-    Path | None, typer.Option("--config", help="Configuration. Default: configs/TASK.yaml.")
-]
-Topics = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--topics",
-        help="2020, 2021, 2022 (nlps: dev, test) or a topic file; repeatable. Default: all.",
-    ),
-]
-Variants = Annotated[
-    list[str] | None,
-    typer.Option("--variant", help="One of the configuration; repeatable. Default: all."),
-]
-Variant = Annotated[
-    str | None,
-    typer.Option("--variant", help="One of the configuration. Default: the primary one."),
-]
-Depth = Annotated[int, typer.Option("--depth", min=1, max=MAX_DEPTH, help="Hits for a topic.")]
-Format = Annotated[
-    Form, typer.Option("--format", help="Columns of the guidelines, or of TREC (with Q0).")
-]
-Threads = Annotated[
-    int, typer.Option("--jobs", "-j", min=1, help="Processes (or threads) that work in parallel.")
-]
-EngineOption = Annotated[
-    EngineName,
-    typer.Option(
-        "--engine",
-        help="What searches; the ranking is the same. auto: flat postings where there are any that "
-        "fit into half of the memory, else lucene; index builds for lucene where there is Java. "
-        "flat: without Java, faster, 4 times the disk. opensearch: a cluster (--hosts), which "
-        "index gives the documents.",
-    ),
-]
-Hosts = Annotated[
-    str | None, typer.Option("--hosts", metavar="URL,...", help="An OpenSearch cluster's nodes.")
-]
 
 RUNS: Final = Path("runs")
 THREADS: Final = os.cpu_count() or 1
@@ -84,7 +30,45 @@ out: Final = PlainConsole(highlight=False, soft_wrap=True)  # what was done; --q
 results: Final = PlainConsole(highlight=False, soft_wrap=True)  # what was asked for
 
 
-def command(*words: str, **options: object) -> str:
+@dataclass
+class Place:
+    """Where a collection is, and where its indexes are."""
+
+    data: Path | None = None
+    indexes: Path = INDEXES
+
+    @cached_property
+    def collection(self) -> Collection:
+        """The collection of these options."""
+        return Collection(self.data, self.indexes)
+
+    @contextmanager
+    def naming_the_build(self, config: Path | None = None) -> Iterator[None]:
+        """Say with which command the index is built that is missing."""
+        try:
+            yield
+        except NoIndexError as error:
+            build_it = command_line(
+                "index", error.task, data=self.data, indexes=self.indexes, config=config
+            )
+            how = " --overwrite` builds it anew" if error.stale else "` builds it"
+            raise InputError(f"{error}; `{build_it}{how}") from None
+
+
+@dataclass
+class SearchPlace(Place):
+    """Where a collection is, and what searches it."""
+
+    engine: EngineName = "auto"
+    hosts: str | None = None
+
+    @property
+    def chosen_engine(self) -> Engine:
+        """The engine of these options; InputError if they do not fit each other."""
+        return chosen_engine(self.engine, self.hosts)
+
+
+def command_line(*words: str, **options: object) -> str:
     """Return a command of this program as it can be pasted; default options are left out."""
     given = [
         f"--{name} {shlex.quote(str(value))}"
@@ -92,19 +76,6 @@ def command(*words: str, **options: object) -> str:
         if value is not None and value != _DEFAULTS.get(name)
     ]
     return " ".join(["arqmath-bm25", *words, *given])
-
-
-@contextmanager
-def naming_the_build(
-    data: Path | None, indexes: Path, config: Path | None = None
-) -> Iterator[None]:
-    """Say with which command the index is built that is missing."""
-    try:
-        yield
-    except NoIndexError as error:
-        build_it = command("index", error.task, data=data, indexes=indexes, config=config)
-        how = " --overwrite` builds it anew" if error.stale else "` builds it"
-        raise InputError(f"{error}; `{build_it}{how}") from None
 
 
 def topic_files(topics: str | None, task: LabTask, collection: Collection | None) -> list[Path]:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import csv
-import inspect
 import io
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import wraps
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-import typer
-
-from arqmath_bm25.cli.shared import options
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.cli.shared.options import write
+from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import MAX_DEPTH, TASKS, YEARS, Task, Year
+from arqmath_bm25.core.labs import TASKS, YEARS, Task, Year
 from arqmath_bm25.core.progress import console
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
@@ -24,112 +19,24 @@ from arqmath_bm25.evaluation.measures import Measure
 from arqmath_bm25.evaluation.visual_qrels import IdKind
 from arqmath_bm25.runs.provenance import provenance
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command, for each parameter of a dataclass, the options that are its fields."""
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {}
-    parameters = []
-    for name, parameter in inspect.signature(command).parameters.items():
-        kind = hints[name]
-        of_group = get_type_hints(kind, include_extras=True) if is_dataclass(kind) else {}
-        if of_group:
-            groups[name] = kind
-        for field in fields(kind) if of_group else ():
-            default = inspect.Parameter.empty if field.default is MISSING else field.default
-            parameters.append(_parameter(field.name, of_group[field.name], default))
-        if not of_group:
-            parameters.append(_parameter(name, kind, parameter.default))
-
-    @wraps(command)
-    def called(**values: Any) -> None:
-        for name, kind in groups.items():
-            names = {field.name for field in fields(kind)} & values.keys()
-            values[name] = kind(**{field: values.pop(field) for field in names})
-        command(**values)
-
-    del called.__wrapped__
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {one.name: one.annotation for one in parameters}
-    return called
-
-
-def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-
-
-_JUDGMENTS = "Judgments and rankings"
-
 
 @dataclass
 class Scoring:
-    """Runs are scored by these judgments."""
+    """Options of the judgments by which runs are scored, and of what is written of the scores."""
 
-    task: Annotated[
-        str, typer.Option(help=f"{', '.join(TASKS)}, or all: by the name or rows of each run.")
-    ] = "all"
-    qrels: Annotated[
-        Path | None,
-        typer.Option(help="Judgments to use instead of the official ones; for nlps the gold JSON."),
-    ] = None
-    data: options.Data = None
-    topics: Annotated[
-        list[str] | None,
-        typer.Option(help="2020, 2021 or 2022; repeatable. Default: by the topics of each run."),
-    ] = None
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write everything as JSON; - is standard output.")
-    ] = None
-    per_topic: Annotated[
-        Path | None, typer.Option(help="Write the values of every topic as CSV.")
-    ] = None
-    topics_with_grade: Annotated[
-        int,
-        typer.Option(
-            min=0, max=3, rich_help_panel=_JUDGMENTS,
-            help="Score only topics with a judgment of this grade or a higher one.",
-        ),
-    ] = 0  # fmt: skip
-    no_cut: Annotated[
-        bool,
-        typer.Option(
-            "--no-cut", rich_help_panel=_JUDGMENTS,
-            help=f"Score whole rankings, not the best {MAX_DEPTH:,} of a topic.",
-        ),
-    ] = False  # fmt: skip
-    ids: Annotated[
-        IdKind | None,
-        typer.Option(
-            rich_help_panel=_JUDGMENTS,
-            help="Kind of ids in the Task 2 judgments. Default: by the file name, else by the ids.",
-        ),
-    ] = None
-    formulas: Annotated[
-        Path | None,
-        typer.Option(
-            rich_help_panel=_JUDGMENTS, help="Formula TSVs for Task 2. Default: those of DATA."
-        ),
-    ] = None
-    answer_map: Annotated[
-        Path | None,
-        typer.Option(
-            rich_help_panel=_JUDGMENTS,
-            help="Task 3: which answer was judged; rows run, topic, d_N.",
-        ),
-    ] = None
-    topic_info: Annotated[
-        list[Path] | None,
-        typer.Option(
-            rich_help_panel=_JUDGMENTS,
-            help="CSV of topic labels (Topic, Dependency, Difficulty, Category).",
-        ),
-    ] = None
-    indexes: Annotated[
-        Path, typer.Option(rich_help_panel=_JUDGMENTS, help="Where indexes are kept.")
-    ] = options.INDEXES
+    task: str = "all"
+    qrels: Path | None = None
+    data: Path | None = None
+    topics: list[str] | None = None
+    json_file: Path | None = None
+    per_topic: Path | None = None
+    topics_with_grade: int = 0
+    no_cut: bool = False
+    ids: IdKind | None = None
+    formulas: Path | None = None
+    answer_map: Path | None = None
+    topic_info: list[Path] | None = None
+    indexes: Path = INDEXES
 
     def evaluator(
         self,
@@ -173,9 +80,9 @@ class Scoring:
     def write(self, scored: Sequence[Scored], content: Callable[[], str]) -> bool:
         """Write what is asked for as files; tell whether tables are to be printed as well."""
         if self.json_file is not None:
-            options.write(self.json_file, content() + "\n")
+            write(self.json_file, content() + "\n")
         if self.per_topic is not None:
-            options.write(self.per_topic, _per_topic_csv(scored))
+            write(self.per_topic, _per_topic_csv(scored))
         return str(self.json_file) != "-"
 
 
@@ -194,8 +101,10 @@ def _per_topic_csv(scored: Sequence[Scored]) -> str:
 
 def data_of(runs: Sequence[Path] | None, data: Path | None) -> Path | None:
     """Return DATA: what was given, else what the manifest beside the first run tells."""
-    found = provenance(runs[0]) if runs and data is None else None
-    if found is None or found.data is None or found.data == SAMPLE:
+    if data is not None or not runs:
         return data
-    console.print(f"DATA={found.data} (from the manifest beside {runs[0]})", soft_wrap=True)  # type: ignore[index]
-    return found.data
+    made_of = provenance(runs[0])
+    if made_of is None or made_of.data in (None, SAMPLE):
+        return None
+    console.print(f"DATA={made_of.data} (from the manifest beside {runs[0]})", soft_wrap=True)
+    return made_of.data
