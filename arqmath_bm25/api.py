@@ -261,8 +261,7 @@ class Index(_ByValue):
 
     def __len__(self) -> int:
         """Return the number of documents."""
-        first = next(iter(self._opened.task.index_task.stores.values()))
-        return self._opened.manifest.counts[first.documents]
+        return self._opened.manifest.counts["documents"]
 
     def close(self) -> None:
         """Close what is open; what is asked afterwards opens it again."""

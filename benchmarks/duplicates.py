@@ -29,7 +29,7 @@ from experiments.duplicate_topics import HALVES, deal, judge_by_links, related
 from experiments.tuning.trials import DUPLICATES, AnswerTrials, Judged
 
 if TYPE_CHECKING:
-    from arqmath_bm25.tasks.answers.settings import Task1Settings
+    from arqmath_bm25.tasks.settings import Task1Settings
 
 
 def conditions(default: Task1Settings) -> dict[str, Task1Settings]:

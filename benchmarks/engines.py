@@ -137,9 +137,9 @@ def prepare(work: Path, gigabytes: float, hosts: list[str]) -> None:
     from arqmath_bm25.core.workers.local import Processes
     from arqmath_bm25.engines.engine import Engine
     from arqmath_bm25.tasks import configured
-    from arqmath_bm25.tasks.answers.answer_documents import FIELDS
     from arqmath_bm25.tasks.index import add_engine, build
     from arqmath_bm25.tasks.queries import topic_query
+    from arqmath_bm25.tasks.settings import FIELDS
 
     if not (work / "data").exists():
         write_collection(work / "data", int(gigabytes * 1e9), 1, False, lambda _: None)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arqmath_bm25.evaluation.nlps import Premises
-    from arqmath_bm25.tasks.premises.settings import NlpsSettings
+    from arqmath_bm25.tasks.settings import NlpsSettings
 
 THREADS = 2
 NEAR = 0.9

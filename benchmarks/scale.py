@@ -38,8 +38,8 @@ from arqmath_bm25.collection.topics import read_topics  # noqa: E402
 from arqmath_bm25.core.sample_data import SAMPLE  # noqa: E402
 from arqmath_bm25.engines.lucene.search import LuceneSearcher  # noqa: E402
 from arqmath_bm25.tasks import configured  # noqa: E402
-from arqmath_bm25.tasks.answers.answer_documents import FIELDS  # noqa: E402
 from arqmath_bm25.tasks.queries import topic_query  # noqa: E402
+from arqmath_bm25.tasks.settings import FIELDS  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -20,22 +20,10 @@ from subset import grid, subset
 from arqmath_bm25.core.settings import changed, default_config, load
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
-from arqmath_bm25.tasks.answers.settings import Task1Settings
+from arqmath_bm25.tasks.settings import Task1Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-FUSIONS: list[tuple[str, dict[str, float]]] = [
-    ("rrf", {"text": 1, "math": 1}),
-    ("weighted", {"text": 1, "math": 1}),
-    ("rrf", {"text": 1, "math": 1, "both": 1}),
-    ("weighted", {"text": 1, "math": 1, "both": 1}),
-    ("rrf", {"both": 1, "text": 0.3}),
-    ("weighted", {"both": 1, "text": 0.3}),
-    ("rrf", {"both": 1, "math": 0.3}),
-    ("weighted", {"both": 1, "math": 0.3}),
-]
-
 
 OPERATORS = ("answer_operators", "question_operators", "title_operators")
 
@@ -85,11 +73,6 @@ def conditions(default: Task1Settings) -> Iterator[tuple[str, AnswerRetrieval, s
     for name in ("task1_tokens", "task1_tfidf", "task1_bag", "task1_bag_text"):
         settings = load(Task1Settings, default_config(name))
         yield name, AnswerRetrieval(settings), settings.run.primary
-    for method, of in FUSIONS:
-        fusion = {"variants": tuple(of), "method": method, "weights": tuple(of.values())}
-        parts = [v if weight == 1 else f"{weight:g} x {v}" for v, weight in of.items()]
-        settings = changed(default, fusions={"fused": fusion})
-        yield f"{method}: {' + '.join(parts)}", AnswerRetrieval(settings), "fused"
 
 
 if __name__ == "__main__":

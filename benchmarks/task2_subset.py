@@ -17,7 +17,8 @@ from typing import Any
 from subset import grid, subset
 
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.formulas.formula_retrieval import FormulaRetrieval, Task2Settings
+from arqmath_bm25.tasks.formulas.formula_retrieval import FormulaRetrieval
+from arqmath_bm25.tasks.settings import Task2Settings
 
 
 def varied(default: Task2Settings, variant: dict[str, Any], **parts: Any) -> Task2Settings:

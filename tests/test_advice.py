@@ -8,7 +8,7 @@ import pytest
 
 from arqmath_bm25.cli import tasks
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.tasks.query_hints import advice
+from arqmath_bm25.tasks.queries import advice
 
 if TYPE_CHECKING:
     from pathlib import Path

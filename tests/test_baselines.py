@@ -13,8 +13,8 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.settings import default_config, load
 from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.answers.settings import Task1Settings
 from arqmath_bm25.tasks.index import Index
+from arqmath_bm25.tasks.settings import Task1Settings
 
 if TYPE_CHECKING:
     from pathlib import Path

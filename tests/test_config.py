@@ -49,13 +49,7 @@ def test_the_default_has_the_three_variants_and_official_names() -> None:
         ({"stages": {"tags": {"thread": 1}}}, "stages.tags"),
         ({"stages": {"both": {"thread": -1}}}, "stages.both.thread"),
         ({"query": {"saturation": float("nan")}}, "query.saturation"),
-        ({"fusions": {"rrf": {"variants": ["text"]}}}, "fusions.rrf.variants"),
-        ({"fusions": {"rrf": {"variants": ["text", "all"]}}}, "fusions.rrf.variants.1"),
-        ({"fusions": {"text": {"variants": ["text", "math"]}}}, "this is the name of a variant"),
-        (
-            {"fusions": {"rrf": {"variants": ["text", "math"], "weights": [1]}}},
-            "fusions.rrf: 1 weights for 2 variants",
-        ),
+        ({"fusions": {}}, "fusions: Extra inputs are not permitted"),
     ],
 )
 def test_faults_name_file_and_key(tmp_path: Path, change: dict[str, object], message: str) -> None:

@@ -15,14 +15,10 @@ from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.rank_changes import moves
-from arqmath_bm25.runs.fusion import contributions
 from arqmath_bm25.tasks.index import Index
 
 CONFIG = Path(__file__).parent.parent / "configs" / "task1.yaml"
 QUERY = r"Why does $\sum \frac{1}{n}$ diverge?"
-FUSIONS = (
-    "fusions: {rrf: {variants: [text, math]}, sum: {variants: [both, math], method: weighted}}"
-)
 
 
 @pytest.fixture(scope="module")
@@ -82,20 +78,6 @@ def test_parts_add_up_to_the_score_on_real_data(lite: Path, tmp_path: Path) -> N
         for variant in index.task.variants:
             for year in ("2020", "2021"):
                 explained(index, year, variant, topics=5)
-
-
-def test_a_fusion_is_explained_by_its_rankings(sample: arq.Collection, tmp_path: Path) -> None:
-    config = tmp_path / "task1.yaml"
-    config.write_text(CONFIG.read_text().replace("fusions: {}", FUSIONS))
-    index = Index.open(sample, "task1", config)
-    ((topic, hits, parts), *_) = explained(index, "2021", "rrf")
-    (text,) = index.rank([topic], "text", 1000, 1)
-    rank = [hit.doc_id for hit in text].index(hits[0].doc_id) + 1
-    assert parts[0][0] == Part("text", 1 / (60 + rank))
-    explained(index, "2021", "sum")
-    assert contributions([[("a", 3), ("b", 1)], [("a", 5)]], [2, 1], "weighted") == {
-        "a": [2, 1], "b": [0, 0],
-    }  # fmt: skip
 
 
 def test_a_field_gives_what_it_scores_alone(sample: arq.Collection, tmp_path: Path) -> None:

@@ -71,14 +71,12 @@ def test_a_manifest_is_read_as_the_standard_s_tools_read_it(tmp_path: Path) -> N
     [
         ("text", "bm25", {"contents": 1, "k1": 0.9, "b": 0.4}),
         ("near", "ridge", {"method": "ridge", "profile": 0.2}),
-        ("fused", "rrf", {"method": "rrf", "variants": ["text", "near"]}),
     ],
 )
 def test_what_ranked_is_told(variant: str, method: str, params: dict[str, Any]) -> None:
     settings = {
         "analysis": {}, "bm25": {"k1": 0.9, "b": 0.4},
         "variants": {"text": {"contents": 1}, "near": {"method": "ridge", "profile": 0.2}},
-        "fusions": {"fused": {"method": "rrf", "variants": ["text", "near"]}},
     }  # fmt: skip
     for made in (settings, {"ranking": {"settings": settings}}):
         told = ir_metadata("nlps", "name", "command", made, variant, {})

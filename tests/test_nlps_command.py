@@ -234,18 +234,3 @@ def test_faults_of_a_configuration_are_named(
     )
     with pytest.raises(InputError, match=message):
         configured("nlps", config)
-
-
-def test_many_training_statements_are_told_to_be_stood_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config = tmp_path / "nlps.yaml"
-    changed = configured("nlps").settings.model_dump() | {"ridge": {"landmarks": 5}}
-    config.write_text(json.dumps(changed))
-    index(tmp_path, None, config=config)
-    told = " ".join(capsys.readouterr().out.split())
-    assert "ridge.landmarks: 5 of the statements stand for all" in told
-    run(tmp_path, None, config=config, variant=["ridge"], topics=["dev"])
-    path = tmp_path / "runs" / "nlps-sample" / "dev" / "ridge.txt"
-    gold = read_gold(NLPS_SAMPLE / "dev_set.json")
-    assert score_premises(Run.read(path, "nlps").rankings().topics, gold).to_json()["map_500"] > 0.1

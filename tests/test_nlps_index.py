@@ -78,7 +78,7 @@ def test_no_engine_has_anything_to_do_with_it(tmp_path: Path) -> None:
 def test_the_manifest_tells_what_was_indexed(index: Index) -> None:
     manifest = Manifest.read(index.directory)
     assert manifest is not None
-    assert manifest.counts == {"premises": 4, "statements": 1, "cited": 2}
+    assert manifest.counts == {"documents": 4, "statements": 1, "cited": 2}
     assert why_stale(TASK, index.collection, manifest) is None
     other = changed(TASK.settings, analysis__text__stop_words=False)
     reason = why_stale(PremiseSelection(other), index.collection, manifest)

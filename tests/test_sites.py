@@ -22,7 +22,8 @@ from arqmath_bm25.engines.lucene.indexing import index_documents
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.runs.run_files import write_run
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.answers.answer_documents import FIELDS, write_answer_documents
+from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
+from arqmath_bm25.tasks.settings import FIELDS
 
 if TYPE_CHECKING:
     from pathlib import Path

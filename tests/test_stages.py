@@ -13,10 +13,10 @@ from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers.local import Processes
-from arqmath_bm25.tasks.answers.answer_documents import FIELDS, write_answer_documents
+from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
 from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, write_signatures
 from arqmath_bm25.tasks.answers.second_stage import LINKS, SecondStage
-from arqmath_bm25.tasks.answers.settings import StageSettings
+from arqmath_bm25.tasks.settings import FIELDS, StageSettings
 
 if TYPE_CHECKING:
     from pathlib import Path

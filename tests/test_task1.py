@@ -17,8 +17,9 @@ from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.settings import default_config
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.runs.rows import read_run
-from arqmath_bm25.tasks.answers.answer_documents import FIELDS, write_answer_documents
+from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
 from arqmath_bm25.tasks.index import Index
+from arqmath_bm25.tasks.settings import FIELDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,25 +136,6 @@ def test_depth_variant_format_and_topic_file(workplace: Path, tmp_path: Path) ->
         / "runs/arqmath-sample/Topics_Task1_2021_V1.1/arqmathbm25-task1-bm25-auto-math-A.trec"
     )
     assert path.read_text().splitlines()[0].split("\t")[:2] == ["A.201", "Q0"]
-
-
-def test_a_fusion_of_variants_is_what_fuse_makes_of_their_runs(
-    workplace: Path, tmp_path: Path
-) -> None:
-    config = tmp_path / "task1.yaml"
-    text = default_config("task1").read_text(encoding="utf-8")
-    fusion = "fusions: {rrf: {variants: [text, math], method: rrf}}"
-    config.write_text(text.replace("fusions: {}", fusion), encoding="utf-8")
-    done(
-        *("run", "task1", "--topics", "2020", "--config", config, "--variant", "rrf"),
-        *("--runs", tmp_path),
-        cwd=workplace,
-    )
-    written = tmp_path / "arqmath-sample" / "2020" / "arqmathbm25-task1-bm25rrf-auto-both-A.tsv"
-    runs = workplace / "runs" / "arqmath-sample" / "2020"
-    of_variants = [runs / f"arqmathbm25-task1-bm25-auto-{name}-A.tsv" for name in ("text", "math")]
-    done("fuse", *of_variants, "-o", tmp_path / written.name, cwd=workplace)
-    assert written.read_text() == (tmp_path / written.name).read_text()
 
 
 def test_search_shows_readable_hits(workplace: Path) -> None:

@@ -14,9 +14,8 @@ from arqmath_bm25.core.settings import changed, load
 from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.answers.settings import Task1Settings
 from arqmath_bm25.tasks.index import Index
-from arqmath_bm25.tasks.premises.settings import NlpsSettings
+from arqmath_bm25.tasks.settings import NlpsSettings, Task1Settings
 from experiments.__main__ import app as experiments
 from experiments.duplicate_topics import HALVES, TOPICS, write_duplicates
 from experiments.tuning.coordinate_search import climb, knobs, tune

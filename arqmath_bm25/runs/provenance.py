@@ -79,7 +79,7 @@ def ir_metadata(
     """
     made = settings.get("ranking", {}).get("settings", settings)  # Task 3 ranks as Task 1 does
     text = made.get("analysis", {}).get("text", {})
-    how = made.get("variants", {}).get(variant) or made.get("fusions", {}).get(variant, {})
+    how = made.get("variants", {}).get(variant, {})
     method = how.get("method", made.get("model", "bm25"))
     params = how | (made.get("bm25", {}) if method == "bm25" else {})
     stage = made.get("stages", {}).get(variant)

@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.runs.run_files import Form as RunForm
     from arqmath_bm25.tasks.answers.second_stage import Gain
-    from arqmath_bm25.tasks.answers.settings import StageSettings, Task1Settings
     from arqmath_bm25.tasks.document_parts import Form
-    from arqmath_bm25.tasks.index import Index
+    from arqmath_bm25.tasks.settings import StageSettings, Task1Settings
+    from arqmath_bm25.tasks.task import OpenIndex
 
 _PLACES: Final = "documents.npz"  # ids of documents, and where they are in their file
 _PER_PART: Final = 10_000  # documents
@@ -138,7 +138,7 @@ class DocumentRetrieval(AnswerRetrieval):
         self.excluded.update((query.doc_id, frozenset(query.excluded)) for query in queries)
         return TopicSet(folder, path, list(map(_topic, queries)))
 
-    def ranker(self, index: Index) -> DocumentRanker:
+    def ranker(self, index: OpenIndex) -> DocumentRanker:
         """Return what ranks documents."""
         return DocumentRanker(index, self.settings)
 
@@ -151,7 +151,7 @@ class DocumentRetrieval(AnswerRetrieval):
         note = f"{hit.score:.2f}  {document.doc_id}"
         return Shown(title or document.doc_id, note=note, text=text, title=title)
 
-    def find(self, docno: str, index: Index) -> Hit | None:
+    def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return a document as a hit without a score, None if there is none."""
         return Hit(docno, 0) if docno in _table(index.collection).rows else None
 
@@ -177,7 +177,7 @@ class DocumentRanker(AnswerRanker):
 class DocumentStage(SecondStage):
     """Ranks documents again by their formulas."""
 
-    def __init__(self, index: Index, analyzer: Analyzer) -> None:
+    def __init__(self, index: OpenIndex, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
         self._signatures = PostSignatures(index.directory / SIGNATURES)
         self._table = _table(index.collection)

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.files import BUILDING, DOCUMENTS, building, contents, sources
@@ -24,9 +24,8 @@ from arqmath_bm25.engines.lucene.jvm import prepare
 from arqmath_bm25.engines.lucene.shards import index_parts
 from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.tasks import configured, task_class
-from arqmath_bm25.tasks.document_parts import JSON, clear
+from arqmath_bm25.tasks.document_parts import clear
 from arqmath_bm25.tasks.post_filter import ALL_POSTS, SEARCHED, PostFilter
-from arqmath_bm25.tasks.task import CandidateRanker
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
@@ -39,6 +38,8 @@ if TYPE_CHECKING:
     from arqmath_bm25.engines.opensearch import ClusterIndex
     from arqmath_bm25.tasks.document_parts import Form
     from arqmath_bm25.tasks.task import Ranker, Task
+
+STORE: Final = "lucene"  # in the directory of an index: what engines of this machine search
 
 
 def directory(task: Task[Any], collection: Collection) -> Path:
@@ -62,12 +63,14 @@ def why_stale(
 ) -> str | None:
     """Tell why an index does not serve these settings and files; None if it does."""
     stale = manifest.why_stale(recipe(task, collection), sources(task.sources(collection)))
+    if stale:
+        return stale
     damage = next(manifest.damages(directory(task, collection), read_all=read_all), None)
-    return stale or (f"this index is damaged: {damage}" if damage else None)
+    return f"this index is damaged: {damage}" if damage else None
 
 
-def is_up_to_date(
-    task: Task[Any], collection: Collection, overwrite: bool, as_built: bool = False
+def _is_up_to_date(
+    task: Task[Any], collection: Collection, overwrite: bool, as_built: bool
 ) -> bool:
     """Tell whether the index of a task serves as it is; False if it is to be built.
 
@@ -95,37 +98,35 @@ def is_up_to_date(
 
 def build(
     task: Task[Any], collection: Collection, workers: Workers, keep_documents: bool = False,
-    engine: LocalName = "lucene", keep: bool = False,
+    engine: EngineName = "lucene", keep: bool = False,
 ) -> Manifest:  # fmt: skip
     """Build the index of a task for an engine, replacing what is there.
 
-    With `keep_documents`, they stay beside the index as JSON lines. With `keep`, an index of the
-    same settings and files is there, for another engine; what that one searches stays. Raises
-    InputError if a file cannot be read, the engine cannot be started or did not index every
-    document; the old index, if there is one, is then as it was.
+    With `keep_documents`, they stay beside the index as JSON lines, which are all that a cluster
+    needs. With `keep`, an index of the same settings and files is there, for another engine; what
+    that one searches stays. Raises InputError if a file cannot be read, the engine cannot be
+    started or did not index every document; the old index, if there is one, is then as it was.
     """
-    if engine == "lucene" and task.stores:
+    fields = task.fields
+    if engine == "lucene" and fields:
         prepare()  # its absence is told before hours of work, not after
-    forms: list[Form] = ["json"] if engine == "lucene" or keep_documents else []
+    forms: list[Form] = ["json"] if engine != "flat" or keep_documents else []
     if engine == "flat":
         forms.append("flat")
     began = time.monotonic()
-    made_of = sources(task.sources(collection))
-    made_by = recipe(task, collection)
+    made_of, made_by = sources(task.sources(collection)), recipe(task, collection)
     with building(directory(task, collection), __version__, made_by, made_of) as place:
         counts = task.write_documents(collection, place, workers, forms)
+        documents, store = place / DOCUMENTS, place / STORE
         with status("Indexing"):
-            for name, (fields, counted) in task.stores.items():
-                parts, store = _documents(task, place, name), place / name
-                if engine == "flat":
-                    write_flat(parts, flat_place(store), counts[counted])
-                else:
-                    index_parts(parts, store, fields, counts[counted], workers)
-        clear(place / DOCUMENTS, keep_documents)
+            if fields and engine == "flat":
+                write_flat(documents, flat_place(store), counts["documents"])
+            elif fields and engine == "lucene":
+                index_parts(documents, store, fields[1:], counts["documents"], workers)
+        clear(documents, keep_documents)
         if keep:
-            names = (DOCUMENTS, *task.stores)
             for old in directory(task, collection).iterdir():
-                if old.name.startswith(names) and not (place / old.name).exists():
+                if old.name.startswith((DOCUMENTS, STORE)) and not (place / old.name).exists():
                     _link(old, place / old.name)
         manifest = Manifest(
             task=task.name,
@@ -141,11 +142,6 @@ def build(
     return manifest
 
 
-def _documents(task: Task[Any], place: Path, store: str) -> Path:
-    """Return where the JSON lines of a store are, in an index or one that is being built."""
-    return place / DOCUMENTS / store if len(task.stores) > 1 else place / DOCUMENTS
-
-
 def _link(old: str | Path, new: str | Path) -> None:
     """Give a file, or those of a directory, a second name; copy it where that is not possible."""
     if Path(old).is_dir():
@@ -157,13 +153,6 @@ def _link(old: str | Path, new: str | Path) -> None:
         shutil.copy2(old, new)
 
 
-def has_engine(task: Task[Any], collection: Collection, engine: EngineName) -> bool:
-    """Tell whether there is what an engine of this machine searches; `auto` takes either."""
-    stores = [directory(task, collection) / name for name in task.stores]
-    flat, lucene = ([*map(Path.is_dir, each)] for each in (map(flat_place, stores), stores))
-    return (engine != "lucene" and all(flat)) or (engine != "flat" and all(lucene))
-
-
 def add_engine(
     task: Task[Any], collection: Collection, engine: Engine, workers: Workers = HERE
 ) -> None:
@@ -173,20 +162,22 @@ def add_engine(
     which are written beside the index where they are missing. Raises InputError where that fails.
     """
     place = directory(task, collection)
-    if engine.name in ("lucene", "flat"):
-        if not has_engine(task, collection, engine.name):
+    if engine.name == "auto" or not task.fields:
+        return
+    if engine.name != "opensearch":
+        store = place / STORE
+        if not (flat_place(store) if engine.name == "flat" else store).is_dir():
             build(task, collection, workers, engine=engine.name, keep=True)
-    elif engine.name == "opensearch" and (manifest := Manifest.read(place)):
+    elif manifest := Manifest.read(place):
         from arqmath_bm25.engines.opensearch import add_replicas, connect, is_loaded, load_documents
 
+        index = _in_cluster(task, place, manifest)
         with closing(connect(engine.hosts)) as client:
-            for store in task.stores:
-                index = _in_cluster(task, place, manifest, store)
-                if not is_loaded(client, index):
-                    if not (place / DOCUMENTS).is_dir():
-                        _write_documents(task, collection, workers)
-                    load_documents(client, index, _documents(task, place, store), engine.shards)
-                add_replicas(client, index, engine.replicas)
+            if not is_loaded(client, index):
+                if not (place / DOCUMENTS).is_dir():
+                    build(task, collection, workers, True, engine.name, keep=True)
+                load_documents(client, index, place / DOCUMENTS, engine.shards)
+            add_replicas(client, index, engine.replicas)
 
 
 @cache  # so that it is said once
@@ -202,27 +193,13 @@ def _builder(engine: EngineName) -> LocalName:
     return "lucene"
 
 
-def _write_documents(task: Task[Any], collection: Collection, workers: Workers) -> None:
-    """Write the JSON lines of an index that is there; its engine has nothing to do."""
-    index = directory(task, collection)
-    place = index.with_name(f"{index.name}.{DOCUMENTS}")
-    made_of = sources(task.sources(collection))
-    with building(place, __version__, recipe(task, collection), made_of) as written:
-        task.write_documents(collection, written, workers, JSON)
-        clear(written / DOCUMENTS, keep_documents=True)
-    (place / DOCUMENTS).rename(index / DOCUMENTS)
-    shutil.rmtree(place)
-
-
-def _in_cluster(task: Task[Any], place: Path, manifest: Manifest, store: str) -> ClusterIndex:
-    """Describe a store of an index as it is in a cluster."""
+def _in_cluster(task: Task[Any], place: Path, manifest: Manifest) -> ClusterIndex:
+    """Describe an index as it is in a cluster."""
     from arqmath_bm25.engines.opensearch import ClusterIndex
 
-    fields, counted = task.stores[store]
-    label = "-".join([*place.parts[-2:], *([store] if store != "lucene" else [])])
-    content = f"{manifest.task} {store} {manifest.digest}"
-    bm25, count = task.settings.bm25, manifest.counts[counted]
-    return ClusterIndex(label, content, count, tuple(fields), bm25.k1, bm25.b)
+    label, content = "-".join(place.parts[-2:]), f"{manifest.task} {STORE} {manifest.digest}"
+    bm25, fields = task.settings.bm25, tuple(task.fields or ())[1:]
+    return ClusterIndex(label, content, manifest.counts["documents"], fields, bm25.k1, bm25.b)
 
 
 def ensure(
@@ -243,20 +220,20 @@ def ensure(
     done: set[Path] = set()
     for name in names:
         wanted = configured(name, config).index_task
-        for one in (wanted, *wanted.needed(collection)):
-            place = directory(one, collection)
+        for task in (wanted, *wanted.needed(collection)):
+            place = directory(task, collection)
             if place in done:
                 continue
             done.add(place)
-            fresh = is_up_to_date(one, collection, overwrite, as_built=one is not wanted)
+            fresh = _is_up_to_date(task, collection, overwrite, as_built=task is not wanted)
             built, kept = None, fresh and (place / DOCUMENTS).is_dir()
             if not fresh:
                 keep = keep_documents or in_cluster
-                built = build(one, collection, workers, keep, _builder(engine.name))
-            add_engine(one, collection, engine, workers)
+                built = build(task, collection, workers, keep, _builder(engine.name))
+            add_engine(task, collection, engine, workers)
             if not (kept or keep_documents):  # the cluster has them now
                 shutil.rmtree(place / DOCUMENTS, ignore_errors=True)
-            yield place, one, built
+            yield place, task, built
 
 
 class Index:
@@ -275,7 +252,7 @@ class Index:
         self.directory = directory
         self.manifest = manifest
         self.engine = engine
-        self._searchers: dict[str, Searcher] = {}
+        self._searcher: Searcher | None = None
         self._opening = Lock()
 
     @classmethod
@@ -290,14 +267,13 @@ class Index:
         """
         asked = task_class(name)
         owner = task_class(asked.index_of or name)
-        place = collection.indexes / owner.place(collection) / owner.name
-        manifest = Manifest.read(place)
+        manifest = Manifest.read(collection.indexes / owner.place(collection) / owner.name)
         if config is None and manifest is not None and not manifest.default:
             built = owner.of(manifest.settings)
-            return cls.of(
-                built if owner is asked else configured(name).on(built), collection, engine
-            )
-        return cls.of(configured(name, config), collection, engine)
+            task = built if owner is asked else configured(name).on(built)
+        else:
+            task = configured(name, config)
+        return cls.of(task, collection, engine)
 
     @classmethod
     def of(cls, task: Task[Any], collection: Collection, engine: Engine = AUTO) -> Index:
@@ -313,21 +289,22 @@ class Index:
             raise NoIndexError(f"{place}: {reason}", built.name, stale=True)
         return cls(task, collection, place, manifest, engine)
 
-    def searcher(self, store: str = "lucene") -> Searcher:
-        """Open one of the stores of the index."""
+    def searcher(self) -> Searcher:
+        """Open what searches the documents."""
         with self._opening:
-            if store not in self._searchers:
+            if self._searcher is None:
                 with self._as_opened():
-                    self._searchers[store] = self._open(store)
-            return self._searchers[store]
+                    self._searcher = self._open_searcher()
+            return self._searcher
 
-    def _open(self, store: str) -> Searcher:
-        bm25 = self.task.index_task.settings.bm25
+    def _open_searcher(self) -> Searcher:
+        task = self.task.index_task
         if self.engine.name != "opensearch":
-            return open_searcher(self.directory / store, bm25.k1, bm25.b, self.engine.name)
+            bm25 = task.settings.bm25
+            return open_searcher(self.directory / STORE, bm25.k1, bm25.b, self.engine.name)
         from arqmath_bm25.engines.opensearch import OpenSearchSearcher, connect
 
-        index = _in_cluster(self.task.index_task, self.directory, self.manifest, store)
+        index = _in_cluster(task, self.directory, self.manifest)
         return OpenSearchSearcher(connect(self.engine.hosts), index)
 
     @cached_property
@@ -376,16 +353,14 @@ class Index:
         self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]
     ) -> Iterator[list[Hit]]:
         """Rank given documents of each topic; InputError if the task cannot."""
-        if not isinstance(self._ranker, CandidateRanker):
-            raise InputError(f"{self.task.name}: only the answers of Task 1 can be given to score")
         return self._ranker.score(topics, variant, candidates)
 
     def close(self) -> None:
         """Close what is open; what is asked afterwards opens it again."""
         with self._opening:
-            for searcher in self._searchers.values():
-                searcher.close()
-            self._searchers.clear()
+            if self._searcher is not None:
+                self._searcher.close()
+                self._searcher = None
             vars(self).pop("_ranker", None)
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:

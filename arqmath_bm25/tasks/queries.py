@@ -1,4 +1,4 @@
-"""Topics → weighted terms; and what these gave to a score.
+"""Topics → weighted terms; what these gave to a score; what may be wrong in a typed query.
 
 The query of a question is its title, its text and its tags. Its terms are looked for in every field
 that a variant weighs: words in the fields of prose, n-grams of formulas in those of math, paths
@@ -7,12 +7,15 @@ through their operator trees in those of operators.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from math import log, log2
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from arqmath_bm25.analysis.html import read_title
 from arqmath_bm25.core.records import Part
 from arqmath_bm25.tasks.answers.answer_documents import question_fields
+from arqmath_bm25.tasks.settings import kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +25,10 @@ if TYPE_CHECKING:
     from arqmath_bm25.core.records import Topic
     from arqmath_bm25.engines.engine import Query, Searcher, TermScores
     from arqmath_bm25.tasks.settings import Kind
+
+_MATH: Final = re.compile(r"\\[A-Za-z]{2,}|[\^_]\s*[{\w]|[∑∏∫∂√∞≤≥≠∈⊂∀∃⁰¹²³⁴-⁹₀-₉]|\w\s*=\s*\w")
+_WORD: Final = re.compile(r"(?<![\\\w])[A-Za-z]{3,}")
+_DOLLAR: Final = re.compile(r"(?<!\\)\$")
 
 
 def topic_query(
@@ -103,8 +110,20 @@ def field_parts(fields: TermScores, divisor: float = 1) -> list[Part]:
     return sorted(parts, key=lambda part: (-part.score, part.name))
 
 
-def kind(field: str) -> Kind:
-    """Return what the terms of a field are: `math`, `operators` or else `text`."""
-    if field.endswith("_math"):
-        return "math"
-    return "operators" if field.endswith("_operators") else "text"
+def advice(query: str, formula_wanted: bool = False) -> str:
+    """Return what to say of a query, nothing if it is as it should be.
+
+    `formula_wanted` tells that formulas are searched for, so that one needs no dollars.
+    """
+    if len(_DOLLAR.findall(query)) % 2:
+        return "a dollar is left open: formulas stand between two, as in $x^2$"
+    content = read_title(query)
+    if content.formulas:
+        return ""
+    if formula_wanted:
+        if len(_WORD.findall(query)) > 2 and not _MATH.search(query):
+            return "this reads like prose, and formulas are searched for; for words take task1"
+        return ""
+    if _MATH.search(query):
+        return f"there is no formula between dollars, so all of it counts as words; try '${query}$'"
+    return ""

@@ -1,32 +1,51 @@
-"""Settings that several tasks have: BM25, queries, names of runs."""
+"""The settings of the tasks: what configs/*.yaml may hold."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, model_validator
 
-from arqmath_bm25.core.labs import VARIANTS, LabTask, RunName, Variant
-from arqmath_bm25.core.settings import NamePart, Settings
+from arqmath_bm25.analysis.settings import (
+    AnalysisSettings,
+    FormulaAnalysisSettings,
+    FormulaField,
+    TextSettings,
+)
+from arqmath_bm25.core.labs import LabTask, RunName, Variant
+from arqmath_bm25.core.settings import NamePart, Settings, Weight, load
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Kind = Literal["text", "math", "operators"]  # of terms, as the name of a field ends
+Task1Field = Literal[
+    "contents", "answer_math", "answer_operators",
+    "question_text", "question_math", "question_operators",
+    "title_text", "title_math", "title_operators", "tags",
+]  # fmt: skip
+FIELDS: Final[tuple[str, ...]] = get_args(Task1Field)
+View = Literal["tokens", "characters", "words"]  # what a text is cut into (NLPS)
+_KERNEL: Final[dict[View, float]] = {"tokens": 0.4, "characters": 0.3, "words": 0.3}
+
+
+def kind(field: str) -> Kind:
+    """Return what the terms of a field are: `math`, `operators` or else `text`."""
+    if field.endswith("_math"):
+        return "math"
+    return "operators" if field.endswith("_operators") else "text"
 
 
 class Bm25Settings(Settings):
     """Parameters of BM25 (Robertson and Zaragoza 2009), the same for all fields."""
 
-    k1: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.2
+    k1: Positive = 1.2
     b: Annotated[float, Field(ge=0, le=1)] = 0.75
 
 
 class QuerySettings(Settings):
     """How a topic becomes weighted terms."""
 
-    saturation: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 2.0
+    saturation: Positive = 2.0
     # Terms of a kind that are searched for, those with the greatest weight times idf; without all.
     most: dict[Kind, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
 
@@ -38,24 +57,181 @@ class RunSettings(Settings):
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.]+$")]
     primary: Variant
 
-    def name(self, task: LabTask, variant: str) -> RunName:
+    def name(self, task: LabTask, variant: Variant) -> RunName:
         """Official name of the run of a variant."""
-        (known,) = (one for one in VARIANTS if one == variant)
         method: Literal["", "extract"] = "extract" if task == "task3" else ""
-        return RunName(
-            self.team, task, self.id, known, variant == self.primary, method=method
-        )  # fmt: skip
+        primary = variant == self.primary
+        return RunName(self.team, task, self.id, variant, primary, method=method)
 
 
-def check_variants(
-    key: str, primary: str, variants: Mapping[Any, Mapping[Any, float]], fields: str = ""
-) -> None:
-    """Raise ValueError unless `primary` is a variant, and each variant weighs some field.
+class StageSettings(Settings):
+    """The second stage: weights of its evidence, and how many answers it ranks again."""
 
-    `key` is where `primary` stands; `fields` is where the weights of a variant do, below it.
-    """
+    formulas: Weight = 0
+    linked: Weight = 0
+    thread: Weight = 0
+    depth: Annotated[int, Field(ge=1)] = 100
+
+
+class RankingSettings(Settings):
+    """What the configurations of Tasks 1 and 2 have in common."""
+
+    run: RunSettings
+    bm25: Bm25Settings = Bm25Settings()
+    if TYPE_CHECKING:
+        variants: dict[Any, Any]  # each declares its own
+
+    def weights(self, variant: str) -> dict[str, float]:
+        """Weight of every field that a variant looks into."""
+        weights = self.variants[variant]
+        weights = getattr(weights, "fields", weights)
+        return {field: weight for field, weight in weights.items() if weight}
+
+    def _weighed(self, fields: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the fields to index: `contents`, which documents must have, and those weighed."""
+        weighed = {field for variant in self.variants for field in self.weights(variant)}
+        return tuple(field for field in fields if field == "contents" or field in weighed)
+
+    @model_validator(mode="after")
+    def _usable_variants(self) -> RankingSettings:
+        _check_primary("run.primary", self.run.primary, self.variants)
+        for variant in self.variants:
+            if not self.weights(variant):
+                raise ValueError(f"variants.{variant}: at least one weight must be above 0")
+        return self
+
+
+class Task1Settings(RankingSettings):
+    """configs/task1.yaml."""
+
+    analysis: AnalysisSettings = AnalysisSettings()
+    bag: bool = False  # all words of an answer and its question in one field, `contents`
+    model: Literal["bm25", "tf_idf", "linked"] = "bm25"
+    query: QuerySettings = QuerySettings()
+    variants: dict[Variant, dict[Task1Field, Weight]]
+    stages: dict[Variant, StageSettings] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _has_the_terms_it_weighs(self) -> Task1Settings:
+        if (self.bag or self.model == "tf_idf") and self.fields != ("contents",):
+            raise ValueError("variants: with bag or tf_idf, `contents` is the one field")
+        if self.analysis.latex.tokenizer and "math" not in map(kind, self.fields):
+            raise ValueError(
+                "analysis.latex.tokenizer: no variant weighs a field of tokens, as answer_math"
+            )
+        operators = [
+            *(f"stages.{name}.formulas" for name, stage in self.stages.items() if stage.formulas),
+            *(
+                f"variants.{name}.{field}"
+                for name in self.variants
+                for field in self.weights(name)
+                if kind(field) == "operators"
+            ),
+        ]
+        if operators and not self.analysis.latex.operators:
+            raise ValueError(f"{operators[0]}: needs analysis.latex.operators")
+        for variant in self.stages:
+            if variant not in self.variants:
+                raise ValueError(f"stages: {variant!r} is not among the variants")
+        return self
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields to index."""
+        return self._weighed(FIELDS)
+
+
+class FormulaVariant(Settings):
+    """What counts for a formula: its own fields, and the posts that it stands in."""
+
+    fields: dict[FormulaField, Weight]
+    context: Weight = 0
+
+
+class Task2Settings(RankingSettings):
+    """configs/task2.yaml."""
+
+    analysis: FormulaAnalysisSettings = FormulaAnalysisSettings()
+    variants: dict[Variant, FormulaVariant]
+
+    @property
+    def fields(self) -> tuple[FormulaField, ...]:
+        """The fields to index."""
+        return self._weighed(get_args(FormulaField))
+
+
+class AnswersSettings(Settings):
+    """A Task 1 configuration, given by its file name in the directory of the one that names it."""
+
+    path: Path
+    settings: Task1Settings
+
+    @model_validator(mode="before")
+    @classmethod
+    def _load(cls, value: object, info: ValidationInfo) -> object:
+        if not isinstance(value, str) or info.context is None:
+            return value
+        path = info.context / value
+        return {"path": path, "settings": load(Task1Settings, path)}
+
+
+class Task3Settings(Settings):
+    """configs/task3.yaml."""
+
+    run: RunSettings
+    ranking: AnswersSettings
+
+    @model_validator(mode="after")
+    def _known_primary(self) -> Task3Settings:
+        _check_primary("run.primary", self.run.primary, self.ranking.settings.variants)
+        return self
+
+
+class NlpsAnalysisSettings(Settings):
+    """How the words of a text are read."""
+
+    text: TextSettings = TextSettings()
+
+
+class RidgeSettings(Settings):
+    """The regression; see premises/kernel_ridge.py."""
+
+    kernel: dict[View, Weight] = Field(default=_KERNEL.copy())
+    penalty: Positive = 0.5
+    self_citation: Weight = 0.8
+
+
+class TfidfVariant(Settings):
+    """The baseline of the shared task; it has nothing to set."""
+
+    method: Literal["tfidf"]
+
+
+class RidgeVariant(Settings):
+    """Premises by what the training set cites; see premises/ridge.py."""
+
+    method: Literal["ridge"]
+    profile: Weight
+    text: Weight
+    citations: Weight
+
+
+class NlpsSettings(Settings):
+    """configs/nlps.yaml."""
+
+    analysis: NlpsAnalysisSettings = NlpsAnalysisSettings()
+    ridge: RidgeSettings = RidgeSettings()
+    primary: str
+    variants: dict[NamePart, Annotated[TfidfVariant | RidgeVariant, Field(discriminator="method")]]
+
+    @model_validator(mode="after")
+    def _known_primary(self) -> NlpsSettings:
+        _check_primary("primary", self.primary, self.variants)
+        if not any(self.ridge.kernel.values()):
+            raise ValueError("ridge.kernel: at least one weight must be above 0")
+        return self
+
+
+def _check_primary(key: str, primary: str, variants: dict[Any, Any]) -> None:
     if primary not in variants:
         raise ValueError(f"{key}: {primary!r} is not among the variants")
-    for name, weights in variants.items():
-        if not any(weights.values()):
-            raise ValueError(f"variants.{name}{fields}: at least one weight must be above 0")

@@ -9,18 +9,7 @@ from __future__ import annotations
 import textwrap
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Final,
-    Generic,
-    NamedTuple,
-    Protocol,
-    Self,
-    TypeVar,
-    runtime_checkable,
-)  # fmt: skip
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from arqmath_bm25.analysis.answer_text import answer_text
 from arqmath_bm25.analysis.settings import VERSION
@@ -30,7 +19,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, parse_run_name
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.settings import Settings
-from arqmath_bm25.tasks.query_hints import advice
+from arqmath_bm25.tasks.queries import advice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,42 +32,48 @@ if TYPE_CHECKING:
     from arqmath_bm25.core.records import Part
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.engines.documents import Document
+    from arqmath_bm25.engines.engine import Engine, Searcher
     from arqmath_bm25.runs.run_files import Form as RunForm
     from arqmath_bm25.tasks.document_parts import Form
-    from arqmath_bm25.tasks.index import Index
 
 _SHOWN: Final = 300  # characters of a text
 
 S = TypeVar("S", bound=Settings)
 
 
-class Ranker(Protocol):
+class OpenIndex(Protocol):
+    """What a task needs of an index to rank by it; see `tasks.index.Index`."""
+
+    task: Task[Any]
+    collection: Collection
+    directory: Path
+    engine: Engine
+
+    def searcher(self) -> Searcher:
+        """Open what searches the documents."""
+
+
+class Ranker(ABC):
     """Ranks documents. Serves all threads."""
 
+    @abstractmethod
     def rank(
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int
     ) -> Iterator[list[Hit]]:
         """Yield the `depth` best hits of every topic, in the order of the topics."""
 
+    @abstractmethod
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
         """Return the parts of the score of each hit of a topic."""
-
-
-@runtime_checkable
-class CandidateRanker(Ranker, Protocol):
-    """Also ranks documents that others found."""
 
     def score(
         self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]
     ) -> Iterator[list[Hit]]:
-        """Yield the hits of every topic that `rank` gives if its search finds just these ids."""
+        """Yield the hits of every topic that `rank` gives if its search finds just these ids.
 
-
-class Store(NamedTuple):
-    """One index of an engine."""
-
-    fields: Sequence[str]  # besides `contents`, which every document has
-    documents: str  # the count that says how many documents there are
+        Raises InputError if the task cannot.
+        """
+        raise InputError("only the answers of Task 1 can be given to score")
 
 
 class TopicSet(NamedTuple):
@@ -168,26 +163,26 @@ class Task(ABC, Generic[S]):
     @property
     def analysis(self) -> dict[str, Any]:
         """The settings that decide the content of the index."""
-        found: dict[str, Any] = self.settings.analysis.model_dump(mode="json")  # type: ignore[attr-defined]
-        return found
+        analysis: dict[str, Any] = self.settings.analysis.model_dump(mode="json")  # type: ignore[attr-defined]
+        return {**analysis, **({"fields": list(self.fields)} if self.fields else {})}
 
     def needed(self, collection: Collection) -> list[Task[Any]]:
         """Return the tasks whose indexes this one searches beside its own."""
         return []
 
     @property
-    def stores(self) -> Mapping[str, Store]:
-        """The indexes of an engine, by the names of their directories."""
-        raise NotImplementedError
+    def fields(self) -> Sequence[str] | None:
+        """The fields that an engine indexes, `contents` first; None if no engine searches."""
+        fields: Sequence[str] = self.settings.fields  # type: ignore[attr-defined]
+        return fields
 
     def write_documents(
         self, collection: Collection, place: Path, workers: Workers, forms: Sequence[Form]
     ) -> dict[str, int]:
-        """Write the documents of every store, and the tables of the index, in `place`.
+        """Write the documents, and the tables of the index, in `place`.
 
-        Documents go to `place`/documents, of several stores to a directory each in it, in the forms
-        that engines want: `write_parts` does that. Returns
-        what was counted: every row of the sources, and the documents of each store.
+        Documents go to `place`/documents in the forms that engines want: `write_parts` does that.
+        Returns what was counted: every row of the sources, and `documents`.
         """
         raise NotImplementedError
 
@@ -240,7 +235,7 @@ class Task(ABC, Generic[S]):
         return self.variants, ""
 
     @abstractmethod
-    def ranker(self, index: Index) -> Ranker:
+    def ranker(self, index: OpenIndex) -> Ranker:
         """Return what ranks for topics by an index; variants open what they need."""
 
     # Its runs
@@ -266,7 +261,7 @@ class Task(ABC, Generic[S]):
     def shown(self, hit: Hit, collection: Collection) -> Shown:
         """Return a hit as people see it."""
 
-    def find(self, docno: str, index: Index) -> Hit | None:
+    def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return a document of an index as a hit without a score, None if there is none."""
         post = index.collection.posts.read(docno)
         return Hit(docno, 0) if post and post.post_type == ANSWER else None

@@ -18,7 +18,8 @@ from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.answers.answer_documents import FIELDS, write_answer_documents
+from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
+from arqmath_bm25.tasks.settings import FIELDS
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.core.settings import changed
 from arqmath_bm25.evaluation.comparing import compare
-from arqmath_bm25.tasks.queries import kind
+from arqmath_bm25.tasks.settings import kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

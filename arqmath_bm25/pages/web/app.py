@@ -290,10 +290,8 @@ class Site:
     def _holds(self) -> str:
         """What can be searched, in a few words."""
         counts = [
-            f"{count:,} {index.task.title.lower()}"
+            f"{index.manifest.counts['documents']:,} {index.task.title.lower()}"
             for index in self._indexes.values()
-            for store in index.task.index_task.stores.values()
-            if (count := index.manifest.counts.get(store.documents)) is not None
         ]
         return f"{self._collection.name}: {', '.join(counts)}"
 

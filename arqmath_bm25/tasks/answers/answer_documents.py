@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import Content
@@ -30,19 +30,6 @@ if TYPE_CHECKING:
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.tasks.document_parts import Form
 
-Task1Field = Literal[
-    "contents",
-    "answer_math",
-    "answer_operators",
-    "question_text",
-    "question_math",
-    "question_operators",
-    "title_text",
-    "title_math",
-    "title_operators",
-    "tags",
-]
-FIELDS: Final[tuple[str, ...]] = get_args(Task1Field)
 _BAG: Final = ("contents", "question_text", "title_text", "tags")
 NOTHING: Final = Bag(("∅",))  # stands for an answer without words; no query holds it
 

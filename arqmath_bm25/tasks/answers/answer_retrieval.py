@@ -11,10 +11,9 @@ from arqmath_bm25.collection.posts import POST_TABLE
 from arqmath_bm25.collection.sites import read_links, scan_sites
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import DOCUMENTS
-from arqmath_bm25.core.labs import MAX_DEPTH, RunName
+from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.records import Hit, Part
-from arqmath_bm25.runs.fusion import contributions, fuse_rankings
 from arqmath_bm25.tasks.answers.answer_documents import answer_documents, write_answer_documents
 from arqmath_bm25.tasks.answers.linked_posts import LinkedPosts
 from arqmath_bm25.tasks.answers.post_signatures import (
@@ -23,9 +22,9 @@ from arqmath_bm25.tasks.answers.post_signatures import (
     write_signatures,
 )
 from arqmath_bm25.tasks.answers.second_stage import LINKS, SecondStage
-from arqmath_bm25.tasks.answers.settings import FusionSettings, StageSettings, Task1Settings
 from arqmath_bm25.tasks.queries import field_parts, heaviest, topic_query, weighed_by_tf_idf
-from arqmath_bm25.tasks.task import Ranker, Shown, Store, Task, begin
+from arqmath_bm25.tasks.settings import Task1Settings
+from arqmath_bm25.tasks.task import Ranker, Shown, Task, begin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +36,8 @@ if TYPE_CHECKING:
     from arqmath_bm25.engines.documents import Document
     from arqmath_bm25.engines.engine import Query
     from arqmath_bm25.tasks.document_parts import Form
-    from arqmath_bm25.tasks.index import Index
+    from arqmath_bm25.tasks.settings import StageSettings
+    from arqmath_bm25.tasks.task import OpenIndex
 
 
 class AnswerRetrieval(Task[Task1Settings]):
@@ -65,12 +65,7 @@ class AnswerRetrieval(Task[Task1Settings]):
         bag = {"bag": True} if self.settings.bag else {}
         tokenizer = self.settings.analysis.latex.tokenizer
         version = {"tokenizer version": tokenizer_version(tokenizer)} if tokenizer else {}
-        return {**super().analysis, "fields": list(self.settings.fields), **bag, **version}
-
-    @property
-    def stores(self) -> Mapping[str, Store]:
-        """The one index."""
-        return {"lucene": Store(self.settings.fields[1:], "documents")}
+        return {**super().analysis, **bag, **version}
 
     def write_documents(
         self, collection: Collection, place: Path, workers: Workers, forms: Sequence[Form]
@@ -125,19 +120,7 @@ class AnswerRetrieval(Task[Task1Settings]):
             + (f" ({'; '.join(notes)})" if notes else "")
         )
 
-    @property
-    def variants(self) -> list[str]:
-        """Names of variants and fusions."""
-        return [*self.settings.variants, *self.settings.fusions]
-
-    def run_name(self, variant: str) -> str:
-        """Return the name of a run; that of a fusion goes into its id."""
-        run = self.settings.run
-        if variant in self.settings.fusions:
-            return str(RunName(run.team, "task1", f"{run.id}{variant}", "both", primary=False))
-        return super().run_name(variant)
-
-    def ranker(self, index: Index) -> Ranker:
+    def ranker(self, index: OpenIndex) -> Ranker:
         """Return what ranks answers."""
         if self.settings.model == "linked":
             return LinkedPosts(index)
@@ -153,10 +136,10 @@ class AnswerRetrieval(Task[Task1Settings]):
         return Shown(title, note=note, text=text, post=answer, question=question)
 
 
-class AnswerRanker:
+class AnswerRanker(Ranker):
     """Ranks answers by weighted fields."""
 
-    def __init__(self, index: Index, settings: Task1Settings) -> None:
+    def __init__(self, index: OpenIndex, settings: Task1Settings) -> None:
         self._settings = settings
         self._analyzer = Analyzer(settings.analysis)
         self._index = index
@@ -175,13 +158,10 @@ class AnswerRanker:
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int,
         candidates: Sequence[Sequence[str]] | None = None,
     ) -> Iterator[list[Hit]]:  # fmt: skip
-        """Yield the `depth` best answers of every topic; `variant` may be that of a fusion.
+        """Yield the `depth` best answers of every topic.
 
         With `candidates` the first stage returns these answers of each topic, and no others.
         """
-        if variant in self._settings.fusions:
-            fusion = self._settings.fusions[variant]
-            return self._fuse(topics, fusion, depth, threads, candidates)
         queries = self._queries(topics, variant)
         stage = self._stages.get(variant)
         if candidates is None:
@@ -213,12 +193,8 @@ class AnswerRanker:
         return [hit for hit, thread in zip(hits, threads, strict=True) if thread != own]
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
-        """Return what fields and the second stage, or the rankings of a fusion, gave to hits."""
+        """Return what fields and the second stage gave to hits."""
         ids = [hit.doc_id for hit in hits]
-        if fusion := self._settings.fusions.get(variant):
-            (rankings,) = self._rankings([topic], fusion, 1)
-            given = contributions(rankings, _weights(fusion), fusion.method)
-            return [list(map(Part, fusion.variants, given[doc_id])) for doc_id in ids]
         (query,) = self._queries([topic], variant)
         parts = list(map(field_parts, self._searcher.explain(query, ids)))
         if stage := self._stages.get(variant):
@@ -239,26 +215,3 @@ class AnswerRanker:
         if settings.model == "tf_idf":
             return [weighed_by_tf_idf(query, self._searcher, settings.bm25.k1) for query in queries]
         return [heaviest(query, self._searcher, settings.query.most) for query in queries]
-
-    def _fuse(
-        self, topics: Sequence[Topic], fusion: FusionSettings, depth: int, threads: int,
-        candidates: Sequence[Sequence[str]] | None,
-    ) -> Iterator[list[Hit]]:  # fmt: skip
-        for rankings in self._rankings(topics, fusion, threads, candidates):
-            fused = fuse_rankings(rankings, _weights(fusion), fusion.method)
-            yield [Hit(doc_id, score) for doc_id, score in fused[:depth]]
-
-    def _rankings(
-        self, topics: Sequence[Topic], fusion: FusionSettings, threads: int,
-        candidates: Sequence[Sequence[str]] | None = None,
-    ) -> Iterator[list[list[tuple[str, float]]]]:  # fmt: skip
-        """Yield, for each topic, the rankings of a fusion."""
-        ranked = [
-            self.rank(topics, name, MAX_DEPTH, threads, candidates) for name in fusion.variants
-        ]
-        for rankings in zip(*ranked, strict=True):
-            yield [[(hit.doc_id, hit.score) for hit in hits] for hits in rankings]
-
-
-def _weights(fusion: FusionSettings) -> Sequence[float]:
-    return fusion.weights or [1.0] * len(fusion.variants)

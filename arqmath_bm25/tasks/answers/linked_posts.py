@@ -16,18 +16,19 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import year_of
 from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.tasks.answers.second_stage import LINKS
+from arqmath_bm25.tasks.task import Ranker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from arqmath_bm25.core.records import Topic
-    from arqmath_bm25.tasks.index import Index
+    from arqmath_bm25.tasks.task import OpenIndex
 
 
-class LinkedPosts:
+class LinkedPosts(Ranker):
     """Ranks answers by votes. Serves all threads."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: OpenIndex) -> None:
         self._layout = index.collection.layout
         self._posts = index.collection.posts
         self._links = PostLinks.load(index.directory / LINKS)

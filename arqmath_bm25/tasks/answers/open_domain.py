@@ -7,54 +7,22 @@ The answer is the text of the highest ranked post that has any, whole if it fits
 from __future__ import annotations
 
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import ValidationInfo, model_validator
-
 from arqmath_bm25.analysis.answer_text import answer_text, one_line, shorten
-from arqmath_bm25.core.settings import Settings, load
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
-from arqmath_bm25.tasks.answers.settings import Task1Settings
-from arqmath_bm25.tasks.settings import RunSettings, check_variants
-from arqmath_bm25.tasks.task import Shown, Task
+from arqmath_bm25.tasks.settings import Task3Settings
+from arqmath_bm25.tasks.task import Ranker, Shown, Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.records import Hit, Part, Topic
-    from arqmath_bm25.tasks.index import Index
-    from arqmath_bm25.tasks.task import Ranker
+    from arqmath_bm25.tasks.task import OpenIndex
 
 _YEAR = "2022"  # of the one lab that had this task
-
-
-class RankingSettings(Settings):
-    """A Task 1 configuration, given by its file name in the directory of the one that names it."""
-
-    path: Path
-    settings: Task1Settings
-
-    @model_validator(mode="before")
-    @classmethod
-    def _load(cls, given: object, info: ValidationInfo) -> object:
-        if not isinstance(given, str) or info.context is None:
-            return given
-        path = info.context / given
-        return {"path": path, "settings": load(Task1Settings, path)}
-
-
-class Task3Settings(Settings):
-    """configs/task3.yaml."""
-
-    run: RunSettings
-    ranking: RankingSettings
-
-    @model_validator(mode="after")
-    def _known_primary(self) -> Task3Settings:
-        check_variants("run.primary", self.run.primary, self.ranking.settings.variants)
-        return self
 
 
 class OpenDomain(Task[Task3Settings]):
@@ -101,7 +69,7 @@ class OpenDomain(Task[Task3Settings]):
         """Names of the variants of the ranking."""
         return list(self._answers.settings.variants)
 
-    def ranker(self, index: Index) -> Answerer:
+    def ranker(self, index: OpenIndex) -> Answerer:
         """Return what extracts answers."""
         return Answerer(index, self._answers)
 
@@ -117,12 +85,12 @@ class OpenDomain(Task[Task3Settings]):
         return hit.text or super().full_text(hit, collection)
 
 
-class Answerer:
+class Answerer(Ranker):
     """Extracts answers from the posts that Task 1 ranks."""
 
-    def __init__(self, index: Index, answers: AnswerRetrieval) -> None:
+    def __init__(self, index: OpenIndex, answers: AnswerRetrieval) -> None:
         self._posts = index.collection.posts
-        self._ranker: Ranker = answers.ranker(index)
+        self._ranker = answers.ranker(index)
 
     def rank(
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.analysis.signatures import Signature
     from arqmath_bm25.collection.posts import PostTable
     from arqmath_bm25.core.records import Topic
-    from arqmath_bm25.tasks.answers.settings import StageSettings
+    from arqmath_bm25.tasks.settings import StageSettings
 
     Gain = NDArray[np.float64]  # of each hit
 

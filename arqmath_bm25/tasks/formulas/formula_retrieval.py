@@ -4,30 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
-from pydantic import Field, model_validator
 
 from arqmath_bm25.analysis.analyzer import FormulaAnalyzer
 from arqmath_bm25.analysis.html import Content, Formula, read_title
-from arqmath_bm25.analysis.settings import FormulaAnalysisSettings, FormulaField
 from arqmath_bm25.collection.formulas import formula_files
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import DOCUMENTS
-from arqmath_bm25.core.labs import MAX_DEPTH, Variant
+from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.progress import progress, status, tell
 from arqmath_bm25.core.records import Hit, Part, Topic
-from arqmath_bm25.core.settings import Settings, Weight
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.formulas.formula_documents import write_formula_documents
 from arqmath_bm25.tasks.formulas.formula_instances import InstanceTable
 from arqmath_bm25.tasks.formulas.post_formulas import contents, find_formula, write_post_formulas
 from arqmath_bm25.tasks.index import Index
-from arqmath_bm25.tasks.queries import field_parts
-from arqmath_bm25.tasks.query_hints import advice
-from arqmath_bm25.tasks.settings import Bm25Settings, RunSettings, check_variants
-from arqmath_bm25.tasks.task import Shown, Store, Task, TopicSet
+from arqmath_bm25.tasks.queries import advice, field_parts
+from arqmath_bm25.tasks.settings import Task2Settings
+from arqmath_bm25.tasks.task import Ranker, Shown, Task, TopicSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,41 +31,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from arqmath_bm25.analysis.settings import FormulaField
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.collection.posts import PostTable
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.tasks.document_parts import Form
+    from arqmath_bm25.tasks.settings import FormulaVariant
+    from arqmath_bm25.tasks.task import OpenIndex
 
 _INSTANCES: Final = "instances.npy"
 _SHOWN: Final = 120  # characters shown before and after a formula
-
-
-class FormulaVariant(Settings):
-    """What counts for a formula: its own fields, and the posts that it stands in."""
-
-    fields: Annotated[dict[FormulaField, Weight], Field(min_length=1)]
-    context: Weight = 0
-
-
-class Task2Settings(Settings):
-    """configs/task2.yaml."""
-
-    run: RunSettings
-    analysis: FormulaAnalysisSettings = FormulaAnalysisSettings()
-    bm25: Bm25Settings = Bm25Settings()
-    variants: Annotated[dict[Variant, FormulaVariant], Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _usable_variants(self) -> Task2Settings:
-        weights = {name: variant.fields for name, variant in self.variants.items()}
-        check_variants("run.primary", self.run.primary, weights, ".fields")
-        return self
-
-    @property
-    def fields(self) -> tuple[FormulaField, ...]:
-        """The fields to index: `contents`, which every document has, and what variants weigh."""
-        weighed = {f for v in self.variants.values() for f, weight in v.fields.items() if weight}
-        return tuple(f for f in get_args(FormulaField) if f == "contents" or f in weighed)
 
 
 class FormulaRetrieval(Task[Task2Settings]):
@@ -93,16 +64,6 @@ class FormulaRetrieval(Task[Task2Settings]):
         """Return the formula TSVs; of a dump without any its posts, whose formulas are read."""
         source = collection.layout.formula_source(self.settings.analysis.source)
         return list(formula_files(source))
-
-    @property
-    def analysis(self) -> dict[str, Any]:
-        """The settings that decide the content of the index."""
-        return {**super().analysis, "fields": list(self.settings.fields)}
-
-    @property
-    def stores(self) -> Mapping[str, Store]:
-        """The one index."""
-        return {"lucene": Store(self.settings.fields[1:], "documents")}
 
     def needed(self, collection: Collection) -> list[Task[Any]]:
         """Return Task 1 where a variant looks at the posts."""
@@ -196,7 +157,7 @@ class FormulaRetrieval(Task[Task2Settings]):
         note = f"{collection.layout.data}: no answers, so only the variants without context are run"
         return known, note
 
-    def ranker(self, index: Index) -> FormulaRanker:
+    def ranker(self, index: OpenIndex) -> FormulaRanker:
         """Return what ranks formulas."""
         return FormulaRanker(index, self.settings)
 
@@ -216,7 +177,7 @@ class FormulaRetrieval(Task[Task2Settings]):
             heading, note=note, text=text, post=post, question=question, formula=formula
         )  # fmt: skip
 
-    def find(self, docno: str, index: Index) -> Hit | None:
+    def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return an instance of a formula by its id."""
         table = InstanceTable.load(index.directory / _INSTANCES)
         found = table.find(int(docno)) if docno.isascii() and docno.isdecimal() else None
@@ -255,10 +216,10 @@ def thread_context(posts: PostTable, *rankings: list[Hit]) -> Context:
 _NO_CONTEXT: Final = Context(np.empty(0, np.int32), np.empty(0))
 
 
-class FormulaRanker:
+class FormulaRanker(Ranker):
     """Ranks formulas by weighted fields, and by the posts that they stand in."""
 
-    def __init__(self, index: Index, settings: Task2Settings) -> None:
+    def __init__(self, index: OpenIndex, settings: Task2Settings) -> None:
         self._collection = index.collection
         self._settings = settings
         self._analyzer = FormulaAnalyzer(settings.analysis, settings.fields)
@@ -300,8 +261,7 @@ class FormulaRanker:
         ]
 
     def _variant(self, name: str) -> FormulaVariant:
-        (found,) = (variant for known, variant in self._settings.variants.items() if known == name)
-        return found
+        return next(weights for known, weights in self._settings.variants.items() if known == name)
 
     def query(self, topic: Topic, weights: Mapping[FormulaField, float]) -> dict[str, Any]:
         """Return field → term → weight; a term that occurs twice weighs twice as much."""

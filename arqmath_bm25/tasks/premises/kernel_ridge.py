@@ -2,19 +2,13 @@
 
 A prediction for a query q is influence(q) @ targets, with influence(q) = k(q) (K + λI)⁻¹, where
 k(q) holds the similarities of q to the rows, K those among the rows, and λ is the penalty. Targets
-may be changed, or be sparse and many, without fitting anew.
-
-Where there are more rows than `landmarks`, that many of them, chosen at random, stand for all (the
-subset of regressors, Nyström's low-rank form of K; Rasmussen and Williams 2006, Gaussian Processes
-for Machine Learning, section 8.3.1): influence(q) = k_m(q) (K_mn K_nm + λ K_mm)⁻¹ K_mn. With all
-rows as landmarks both are the same. Memory grows with landmarks² and with the terms of the rows,
-not with rows².
+may be changed, or be sparse and many, without fitting anew. Memory grows with rows².
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import lapack
@@ -22,14 +16,9 @@ from scipy.linalg import lapack
 from arqmath_bm25.tasks.premises.text_kernel import gram
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from scipy import sparse
 
     from arqmath_bm25.tasks.premises.text_kernel import Matrix
-
-_CHUNK: Final = 512  # rows whose similarities to the landmarks are in memory at a time
-_SLICE: Final = 16  # queries whose weights of all columns, dense, are: 200 MB
-_JITTER: Final = 1e-8  # texts that occur twice make K_mm singular
 
 
 @dataclass(frozen=True)
@@ -37,39 +26,16 @@ class KernelRidge:
     """A fitted regression over rows."""
 
     rows: sparse.csr_matrix
-    landmarks: NDArray[np.int64]  # numbers of rows; all of them in the exact form
-    inverse: Matrix  # landmarks × landmarks
+    inverse: Matrix  # rows × rows
 
     @classmethod
-    def fit(cls, rows: sparse.csr_matrix, penalty: float, landmarks: int) -> KernelRidge:
-        """Fit to these rows, by `landmarks` of them if there are more."""
-        count = rows.shape[0]
-        if count <= landmarks:
-            everything = np.arange(count)
-            return cls(rows, everything, _inverse(gram(rows, rows), penalty))
-        chosen = np.sort(np.random.default_rng(0).choice(count, landmarks, replace=False))
-        few = rows[chosen]
-        matrix = gram(few, few) * penalty
-        for start in range(0, count, _CHUNK):
-            similar = gram(rows[start : start + _CHUNK], few)
-            matrix += similar.T @ similar
-        return cls(rows, chosen, _inverse(matrix, penalty * _JITTER))
-
-    @property
-    def exact(self) -> bool:
-        """Whether every row is a landmark."""
-        return bool(len(self.landmarks) == self.rows.shape[0])
+    def fit(cls, rows: sparse.csr_matrix, penalty: float) -> KernelRidge:
+        """Fit to these rows."""
+        return cls(rows, _inverse(gram(rows, rows), penalty))
 
     def influence(self, similarity: Matrix) -> Matrix:
         """Return queries × rows for the similarities of queries to all rows."""
-        if self.exact:
-            return similarity @ self.inverse
-        weights, few = similarity[:, self.landmarks] @ self.inverse, self.rows[self.landmarks]
-        found = np.empty_like(similarity)
-        for start in range(0, len(weights), _SLICE):
-            part = slice(start, start + _SLICE)
-            found[part] = (self.rows @ (weights[part] @ few).T).T
-        return found
+        return similarity @ self.inverse
 
 
 def _inverse(matrix: Matrix, more: float) -> Matrix:

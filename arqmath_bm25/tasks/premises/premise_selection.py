@@ -21,9 +21,9 @@ from arqmath_bm25.core.labs import PREMISES, SPLITS
 from arqmath_bm25.core.progress import status
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.tasks.premises.ridge import Fitted, Model, Ridge
-from arqmath_bm25.tasks.premises.settings import NlpsSettings, RidgeVariant
 from arqmath_bm25.tasks.premises.tfidf import Tfidf
-from arqmath_bm25.tasks.task import Shown, Store, Task, TopicSet, begin
+from arqmath_bm25.tasks.settings import NlpsSettings, RidgeVariant
+from arqmath_bm25.tasks.task import Ranker, Shown, Task, TopicSet, begin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.tasks.document_parts import Form
-    from arqmath_bm25.tasks.index import Index
     from arqmath_bm25.tasks.premises.candidates import Ranking
+    from arqmath_bm25.tasks.task import OpenIndex
 
 _MODEL: Final = "model"
 
@@ -70,9 +70,9 @@ class PremiseSelection(Task[NlpsSettings]):
         return {**super().analysis, "ridge": self.settings.ridge.model_dump(mode="json")}
 
     @property
-    def stores(self) -> Mapping[str, Store]:
+    def fields(self) -> None:
         """None: rankings are computed from what was fitted."""
-        return {}
+        return None
 
     def write_documents(
         self, collection: Collection, place: Path, workers: Workers, forms: Sequence[Form]
@@ -86,20 +86,17 @@ class PremiseSelection(Task[NlpsSettings]):
             model = Model(premises, training, self.settings.ridge, _analyzer(self.settings))
             model.fitted.save(place / _MODEL)
         return {
-            "premises": len(premises),
+            "documents": len(premises),
             "statements": len(training),
             "cited": len({premise for statement in training for premise in statement.premises}),
         }
 
     def account(self, counts: Mapping[str, int]) -> str:
-        """Say how much there is, and whether all of the training set was learned from."""
-        account = (
-            f"{counts['premises']:,} premises, {counts['statements']:,} training "
+        """Say how much there is."""
+        return (
+            f"{counts['documents']:,} premises, {counts['statements']:,} training "
             f"statements, which cite {counts['cited']:,} premises"
         )
-        if counts["statements"] > (landmarks := self.settings.ridge.landmarks):
-            account += f"; ridge.landmarks: {landmarks:,} of the statements stand for all"
-        return account
 
     def topic_files(
         self, collection: Collection, chosen: Sequence[str] | None = None
@@ -131,7 +128,7 @@ class PremiseSelection(Task[NlpsSettings]):
         """Return the name of a run, which the shared task does not prescribe."""
         return variant
 
-    def ranker(self, index: Index) -> PremiseRanker:
+    def ranker(self, index: OpenIndex) -> PremiseRanker:
         """Return what ranks premises."""
         return PremiseRanker(index, self.settings)
 
@@ -154,7 +151,7 @@ class PremiseSelection(Task[NlpsSettings]):
         text = text or "(cited in the training set; its text is not known)"
         return Shown(hit.doc_id, aside=f"{hit.score:.3f}", text=begin(text))
 
-    def find(self, docno: str, index: Index) -> Hit | None:
+    def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return a premise of the knowledge base."""
         texts = _texts(index.collection.premises.knowledge_base)
         return Hit(docno, 0) if docno in texts else None
@@ -186,10 +183,10 @@ def write_submission(path: Path, predictions: Path) -> None:
             shutil.copyfileobj(source, target)
 
 
-class PremiseRanker:
+class PremiseRanker(Ranker):
     """Ranks premises by the method of each variant."""
 
-    def __init__(self, index: Index, settings: NlpsSettings) -> None:
+    def __init__(self, index: OpenIndex, settings: NlpsSettings) -> None:
         knowledge_base, train = index.task.sources(index.collection)
         self._premises, self.training = read_premises(knowledge_base), read_statements(train)
         self._index = index

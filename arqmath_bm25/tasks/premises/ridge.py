@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from arqmath_bm25.analysis.analyzer import Analyzer
     from arqmath_bm25.collection.premises import Premise, Statement
     from arqmath_bm25.tasks.premises.candidates import Ranking
-    from arqmath_bm25.tasks.premises.settings import RidgeSettings, RidgeVariant
     from arqmath_bm25.tasks.premises.text_kernel import Matrix
+    from arqmath_bm25.tasks.settings import RidgeSettings, RidgeVariant
 
 BLOCK: Final = 64  # statements that are ranked at a time
 
@@ -53,7 +53,6 @@ class Fitted:
         """Write all that is not in the settings."""
         directory.mkdir()
         np.save(directory / "frequencies.npy", self.vectors.frequencies)
-        np.save(directory / "landmarks.npy", self.ridge.landmarks)
         np.save(directory / "inverse.npy", self.ridge.inverse)
         sparse.save_npz(directory / "statements.npz", self.ridge.rows, compressed=False)
         sparse.save_npz(directory / "candidates.npz", self.texts, compressed=False)
@@ -66,7 +65,7 @@ class Fitted:
         inverse = np.load(directory / "inverse.npy", mmap_mode="r")
         return cls(
             TextVectors(settings.kernel, analyzer, rows.shape[0], frequencies),
-            KernelRidge(rows, np.load(directory / "landmarks.npy"), inverse),
+            KernelRidge(rows, inverse),
             sparse.load_npz(directory / "candidates.npz"),
         )
 
@@ -97,7 +96,7 @@ class Model:
         if not isinstance(fitted, Fitted):
             vectors, rows = TextVectors.fit([s.text for s in training], settings.kernel, fitted)
             with threadpool_limits(1, "blas"):  # so that sums depend on no number of threads
-                ridge = KernelRidge.fit(rows, settings.penalty, settings.landmarks)
+                ridge = KernelRidge.fit(rows, settings.penalty)
             known = [texts.get(premise, "") for premise in self.candidates.ids]
             fitted = Fitted(vectors, ridge, vectors(known))
         self.fitted = fitted

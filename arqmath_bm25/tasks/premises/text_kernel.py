@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arqmath_bm25.analysis.analyzer import Analyzer
-    from arqmath_bm25.tasks.premises.settings import View
+    from arqmath_bm25.tasks.settings import View
 
     Matrix = NDArray[np.float64]
 
