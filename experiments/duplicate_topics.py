@@ -52,7 +52,7 @@ def judge_by_links(collection: Collection, number: int = TOPICS, seed: int = 0) 
             f"DATA={collection.layout.data}: topics are made of one site; give the directory of "
             f"one of {', '.join(names)}"
         )
-    links = collection.layout.post_links()
+    links = collection.layout.dump("PostLinks")
     if links is None:
         raise InputError(
             f"DATA={collection.layout.data}: there is no PostLinks file, which tells duplicates"

@@ -201,7 +201,7 @@ def test_comments_of_the_real_subset(lite: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(
         "arqmath_bm25.collection.dump._RANGE", 1 << 21
     )  # several, so that processes are started
-    path = Layout(lite).comments()
+    path = Layout(lite).dump("Comments")
     assert path is not None
     table = RowTable.scan(path, COMMENTS, "PostId", Processes(2))
     assert table.counts == {"rows": 16_712, "rows kept": 16_712}

@@ -16,9 +16,9 @@ from typing import IO, TYPE_CHECKING
 
 import pytest
 
+from arqmath_bm25.collection.download import PATIENCE, PAUSES, _opener, download
 from arqmath_bm25.collection.fetching import alone, fetch
-from arqmath_bm25.collection.fetching.catalogue import PublishedFile
-from arqmath_bm25.collection.fetching.download import PATIENCE, PAUSES, _opener, download
+from arqmath_bm25.collection.published import PublishedFile
 from arqmath_bm25.core.errors import InputError
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ import typer
 from typer.testing import CliRunner
 
 from arqmath_bm25.cli.fetch import fetch
+from arqmath_bm25.collection import published
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.fetching import catalogue as fetch_catalogue
-from arqmath_bm25.collection.fetching.catalogue import Archive, PublishedFile
 from arqmath_bm25.collection.formulas import read_formulas
-from arqmath_bm25.collection.layout import TASK2_QRELS, Layout
+from arqmath_bm25.collection.layout import QRELS, Layout
 from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.collection.published import Archive, PublishedFile
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.tasks import TASKS, configured
@@ -65,7 +65,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                       known={"rows": 12, "linked": 11, "duplicates": 1}),
         PublishedFile("Collection/Votes.V1.0.xml", "links", frozenset({"task1"}), optional=True),
     ]  # fmt: skip
-    monkeypatch.setattr(fetch_catalogue, "CATALOGUE", small)
+    monkeypatch.setattr(published, "CATALOGUE", small)
     return folder
 
 
@@ -87,8 +87,8 @@ def test_a_real_server_gives_the_same_as_a_folder(
     mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    fetch_catalogue.CATALOGUE.append(  # with blanks and an ampersand in its path
-        PublishedFile(TASK2_QRELS["2021"], "qrels", frozenset({"task2"}))
+    published.CATALOGUE.append(  # with blanks and an ampersand in its path
+        PublishedFile(QRELS["task2"]["2021"], "qrels", frozenset({"task2"}))
     )
     run("--data", str(tmp_path / "copied"), "--from", str(mirror))
     handler = partial(SimpleHTTPRequestHandler, directory=str(mirror))
@@ -121,10 +121,10 @@ def test_by_default_is_fetched_what_default_configurations_read() -> None:
     }
     parts = {
         file.part
-        for file in fetch_catalogue.CATALOGUE
+        for file in published.CATALOGUE
         if any(path == file.target or path.startswith(f"{file.target}/") for path in read)
     }
-    assert {"topics", "qrels"} | parts == set(fetch_catalogue.DEFAULT_PARTS)
+    assert {"topics", "qrels"} | parts == set(published.DEFAULT_PARTS)
 
 
 def test_what_is_there_is_passed_over(mirror: Path, tmp_path: Path) -> None:
@@ -161,8 +161,8 @@ def test_what_differs_from_what_is_known_is_said(
     mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = {"rows": 312, "first": "2011-02-14", "last": "2018-12-31"}
-    files = [replace(fetch_catalogue.CATALOGUE[0], known=known)]
-    monkeypatch.setattr(fetch_catalogue, "CATALOGUE", files)
+    files = [replace(published.CATALOGUE[0], known=known)]
+    monkeypatch.setattr(published, "CATALOGUE", files)
     said = " ".join(run("--data", str(tmp_path / "data"), "--from", str(mirror)).split())
     assert "differs: rows 311, known 312; last 2018-05-15, known 2018-12-31" in said
 

@@ -53,8 +53,8 @@ def formulas(made: Layout) -> list[FormulaRow]:
 def test_the_xml_is_well_formed_and_has_the_size_asked_for(made: Layout) -> None:
     etree.parse(made.posts(), etree.XMLParser(huge_tree=True))
     assert SIZE <= made.posts().stat().st_size < SIZE + 3_000_000  # a batch more at most
-    assert sum(1 for _ in rows(made.post_links(), "postlinks"))
-    assert PostLinks.read(made.post_links())
+    assert sum(1 for _ in rows(made.dump("PostLinks"), "postlinks"))
+    assert PostLinks.read(made.dump("PostLinks"))
 
 
 def test_posts_are_in_order_of_their_ids_and_answers_behind_their_questions(

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from arqmath_bm25.cli.inspect import inspect as inspect_command
 from arqmath_bm25.collection import dump
-from arqmath_bm25.collection.fetching.catalogue import CATALOGUE
 from arqmath_bm25.collection.inspection import FileReport, inspect, size
-from arqmath_bm25.collection.layout import TASK1_QRELS, TASK1_TOPICS
+from arqmath_bm25.collection.layout import QRELS, TOPICS
+from arqmath_bm25.collection.published import CATALOGUE
 from arqmath_bm25.core.errors import InterruptedWorkError
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import Processes
@@ -54,9 +54,10 @@ def data(tmp_path: Path) -> Path:
     for path, text in {
         "Collection/Posts.V1.2.xml": POSTS,
         "Formulas/latex_representation_v3/1.tsv": FORMULAS,
-        TASK1_QRELS["2020"]: "A.1\t0\t2\t3\r\nA.1\t0\t3\t0.0\r\nA.2\t0\t2\t1\r\n\r\nA.2\t0\t2\t1",
-        TASK1_QRELS["2021"]: "2\t0\tA.1\t3\nA.1\t0\t2\t4\nA.1\t0\t2\n",
-        TASK1_TOPICS["2020"]: "<Topics><Topic",
+        QRELS["task1"]["2020"]: "A.1\t0\t2\t3\r\nA.1\t0\t3\t0.0\r\n"
+        "A.2\t0\t2\t1\r\n\r\nA.2\t0\t2\t1",
+        QRELS["task1"]["2021"]: "2\t0\tA.1\t3\nA.1\t0\t2\t4\nA.1\t0\t2\n",
+        TOPICS["task1"]["2020"]: "<Topics><Topic",
         "Votes.xml": "",
         "Users.xml": "<html></html>",
         "Other.xml": "<other/>",
@@ -84,17 +85,17 @@ def test_every_row_is_counted_by_what_it_is(data: Path) -> None:
         "issue v": 1, "issue d": 1, "issue dv": 1, "without formula": 1,
     }  # fmt: skip
     assert formulas.defects == {"formulas without id or post": 1}
-    qrels = found[TASK1_QRELS["2020"]]
+    qrels = found[QRELS["task1"]["2020"]]
     assert (qrels.rows, qrels.defects) == (4, {"judgments given again": 1})
     assert qrels.counts == {"grade 3": 1, "grade 0": 1, "grade 1": 2, "topics": 2}
     wrong = {"rows that are not topic, 0, id, grade 0-3": 3}
-    assert found[TASK1_QRELS["2021"]].defects == wrong
+    assert found[QRELS["task1"]["2021"]].defects == wrong
 
 
 def test_what_cannot_be_read_keeps_nothing_from_being_read(data: Path) -> None:
     found = reports_of(data)
     for path, problem in {
-        TASK1_TOPICS["2020"]: "not a topic file",
+        TOPICS["task1"]["2020"]: "not a topic file",
         "Votes.xml": "the file is empty",
         "Users.xml": "expected the root element <users>, found <html>",
     }.items():
@@ -136,7 +137,7 @@ def test_the_real_subset_beside_the_official_collection(lite: Path) -> None:
         "first none, known 2010-07-20",
         "last none, known 2018-12-31",
     ]
-    qrels = found[TASK1_QRELS["2020"]]
+    qrels = found[QRELS["task1"]["2020"]]
     assert [qrels.counts[f"grade {grade}"] for grade in range(4)] == [35_051, 2_269, 1_071, 733]
     formulas = found["Formulas/slt_representation_v3"]
     assert formulas.counts["comment"] == 14_145
@@ -155,7 +156,7 @@ def test_real_files_of_the_archive(shared: Path) -> None:
 
 
 def test_another_file_of_the_same_size_differs(lite: Path, tmp_path: Path) -> None:
-    (file,) = [file for file in CATALOGUE if file.path == TASK1_QRELS["2020"]]
+    (file,) = [file for file in CATALOGUE if file.path == QRELS["task1"]["2020"]]
     judgments = (lite / file.path).read_bytes()
     (tmp_path / file.path).parent.mkdir(parents=True)
     (tmp_path / file.path).write_bytes(judgments[:-3] + b"3" + judgments[-2:])

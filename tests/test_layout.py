@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.collection.layout import Dump, Layout
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
@@ -25,13 +25,20 @@ def test_the_sample_and_the_real_subset_have_every_task1_file(lite: Path) -> Non
 def test_a_raw_dump_is_found_too(tmp_path: Path) -> None:
     (tmp_path / "Posts.xml").touch()
     assert Layout(tmp_path).posts() == tmp_path / "Posts.xml"
-    assert Layout(tmp_path).votes() is None
-    for name in ("Comments", "Votes", "Users", "Tags", "PostLinks"):
+    assert Layout(tmp_path).dump("Votes") is None
+    kinds: tuple[Dump, ...] = ("Comments", "Votes", "Users", "Tags", "PostLinks")
+    for name in kinds:
         (tmp_path / f"{name}.xml").touch()
     (tmp_path / "Collection").mkdir()
     (tmp_path / "Collection" / "Votes.V1.2.xml").touch()
     dump = Layout(tmp_path)
-    found = [dump.comments(), dump.votes(), dump.users(), dump.tags(), dump.post_links()]
+    found = [
+        dump.dump("Comments"),
+        dump.dump("Votes"),
+        dump.dump("Users"),
+        dump.dump("Tags"),
+        dump.dump("PostLinks"),
+    ]
     assert [path.name for path in found if path] == [
         "Comments.xml", "Votes.V1.2.xml", "Users.xml", "Tags.xml", "PostLinks.xml"
     ]  # fmt: skip

@@ -10,15 +10,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arqmath_bm25.collection.fetching import read_source
-from arqmath_bm25.collection.fetching.catalogue import CATALOGUE, PARTS, PublishedFile, needed
-from arqmath_bm25.collection.fetching.content import check, check_form, has_hash
-from arqmath_bm25.collection.layout import TASK1_QRELS
+from arqmath_bm25.collection.layout import QRELS
+from arqmath_bm25.collection.published import (
+    CATALOGUE,
+    PARTS,
+    PublishedFile,
+    check,
+    check_form,
+    has_hash,
+    needed,
+)
 from arqmath_bm25.core.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-QRELS = TASK1_QRELS["2020"]
+JUDGED = QRELS["task1"]["2020"]
 LINKS = "Collection/PostLinks.V1.3.xml"
 JUDGMENTS = b"A.1\t0\t1234\t2\r\nA.1\t0\t1235\t0\r\n"
 
@@ -34,7 +41,7 @@ def test_line_ends_do_not_make_another_file_of_it(
     assert has_hash(tmp_path / "qrels", digest) is not mixed
 
 
-@pytest.mark.parametrize("path", [QRELS, LINKS, "Topics/x.xml", "Topics/x.tsv", "Posts.zip"])
+@pytest.mark.parametrize("path", [JUDGED, LINKS, "Topics/x.xml", "Topics/x.tsv", "Posts.zip"])
 @pytest.mark.parametrize(
     "content",
     [
@@ -68,7 +75,14 @@ def test_every_published_file_has_a_form(tmp_path: Path) -> None:
 def test_judgments_are_taken_whatever_their_grades_and_line_ends_are(tmp_path: Path) -> None:
     for whole in (JUDGMENTS, JUDGMENTS.rstrip(), b"B.1\t0\t7\t2.0\n"):
         (tmp_path / "qrels").write_bytes(whole)
-        check_form(QRELS, tmp_path / "qrels")
+        check_form(JUDGED, tmp_path / "qrels")
+
+
+@pytest.mark.parametrize("cut", [1, 3, 4, 9, 11])
+def test_judgments_that_end_within_a_row_are_refused(cut: int, tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_bytes(JUDGMENTS.rstrip()[:-cut])
+    with pytest.raises(InputError, match=r"qrels.* is cut off: it ends with"):
+        check_form(JUDGED, tmp_path / "qrels")
 
 
 def test_a_size_far_from_the_published_one_is_refused(tmp_path: Path) -> None:

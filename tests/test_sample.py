@@ -64,7 +64,13 @@ def test_every_formula_of_a_post_is_in_the_formula_files() -> None:
 
 def test_comments_votes_and_users_fit_the_posts() -> None:
     layout = Layout(SAMPLE)
-    paths = [layout.comments(), layout.votes(), layout.users(), layout.tags(), layout.post_links()]
+    paths = [
+        layout.dump("Comments"),
+        layout.dump("Votes"),
+        layout.dump("Users"),
+        layout.dump("Tags"),
+        layout.dump("PostLinks"),
+    ]
     counts: Counter[str] = Counter()
     comments, _, users, tags, links = (
         list(read(path, kind, counts))

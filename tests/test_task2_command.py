@@ -9,7 +9,7 @@ import pytest
 from running import arqmath
 
 from arqmath_bm25.collection.formulas import COLUMNS, read_formulas
-from arqmath_bm25.collection.layout import TASK2_TOPICS, Layout
+from arqmath_bm25.collection.layout import TOPICS, Layout
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.settings import default_config
@@ -135,7 +135,7 @@ def write_mathml(data: Path, source: Representation, formulas: Iterable[str], qu
     rows = [f"{n}\t7\t5\tanswer\t\t\t{n}\t\t{formula}" for n, formula in enumerate(markup, 1)]
     files = {
         f"Formulas/{source}_representation_v3/1.tsv": ["\t".join(COLUMNS["v3"]), *rows],
-        TASK2_TOPICS["2020"]: [f"<Topics>{TOPIC.format(1, query)}</Topics>"],
+        TOPICS["task2"]["2020"]: [f"<Topics>{TOPIC.format(1, query)}</Topics>"],
     }
     for name, lines in files.items():
         (data / name).parent.mkdir(parents=True, exist_ok=True)

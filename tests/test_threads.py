@@ -68,7 +68,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_post_comment_and_formula_has_its_anchor(sample: Path) -> None:
     layout = Layout(SAMPLE)
     posts = rows(layout.posts())
-    comments = rows(layout.comments())
+    comments = rows(layout.dump("Comments"))
     thread = {one["Id"]: one.get("ParentId", one["Id"]) for one in posts}
     expected: dict[str, set[str]] = {number: set() for number in thread.values()}
     for kind, found in (("post", posts), ("comment", comments)):

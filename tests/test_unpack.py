@@ -10,8 +10,8 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile, ZipI
 
 import pytest
 
-from arqmath_bm25.collection.fetching.catalogue import Archive
-from arqmath_bm25.collection.fetching.unpack import unpack
+from arqmath_bm25.collection.fetching import unpack
+from arqmath_bm25.collection.published import Archive
 from arqmath_bm25.core.errors import InputError
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from arqmath_bm25.cli.inspect import look, print_reports
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import THREADS, out
 from arqmath_bm25.collection import fetching
-from arqmath_bm25.collection.fetching.catalogue import (
+from arqmath_bm25.collection.published import (
     DEFAULT_PARTS,
     PARTS,
+    PUBLISHED,
     Part,
     PublishedFile,
     needed,
 )
-from arqmath_bm25.collection.layout import PUBLISHED
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LabTask
 

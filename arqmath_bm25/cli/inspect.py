@@ -26,8 +26,8 @@ from arqmath_bm25.core.workers.local import Processes
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arqmath_bm25.collection.fetching.catalogue import PublishedFile
     from arqmath_bm25.collection.inspection import FileReport
+    from arqmath_bm25.collection.published import PublishedFile
 
 _MB = 1_000_000
 

@@ -29,10 +29,9 @@ from arqmath_bm25.collection.activity import (
     good_rows,
 )
 from arqmath_bm25.collection.dump import ParsedRows, scan
-from arqmath_bm25.collection.fetching.catalogue import CATALOGUE
-from arqmath_bm25.collection.fetching.content import has_hash
 from arqmath_bm25.collection.formulas import formula_files, read_formula_blocks
 from arqmath_bm25.collection.posts import Post
+from arqmath_bm25.collection.published import CATALOGUE, has_hash
 from arqmath_bm25.collection.topic_formulas import read_topic_formulas
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from arqmath_bm25.collection.fetching.catalogue import PublishedFile
+    from arqmath_bm25.collection.published import PublishedFile
     from arqmath_bm25.core.workers import Workers
 
 Status = Literal["complete", "differs", "not known", "unreadable", "missing"]

@@ -10,79 +10,37 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from arqmath_bm25.collection.own_documents import corpus_in
+from arqmath_bm25.collection.published import PUBLISHED, official
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import YEARS
+from arqmath_bm25.core.labs import LAB_TASKS, YEARS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from arqmath_bm25.core.labs import LabTask, Year
 
-PUBLISHED: Final = "https://www.cs.rit.edu/~dprl/ARQMath-backup/"
-
-
-def _versions(name: str) -> tuple[str, ...]:
-    """Where a kind of dump lies, newest first; raw archive dumps lie in DATA itself."""
-    lab = (f"Collection/{name}.V1.3.xml", f"Collection/{name}.V1.2.xml")
-    return (*lab, f"{name}.xml", f"Collection/{name}.xml")
-
-
-POSTS: Final = _versions("Posts")
-LINKS: Final = _versions("PostLinks")
-COMMENTS: Final = _versions("Comments")
-VOTES: Final = _versions("Votes")
-USERS: Final = _versions("Users")
-TAGS: Final = _versions("Tags")
-TASK1_TOPICS: Final[dict[Year, str]] = {
-    "2020": "Topics/Task1&3 Topics/ARQMath-1/Topics/Topics_V2.0.xml",
-    "2021": "Topics/Task1&3 Topics/ARQMath-2/Topics/Topics_Task1_2021_V1.1.xml",
-    "2022": "Topics/Task1&3 Topics/ARQMath-3/Topics/Topics_Task1_2022_V0.1.xml",
-}
-_QRELS: Final = "Evaluation/ Scripts & Qrels/"
-TASK1_QRELS: Final[dict[Year, str]] = {
-    "2020": _QRELS + "ARQMath-1/Task 1 /qrel_official_task1",
-    "2021": _QRELS + "ARQMath-2/Task1/Qrel Files/qrel_task1_2021_test.tsv",
-    "2022": _QRELS + "ARQMath-3/Task 1/Qrel Files/qrel_task1_2022_official.tsv",
-}
-TASK2_TOPICS: Final[dict[Year, str]] = {
-    "2020": "Topics/Task2 Topics/ARQMath-1/Topics/Topics_V1.1.xml",
-    "2021": "Topics/Task2 Topics/ARQMath-2/Topics/Topics_Task2_2021_V1.1.xml",
-    "2022": "Topics/Task2 Topics/ARQMath-3/Topics/Topics_Task2_2022_V0.1.xml",
-}
+Dump = Literal["Posts", "PostLinks", "Comments", "Votes", "Users", "Tags"]
+Representation = Literal["latex", "slt", "opt"]
+# Where a kind of dump lies, newest first; raw archive dumps lie in DATA itself.
+_DUMPS: Final = ("Collection/{}.V1.3.xml", "Collection/{}.V1.2.xml", "{}.xml", "Collection/{}.xml")
 # Task 3 has the topics of Task 1; its answers are judged under ids of their own.
 TOPICS: Final[dict[LabTask, Mapping[Year, str]]] = {
-    "task1": TASK1_TOPICS,
-    "task2": TASK2_TOPICS,
-    "task3": TASK1_TOPICS,
+    task: official("topics", task) for task in LAB_TASKS
 }
-# All formulas of the topics, by representation.
-Representation = Literal["latex", "slt", "opt"]
-_TOPIC_FORMULAS: Final[dict[Year, str]] = {
-    "2020": "Topics/Task2 Topics/ARQMath-1/Formulas/Formula_topics_{}_V2.0.tsv",
-    "2021": "Topics/Task2 Topics/ARQMath-2/Formulas/Topics_2021_Formulas_{}_V1.1.tsv",
-    "2022": "Topics/Task2 Topics/ARQMath-3/Formulas/Topics_Formulas_{}.V0.1.tsv",
-}
-_IN_FILE_NAMES: Final[dict[Representation, str]] = {"latex": "Latex", "slt": "SLT", "opt": "OPT"}
-# The visual ids of the 2020 file belong to no formula index; its formula ids do. The 2021 file
-# has visual ids of v2, which differ from v3 in 65,681 of 28 million formulas.
-TASK2_QRELS: Final[dict[Year, str]] = {
-    "2020": _QRELS + "ARQMath-1/Task2/qrel_with_formula_ids/qrel_task2.tsv",
-    "2021": _QRELS + "ARQMath-2/Task2/Qrel Files/qrel_task2_2021_test_official_evaluation.tsv",
-    "2022": _QRELS + "ARQMath-3/Task2/Qrel Files/qrel_task2_2022_official.tsv",
-}
+# Of Task 2 the visual ids of the 2020 file belong to no formula index; its formula ids do. The 2021
+# file has visual ids of v2, which differ from v3 in 65,681 of 28 million formulas.
 QRELS: Final[dict[LabTask, Mapping[Year, str]]] = {
-    "task1": TASK1_QRELS,
-    "task2": TASK2_QRELS,
+    "task1": official("qrels", "task1"),
+    "task2": official("qrels", "task2"),
     "task3": {},
+}
+_TOPIC_FORMULAS: Final[dict[Representation, Mapping[Year, str]]] = {
+    "latex": official("formulas", "task2"),
+    "slt": official("slt", "task2"),
+    "opt": official("opt", "task2"),
 }
 # Newest first. Formulas of v1 have no visual ids: they can be searched, but not evaluated.
 _FORMULAS: Final = ("v3", "v2", "v1")
-
-
-def topic_formulas(year: Year, representation: Representation) -> str:
-    """Where the formulas of the topics of a year lie below DATA."""
-    name = _IN_FILE_NAMES[representation]
-    return _TOPIC_FORMULAS[year].format(name.lower() if year == "2020" else name)
 
 
 class Layout:
@@ -110,31 +68,16 @@ class Layout:
     def posts(self) -> Path:
         """Posts of the newest version that is there, or of a raw dump."""
         missing = "Collection/Posts.V1.3.xml (unzipped from Posts.V1.3.zip)"
-        return self._newest(POSTS) or self._missing(missing)
+        return self.dump("Posts") or self._missing(missing)
 
-    def post_links(self) -> Path | None:
-        """Links between posts; None where there are none, as they are not essential."""
-        return self._newest(LINKS)
-
-    def comments(self) -> Path | None:
-        """Comments on posts; None where there are none."""
-        return self._newest(COMMENTS)
-
-    def votes(self) -> Path | None:
-        """Votes on posts; None where there are none."""
-        return self._newest(VOTES)
-
-    def users(self) -> Path | None:
-        """Users of the site; None where there are none."""
-        return self._newest(USERS)
-
-    def tags(self) -> Path | None:
-        """Tags of the site; None where there are none."""
-        return self._newest(TAGS)
+    def dump(self, kind: Dump) -> Path | None:
+        """Posts, or what users did besides, of the newest version; None where there is none."""
+        paths = (self.data / form.format(kind) for form in _DUMPS)
+        return next(filter(Path.is_file, paths), None)
 
     def has_posts(self) -> bool:
         """Tell whether there are posts."""
-        return self._newest(POSTS) is not None
+        return self.dump("Posts") is not None
 
     def has_lab_topics(self) -> bool:
         """Tell whether topics of the labs may be searched for in these posts."""
@@ -180,7 +123,7 @@ class Layout:
 
     def topic_formulas(self, year: Year, representation: Representation) -> Path:
         """All formulas of the topics of a year."""
-        return self._file(topic_formulas(year, representation))
+        return self._file(_TOPIC_FORMULAS[representation][year])
 
     def formulas(self, representation: Representation = "latex") -> Path:
         """Directory of the formula TSVs of the newest version that is there."""
@@ -200,9 +143,6 @@ class Layout:
     def has_formulas(self) -> bool:
         """Tell whether there are formula TSVs."""
         return any((self.data / f"Formulas/latex_representation_{v}").is_dir() for v in _FORMULAS)
-
-    def _newest(self, versions: tuple[str, ...]) -> Path | None:
-        return next((self.data / path for path in versions if (self.data / path).is_file()), None)
 
     def _file(self, path: str) -> Path:
         if not (self.data / path).is_file():

@@ -68,7 +68,7 @@ class Site(NamedTuple):
     @property
     def links(self) -> Path | None:
         """Links between its posts, if there are any."""
-        return self.layout.post_links()
+        return self.layout.dump("PostLinks")
 
     @property
     def address(self) -> str:

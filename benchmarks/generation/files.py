@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Final
 import numpy as np
 
 from arqmath_bm25.collection.formulas import COLUMNS
-from arqmath_bm25.collection.layout import LINKS, POSTS, TASK1_TOPICS, TASK2_TOPICS
+from arqmath_bm25.collection.layout import TOPICS
 from generation.formulas import mathml
 from generation.measured import NO_MATHML
 from generation.posts import Threads
@@ -39,11 +39,11 @@ def write_collection(
     """
     threads = Threads(seed)
     representations = ("latex", "slt") if slt else ("latex",)
-    for path in (directory / POSTS[0], directory / LINKS[0]):
-        path.parent.mkdir(parents=True, exist_ok=True)
+    dumps = directory / "Collection"
+    dumps.mkdir(parents=True, exist_ok=True)
     with (
-        (directory / POSTS[0]).open("w", encoding="utf-8", newline="\n") as posts,
-        (directory / LINKS[0]).open("w", encoding="utf-8", newline="\n") as links,
+        (dumps / "Posts.V1.3.xml").open("w", encoding="utf-8", newline="\n") as posts,
+        (dumps / "PostLinks.V1.3.xml").open("w", encoding="utf-8", newline="\n") as links,
         _FormulaFiles(directory / "Formulas", representations, seed) as formulas,
     ):
         posts.write(f"{_DECLARATION}<posts>\n")
@@ -159,7 +159,7 @@ def _write_topics(directory: Path, questions: Iterable[Question]) -> None:
             f'   <Topic number="B.{number}">\n      <Formula_Id>q_{formula_id}</Formula_Id>\n'
             f"      <Latex>{escape(chosen, quote=False)}</Latex>\n{common}"
         )
-    for path, topics in ((TASK1_TOPICS["2022"], plain), (TASK2_TOPICS["2022"], formulas)):
+    for path, topics in ((TOPICS["task1"]["2022"], plain), (TOPICS["task2"]["2022"], formulas)):
         target = directory / path
         target.parent.mkdir(parents=True, exist_ok=True)
         text = f"{_DECLARATION}<Topics>\n{''.join(topics)}</Topics>\n"

@@ -23,9 +23,9 @@ from xml.sax.saxutils import escape
 
 import yaml
 
-from arqmath_bm25.collection.layout import TASK1_QRELS, TASK1_TOPICS, TASK2_QRELS, TASK2_TOPICS
+from arqmath_bm25.collection.layout import QRELS, TOPICS
+from arqmath_bm25.core.labs import GRADE_OF_LABEL
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.evaluation.judging.judge import GRADES
 from tools.sample.activity_rows import link_rows, tag_rows, timestamp, user_rows, vote_rows
 from tools.sample.read_source import (
     Answer,
@@ -136,11 +136,11 @@ def build(output: Path) -> None:
     for year, lab in LABS.items():
         of_year = [topic for topic in topics if topic.year == year]
         searched = [topic for topic in formula_topics if topic.year == year]
-        _write(output / TASK1_TOPICS[year], _topics_xml(of_year, lab), lab.topics_newline)
-        _write(output / TASK1_QRELS[year], _qrels(of_year), lab.qrels_newline)
-        path, text = TASK2_TOPICS[year], _formula_topics_xml(of_year, searched, lab)
+        _write(output / TOPICS["task1"][year], _topics_xml(of_year, lab), lab.topics_newline)
+        _write(output / QRELS["task1"][year], _qrels(of_year), lab.qrels_newline)
+        path, text = TOPICS["task2"][year], _formula_topics_xml(of_year, searched, lab)
         _write(output / path, text, lab.topics_newline)
-        path, text = TASK2_QRELS[year], _formula_qrels(searched, formulas, lab)
+        path, text = QRELS["task2"][year], _formula_qrels(searched, formulas, lab)
         _write(output / path, text, lab.qrels_newline)
 
     second = yaml.safe_load((SOURCE / "second_assessor.yaml").read_text(encoding="utf-8"))
@@ -335,7 +335,7 @@ def _assessments(
 
     `others` are the grades that are not those of the qrels.
     """
-    labels = {str(grade): label for label, grade in GRADES.items() if grade is not None}
+    labels = {str(grade): label for label, grade in GRADE_OF_LABEL.items() if grade is not None}
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     columns = ("Input.topic_id", "Input.doc_id", "Input.post_1")

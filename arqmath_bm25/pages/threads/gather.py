@@ -60,11 +60,11 @@ class _Activity:
         def table(path: Path | None, kind: Kind[R], key: str) -> RowTable[R] | None:
             return RowTable.scan(path, kind, key, workers) if path else None
 
-        votes = layout.votes()
-        self.comments = table(layout.comments(), COMMENTS, "PostId")
-        self.links = PostLinks.read(layout.post_links())
+        votes = layout.dump("Votes")
+        self.comments = table(layout.dump("Comments"), COMMENTS, "PostId")
+        self.links = PostLinks.read(layout.dump("PostLinks"))
         self.votes = VoteTable.scan(votes, workers) if votes else None
-        self.users = table(layout.users(), USERS, "Id")
+        self.users = table(layout.dump("Users"), USERS, "Id")
         self.name = lru_cache(1 << 16)(self._read_name)
 
     def _read_name(self, user_id: str | None) -> str:

@@ -56,15 +56,15 @@ class AbsentError(InputError):
 
 
 class _BrokenError(Exception):
-    """An attempt failed in a way that the next may not, after `wait` seconds or more."""
+    """An attempt failed in a way that the next may not, after `wait` seconds or more.
 
-    def __init__(self, message: str, wait: float = 0.0) -> None:
+    `anew`: what was read before is no beginning of what the server has now.
+    """
+
+    def __init__(self, message: str, wait: float = 0.0, anew: bool = False) -> None:
         super().__init__(message)
         self.wait = wait
-
-
-class _OtherFileError(_BrokenError):
-    """What was read before is no beginning of what the server has now."""
+        self.anew = anew
 
 
 class _WebOnly(HTTPRedirectHandler):
@@ -105,28 +105,21 @@ def download(
     kept).
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(target.name + ".part")
-    with part.open("ab") as file:
-        try:
-            _persist(url, file, _note(part), pause)
-        except InputError:
-            if not file.tell():
-                part.unlink()
-                _note(part).unlink(missing_ok=True)
-            raise
-        file.flush()
-        os.fsync(file.fileno())
-    _note(part).unlink()
+    part = target.with_name(f"{target.name}.part")
+    note = target.with_name(f"{target.name}.part.from")
     try:
+        with part.open("ab") as file:
+            _persist(url, file, note, pause)
+            file.flush()
+            os.fsync(file.fileno())
+        note.unlink()
         check(part)
     except InputError:
-        part.unlink()
+        if not (note.exists() and part.stat().st_size):
+            part.unlink()
+            note.unlink(missing_ok=True)
         raise
     part.replace(target)
-
-
-def _note(part: Path) -> Path:
-    return part.with_name(part.name + ".from")
 
 
 def _persist(url: str, file: IO[bytes], note: Path, pause: Callable[[float], None]) -> None:
@@ -134,20 +127,20 @@ def _persist(url: str, file: IO[bytes], note: Path, pause: Callable[[float], Non
     furthest, failures = file.tell(), 0
     while True:
         try:
-            _attempt(url, file, note)
-            return
+            return _attempt(url, file, note)
         except _BrokenError as error:
-            if isinstance(error, _OtherFileError):
+            if error.anew:
                 file.truncate(0)
             failures += 1
             if file.tell() > furthest + _BLOCK:
                 furthest, failures = file.tell(), 0
-            kept = ". What was read is kept: call it again to go on from there" * bool(file.tell())
             if failures > len(PAUSES) or error.wait > PATIENCE:
                 why = f"given up after {failures} attempts"
                 if error.wait > PATIENCE:
                     why = f"it asks to come back in {error.wait:,.0f} s"
-                raise InputError(f"{url}: {error}; {why}{kept}") from None
+                if file.tell():
+                    why += ". What was read is kept: call it again to go on from there"
+                raise InputError(f"{url}: {error}; {why}") from None
             seconds = max(PAUSES[max(failures - 1, 0)], error.wait)
             tell(f"{url}: {error}; trying again in {seconds:.0f} s")
             pause(seconds)
@@ -155,22 +148,16 @@ def _persist(url: str, file: IO[bytes], note: Path, pause: Callable[[float], Non
 
 def _attempt(url: str, file: IO[bytes], note: Path) -> None:
     """Append to `file` what is missing of `url`, or write it anew where it cannot be appended."""
-    have, validator, noted = file.seek(0, 2), "", ""
-    if note.exists():
-        of, validator, noted, *_ = [*note.read_text("utf-8", "replace").split("\n"), "", ""]
-        validator = validator if of == url and _VALIDATOR.fullmatch(validator) else ""
-    request = Request(url, headers={  # noqa: S310  # the opener speaks http and https alone
-        "User-Agent": f"arqmath-bm25/{__version__}", "Accept-Encoding": "identity",
-    })  # fmt: skip
-    if have and validator:
-        request.add_header("Range", f"bytes={have}-")
-        request.add_header("If-Range", validator)
-    with _open(request) as response:
+    have = file.seek(0, os.SEEK_END)
+    headers = {"User-Agent": f"arqmath-bm25/{__version__}", "Accept-Encoding": "identity"}
+    noted = note.read_text("utf-8", "replace").split("\n") if note.exists() else []
+    if have and len(noted) == 3 and noted[0] == url and _VALIDATOR.fullmatch(noted[1]):
+        headers |= {"Range": f"bytes={have}-", "If-Range": noted[1]}
+    with _open(Request(url, headers=headers)) as response:  # noqa: S310  # http and https alone
         if response.status == 206:
             rest = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
-            goes_on = rest and (int(rest[1]), rest[2], _validator(response))
-            if rest is None or goes_on != (have, noted, validator):
-                raise _OtherFileError("the server goes on with another file or range")
+            if not rest or [int(rest[1]), _validator(response), rest[2]] != [have, *noted[1:]]:
+                raise _BrokenError("the server goes on with another file or range", anew=True)
             length = int(rest[2])
         else:
             announced = response.headers.get("Content-Length", "")
@@ -200,33 +187,31 @@ def check_room(path: Path, size: int) -> None:
 
 
 def _open(request: Request) -> HTTPResponse:
+    url = request.full_url
     try:
         response: HTTPResponse = _opener().open(request, timeout=_TIMEOUT)
     except HTTPError as error:
         error.close()
         message = f"the server answers {error.code} {error.reason}"
-        if error.code == 416:
-            raise _OtherFileError(message) from None
-        if error.code in _BUSY:
+        if error.code == 416 or error.code in _BUSY:
             seconds = error.headers.get("Retry-After", "").strip()
             wait = float(seconds) if _NUMBER.fullmatch(seconds) else 0.0
-            raise _BrokenError(message, wait) from None
-        kind = AbsentError if error.code in _ABSENT else InputError
-        raise kind(f"{request.full_url}: {message}") from None
+            raise _BrokenError(message, wait, anew=error.code == 416) from None
+        raise (AbsentError if error.code in _ABSENT else InputError)(f"{url}: {message}") from None
     except (HTTPException, OSError) as error:
         if isinstance(error, URLError) and isinstance(error.reason, SSLCertVerificationError):
-            raise InputError(f"{request.full_url}: {error.reason}") from None
+            raise InputError(f"{url}: {error.reason}") from None
         raise _BrokenError(f"no connection: {_reason(error)}") from None
     except ValueError as error:  # of an address that it redirects to
-        raise InputError(f"{request.full_url}: {error}") from None
+        raise InputError(f"{url}: {error}") from None
     encoding = response.headers.get("Content-Encoding", "identity")
     wanted = (200, 206) if request.has_header("Range") else (200,)
     if response.status in wanted and encoding.lower() == "identity":
         return response
     response.close()
     raise InputError(
-        f"{request.full_url}: the server answers {response.status} {response.reason} with content "
-        f"encoded as {encoding}; expected 200 and the file as it is"
+        f"{url}: the server answers {response.status} {response.reason} with content encoded as "
+        f"{encoding}; expected 200 and the file as it is"
     )
 
 

@@ -1,0 +1,177 @@
+"""Brings published files to DATA, from the organisers' site, a mirror, or a folder with its files.
+
+A file has its final name only when it is complete and checked; what is there already stays. A zip
+archive is unpacked as a stream: everything that was expected, or nothing at all. It decides neither
+where its files go (their names are compared with the expected ones and then built anew) nor how
+much is written (no more than the sizes it declares, which are compared with what is published and
+with the free disk). Contents are checked by their CRC-32, and by what they begin with.
+"""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import struct
+import zlib
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Final, Literal
+from urllib.parse import quote, urlsplit
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+
+from arqmath_bm25.collection.download import SCHEMES, AbsentError, check_room, download
+from arqmath_bm25.collection.published import check, check_form, has_hash
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import complete, locked
+from arqmath_bm25.core.progress import progress
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from arqmath_bm25.collection.published import Archive, PublishedFile
+
+Outcome = Literal["fetched", "there", "differs", "absent"]
+_BLOCK: Final = 1 << 20
+_MB: Final = 1_000_000
+_AT_MOST: Final = 2  # times the published size may be declared: the sizes are rounded
+# What zipfile raises for archives that are none, or damaged: bad text, numbers and offsets, too.
+_DAMAGE: Final = (
+    BadZipFile, zlib.error, struct.error, EOFError, ValueError, LookupError, ArithmeticError,
+    RuntimeError, MemoryError, OSError,
+)  # fmt: skip
+
+
+def read_source(source: str) -> str | Path:
+    """Return the address of a site, or the folder, that `source` names; InputError if neither."""
+    if "://" not in source:
+        if not Path(source).is_dir():
+            raise InputError(f"--from {source}: no such folder, and no http or https address")
+        return Path(source)
+    try:
+        address = urlsplit(source)
+        good = address.scheme in SCHEMES and address.hostname and address.port != 0
+    except ValueError:  # of a port or an IPv6 address
+        good = False
+    if not good:
+        raise InputError(f"--from {source}: expected an http or https address, or a folder")
+    return source.rstrip("/")
+
+
+def alone(data: Path) -> AbstractContextManager[int]:
+    """Make `data` and keep other calls away from it; InputError if one is at work there."""
+    return locked(data, lambda: f"{data}: another process is fetching files to it", directory=True)
+
+
+def fetch(file: PublishedFile, source: str | Path, data: Path) -> Outcome:
+    """Bring one file to its place below `data`: copied or downloaded, checked, unpacked.
+
+    What is there already is left alone: "there", or "differs" if its hash is known and another.
+    "absent": the source does not have it. Raises InputError as `download` and `unpack` do, and
+    naming the file for what the disk refuses.
+    """
+    target = data / file.target
+    if target.exists():
+        return "differs" if file.sha256 and not has_hash(target, file.sha256) else "there"
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(source, Path):
+            _take(file, source / file.path, target)
+        else:
+            _download(file, f"{source}/{quote(file.path)}", data)
+    except AbsentError:
+        return "absent"
+    except OSError as error:
+        raise InputError(
+            f"{error.filename or target}: {error.strerror or error}; call it again to go on"
+        ) from None
+    return "fetched"
+
+
+def _take(file: PublishedFile, source: Path, target: Path) -> None:
+    if not source.is_file():
+        raise AbsentError(f"{source}: no such file")
+    check(file, source)
+    if file.archive:
+        unpack(source, file.archive, target)
+        return
+    with source.open("rb") as original, complete(target, encoding=None) as copy:
+        shutil.copyfileobj(original, copy)
+
+
+def _download(file: PublishedFile, url: str, data: Path) -> None:
+    copy = data / file.path
+    if not (file.archive and copy.is_file()):  # else: downloaded by a call that ended then
+        download(url, copy, lambda part: check(file, part))
+    if file.archive:
+        unpack(copy, file.archive, data / file.target)
+        copy.unlink()
+
+
+def unpack(path: Path, archive: Archive, target: Path) -> None:
+    """Unpack the members of `archive` from the zip file at `path` to `target`, all or nothing.
+
+    `target` becomes the only member, or a directory with every member. Raises InputError for a file
+    that is damaged or no zip archive, for members that are missing, doubled, encrypted or not what
+    they should be, for sizes beyond what is published or what the disk has, and for compression
+    that zlib does not read.
+    """
+    part = target.with_name(f"{target.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        part.mkdir(parents=True)
+        _extract(path, archive, target, part)
+        single = (target.name,) == archive.members
+        (part / target.name if single else part).replace(target)
+    except _DAMAGE as error:
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # an offset beyond all files
+            raise
+        reason = str(error) or type(error).__name__
+        raise InputError(
+            f"{path}: damaged, or no zip archive: {reason}. Remove it and fetch it again"
+        ) from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _extract(path: Path, archive: Archive, target: Path, place: Path) -> None:
+    with ZipFile(path) as zipped:
+        members = _members(path, zipped, archive)
+        # ZipFile reads no more of a member than the size that is declared here.
+        declared = sum(member.file_size for member in members)
+        if declared > _AT_MOST * archive.size:
+            raise InputError(
+                f"{path}: would unpack to {declared / _MB:,.0f} MB; about "
+                f"{archive.size / _MB:,.0f} MB are published"
+            )
+        check_room(target, declared)
+        with progress(f"unpacking {path.name}", declared / _MB, "MB") as advance:
+            for name, member in zip(archive.members, members, strict=True):
+                with zipped.open(member) as packed, (place / name).open("wb") as file:
+                    while block := packed.read(_BLOCK):
+                        file.write(block)
+                        advance(len(block) / _MB)
+                single = (target.name,) == archive.members
+                check_form(archive.target if single else f"{archive.target}/{name}", place / name)
+
+
+def _members(path: Path, zipped: ZipFile, archive: Archive) -> list[ZipInfo]:
+    """Return the expected members in their order; others, such as __MACOSX, are passed over."""
+    found: dict[str, ZipInfo] = {}
+    for info in zipped.infolist():
+        inside = PurePosixPath(info.filename.replace("\\", "/"))
+        if info.filename.endswith("/") or inside.name not in archive.members:
+            continue
+        if inside.name in found:
+            raise InputError(f"{path}: two members are called {inside.name}")
+        if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+            raise InputError(
+                f"{path}: member {info.filename!r} is compressed by method {info.compress_type}, "
+                f"which is not read here; unpack it with another program to {archive.target}"
+            )
+        found[inside.name] = info
+    for name in archive.members:
+        if name not in found:
+            raise InputError(
+                f"{path}: no member {name}; expected {len(archive.members)} "
+                f"({archive.members[0]} … {archive.members[-1]})"
+            )
+    return [found[name] for name in archive.members]

@@ -1,0 +1,143 @@
+"""What the organisers publish (published.yaml), and whether a copy can be one of these files.
+
+Line ends differ from file to file on the site (LF and CRLF), and copies change them. A hash is that
+of the file as it is served; a copy counts as the same file if it has that hash as it is, or with
+all its line ends turned into CRLF, or all into LF.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+import yaml
+from pydantic import TypeAdapter
+
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import LabTask, Year  # noqa: TC001  # pydantic looks at them
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PUBLISHED: Final = "https://www.cs.rit.edu/~dprl/ARQMath-backup/"
+Part = Literal["topics", "qrels", "posts", "links", "formulas", "slt", "activity", "opt"]
+PARTS: Final[tuple[Part, ...]] = get_args(Part)
+# What the default configurations read.
+DEFAULT_PARTS: Final[tuple[Part, ...]] = ("topics", "qrels", "posts", "links", "formulas")
+
+_MB: Final = 1_000_000
+_TOLERANCE: Final = 0.1  # of a rounded size; MB and MiB differ by half of it
+_BOM: Final = r"\A(?:\xef\xbb\xbf)?"
+_XML: Final = _BOM + r"\s*+(?:<\?xml[^>]*+>\s*+)?(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:{})[\s>]"
+_JUDGMENT: Final = r"[AB]\.\d+\s+0\s+\d+\s+\d"
+# How a file at a path below DATA begins, and what that is called.
+_BEGINS: Final = (
+    (r".*\.zip", r"PK\x03\x04", "a zip archive"),
+    (r"Topics/.*\.xml", _XML.format("Topics"), "an XML file <Topics>"),
+    (r"Topics/.*\.tsv", _BOM + "id\ttopic_id\tthread_id\ttype\t", "a TSV file with a header"),
+    (r"Formulas/.*\.tsv", _BOM + "id\tpost_id\tthread_id\ttype\t", "a TSV file with a header"),
+    (r"Evaluation/.*", _JUDGMENT, "rows of topic, 0, id and grade"),
+    (
+        r"Collection/.*",
+        _XML.format("posts|postlinks|comments|votes|users|tags"),
+        "an XML file of the dump",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """What a zip archive becomes below DATA."""
+
+    target: str  # the only member, or the directory of all members
+    members: tuple[str, ...]  # file names, whatever directory of the archive they are in
+    size: int  # bytes of all members, rounded
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedFile:
+    """One file of the site."""
+
+    path: str  # below the site's root
+    part: Part
+    tasks: frozenset[LabTask]  # that read it
+    size: int = 0  # bytes, rounded; 0: not published
+    sha256: str = ""  # first 16 hexadecimal digits; empty: not known
+    archive: Archive | None = None
+    optional: bool = False  # everything goes on without it
+    known: dict[str, int | str] = field(default_factory=dict)  # as `inspection.py` counts
+    year: Year | None = None  # whose official topics, judgments or topic formulas it holds
+
+    @property
+    def target(self) -> str:
+        """What is there below DATA once the file is fetched: a file or a directory."""
+        return self.archive.target if self.archive else self.path
+
+
+def _read_catalogue() -> tuple[PublishedFile, ...]:
+    entries = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+    for archive in (entry["archive"] for entry in entries if "archive" in entry):
+        if isinstance(archive["members"], int):
+            archive["members"] = [f"{number + 1}.tsv" for number in range(archive["members"])]
+    return TypeAdapter(tuple[PublishedFile, ...]).validate_python(entries)
+
+
+CATALOGUE: Final = _read_catalogue()
+
+
+def official(part: Part, task: LabTask) -> dict[Year, str]:
+    """Return the paths of the official topics, judgments or topic formulas, by year."""
+    return {
+        file.year: file.path
+        for file in CATALOGUE
+        if file.part == part and task in file.tasks and file.year
+    }
+
+
+def needed(parts: Sequence[Part], task: LabTask | None) -> tuple[PublishedFile, ...]:
+    """Return the files of `parts` that `task` reads; without a task, that any task reads."""
+    return tuple(
+        file for file in CATALOGUE if file.part in parts and (task is None or task in file.tasks)
+    )
+
+
+def check(file: PublishedFile, copy: Path) -> None:
+    """Raise InputError unless `copy` can be this file: by form, by hash or size where known."""
+    check_form(file.path, copy)
+    if file.sha256 and not has_hash(copy, file.sha256):
+        raise InputError(
+            f"{copy}: not the published {file.path}: its SHA-256 does not begin with "
+            f"{file.sha256}, with any line ends"
+        )
+    size = copy.stat().st_size
+    if file.size and abs(size - file.size) > _TOLERANCE * file.size:
+        raise InputError(
+            f"{copy}: not the published {file.path}: it has {size / _MB:,.1f} MB, expected "
+            f"about {file.size / _MB:,.1f} MB"
+        )
+
+
+def check_form(path: str, copy: Path) -> None:
+    """Raise InputError unless `copy` begins, and judgments end, as a file at `path` does."""
+    begins, kind = next(begin for pattern, *begin in _BEGINS if re.fullmatch(pattern, path))
+    with copy.open("rb") as file:
+        head = file.read(1024)
+        if not re.match(begins.encode(), head, re.DOTALL):
+            found = f"begins with {head[:40]!r}" if head else "is empty"
+            raise InputError(f"{copy}: not the published {path}: it {found}; expected {kind}")
+        if begins == _JUDGMENT:
+            file.seek(max(0, copy.stat().st_size - len(head)))
+            last = file.read().rstrip().rpartition(b"\n")[2]
+            if not re.fullmatch(rf"{_JUDGMENT}(\.0)?".encode(), last):
+                raise InputError(f"{copy}: {path} is cut off: it ends with {last!r}, no {kind}")
+
+
+def has_hash(copy: Path, sha256: str) -> bool:
+    """Tell whether the SHA-256 of `copy` begins so, by the rule on line ends."""
+    as_is = copy.read_bytes()
+    lf = as_is.replace(b"\r\n", b"\n")
+    forms = (as_is, lf.replace(b"\n", b"\r\n"), lf)
+    return any(hashlib.sha256(form).hexdigest().startswith(sha256) for form in forms)
