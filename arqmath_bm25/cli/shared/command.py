@@ -17,7 +17,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 import yaml
 
-from arqmath_bm25.collection.fetching.catalogue import PARTS
+from arqmath_bm25.collection.published import PARTS
 from arqmath_bm25.core import labs
 from arqmath_bm25.tasks import TASKS
 
