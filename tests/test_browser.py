@@ -24,8 +24,7 @@ from arqmath_bm25.core.labs import GRADE_OF_LABEL
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.judging.judge import read_annotations
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.pages.threads.gather import ThreadReader
-from arqmath_bm25.pages.threads.site import write_threads
+from arqmath_bm25.pages.threads import ThreadReader, write_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arqmath_bm25.analysis.mini_markdown import comment_html
-from arqmath_bm25.pages.threads.site import ThreadWriter
+from arqmath_bm25.pages.threads import ThreadWriter
 
 
 @pytest.mark.parametrize(

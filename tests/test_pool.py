@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from lxml import html
 
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.errors import InputError
@@ -203,8 +204,8 @@ def test_assessors_see_the_same_items_in_orders_of_their_own() -> None:
 # The batch
 
 
-def batch(path: Path, posts: PostTable, items: list[Item], question: Topic, **latex) -> list:
-    write_batch(path, items, {"A.1": question}, posts, latex)
+def batch(path: Path, items: list[Item], question: Topic, **latex) -> list:
+    write_batch(path, items, {"A.1": question}, Collection(SAMPLE), latex)
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
@@ -220,7 +221,7 @@ HOSTILE = Topic(
 def test_a_batch_has_one_row_per_item_with_five_places(tmp_path, posts) -> None:
     a, b = answer_ids(posts, 2)
     items = [Item("A.1", a, (PooledPost(a),)), Item("A.1", b, (PooledPost(b),))]
-    rows = batch(tmp_path / "batch.csv", posts, items, HOSTILE)
+    rows = batch(tmp_path / "batch.csv", items, HOSTILE)
     assert [(row["topic_id"], row["doc_id"], row["post_1"]) for row in rows] == [
         ("A.1", a, a),
         ("A.1", b, b),
@@ -235,15 +236,13 @@ def test_a_batch_has_one_row_per_item_with_five_places(tmp_path, posts) -> None:
 def test_no_cell_is_a_formula_to_a_spreadsheet(tmp_path, posts) -> None:
     (a,) = answer_ids(posts, 1)
     item = Item("A.1", a, (PooledPost(a, "f1"),))
-    (row,) = batch(
-        tmp_path / "b.csv", posts, [item], HOSTILE._replace(formulas=("=1+1",)), f1="=2+2"
-    )
+    (row,) = batch(tmp_path / "b.csv", [item], HOSTILE._replace(formulas=("=1+1",)), f1="=2+2")
     assert not [cell for cell in row.values() if cell.startswith(("=", "+", "-", "@", "\t"))]
 
 
 def test_the_filled_template_holds_no_script_but_its_own(tmp_path, posts) -> None:
     (a,) = answer_ids(posts, 1)
-    (row,) = batch(tmp_path / "b.csv", posts, [Item("A.1", a, (PooledPost(a),))], HOSTILE)
+    (row,) = batch(tmp_path / "b.csv", [Item("A.1", a, (PooledPost(a),))], HOSTILE)
     template = filled = (tmp_path / "b.html").read_text("utf-8")
     for name, value in row.items():  # as Turkle does
         filled = filled.replace("${" + name + "}", value)
@@ -261,7 +260,7 @@ def test_no_cell_can_name_a_variable_of_the_template(tmp_path, posts) -> None:
     span = '<span class="math-container" id="q_1">${hit_1}</span>'
     body = f"<p>{span} costs $5</p>"
     question = Topic("A.1", "${doc_id}", body, formula_id="q_1", formulas=("${title}",))
-    (row,) = batch(tmp_path / "b.csv", posts, [item], question, f1="${post_1}")
+    (row,) = batch(tmp_path / "b.csv", [item], question, f1="${post_1}")
     assert not [cell for cell in row.values() if "$" in cell]
     asked = html.fromstring(row["question"])
     assert "costs $5" in asked.text_content()  # still a dollar to the browser
@@ -278,7 +277,7 @@ def test_the_template_asks_for_the_grades_that_are_understood() -> None:
 
 def test_a_comment_is_asked_for_only_if_it_is_wanted(tmp_path, posts) -> None:
     for comments in (True, False):
-        write_batch(tmp_path / "b.csv", [], {}, posts, {}, comments=comments)
+        write_batch(tmp_path / "b.csv", [], {}, Collection(SAMPLE), {}, comments=comments)
         boxes = html.fromstring((tmp_path / "b.html").read_text("utf-8")).xpath("//textarea")
         assert len(boxes) == comments
 
@@ -287,7 +286,12 @@ def test_hits_lead_to_their_threads_where_these_are_shown(tmp_path, posts) -> No
     (a,) = answer_ids(posts, 1)
     items = [Item("A.1", a, (PooledPost(a),))]
     write_batch(
-        tmp_path / "b.csv", items, {"A.1": HOSTILE}, posts, {}, threads='https://a.org/$"t/'
+        tmp_path / "b.csv",
+        items,
+        {"A.1": HOSTILE},
+        Collection(SAMPLE),
+        {},
+        threads='https://a.org/$"t/',
     )
     text = (tmp_path / "b.csv").read_text("utf-8")
     (row,) = csv.DictReader(io.StringIO(text, newline=""))
@@ -299,7 +303,7 @@ def test_hits_lead_to_their_threads_where_these_are_shown(tmp_path, posts) -> No
 def test_topics_that_the_files_lack_are_named(tmp_path, posts) -> None:
     (a,) = answer_ids(posts, 1)
     with pytest.raises(InputError, match=r"A\.7"):
-        batch(tmp_path / "b.csv", posts, [Item("A.7", a, (PooledPost(a),))], HOSTILE)
+        batch(tmp_path / "b.csv", [Item("A.7", a, (PooledPost(a),))], HOSTILE)
     assert list(tmp_path.iterdir()) == []
 
 

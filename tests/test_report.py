@@ -23,8 +23,7 @@ from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.pages.report.gather import _short
 from arqmath_bm25.pages.report.site import page_names
-from arqmath_bm25.pages.threads.gather import ThreadReader
-from arqmath_bm25.pages.threads.site import write_threads
+from arqmath_bm25.pages.threads import ThreadReader, write_threads
 
 if TYPE_CHECKING:
     from pathlib import Path

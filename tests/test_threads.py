@@ -25,8 +25,7 @@ from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.pages.posts import PostWriter
-from arqmath_bm25.pages.threads.gather import ThreadReader
-from arqmath_bm25.pages.threads.site import write_threads
+from arqmath_bm25.pages.threads import ThreadReader, write_threads
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ from arqmath_bm25.core.labs import YEARS, RankingTask
 from arqmath_bm25.evaluation.judging.pool import Depths, Pool, for_assessors
 from arqmath_bm25.evaluation.judging.pool import pool as make_pool
 from arqmath_bm25.evaluation.sampled_pools import draw, parse_strata, write_sampled_qrels
-from arqmath_bm25.pages.judging.annotation import require, write_batch
+from arqmath_bm25.pages.judging.annotation import write_batch
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES
@@ -70,7 +70,7 @@ def pool(
         batches = {output.with_stem(f"{output.stem}-{n}"): batch for n, batch in shuffled}
     for path, batch in batches.items():
         rows = write_batch(
-            path, batch, asked, collection.posts, latex, comments=comments, threads=thread_pages
+            path, batch, asked, collection, latex, comments=comments, threads=thread_pages
         )
         _report(pooled._replace(items=batch), rows, path)
 
@@ -84,11 +84,11 @@ def _topics(chosen: str | None, task: RankingTask, collection: Collection) -> di
 def _pool(
     runs: Sequence[Path], task: RankingTask, collection: Collection, depths: Depths, seed: int
 ) -> Pool:
-    ids, posts = cache(lambda: FormulaIds.of(collection)), collection.posts
+    ids = cache(lambda: FormulaIds.of(collection))
     eligible = RULES[task].eligible(collection, ids)
 
     def thread_of(post_id: str) -> str:
-        return require(posts, post_id).parent_id or post_id
+        return collection.post(post_id).parent_id or post_id
 
     read = (Run.read(run, task, ids) for run in runs)
     pooled = make_pool(read, depths, eligible, seed, thread_of)

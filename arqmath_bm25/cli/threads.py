@@ -34,8 +34,7 @@ def threads(
             "threads of which posts? Give ids of questions or answers, or --pool BATCH"
         )
     # Templates take a quarter of a second to load, which other commands need not wait for.
-    from arqmath_bm25.pages.threads.gather import ThreadReader
-    from arqmath_bm25.pages.threads.site import write_threads
+    from arqmath_bm25.pages.threads import ThreadReader, write_threads
 
     with status("Reading comments, votes, users and links"):
         reader = ThreadReader(place.collection, Processes(threads))

@@ -24,7 +24,7 @@ from arqmath_bm25.pages.posts import PostWriter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from arqmath_bm25.collection.posts import Post, PostTable
+    from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.records import Topic
     from arqmath_bm25.evaluation.judging.pool import Item, PooledPost
 
@@ -44,7 +44,7 @@ def write_batch(
     path: Path,
     items: Iterable[Item],
     topics: Mapping[str, Topic],
-    posts: PostTable,
+    collection: Collection,
     latex: Mapping[str, str],
     *,
     comments: bool = False,
@@ -66,7 +66,7 @@ def write_batch(
         writer = csv.writer(file, quoting=csv.QUOTE_ALL)
         writer.writerow(COLUMNS)
         for item in items:
-            writer.writerow(_row(item, topics, posts, latex, threads))
+            writer.writerow(_row(item, topics, collection, latex, threads))
             rows += 1
     return rows
 
@@ -86,7 +86,7 @@ def posts_of_batch(path: Path) -> list[str]:
 def _row(
     item: Item,
     topics: Mapping[str, Topic],
-    posts: PostTable,
+    collection: Collection,
     latex: Mapping[str, str],
     threads: str,
 ) -> list[str]:
@@ -103,15 +103,15 @@ def _row(
         asked,
     ]
     for hit in item.hits:
-        row += [hit.post_id, _hit(hit, posts, latex, threads)]
+        row += [hit.post_id, _hit(hit, collection, latex, threads)]
     cells = [cell.replace("$", "&#36;") for cell in row]
     return cells + [""] * (len(COLUMNS) - len(cells))
 
 
-def _hit(hit: PooledPost, posts: PostTable, latex: Mapping[str, str], threads: str) -> str:
+def _hit(hit: PooledPost, collection: Collection, latex: Mapping[str, str], threads: str) -> str:
     """Show a post below the title of its question, and the formula that was found in it."""
-    post = require(posts, hit.post_id)
-    question = post if post.parent_id is None else posts.read(post.parent_id)
+    post = collection.post(hit.post_id)
+    question = collection.question_of(post)
     parts = []
     if hit.formula_id:
         parts.append(f"<h3>Formula: {_drawn(latex[hit.formula_id])}</h3>")
@@ -128,14 +128,3 @@ def _hit(hit: PooledPost, posts: PostTable, latex: Mapping[str, str], threads: s
 
 def _drawn(latex: str) -> str:
     return _WRITER.formula(Formula(latex, None))
-
-
-def require(posts: PostTable, post_id: str) -> Post:
-    """Read a post that must be there; InputError if the collection does not have it."""
-    post = posts.read(post_id)
-    if post is None:
-        raise InputError(
-            f"{posts.path}: no post {post_id}, though the formula index has it: are the two of one "
-            "version?"
-        )
-    return post

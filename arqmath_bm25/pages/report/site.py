@@ -60,6 +60,7 @@ def write_report(
         "task": gathered.title,
         "collection": gathered.collection.name,
         "depth": gathered.depth,
+        "depths": list(enumerate(DEPTHS)),
         "pages": names,
         "threads": links,
     }
@@ -95,7 +96,11 @@ def _write_runs(gathered: Gathered, pages: Pages, titles: Mapping[str, str]) -> 
         qrels=gathered.qrels_files, notes=_notes(gathered), failures=failures, doubtful=doubtful,
         verdicts=[] if doubtful else list(map(_verdict, groups, comparisons)),
         comparisons=[one for of_group in comparisons for one in of_group],
-        differences=[one for group in groups for one in _differences(group)],
+        differences={
+            one.run: _differences(group[one.run], group[one.baseline])
+            for group, of_group in zip(groups, comparisons, strict=True)
+            for one in of_group
+        },
         curves=_curves(gathered),
     )  # fmt: skip
 
@@ -210,48 +215,18 @@ def _verdict(group: Mapping[str, RunScore], comparisons: Sequence[Comparison]) -
     return {"best": best, "value": value, "leads": leads}
 
 
-def _differences(group: Mapping[str, RunScore]) -> list[dict[str, Any]]:
-    """Return each run of a group minus the first one, topic by topic."""
-    (baseline, first), *others = group.items()
-    of_first = _by_topic(first)
-    return [
-        {
-            "run": name,
-            "baseline": baseline,
-            "values": {topic: value - of_first[topic] for topic, value in _by_topic(score).items()},
-        }
-        for name, score in others
-    ]
+def _differences(score: RunScore, baseline: RunScore) -> dict[str, float]:
+    """Return the difference of two scores, topic by topic."""
+    before = _by_topic(baseline)
+    return {topic: value - before[topic] for topic, value in _by_topic(score).items()}
 
 
-def _curves(gathered: Gathered) -> list[dict[str, Any]]:
-    """Return the lines of two charts: run → points, with the labels of the x axis."""
+def _curves(gathered: Gathered) -> dict[str, dict[str, list[tuple[float, float]]]]:
+    """Return the points of two charts by run: precision by recall, and how much is judged."""
     averages = {run.name: score.averages() for run, score in _scored(gathered)}
     recall = [(float(level), f"iprec_at_recall_{level}_prime") for level in RECALL_LEVELS]
     judged = [(float(at), f"judged_{depth}") for at, depth in enumerate(DEPTHS)]
-    return (
-        [
-            {
-                "name": "Precision and recall",
-                "title": "Interpolated precision at eleven levels of recall, judged documents only",
-                "x_title": "recall",
-                "x_labels": [(level, f"{level:g}") for level, _ in recall[::2]],
-                "points": _lines(averages, recall),
-            },
-            {
-                "name": "How much is judged",
-                "title": "Share of the first documents that are judged",
-                "x_title": "first documents of a ranking",
-                "x_labels": [(at, str(depth)) for at, depth in enumerate(DEPTHS)],
-                "points": _lines(averages, judged),
-            },
-        ]
-        if averages
-        else []
-    )
-
-
-def _lines(
-    averages: Mapping[str, Mapping[str, float]], keys: Sequence[tuple[float, str]]
-) -> dict[str, list[tuple[float, float]]]:
-    return {name: [(x, of_run[key]) for x, key in keys] for name, of_run in averages.items()}
+    return {
+        name: {run: [(x, values[key]) for x, key in keys] for run, values in averages.items()}
+        for name, keys in (("recall", recall), ("judged", judged))
+    }

@@ -24,8 +24,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.engines.lucene.jvm import detach_thread
 from arqmath_bm25.pages.posts import PostWriter, beginning
-from arqmath_bm25.pages.threads.gather import ThreadReader
-from arqmath_bm25.pages.threads.site import thread_values
+from arqmath_bm25.pages.threads import ThreadReader, thread_values
 from arqmath_bm25.pages.web.server import STATIC, Guard
 from arqmath_bm25.pages.writing import templates
 from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter

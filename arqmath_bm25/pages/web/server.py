@@ -146,18 +146,13 @@ def listen(host: str, port: int) -> socket.socket:
     """
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, socket.SOCK_STREAM)
     except OSError as error:
         raise InputError(f"--host {host}: {error.strerror or error}") from None
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(1024)
+        return socket.create_server(address[:2], family=family, backlog=1024)
     except OSError as error:
-        listening.close()
         if error.errno == errno.EADDRINUSE:
             raise InputError(
                 f"port {port} of {host} is in use; choose another with --port, or 0 for any"
             ) from None
         raise InputError(f"cannot listen at port {port} of {host}: {error.strerror}") from None
-    return listening

@@ -1,0 +1,246 @@
+"""Threads as assessors and readers see them: static pages that open from disk, or served ones.
+
+A page has a thread with all that users did to it: comments, votes, links, who wrote it and when.
+What a collection lacks (the lab's subsets have neither users nor votes) is left out; rows of these
+files that cannot be used are counted in `left_out`.
+
+Every post has the anchor `post-ID`, every comment `comment-ID`, every formula `formula-ID`; a
+formula without an id is numbered within its post. Links to posts that have a page lead there. All
+others are shown with their addresses and are no links: no page leads out of the collection.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from bs4 import BeautifulSoup
+from markupsafe import Markup
+
+from arqmath_bm25.analysis.html import read_title
+from arqmath_bm25.analysis.mini_markdown import comment_html
+from arqmath_bm25.collection.activity import COMMENTS, USERS, RowTable, Tally, VoteTable
+from arqmath_bm25.collection.links import KINDS, PostLinks
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.pages.posts import PostWriter
+from arqmath_bm25.pages.writing import site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from arqmath_bm25.analysis.html import Formula
+    from arqmath_bm25.collection.activity import Comment, Kind
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.layout import Layout
+    from arqmath_bm25.collection.posts import Post
+    from arqmath_bm25.core.workers import Workers
+
+    Address = Callable[[str], str | None]  # of what has a page; None for others
+
+R = TypeVar("R")
+_NAME: Final = re.compile(r"\w+")
+
+
+class Entry(NamedTuple):
+    """A question or an answer."""
+
+    post: Post
+    author: str
+    accepted: bool
+    votes: Tally | None  # None: not known
+    comments: list[tuple[Comment, str]]  # with the names of their authors
+
+
+class Linked(NamedTuple):
+    """A post that a post of the thread is linked with."""
+
+    says: str
+    post_id: str
+    question: Post | None  # of its thread; None: the collection does not have it
+
+
+class ThreadPosts(NamedTuple):
+    """A question, which may be missing, and its answers: accepted ones first, then by score."""
+
+    thread_id: str
+    question: Entry | None
+    answers: list[Entry]
+    links: list[Linked]
+
+
+class _Activity:
+    """What users did on one site."""
+
+    def __init__(self, layout: Layout, workers: Workers) -> None:
+        def table(path: Path | None, kind: Kind[R], key: str) -> RowTable[R] | None:
+            return RowTable.scan(path, kind, key, workers) if path else None
+
+        votes = layout.dump("Votes")
+        self.comments = table(layout.dump("Comments"), COMMENTS, "PostId")
+        self.links = PostLinks.read(layout.dump("PostLinks"))
+        self.votes = VoteTable.scan(votes, workers) if votes else None
+        self.users = table(layout.dump("Users"), USERS, "Id")
+        self.name = lru_cache(1 << 16)(self._read_name)
+
+    def _read_name(self, user_id: str | None) -> str:
+        """Return the name of a user; the number of one who is not known."""
+        if not user_id:
+            return ""
+        users = self.users.of(user_id) if self.users else []
+        return users[0].name if users else f"user {user_id}"
+
+
+class ThreadReader:
+    """Reads threads of a collection; its files are scanned once, when it is made."""
+
+    def __init__(self, collection: Collection, workers: Workers = HERE) -> None:
+        """Raises InputError for a file that is no dump of its kind or cut off."""
+        self.collection = collection
+        self._sites = {
+            site.name if collection.site_names else "": _Activity(site.layout, workers)
+            for site in collection.sites
+        }
+
+    def left_out(self) -> Iterator[str]:
+        """Say of every file which of its rows cannot be used."""
+        for activity in self._sites.values():
+            for table in (activity.links, activity.comments, activity.users):
+                for reason, count in table.counts.items() if table else ():
+                    if reason not in ("rows", "rows kept", "links"):
+                        yield f"{table.name if table else ''}: {count:,} {reason}"
+
+    def read(self, thread_id: str) -> ThreadPosts | None:
+        """Read the thread of a question's id; None if the collection has nothing of it."""
+        table = self.collection.posts
+        thread = table.thread(int(table.numbers([thread_id])[0]))
+        if thread is None:
+            return None
+        accepted = thread.question.accepted_answer_id if thread.question else None
+        answers = [self._entry(post, accepted) for post in thread.answers]
+        answers.sort(key=lambda one: (not one.accepted, -(one.post.score or 0)))
+        question = self._entry(thread.question, None) if thread.question else None
+        posts = [one.post for one in (question, *answers) if one]
+        return ThreadPosts(thread_id, question, answers, list(self._linked(posts)))
+
+    def _entry(self, post: Post, accepted: str | None) -> Entry:
+        name, _, number = post.post_id.rpartition(":")
+        site = self._sites[name]
+        votes = site.votes.of(number) if site.votes else None
+        comments = site.comments.of(number) if site.comments else []
+        return Entry(
+            post, site.name(post.owner_user_id),
+            post.post_id == accepted or bool(votes and votes.accepted), votes,
+            [(one, one.user_name or site.name(one.user_id)) for one in comments],
+        )  # fmt: skip
+
+    def _linked(self, posts: list[Post]) -> Iterator[Linked]:
+        inside = {post.post_id for post in posts}
+        name, colon, _ = posts[0].post_id.rpartition(":")
+        links = self._sites[name].links
+        numbers = [int(post.post_id.rpartition(":")[2]) for post in posts]
+        rows = [(kind, other) for number in numbers for other, kind in links.rows_of(number)]
+        for wanted, says in KINDS.items():
+            for other in dict.fromkeys(other for kind, other in rows if kind == wanted):
+                post_id = f"{name}{colon}{other}"
+                if post_id not in inside:
+                    post = self.collection.posts.read(post_id)
+                    yield Linked(says, post_id, post and self.collection.question_of(post))
+
+
+class ThreadWriter(PostWriter):
+    """Writes the posts of one page, formulas with anchors and links as `address` has them."""
+
+    def __init__(self, address: Address) -> None:
+        """`address` is that of what a link leads to."""
+        super().__init__()
+        self._address = address
+        self._anchors: set[str] = set()
+        self.place = "title"  # what is being written: anchors of formulas without ids begin so
+
+    def body(self, html: str, found: str = "") -> Markup:
+        """Return a body; its links lead to pages or nowhere."""
+        body = super().body(html, found)
+        if "<a" not in body:
+            return body
+        soup = BeautifulSoup(body, "html.parser")
+        for link in soup.find_all("a"):
+            target = str(link.get("href", ""))
+            inside = self._address(target)
+            link.attrs = {"href": inside} if inside else {"class": "outside"}
+            if not inside:
+                link.name = "span"
+                if target and target != link.get_text():
+                    link.append(f" [{target}]")
+        return Markup(str(soup))  # noqa: S704  # of what `safe_html` has written
+
+    def formula(self, formula: Formula, display: bool = False, found: str = "") -> Markup:
+        """Return a formula as MathML with an anchor that no other one of the page has."""
+        anchor = f"formula-{formula.formula_id}"
+        if not _NAME.fullmatch(formula.formula_id or "") or anchor in self._anchors:
+            anchor = f"{self.place}-formula-{len(self._anchors) + 1}"
+        self._anchors.add(anchor)
+        return Markup('<span id="{}">{}</span>').format(
+            anchor, super().formula(formula, display, found)
+        )
+
+
+def thread_values(thread: ThreadPosts, collection: Collection, address: Address) -> dict[str, Any]:
+    """Return what the template `thread.html` shows; `address` is that of a post."""
+
+    def address_of_link(url: str) -> str | None:
+        post_id = collection.linked_post(url, thread.thread_id)
+        return address(post_id) if post_id else None
+
+    writer = ThreadWriter(address_of_link)
+    question = thread.question.post if thread.question else None
+    title = (question and question.title) or f"(no question {thread.thread_id})"
+
+    def body(kind: str, number: str, text: str) -> Markup:
+        writer.place = f"{kind}-{number}"
+        return writer.body(comment_html(text) if kind == "comment" else text)
+
+    return {
+        "thread": thread, "title": writer.title(title), "plain_title": read_title(title).text,
+        "body": body, "title_of": PostWriter().title, "address": address,
+    }  # fmt: skip
+
+
+def write_threads(
+    reader: ThreadReader,
+    post_ids: Iterable[str],
+    directory: Path,
+    progress: Callable[[int], None] = lambda _: None,
+) -> int:
+    """Write a page for the thread of each post, and an overview; return how many threads.
+
+    `directory` appears only when it is complete. Raises InputError for a post that the collection
+    lacks, or if `directory` holds something else than threads.
+    """
+    posts = reader.collection.posts
+    files: dict[str, str] = {}
+    for post_id in post_ids:
+        thread_id = posts.thread_of(post_id)
+        if thread_id is None:
+            raise InputError(
+                f"{posts.path}: no question or answer {post_id}; expected ids of posts"
+            )
+        files[thread_id] = f"{thread_id.replace(':', '-')}.html"
+
+    def address(post_id: str) -> str | None:
+        file = files.get(posts.thread_of(post_id) or "")
+        return f"{file}#post-{post_id}" if file else None
+
+    titles = {}
+    with site(directory, "threads", origin=reader.collection.origin) as pages:
+        for thread_id, file in files.items():
+            thread = reader.read(thread_id)
+            assert thread is not None  # noqa: S101  # one of its posts is there
+            values = thread_values(thread, reader.collection, address)
+            titles[thread_id] = (file, values["plain_title"])
+            pages.write(file, "thread.html", **values)
+            progress(1)
+        pages.write("index.html", "threads.html", titles=titles, collection=reader.collection.name)
+    return len(files)
