@@ -326,7 +326,7 @@ def building(directory: Path, *made_of: object) -> Iterator[Path]:
     build starts anew. Raises InputError where nothing can be written, or, naming the process,
     while another one builds the same.
     """
-    place = directory.with_name(f".{directory.name}.building")
+    place = _building(directory)
 
     def busy() -> str:
         builder = "another process"
@@ -350,9 +350,27 @@ def building(directory: Path, *made_of: object) -> Iterator[Path]:
                 raise
             finally:
                 if not keep:
-                    shutil.rmtree(place, ignore_errors=True)
+                    _discard(place)
     except OSError as error:
         _cannot_write(directory, error)
+
+
+def _building(directory: Path) -> Path:
+    return directory.with_name(f".{directory.name}.building")
+
+
+def sweep(directory: Path) -> None:
+    """Remove what is left of an earlier `directory` by a build that was killed after its swap."""
+    place = _building(directory)
+    if place.is_dir() and not (place / _MADE_OF).exists():
+        with suppress(InputError, OSError), locked(place, str, directory=True):
+            shutil.rmtree(place)
+
+
+def _discard(place: Path) -> None:
+    """Remove a build; first what a next one would trust, if this is killed on the way."""
+    (place / _MADE_OF).unlink(missing_ok=True)
+    shutil.rmtree(place, ignore_errors=True)
 
 
 def _swap(built: Path, directory: Path, busy: Callable[[], str]) -> None:
@@ -400,6 +418,8 @@ def _prepare(place: Path, made_of: str) -> None:
     """Remove what a build that was killed left, except documents that are still good."""
     state = place / _MADE_OF
     resumed = bool(made_of) and state.exists() and state.read_text(encoding="utf-8") == made_of
+    if not resumed:
+        state.unlink(missing_ok=True)
     for left in place.iterdir():
         if left.is_dir() and not (resumed and left.name == DOCUMENTS):
             shutil.rmtree(left)

@@ -69,6 +69,8 @@ def write_parts(
 
 def clear(directory: Path, keep_documents: bool) -> None:
     """Remove a directory of parts that are indexed, or from it all that is no document."""
+    for finished in directory.rglob("*.counts"):  # first: by these a next build trusts the rest
+        finished.unlink()
     if not keep_documents:
         shutil.rmtree(directory)
         return

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.core.errors import InputError, NoIndexError
-from arqmath_bm25.core.files import BUILDING, DOCUMENTS, building, contents, sources
+from arqmath_bm25.core.files import BUILDING, DOCUMENTS, building, contents, sources, sweep
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import status, tell
@@ -226,6 +226,8 @@ def ensure(
                 continue
             done.add(place)
             fresh = _is_up_to_date(task, collection, overwrite, as_built=task is not wanted)
+            if fresh:
+                sweep(place)
             built, kept = None, fresh and (place / DOCUMENTS).is_dir()
             if not fresh:
                 keep = keep_documents or in_cluster
