@@ -31,7 +31,7 @@ from arqmath_bm25.analysis.settings import AnalysisSettings, FormulaAnalysisSett
 from arqmath_bm25.collection.collection import INDEXES
 from arqmath_bm25.collection.collection import Collection as Files
 from arqmath_bm25.core.errors import InputError, NoIndexError, shown
-from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, TASKS, YEARS, LabTask
+from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, TASKS, YEARS
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import chosen_engine
@@ -43,7 +43,8 @@ from arqmath_bm25.frames import fuse as fuse
 from arqmath_bm25.frames import need, run_frame
 from arqmath_bm25.frames import read_run as read_run
 from arqmath_bm25.frames import write_run as write_run
-from arqmath_bm25.tasks import configured
+from arqmath_bm25.runs.task_rules import RULES
+from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.index import Index as Opened
 from arqmath_bm25.tasks.index import add_engine, ensure
 from arqmath_bm25.tasks.post_filter import PostFilter
@@ -187,9 +188,10 @@ class Collection(_ByValue, Files):
 
     def judged_years(self, task: TaskName) -> tuple[str, ...]:
         """Return the years, or sets, whose judgments are there."""
-        if task == "nlps":  # the premises of the test set are masked
+        rules = RULES[task_class(task).lab]
+        if rules.judged == "premises":  # those of the test set are masked
             return tuple(split for split in self.premises.splits() if split in SPLITS[:1])
-        return self.layout.judged_years(_judged_as(task))
+        return self.layout.judged_years(rules.qrels_of)
 
     def topics(self, task: TaskName, year: int | str | Path) -> pd.DataFrame:
         """Return the topics of a year, of a set of statements (NLPS: dev, test) or of a file.
@@ -198,22 +200,19 @@ class Collection(_ByValue, Files):
         (HTML) and tags (a tuple), of Task 2 formula_id and formula (LaTeX) as well, which query is.
         Raises InputError if there are none.
         """
-        found, years = configured(task), self.years(task)
+        ranking, years = configured(task), self.years(task)
         if str(year) not in years and not Path(str(year)).is_file():
             there = ", ".join(years) or "none"
             raise InputError(f"{task}: no topics {year}; there are {there}, or give a topic file")
-        ((folder, path),) = found.topic_files(self, [str(year)])
-        topics = found.read(self, folder, path).topics
-        frame = pd.DataFrame(
-            {"qid": [t.topic_id for t in topics], "query": list(map(_text, topics))}
-        )
-        if task != "nlps":
-            for name in ("title", "question", "tags"):
-                frame[name] = [getattr(topic, name) for topic in topics]
-        if task == "task2":
-            frame["formula_id"] = [topic.formula_id for topic in topics]
-            frame["formula"] = [topic.latex for topic in topics]
-        return frame
+        ((folder, path),) = ranking.topic_files(self, [str(year)])
+        topics, rules = ranking.read(self, folder, path).topics, RULES[ranking.lab]
+        columns: dict[str, list[Any]] = {
+            "qid": [topic.topic_id for topic in topics], "query": list(map(_text, topics)),
+        }  # fmt: skip
+        of_question = [] if rules.judged == "premises" else ["title", "question", "tags"]
+        for name in [*of_question, *(["formula_id", "latex"] if rules.by_formula else [])]:
+            columns[name] = [getattr(topic, name) for topic in topics]
+        return pd.DataFrame(columns).rename(columns={"latex": "formula"})
 
     def qrels(self, task: TaskName, year: int | str | Path) -> pd.DataFrame:
         """Return the official judgments of a year, or of a file: qid, docno, label; of NLPS `dev`.
@@ -221,17 +220,18 @@ class Collection(_ByValue, Files):
         Of Task 2 docno is a visual id; Task 3 has the posts of Task 1. `evaluate` needs the `attrs`
         of the frame, which selections keep. Raises InputError if there are none.
         """
-        file, notes = Path(year if isinstance(year, Path) else str(year)), list[str]()
+        file, notes = Path(str(year)), list[str]()
         known: dict[str, Any] = {"task": task}
-        if task == "nlps":
+        rules = RULES[task_class(task).lab]
+        if rules.judged == "premises":
             file = next((self.premises.statements(s) for s in SPLITS if s == str(year)), file)
             judged = {qid: dict.fromkeys(docs, 1) for qid, docs in read_gold(file).items()}
         else:
-            named = (self.layout.qrels(_judged_as(task), y) for y in YEARS if y == str(year))
+            named = (self.layout.qrels(rules.qrels_of, y) for y in YEARS if y == str(year))
             file = next(named, file)
-            read = Evaluator(self).judgments(_judged_as(task), file)
+            read = Evaluator(self).judgments(rules.qrels_of, file)
             judged, notes = read.qrels, list(read.notes)
-        if task == "task2":
+        if rules.by_formula:
             known.update(formulas=str(self.layout.formulas()), tables=str(self.directory))
             known.update(ids=read.ids)
         rows = [(qid, doc, label) for qid, docs in judged.items() for doc, label in docs.items()]
@@ -308,10 +308,7 @@ class Index(_ByValue):
 
     def chosen(self, variant: str | None) -> str:
         """Return a variant, the primary one for None; InputError if the configuration lacks it."""
-        if variant is not None and variant not in self.variants:
-            names = ", ".join(self.variants)
-            raise InputError(f"variant {shown(variant)}: the configuration has {names}")
-        return variant or self.primary
+        return self._opened.task.chosen(variant)
 
     def search(
         self,
@@ -484,20 +481,13 @@ def _query(query: object) -> str:
 
 def _frame(rows: Frame, what: str, *columns: str) -> pd.DataFrame:
     """Return rows as a frame that has these columns, ids as strings; InputError without them."""
-    frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(_rows(rows, what))
-    need(frame, what, *columns)
-    return frame.assign(qid=frame["qid"].astype(str))
-
-
-def _rows(rows: object, what: str) -> list[Mapping[str, Any]]:
-    if isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows):
-        return rows
-    raise InputError(f"{what}: expected a frame, or a list of dicts, not {type(rows).__name__}")
-
-
-def _judged_as(task: str) -> LabTask:
-    """Return the task whose judgments serve: answers to Task 3 are posts, as those of Task 1."""
-    return "task2" if task == "task2" else "task1"
+    if not isinstance(rows, pd.DataFrame):
+        if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+            kind = type(rows).__name__
+            raise InputError(f"{what}: expected a frame, or a list of dicts, not {kind}")
+        rows = pd.DataFrame(rows)
+    need(rows, what, *columns)
+    return rows.assign(qid=rows["qid"].astype(str))
 
 
 def _text(topic: Topic) -> str:

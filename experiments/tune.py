@@ -11,7 +11,6 @@ from rich.table import Table
 
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.cli.shared.command import command
-from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.tasks.index import Index
@@ -55,11 +54,7 @@ def tune(
     engine = Engine() if task == "nlps" else Engine("flat")
     with place.naming_the_build(config):
         index = Index.open(place.collection, task, config, engine)
-        chosen = variant or index.task.primary
-        if chosen not in index.task.variants:
-            raise InputError(
-                f"--variant {chosen}: the configuration has {', '.join(index.task.variants)}"
-            )
+        chosen = index.task.chosen(variant)
         trial = trials(index, chosen, threads, on or [])
         with progress("Searching", folds, "parts") as advance:
             found = search(trial, folds, advance)

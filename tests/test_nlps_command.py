@@ -192,7 +192,7 @@ def test_search_shows_the_texts_of_premises(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"variant": ["both"]}, "--variant both: the configuration has tfidf, ridge"),
+        ({"variant": ["both"]}, "variant 'both': the configuration has tfidf, ridge"),
         (
             {"topics": ["2021"]},
             "--topics 2021: no such file; expected dev, test or a file of",

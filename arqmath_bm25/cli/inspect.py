@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
-from rich import box
-from rich.markup import escape
-from rich.table import Table
 
 from arqmath_bm25.cli.shared.command import command
-from arqmath_bm25.cli.shared.options import THREADS, out
-from arqmath_bm25.cli.shared.score_tables import table_console
+from arqmath_bm25.cli.shared.options import THREADS, out, results
+from arqmath_bm25.cli.shared.score_tables import print_table
 from arqmath_bm25.collection import inspection
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.errors import InputError
@@ -74,26 +71,23 @@ def look(data: Path, files: Sequence[PublishedFile] | None, threads: int) -> lis
 
 def print_reports(reports: Sequence[FileReport]) -> None:
     """Print a table of the files that are there, the names of the others, and a summary."""
-    console = table_console()
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("file", overflow="fold")
-    table.add_column("rows", justify="right", no_wrap=True)
-    for name in ("of these", "dates", "defects", "official"):
-        table.add_column(name)
-    missing = [report for report in reports if report.status == "missing"]
+    there = [report for report in reports if report.status != "missing"]
+    rows = []
+    for report in there:
+        dates = f"{report.first} … {report.last}" if report.first else ""
+        says = ": ".join([report.status, "; ".join(report.problems)]).removesuffix(": ")
+        number = f"{report.rows:,}"
+        counts, defects = _listed(report.counts), _listed(report.defects)
+        rows.append([report.path, number, counts, dates, defects, says])
+    if rows:
+        texts = ["of these", "dates", "defects", "official"]
+        print_table(None, ["file", "rows", *texts], rows, left=texts)
     for report in reports:
-        if report.status != "missing":
-            dates = f"{report.first} … {report.last}" if report.first else ""
-            says = ": ".join([report.status, "; ".join(report.problems)]).removesuffix(": ")
-            cells = (_listed(report.counts), dates, _listed(report.defects), says)
-            table.add_row(escape(report.path), f"{report.rows:,}", *map(escape, cells))
-    if len(missing) < len(reports):
-        console.print(table)
-    for report in missing:
-        optional = " (optional)" if report.optional else ""
-        console.print(f"missing{optional}: {report.path}", markup=False, soft_wrap=True)
+        if report.status == "missing":
+            optional = " (optional)" if report.optional else ""
+            results.print(f"missing{optional}: {report.path}", markup=False)
     statuses = Counter(report.status for report in reports)
-    console.print(", ".join(f"{count} {status}" for status, count in statuses.items()))
+    results.print(", ".join(f"{count} {status}" for status, count in statuses.items()))
 
 
 def _listed(counts: Mapping[str, int]) -> str:

@@ -138,7 +138,8 @@ def run(
             topic_sets = list(_topic_sets(ranking, collection, topics, queries))
             written = ranking.form or form
             if variant:
-                variants = _variants(variant, ranking)
+                chosen = list(map(ranking.chosen, variant))
+                variants = [name for name in ranking.variants if name in chosen]
             else:
                 variants, note = ranking.runnable(collection)
                 if note:
@@ -181,16 +182,6 @@ def _topic_sets(
     files = task.topic_files(collection, list(dict.fromkeys(chosen or ())))
     sets = [task.read(collection, folder, path) for folder, path in files]
     return with_queries(task, sets, by_hand, queries) if queries else sets
-
-
-def _variants(chosen: Sequence[str], task: Task[Any]) -> list[str]:
-    """Return the variants asked for, in the order of the configuration."""
-    for variant in chosen:
-        if variant not in task.variants:
-            raise InputError(
-                f"--variant {variant}: the configuration has {', '.join(task.variants)}"
-            )
-    return [variant for variant in task.variants if variant in chosen]
 
 
 def _manifest(
@@ -283,7 +274,7 @@ def search(
             ranking = opened.task
             if note := ranking.advice(query):
                 tell(note)
-            (chosen,) = _variants([variant or ranking.primary], ranking)
+            chosen = ranking.chosen(variant)
             hits = opened.search(query, chosen, depth, posts)
             parts: list[list[Part]] = [[]] * len(hits)
             if explain:

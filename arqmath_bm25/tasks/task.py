@@ -15,7 +15,7 @@ from arqmath_bm25.analysis.answer_text import answer_text
 from arqmath_bm25.analysis.settings import VERSION
 from arqmath_bm25.collection.posts import ANSWER
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import MAX_DEPTH, parse_run_name
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.settings import Settings
@@ -229,6 +229,13 @@ class Task(ABC, Generic[S]):
     def primary(self) -> str:
         """The variant for those who do not choose."""
         return str(self.settings.run.primary)  # type: ignore[attr-defined]
+
+    def chosen(self, variant: str | None) -> str:
+        """Return a variant, the primary one for None; InputError if the configuration lacks it."""
+        if variant is not None and variant not in self.variants:
+            names = ", ".join(self.variants)
+            raise InputError(f"variant {shown(variant)}: the configuration has {names}")
+        return variant or self.primary
 
     def runnable(self, collection: Collection) -> tuple[list[str], str]:
         """Return the variants that a collection has the files for, and a note if some are not."""
