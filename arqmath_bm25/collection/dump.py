@@ -334,43 +334,17 @@ def _repaired(row: bytes) -> bytes:
     return _REFERENCE.sub(_legal_reference, text).encode("utf-8", "replace")
 
 
-class _Rows:
-    """What lxml's parser tells: the attributes of the rows, and whether there is nothing else."""
-
-    def __init__(self) -> None:
-        self._found: list[dict[str, str]] = []
-        self._depth = 0
-        self._plain = True
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        self._found.append(attributes)
-        self._plain &= self._depth == (1 if name == "row" else 0)
-        self._depth += 1
-
-    def end(self, _: str) -> None:
-        self._depth -= 1
-
-    def data(self, text: str) -> None:
-        self._plain &= text.isspace()
-
-    def comment(self, _: str) -> None:
-        self._plain = False
-
-    def pi(self, *_: str) -> None:
-        self._plain = False
-
-    def close(self) -> list[dict[str, str]] | None:
-        found, self._found = self._found, []  # the parser and this refer to each other
-        return found[1:] if self._plain else None
-
-
 def _parse(xml: bytes) -> list[dict[str, str]] | None:
+    """Return the attributes of rows; None if there is anything else beside them."""
     # `&amp;` stays `&#38;` unless entities are resolved; inside an element none can be declared, so
     # that there are no others to resolve. A parser that met an error is not reused.
-    parser = etree.XMLParser(target=cast("Any", _Rows()), **_OPTIONS)
-    parser.feed(b"<rows>" + xml + b"</rows>")
-    found: Any = parser.close()
-    return cast("list[dict[str, str]] | None", found)
+    root = etree.fromstring(b"<rows>" + xml + b"</rows>", etree.XMLParser(**_OPTIONS))
+    rows = list(root)
+    texts = [root.text, *(text for row in rows for text in (row.text, row.tail))]
+    plain = all(row.tag == "row" and not len(row) for row in rows)
+    if not plain or any(text and not text.isspace() for text in texts):
+        return None
+    return [cast("dict[str, str]", dict(row.attrib)) for row in rows]
 
 
 def _legal_reference(match: re.Match[str]) -> str:

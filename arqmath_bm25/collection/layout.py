@@ -56,7 +56,8 @@ class Layout:
                 )
             raise InputError(
                 f"DATA={data}: {found}. Expected the root of an ARQMath distribution: a directory "
-                f"with Collection/, Topics/ and Evaluation/, published at {PUBLISHED}"
+                f"with Collection/, Topics/ and Evaluation/, published at {PUBLISHED}, or that of "
+                "knowledge_base.json"
             )
         self.data = data
 

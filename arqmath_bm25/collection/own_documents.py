@@ -13,8 +13,9 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import complete
+from arqmath_bm25.core.system import needed_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +33,6 @@ _TAG: Final = re.compile(
 )
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 _HEADER: Final = ("id", "_id")
-_SHOWN: Final = 60  # characters of a value in a message
 
 
 class Document(NamedTuple):
@@ -84,7 +84,7 @@ def read_documents(path: Path) -> Iterator[tuple[Document, Place]]:
             document = _read(path, number, line)
             if (first := lines.setdefault(document.doc_id, number)) != number:
                 raise InputError(
-                    f"{path}: line {number}: id {_shown(document.doc_id)} is that of line {first} "
+                    f"{path}: line {number}: id {shown(document.doc_id)} is that of line {first} "
                     "as well; every row has an id of its own"
                 )
             yield document, place
@@ -113,7 +113,7 @@ def _read(path: Path, number: int, line: bytes) -> Document:
     document = (_of_tsv if path.suffix.lower() == ".tsv" else _of_json)(where, text)
     if not _ID.fullmatch(document.doc_id):
         raise InputError(
-            f"{where}: id is {_shown(document.doc_id)}; expected text without white space"
+            f"{where}: id is {shown(document.doc_id)}; expected text without white space"
         )
     return document
 
@@ -127,38 +127,34 @@ def _of_tsv(where: str, text: str) -> Document:
     return Document(columns[0], columns[-1], columns[1] if len(columns) == 3 else "")
 
 
-def _of_json(where: str, text: str) -> Document:
+def _of_json(where: str, line: str) -> Document:
     try:
-        row = json.loads(text, object_pairs_hook=_object)
+        row = json.loads(line, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
         reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
         raise InputError(
             f"{where}: not JSON ({reason[:200]}); expected one object a line"
         ) from None
     if not isinstance(row, dict):
-        raise InputError(f"{where}: {_shown(row)}; expected an object with id and text")
+        raise InputError(f"{where}: {shown(row)}; expected an object with id and text")
     ids = [row[name] for name in _HEADER if name in row]
     if not ids:
         raise InputError(f"{where}: there is no id; expected `id` or `_id`")
     if any(isinstance(one, bool) or not isinstance(one, str | int) for one in ids):
-        raise InputError(f"{where}: id is {_shown(ids[0])}; expected text or a whole number")
+        raise InputError(f"{where}: id is {shown(ids[0])}; expected text or a whole number")
     if len(set(map(str, ids))) > 1:
-        raise InputError(f"{where}: `id` is {_shown(ids[0])}, `_id` {_shown(ids[1])}; remove one")
-    values = {}
-    for name in ("text", "title"):
-        value = row.get(name, None if name == "text" else "")
-        if value is None and name == "text":
-            raise InputError(f"{where}: there is no text; expected `text`")
-        if not isinstance(value, str | None):
-            raise InputError(f"{where}: {name} is {_shown(value)}; expected text")
-        values[name] = value or ""
-    lists = []
-    for name in ("tags", "excluded_ids"):
-        value = row.get(name) or []
-        if not isinstance(value, list) or not all(isinstance(one, str | int) for one in value):
-            raise InputError(f"{where}: {name} is {_shown(value)}; expected a list of texts")
-        lists.append(tuple(map(str, value)))
-    return Document(str(ids[0]), values["text"], values["title"], *lists)
+        raise InputError(f"{where}: `id` is {shown(ids[0])}, `_id` {shown(ids[1])}; remove one")
+    text, title = row.get("text"), row.get("title") or ""
+    if text is None:
+        raise InputError(f"{where}: there is no text; expected `text`")
+    for name, value in (("text", text), ("title", title)):
+        if not isinstance(value, str):
+            raise InputError(f"{where}: {name} is {shown(value)}; expected text")
+    tags, excluded = row.get("tags") or [], row.get("excluded_ids") or []
+    for name, values in (("tags", tags), ("excluded_ids", excluded)):
+        if not isinstance(values, list) or not all(isinstance(one, str | int) for one in values):
+            raise InputError(f"{where}: {name} is {shown(values)}; expected a list of texts")
+    return Document(str(ids[0]), text, title, tuple(map(str, tags)), tuple(map(str, excluded)))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -166,11 +162,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(row) < len(pairs):
         raise ValueError("a name comes twice in an object")
     return row
-
-
-def _shown(value: object) -> str:
-    shown = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
-    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
 
 
 def written_set(name: str, place: Path) -> Path:
@@ -182,12 +173,8 @@ def written_set(name: str, place: Path) -> Path:
     directory = place / re.sub(r"[^A-Za-z0-9._-]", "-", name)
     if (directory / QUERIES).is_file():
         return directory
-    try:
+    with needed_by(f"{IRDS}{name}", "ir-datasets"):
         import ir_datasets
-    except ImportError:
-        raise InputError(
-            f"{IRDS}{name}: needs ir_datasets: pip install 'arqmath-bm25[ir-datasets]'"
-        ) from None
     try:
         dataset = ir_datasets.load(name)
     except KeyError:

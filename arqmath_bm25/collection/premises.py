@@ -15,9 +15,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
-from zipfile import is_zipfile
 
-from arqmath_bm25.collection.own_documents import corpus_in
+from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import read_text
 from arqmath_bm25.core.labs import SPLITS
@@ -61,16 +60,8 @@ class PremiseFiles:
 
         Raises InputError if DATA is no directory.
         """
-        if data.is_file() and corpus_in(data):
+        if Layout(data).data.is_file():
             return cls(data.stem, data)  # documents of one's own, no premises
-        if not data.is_dir():
-            found = "there is no such directory"
-            if data.exists():
-                found = "a zip archive: unzip it first" if is_zipfile(data) else "it is a file"
-            raise InputError(
-                f"DATA={data}: {found}. Expected a directory with {_KNOWLEDGE_BASE}, "
-                f"train_set.json, dev_set.json and test_set.json, published at {PUBLISHED}"
-            )
         below = data / "nlps"
         here = cls(data.resolve().name, data)
         return here if here.has_premises() or not below.is_dir() else cls(here.name, below)
@@ -124,7 +115,7 @@ def read_premises(path: Path) -> list[Premise]:
     for premise_id, text in _read_object(path, "premise").items():
         if not _is_text(text):
             raise InputError(
-                f"{path}: premise {premise_id}: expected its text, found {_shown(text)}"
+                f"{path}: premise {premise_id}: expected its text, found {shown(text)}"
             )
         premises.append(Premise(premise_id, text))
     if not premises:
@@ -143,21 +134,21 @@ def read_statements(path: Path) -> list[Statement]:
         where = f"{path}: statement {statement_id}"
         if not isinstance(found, dict):
             raise InputError(
-                f'{where}: expected {{"text": …, "premises": […]}}, found {_shown(found)}'
+                f'{where}: expected {{"text": …, "premises": […]}}, found {shown(found)}'
             )
         text = found.get("text")
         if not _is_text(text):
-            raise InputError(f'{where}: expected its "text", found {_shown(text)}')
+            raise InputError(f'{where}: expected its "text", found {shown(text)}')
         premises = found.get("premises")
         if not isinstance(premises, list):
             raise InputError(
                 f'{where}: expected "premises", a list of ids ([] where they are not known), '
-                f"found {_shown(premises)}"
+                f"found {shown(premises)}"
             )
         for premise in premises:
             if not isinstance(premise, str) or not _ID.fullmatch(premise):
                 raise InputError(
-                    f'{where}: "premises" holds {_shown(premise)}; expected integers of up to '
+                    f'{where}: "premises" holds {shown(premise)}; expected integers of up to '
                     "39 digits, neither rounded nor signed, or UUIDs"
                 )
         statements.append(Statement(statement_id, text, tuple(dict.fromkeys(premises))))
@@ -185,7 +176,7 @@ def _read_object(path: Path, kind: str) -> dict[str, Any]:
         raise InputError(f"{path}: not JSON: {error}") from None
     if not isinstance(found, dict):
         raise InputError(
-            f"{path}: expected a JSON object with {kind} ids as keys, found {_shown(found)}"
+            f"{path}: expected a JSON object with {kind} ids as keys, found {shown(found)}"
         )
     for key in found:
         if not _ID.fullmatch(key):
@@ -196,11 +187,3 @@ def _read_object(path: Path, kind: str) -> dict[str, Any]:
 def _is_text(value: object) -> TypeGuard[str]:
     r"""Tell whether it is a text, with words and without halves of characters (`"\ud835"`)."""
     return isinstance(value, str) and bool(value.strip()) and not _SURROGATE.search(value)
-
-
-def _shown(value: object) -> str:
-    """Show what was found, shortly."""
-    if value is None:
-        return "nothing"
-    shown = json.dumps(value, ensure_ascii=False).encode(errors="backslashreplace").decode()
-    return shown if len(shown) <= 60 else shown[:57] + "…"

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from arqmath_bm25.core.arrays import ranges
 from arqmath_bm25.core.files import open_bytes
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _find(columns: int, rest: bytes, chunk: bytes, last: bool) -> tuple[_Rows, b
     if not (np.isin(before, (_TAB, _LF)).all() and np.isin(after, (_TAB, _LF, _CR)).all()):
         return None
     quoted, behind = np.searchsorted(at, opens), np.searchsorted(at, closes)
-    if len(inside := _ranges(quoted, behind)):
+    if len(inside := ranges(quoted, behind - quoted)):
         for field in np.flatnonzero(behind > quoted).tolist():
             if _SWALLOWED_BYTES.search(data, opens[field] + _WORD, closes[field] + _WORD):
                 raise BrokenRowError
@@ -168,13 +169,6 @@ def _outer(quotes: Places, end: int) -> tuple[Places, Places]:
     outer = np.ones(len(opens) + 1, np.bool_)
     outer[1:-1] = closes[:-1] + 1 != opens[1:]
     return opens[outer[:-1]], closes[outer[1:]]
-
-
-def _ranges(begins: Places, ends: Places) -> Places:
-    """Return the numbers from each begin to before its end, of all ranges."""
-    lengths = ends - begins
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(begins - before, lengths) + np.arange(lengths.sum(), dtype=np.int64)
 
 
 def _check_text(data: bytes | memoryview) -> None:

@@ -1,11 +1,14 @@
 """The one exception that users are meant to see: the input is at fault, and here is where."""
 
+import json
+
 _LONGEST = 60
 
 
 def shown(value: object) -> str:
-    """Quote a value of the input for a message, shortened where it is long."""
-    text = repr(value[: _LONGEST + 1] if isinstance(value, str) else value)
+    """Quote a value of the input for a message, shortened where it is long; others as JSON."""
+    short = value[: _LONGEST + 1] if isinstance(value, str) else value
+    text = repr(short) if isinstance(short, str) else json.dumps(short, default=str)
     return text if len(text) <= _LONGEST + 2 else f"{text[:_LONGEST]}…"
 
 

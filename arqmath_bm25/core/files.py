@@ -20,7 +20,7 @@ import re
 import shutil
 import sys
 import zlib
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, cast
@@ -71,30 +71,22 @@ def open_bytes(path: Path, kind: str = "file") -> Iterator[BinaryIO]:
             return
         try:
             with gzip.open(file) as unpacked:
-                yield cast("BinaryIO", _Bounded(cast("io.RawIOBase", unpacked), 1 << 17))
-        except OverflowError as error:
-            raise InputError(f"{path}: {error}; no {kind} unpacks to that") from None
+                yield cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", unpacked), 1 << 17))
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise InputError(
                 f"{path}: damaged gzip data: {error}; copy or download it again"
             ) from None
 
 
-class _Bounded(io.BufferedReader):
-    """What gzip packed; OverflowError if all of it is more than is bearable."""
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        """Return so many bytes."""
-        data = super().read(_LARGEST if size is None or size < 0 else size)
-        if len(data) == _LARGEST:
-            raise OverflowError(f"{_LARGEST:,} bytes or more")
-        return data
-
-
 def read_bytes(path: Path, kind: str = "file") -> bytes:
     """Return all of a file, unpacked. Raises InputError as `open_bytes` does."""
     with open_bytes(path, kind) as file:
-        return file.read()
+        if not isinstance(getattr(file, "raw", None), gzip.GzipFile):
+            return file.read()
+        data = file.read(_LARGEST)
+    if len(data) == _LARGEST:
+        raise InputError(f"{path}: {_LARGEST:,} bytes or more; no {kind} unpacks to that")
+    return data
 
 
 def read_text(path: Path, kind: str = "file") -> str:
@@ -237,33 +229,22 @@ def complete(
         busy = "another process is writing this; wait for it, or name another file"
         with locked(partial, lambda: f"{path}: {busy}") as descriptor:
             try:
-                newline = None if encoding is None else "\n"
-                mode = "wb" if encoding is None else "w"
-                with open(descriptor, mode, encoding=encoding, newline=newline, closefd=False) as f:
-                    f.truncate(0)
-                    if path.suffix == ".gz":
-                        with _packing(f, encoding) as packed:
-                            yield packed
-                    else:
-                        yield f
+                with ExitStack() as stack:
+                    file: Any = stack.enter_context(open(descriptor, "wb", closefd=False))
+                    file.truncate(0)
+                    if path.suffix == ".gz":  # the same bytes at any time
+                        file = gzip.GzipFile("", "wb", fileobj=file, mtime=0)
+                        stack.enter_context(file)
+                    if encoding is not None:
+                        file = io.TextIOWrapper(file, encoding, newline="\n")
+                        stack.enter_context(file)
+                    yield file
                 _rename(partial, path, manifest)
             except BaseException:
                 partial.unlink(missing_ok=True)
                 raise
     except OSError as error:
         _cannot_write(path, error)
-
-
-@contextmanager
-def _packing(file: IO[Any], encoding: str | None) -> Iterator[IO[Any]]:
-    """Yield a file that packs what is written into another; the same bytes at any time."""
-    raw = file if encoding is None else file.buffer  # type: ignore[attr-defined]
-    with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
-        if encoding is None:
-            yield packed  # type: ignore[misc]  # it has all that is needed of a file
-        else:
-            with io.TextIOWrapper(packed, encoding, newline="\n") as text:
-                yield text
 
 
 def _rename(partial: Path, path: Path, manifest: Mapping[str, Any] | None) -> None:

@@ -11,6 +11,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from pydantic import TypeAdapter
+
 from arqmath_bm25.core.errors import NoIndexError
 from arqmath_bm25.core.files import Source, complete, digests, restore
 from arqmath_bm25.version import __version__
@@ -46,25 +48,14 @@ class Manifest:
             written = found.pop("sha256", None)  # no older version wrote it
             if written not in (None, _digest(found)):
                 raise ValueError("it has other content than was written")
-            parts = {name: (int(size), str(sha)) for name, (size, sha) in found["files"].items()}
-            made_of = [Source(**one) for one in found["sources"]]
-            manifest = cls(**{**found, "sources": made_of, "files": parts})
-            if not all(
-                isinstance(value, kind)
-                for value, kind in (
-                    (manifest.settings, dict), (manifest.recipe, dict), (manifest.counts, dict),
-                    (manifest.files, dict),
-                )
-            ):  # fmt: skip
-                raise TypeError("settings, recipe, files and counts must be objects")
+            return _FORM.validate_python(found)
         except FileNotFoundError:
             return None
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise NoIndexError(
                 f"{path}: damaged, or of another version of the program "
                 f"({' '.join(str(error).split())[:60]})", directory.name, stale=True,
             ) from None  # fmt: skip
-        return manifest
 
     def write(self, directory: Path) -> None:
         """Write manifest.json."""
@@ -130,6 +121,9 @@ class Manifest:
                 return f"{source.name} has other content"
         new = next((one.name for one in sources if one not in self.sources), "other order of files")
         return f"without {new}"
+
+
+_FORM: Final = TypeAdapter(Manifest)
 
 
 def _digest(content: object) -> str:
