@@ -166,6 +166,16 @@ def test_colours_and_rules_are_classes_since_pages_allow_no_style() -> None:
     assert classes == {"right", "left", "line-right", "line-top", "red"}
 
 
+@pytest.mark.parametrize("rows", [r"1&2\\3&4", r"1&2\\\hline3&4", r"1&\begin{matrix}5\end{matrix}"])
+@pytest.mark.parametrize("columns", ["c|c", "|cc|", "cc"])
+def test_a_rule_behind_the_last_row_is_the_border_of_its_table(columns: str, rows: str) -> None:
+    math = tree(rf"\begin{{array}}{{{columns}}}{rows}\\\hline\end{{array}}")
+    plain = tree(rf"\begin{{array}}{{{columns}}}{rows}\end{{array}}")
+    assert len(list(math.iter("mtr"))) == len(list(plain.iter("mtr")))
+    if "matrix" not in rows:
+        assert "line-bottom" in (math.find(".//mtable").get("class")).split()
+
+
 def test_macros_hold_for_the_rest_of_a_post() -> None:
     post = r"<p>$\newcommand{\norm}[1]{\lVert#1\rVert}$ Let $\norm{x}=1$.</p>"
     html = PostWriter().body(post)

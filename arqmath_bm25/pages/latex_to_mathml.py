@@ -12,18 +12,17 @@ from colorsys import rgb_to_hls
 from functools import cache, lru_cache
 from itertools import accumulate
 from threading import Lock, Thread, stack_size
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from arqmath_bm25.analysis.safe_html import plain
+from arqmath_bm25.core.tables import read_table
 
 try:
     from math_core import LatexError, LatexToMathML
 except ImportError:  # some platforms have no wheel: formulas are shown as LaTeX
     LatexToMathML = None  # type: ignore[assignment, misc]
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
+_TABLE: Final = read_table(__file__)
 _CACHED: Final = 1 << 14  # formulas; half of all are repeats
 _MAX_LATEX: Final = 5_000  # characters that are drawn
 # math-core calls itself for what is nested, and a stack that overflows ends the process. A level
@@ -39,14 +38,8 @@ _BRACKETS: Final = re.compile(
     r"\\(?:left|right|middle|[bB]igg?[lrm]?)\s*(?:\\[A-Za-z]+|\\?.)|\\pm?od\s*\\|\\[A-Za-z]+|\\.|[{}()\[\]⟨⟩]",
     re.DOTALL,
 )
-_OPENING: Final = frozenset(
-    r"( [ ⟨ \{ \langle \lbrace \lbrack \lvert \lVert \lceil \lfloor \lgroup \lmoustache \ulcorner "
-    r"\llcorner".split()
-)
-_CLOSING: Final = frozenset(
-    r") ] ⟩ \} \rangle \rbrace \rbrack \rvert \rVert \rceil \rfloor \rgroup \rmoustache \urcorner "
-    r"\lrcorner".split()
-)
+_OPENING: Final = frozenset(_TABLE["opening"].split())
+_CLOSING: Final = frozenset(_TABLE["closing"].split())
 _MAX_DEPTH: Final = 100  # elements within each other, for the sake of browsers
 _DEFINITIONS: Final = re.compile(
     r"\\(?:[egx]?def|(?:re|provide)?newcommand|DeclareMathOperator|newenvironment|let)(?![A-Za-z])"
@@ -55,33 +48,22 @@ _DEFINITIONS: Final = re.compile(
 _GROUP: Final = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"  # with two more levels within
 _ARGUMENT: Final = rf"({_GROUP.replace('((', '(?:(', 1)}|\\[A-Za-z]+|[^\\{{}}\s])"
 _BIG: Final = r"(\\(?:left|right|middle|[bB]igg?[lrm]?)\s*)"
-_LABEL: Final = "@tag@"  # distinguishes a \tag from the numbers that math-core gives
-_NUMBERED: Final = {
-    "gather": "gathered", "align": "aligned", "flalign": "aligned",
-    "alignat": "aligned", "multline": "multline*",
-    "equation": "",
-}  # fmt: skip
 _NAMES: Final = {
-    name: meaning
-    for names, meaning in {
-        "displaylimits hfil hfill hss par goodbreak allowbreak nobreak noindent strut mathstrut "
-        "tiny Tiny small normalsize large Large LARGE huge Huge scriptsize footnotesize relax "
-        "boldmath nonumber notag smash": "",
-        "dotsc dotso": r"\ldots ",
-        "dotsb dotsm dotsi": r"\cdots ",
-        "centerdot": r"\cdot ",
-        "mbox hbox textup textnormal": r"\text ",
-        "scr": r"\cal ",
-        "smallsetminus": r"\setminus ",
-        "pmb": r"\boldsymbol ",
-        "varprojlim": r"\underleftarrow{\lim}",
-        "varinjlim": r"\underrightarrow{\lim}",
-    }.items()
+    name: meaning for meaning, names in _TABLE["names"].items() for name in names.split()
+}
+_ENVIRONMENT: Final = re.compile(rf"\\(begin|end)\{{({'|'.join(_TABLE['numbered'])})\*?\}}")
+_TEXT_WITH_MATH: Final = re.compile(
+    r"(\\text(?:rm|bf|it)?\s*)\{((?:[^{}$\\]|\\.)*)\$([^$]*)\$", re.DOTALL
+)
+_TAG: Final = re.compile(r"<(/?)([a-z]+)((?: [a-z]+=\"[^\"]*\")*)\s*(/?)>")
+_ATTRIBUTE: Final = re.compile(r' ([a-z]+)="([^"]*)"')
+_ELEMENTS: Final = frozenset(_TABLE["elements"].split())
+_ATTRIBUTES: Final = {
+    name: re.compile(pattern)
+    for pattern, names in _TABLE["attributes"].items()
     for name in names.split()
 }
-_COLOURS: Final = (
-    "red orange green blue purple black white brown teal cyan magenta violet yellow lime olive pink"
-).split()
+_LEFT_OVER: Final = re.compile(r"<m[in][^<>]*>[^<]*(?:[\\{}]|&amp;)|<mtext[^<>]*>[^<]*\\")
 
 
 def _columns(match: re.Match[str]) -> str:
@@ -113,125 +95,31 @@ def _colour(match: re.Match[str]) -> str:
         digits = colour[1:] if len(colour) > 4 else "".join(2 * digit for digit in colour[1:])
         model, colour = "[HTML]", digits
     elif not model:
-        colour = next((name for name in _COLOURS if name in colour.lower()), "gray")
+        colour = next(
+            (name for name in _TABLE["colours"].split() if name in colour.lower()), "gray"
+        )
     return rf"{group}\color{model}{{{colour}}}"
 
 
-_REWRITES: Final[list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]] = [
-    (re.compile(pattern, re.DOTALL), replacement)
-    for pattern, replacement in (
-        (r"&(?:\\displaystyle\s*)?amp;", "&"),  # posts of the lab: escaped once too often
-        (r"([⊥√])", r"\\text{\1}"),
-        (r"^\s*\$([^$]*)\$\s*$", r"\1"),
-        (r"_\s*\\limits\s*", r"\\limits_"),
-        (r"(?:\\hline\s*)+", r"\\hline "),
-        (r"\\LaTeX(?![A-Za-z])", r"\\text{LaTeX}"),
-        (
-            r"\\dots(?=\s*(?:[-+=<>]|\\(?:[lg]eq?|[lg]t|cdot|times|to|pm|cup|cap|(?:sub|sup)set|oplus|otimes|wedge)))",
-            r"\\cdots",
-        ),
-        (r"(?<!\\)((?:\\\\)*)\\\s*$", r"\1"),  # a blank after a backslash was lost
-        (r"\\(?:label|require|qvar@construct)\s*\{[^{}]*\}", ""),
-        (r"\\(?:smash|bbox)\s*\[[^\[\]]*\]", ""),
-        (r"\\(?:style|class)\s*\{[^{}]*\}(?=\s*\{)", ""),
-        (r"\\hspace\*", r"\\hspace"),
-        (r"\\\\\*?\s*\[\s*-?[\d.]+\s*[a-z]{2}\s*\]", r"\\\\"),
-        (r"\\\\\s*\\hline\s*\\end\{array\}", r"\\end{array}"),
-        (r"(\\(?!operatorname|tag)[A-Za-z]+)\*", r"\1{}*"),
-        (r"\\begin\{eqnarray\*?\}", r"\\begin{array}{rcl}"),
-        (r"\\end\{eqnarray\*?\}", r"\\end{array}"),
-        (r"\\begin\{(array|aligned|gathered)\}\s*\[[^\[\]]*\]", r"\\begin{\1}"),
-        (rf"\\begin\{{array\}}\s*{_GROUP}", _columns),
-        (r"\\begin\{(x?alignat\*?|alignedat)\}\s*\{[^{}]*\}", r"\\begin{\1}"),
-        (r"\\(begin|end)\{(?:split|alignedat)\}", r"\\\1{aligned}"),
-        (r"\\(begin|end)\{smallmatrix\}", r"\\\1{matrix}"),
-        (rf"\\substack\s*{_GROUP}", r"\\begin{subarray}{c}\1\\end{subarray}"),
-        (rf"\\(cases|matrix|pmatrix|eqalign)\s*{_GROUP}", _plain_tex),
-        (_BIG + r"\{(\\[A-Za-z]+|\\.|[^\\{}])\}", r"\1\2 "),
-        (_BIG + "<", r"\1\\langle "),
-        (_BIG + ">", r"\1\\rangle "),
-        (r"\\varlimsup(?![A-Za-z])", r"\\mathop{\\overline{\\lim}}"),
-        (r"\\varliminf(?![A-Za-z])", r"\\mathop{\\underline{\\lim}}"),
-        (r"\\root\s*+([^\\{}]{0,20}?|\{[^{}]{1,20}\})\s*\\of(?![A-Za-z])", r"\\sqrt[\1]"),
-        (r"\\buildrel\s*(.{1,40}?)\\over\s*(\\[A-Za-z]+|[^\\{])", r"\\overset{\1}{\2}"),
-        (
-            rf"\\mathop\s*{_GROUP}\s*(?:\\limits\s*)?([_^])\s*{_ARGUMENT}(?:([_^])\s*{_ARGUMENT})?",
-            _operator,
-        ),
-        (r"\\operatorname\*?\s*\{(?=[^{}]*(?:\\[A-Za-z]+|[\[\]_^()]))", r"\\mathrm{"),
-        (r"\\(?:text)?color\s*(\[[A-Za-z]+\])?\{([^{}]*)\}(\s*\{)?", _colour),
-        (r"\\tag(\*?)\s*\{", rf"\\tag\1{{{_LABEL}"),
-        (r"\\([A-Za-z]+)\s?", lambda m: _NAMES.get(m[1], m[0])),
-    )
-]
-_ENVIRONMENT: Final = re.compile(rf"\\(begin|end)\{{({'|'.join(_NUMBERED)})\*?\}}")
-_TEXT_WITH_MATH: Final = re.compile(
-    r"(\\text(?:rm|bf|it)?\s*)\{((?:[^{}$\\]|\\.)*)\$([^$]*)\$", re.DOTALL
-)
+def _name(match: re.Match[str]) -> str:
+    return _NAMES.get(match[1], match[0])
 
-_ELEMENTS: Final = frozenset(
-    "math menclose mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot mrow ms "
-    "mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover".split()
-)
-_ATTRIBUTES: Final = {
-    name: re.compile(pattern)
-    for names, pattern in {
-        "accent accentunder displaystyle largeop movablelimits": "true|false",
-        "separator stretchy symmetric": "true|false",
-        "display": "block",
-        "form": "prefix|infix|postfix",
-        "linethickness lspace rspace width height depth minsize maxsize": r"\d{0,2}(?:\.\d{1,8})?"
-        "(?:em|rem|px|pt|ex)?",
-        "mathvariant": "normal",
-        "notation": "[a-z]+(?: [a-z]+)*",
-        "scriptlevel": "[0-3]",
-    }.items()
-    for name in names.split()
+
+_FUNCTIONS: Final = {
+    f"={function.__name__[1:]}": function
+    for function in (_columns, _plain_tex, _operator, _colour, _name)
 }
-_CLASSES: Final = {
-    "text-align: left": "left", "text-align: right": "right", "width: 100%": "numbered",
-    "padding-left: 0": "close-left", "padding-right: 0": "close-right",
-    "padding-left:1em": "apart", "margin-left:-0.16666667em": "back",
-    "padding-top: 0": "close-top", "border-left: 0.05em solid currentcolor": "line-left",
-    "border-right: 0.05em solid currentcolor": "line-right",
-    "border-top: 0.05em solid currentcolor": "line-top",
-    "border-bottom: 0.05em solid currentcolor": "line-bottom",
-}  # fmt: skip
-_TAG: Final = re.compile(r"<(/?)([a-z]+)((?: [a-z]+=\"[^\"]*\")*)\s*(/?)>")
-_ATTRIBUTE: Final = re.compile(r' ([a-z]+)="([^"]*)"')
-_TIDYING: Final = [
-    (re.compile(pattern), replacement)
-    for pattern, replacement in (
-        ("&ApplyFunction;", "\u2061"),
-        ("[\ufe00\ufe01]", ""),  # variants of script letters that the font does not have
-        (
-            r'<mtd style="width: 50%;[^"]*"><mtext>(?=[^<]*' + _LABEL + ")",
-            '<mtd class="label"><mtext>',
+_REWRITES: Final = [
+    (
+        re.compile(
+            pattern.replace("GROUP", _GROUP).replace("ARGUMENT", _ARGUMENT).replace("BIG", _BIG),
+            re.DOTALL,
         ),
-        (r'<mtd style="width: 50%;[^"]*"><mtext>[^<]*</mtext></mtd>', ""),
-        (r'<mtd style="width: [0-9.]+%"></mtd>', '<mtd class="side"></mtd>'),
-        (_LABEL, ""),
-        # The glyph of a prime is raised already: as a script it would be tiny and too high.
-        (
-            "<msup>(<mi[^>]*>[^<]*</mi>)<mo>([′″‴⁗])</mo></msup>",
-            r'<mrow>\1<mo lspace="0" rspace="0">\2</mo></mrow>',
-        ),
-        # Browsers draw a tall bracket small where it has a script.
-        (
-            r"(<ms(?:ub|up|ubsup)>)(<mo [^>]*minsize[^>]*>[^<]*</mo>)",
-            r"\1<mrow>\2<mrow></mrow></mrow>",
-        ),
+        _FUNCTIONS.get(replacement, replacement),
     )
+    for pattern, replacement in _TABLE["rewrites"]
 ]
-_LEFT_OVER: Final = re.compile(r"<m[in][^<>]*>[^<]*(?:[\\{}]|&amp;)|<mtext[^<>]*>[^<]*\\")
-_HUES: Final = (
-    (0.06, "red"),
-    (0.18, "orange"),
-    (0.46, "green"),
-    (0.72, "blue"),
-    (0.94, "purple"),
-    (1.1, "red"),
-)
+_TIDYING: Final = [(re.compile(pattern), replacement) for pattern, replacement in _TABLE["tidying"]]
 
 
 @lru_cache(maxsize=_CACHED)
@@ -320,7 +208,7 @@ def _environment(edge: str, name: str, tagged: bool) -> str:
     """Return an environment that has numbers only if they are tags."""
     if tagged:
         return rf"\{edge}{{{'align' if name == 'alignat' else name}}}"
-    other = _NUMBERED[name]
+    other = str(_TABLE["numbered"][name])
     return rf"\{edge}{{{other}}}" if other else "{" if edge == "begin" else "}"
 
 
@@ -355,5 +243,5 @@ def _class(declaration: str) -> str:
         red, green, blue = (int(declaration[i : i + 2], 16) / 255 for i in (7, 9, 11))
         hue, lightness, saturation = rgb_to_hls(red, green, blue)
         coloured = saturation * lightness > 0.1
-        return next(name for end, name in _HUES if hue < end) if coloured else ""
-    return _CLASSES.get(declaration.strip(), "")
+        return next(str(name) for end, name in _TABLE["hues"] if hue < end) if coloured else ""
+    return str(_TABLE["classes"].get(declaration.strip(), ""))
