@@ -48,7 +48,7 @@ _DEFINITIONS: Final = re.compile(
 _GROUP: Final = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"  # with two more levels within
 _ARGUMENT: Final = rf"({_GROUP.replace('((', '(?:(', 1)}|\\[A-Za-z]+|[^\\{{}}\s])"
 _BIG: Final = r"(\\(?:left|right|middle|[bB]igg?[lrm]?)\s*)"
-_NAMES: Final = {
+_NAMES: Final[dict[str, str]] = {
     name: meaning for meaning, names in _TABLE["names"].items() for name in names.split()
 }
 _ENVIRONMENT: Final = re.compile(rf"\\(begin|end)\{{({'|'.join(_TABLE['numbered'])})\*?\}}")
