@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from arqmath_bm25.evaluation.comparing import Comparison
     from arqmath_bm25.evaluation.score import RunScore
     from arqmath_bm25.pages.report.gather import Gathered, Run
-    from arqmath_bm25.pages.writing import Pages
+
+    _Averages = Mapping[str, Mapping[str, float]]  # run -> measure -> value
 
 _SHOWN: Final = {
     "ndcg_prime": "nDCG′", "map_prime": "MAP′", "p10_prime": "P′@10", "bpref": "bpref",
@@ -52,15 +53,16 @@ def write_report(
         for page in (threads.glob("*.html") if threads else ())
     }
     names = page_names(gathered.questions)
+    scores = {run.name: run.score for run in gathered.runs if run.score}
+    averages = {name: score.averages() for name, score in scores.items()}
     shared = {
         "runs": gathered.runs,
         "values": {run.name: run.score.values if run.score else {} for run in gathered.runs},
-        "averages": {run.name: score.averages() for run, score in _scored(gathered)},
+        "averages": averages,
         "measures": _SHOWN if gathered.qrels else {},
         "task": gathered.title,
         "collection": gathered.collection.name,
         "depth": gathered.depth,
-        "depths": list(enumerate(DEPTHS)),
         "pages": names,
         "threads": links,
     }
@@ -76,33 +78,20 @@ def write_report(
             file = f"topics/{names[question.topic_id]}"
             pages.write(file, "topic.html", **values, previous=before, following=after)
             progress(1)
-        _write_runs(gathered, pages, titles)
-
-
-def _write_runs(gathered: Gathered, pages: Pages, titles: Mapping[str, str]) -> None:
-    """Write the overview and a page for each run."""
-    settings = list(map(_settings, gathered.runs))
-    failures = {run.name: _failures(gathered, run) for run in gathered.runs}
-    for number, run in enumerate(gathered.runs):
+        settings = list(map(_settings, gathered.runs))
+        failures = {run.name: _failures(gathered, run) for run in gathered.runs}
+        for number, run in enumerate(gathered.runs):
+            pages.write(
+                f"runs/{number + 1}.html", "run.html", run=run, settings=settings[number],
+                baseline=gathered.runs[0], baseline_settings=settings[0],
+                failures=failures[run.name],
+            )  # fmt: skip
         pages.write(
-            f"runs/{number + 1}.html", "run.html", run=run, settings=settings[number],
-            baseline=gathered.runs[0], baseline_settings=settings[0], failures=failures[run.name],
+            "index.html", "report.html", questions=gathered.questions, titles=titles,
+            qrels=gathered.qrels_files, notes=_notes(gathered, scores), failures=failures,
+            curves=_curves(averages), depths=list(enumerate(DEPTHS)),
+            **_compared(scores, averages),
         )  # fmt: skip
-    doubtful = any(isinstance(w, Doubt) for _, score in _scored(gathered) for w in score.warnings)
-    groups = _comparable(gathered)
-    comparisons = [_comparisons(group) for group in groups]
-    pages.write(
-        "index.html", "report.html", questions=gathered.questions, titles=titles,
-        qrels=gathered.qrels_files, notes=_notes(gathered), failures=failures, doubtful=doubtful,
-        verdicts=[] if doubtful else list(map(_verdict, groups, comparisons)),
-        comparisons=[one for of_group in comparisons for one in of_group],
-        differences={
-            one.run: _differences(group[one.run], group[one.baseline])
-            for group, of_group in zip(groups, comparisons, strict=True)
-            for one in of_group
-        },
-        curves=_curves(gathered),
-    )  # fmt: skip
 
 
 def _failures(gathered: Gathered, run: Run) -> dict[str, list[str]]:
@@ -159,42 +148,49 @@ def page_names(topics: Iterable[str]) -> dict[str, str]:
     return names
 
 
-def _notes(gathered: Gathered) -> list[str]:
+def _notes(gathered: Gathered, scores: Mapping[str, RunScore]) -> list[str]:
     warned: dict[str, list[str]] = {}
-    for run, score in _scored(gathered):
+    for name, score in scores.items():
         for warning in score.warnings:
-            warned.setdefault(warning, []).append(run.name)
+            warned.setdefault(warning, []).append(name)
     notes = [f"{', '.join(names)}: {warning}" for warning, names in warned.items()]
     if gathered.absent:
         notes.append(f"{gathered.absent:,} of the posts that are shown are not in the collection")
     return notes
 
 
-def _scored(gathered: Gathered) -> list[tuple[Run, RunScore]]:
-    return [(run, run.score) for run in gathered.runs if run.score is not None]
+def _compared(scores: Mapping[str, RunScore], averages: _Averages) -> dict[str, Any]:
+    """Compare the runs with the same judged topics with the first of them, in nDCG′."""
+    by_topic = {
+        name: {topic: values["ndcg_prime"] for topic, values in score.values.items()}
+        for name, score in scores.items()
+    }
+    groups: dict[tuple[str, ...], dict[str, dict[str, float]]] = {}
+    for name, values in by_topic.items():
+        groups.setdefault(tuple(values), {})[name] = values
+    comparisons, verdicts = [], []
+    for topics, group in groups.items():
+        if len(group) > 1 and len(topics) > 1:
+            from arqmath_bm25.evaluation.comparing import compare  # scipy takes a second to load
+
+            comparisons += (of_group := compare(group))
+            verdicts.append(_verdict({name: averages[name] for name in group}, of_group))
+    doubtful = any(isinstance(note, Doubt) for score in scores.values() for note in score.warnings)
+    return {
+        "doubtful": doubtful,
+        "verdicts": [] if doubtful else verdicts,
+        "comparisons": comparisons,
+        "differences": {
+            one.run: {
+                t: by_topic[one.run][t] - by_topic[one.baseline][t] for t in by_topic[one.run]
+            }
+            for one in comparisons
+        },
+    }
 
 
-def _comparable(gathered: Gathered) -> list[dict[str, RunScore]]:
-    """Return the scores that can be compared with each other: those of the same judged topics."""
-    groups: dict[tuple[str, ...], dict[str, RunScore]] = {}
-    for run, score in _scored(gathered):
-        groups.setdefault(tuple(score.values), {})[run.name] = score
-    return [group for topics, group in groups.items() if len(group) > 1 and len(topics) > 1]
-
-
-def _by_topic(score: RunScore) -> dict[str, float]:
-    return {topic: values["ndcg_prime"] for topic, values in score.values.items()}
-
-
-def _comparisons(group: Mapping[str, RunScore]) -> list[Comparison]:
-    from arqmath_bm25.evaluation.comparing import compare  # scipy takes a second to load
-
-    return compare({name: _by_topic(score) for name, score in group.items()})
-
-
-def _verdict(group: Mapping[str, RunScore], comparisons: Sequence[Comparison]) -> dict[str, Any]:
+def _verdict(averages: _Averages, comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """Say which runs are the best; how far one is ahead of each other that it is compared with."""
-    averages = {name: score.averages() for name, score in group.items()}
     value = max(of_run["ndcg_prime"] for of_run in averages.values())
     best = [name for name, of_run in averages.items() if of_run["ndcg_prime"] == value]
     leads = []
@@ -215,15 +211,8 @@ def _verdict(group: Mapping[str, RunScore], comparisons: Sequence[Comparison]) -
     return {"best": best, "value": value, "leads": leads}
 
 
-def _differences(score: RunScore, baseline: RunScore) -> dict[str, float]:
-    """Return the difference of two scores, topic by topic."""
-    before = _by_topic(baseline)
-    return {topic: value - before[topic] for topic, value in _by_topic(score).items()}
-
-
-def _curves(gathered: Gathered) -> dict[str, dict[str, list[tuple[float, float]]]]:
+def _curves(averages: _Averages) -> dict[str, dict[str, list[tuple[float, float]]]]:
     """Return the points of two charts by run: precision by recall, and how much is judged."""
-    averages = {run.name: score.averages() for run, score in _scored(gathered)}
     recall = [(float(level), f"iprec_at_recall_{level}_prime") for level in RECALL_LEVELS]
     judged = [(float(at), f"judged_{depth}") for at, depth in enumerate(DEPTHS)]
     return {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.pages.report.gather import Gathered
 
 _EXCERPT: Final = 160  # characters
-_ROOM: Final = 24_000  # characters of the bodies of a page's posts, as DATA has them
+_ROOM: Final = 10_000  # characters of the bodies of a page's posts, as DATA has them
 _WORDS: Final = {grade: label for label, grade in GRADE_OF_LABEL.items() if grade is not None}
 
 

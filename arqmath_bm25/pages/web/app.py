@@ -251,21 +251,16 @@ class Site:
 
     def _result(self, hit: Hit, shown: Shown, writer: PostWriter) -> dict[str, Any]:
         """Return what the page says of a hit."""
-        result: dict[str, Any] = {"id": hit.doc_id, "post": shown.post, "score": hit.score}
-        if shown.post is None:
-            return result | {
-                "title": shown.heading, "text": writer.content(read_title(shown.text))
-            }  # fmt: skip
-        question, formula = shown.question, shown.formula
-        return result | {
-            "question": question,
-            "accepted": question and question.accepted_answer_id == shown.post.post_id,
-            "title": writer.title((question.title if question else None) or "(no question)"),
-            "text": writer.content(writer.passage(read_body(shown.post.body), _EXCERPT)),
-            "formula": writer.formula(formula, display=True) if formula else "",
-            "formula_id": formula.formula_id if formula else "",
-            "link": self._collection.link(shown.post),
-            "like": beginning(shown.post.body, _LIKE).text.removesuffix("…"),
+        post, formula = shown.post, shown.formula
+        text = writer.passage(read_body(post.body), _EXCERPT) if post else read_title(shown.text)
+        return shown._asdict() | {
+            "id": hit.doc_id,
+            "score": hit.score,
+            "title": writer.title(_title(shown)),
+            "text": writer.content(text),
+            "drawn": writer.formula(formula, display=True) if formula else "",
+            "link": self._collection.link(post) if post else "",
+            "like": beginning(post.body, _LIKE).text.removesuffix("…") if post else "",
         }
 
     def _writer(self, query: str, task: str) -> PostWriter:
@@ -322,13 +317,18 @@ def _as_json(hit: Hit, shown: Shown, parts: list[Part] | None) -> dict[str, Any]
         "score": hit.score,
         "post_id": post.post_id if post else None,
         "question_id": question.post_id if question else None,
-        "title": read_title((question.title if question else shown.heading) or "").text,
+        "title": read_title(_title(shown)).text,
         "text": beginning(post.body, _TEXT).text if post else shown.text,
         "formula_id": formula.formula_id if formula else None,
         "latex": formula.latex if formula else None,
         "doc_id": hit.doc_id,
         "parts": parts and [{**part._asdict(), "terms": dict(part.terms)} for part in parts],
     }
+
+
+def _title(shown: Shown) -> str:
+    """Return the title of a question, with `$…$` around formulas, or the heading of a text."""
+    return (shown.question.title if shown.question else shown.heading) or "(no question)"
 
 
 def _no_post(post_id: str) -> HTTPException:
