@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from arqmath_bm25.engines.documents import Document
+    from arqmath_bm25.engines.engine import Document
 
 
 def as_text(document: Document) -> dict[str, str]:

@@ -15,8 +15,7 @@ import pytest
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines import flat
-from arqmath_bm25.engines.documents import Document
-from arqmath_bm25.engines.engine import flat_place
+from arqmath_bm25.engines.engine import Document, flat_place
 from arqmath_bm25.engines.flat_build import write_flat
 from arqmath_bm25.engines.flat_parts import FlatPart
 from arqmath_bm25.engines.lucene.ids import read_ids

@@ -8,7 +8,7 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.collection.posts import POST_TABLE, PostTable
 from arqmath_bm25.core.files import DOCUMENTS
-from arqmath_bm25.engines.documents import Document
+from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING, question_fields
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
 from arqmath_bm25.tasks.document_parts import write_parts

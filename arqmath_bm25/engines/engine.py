@@ -8,10 +8,12 @@ documents.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -19,14 +21,33 @@ from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.records import Hit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    import numpy.typing as npt
+
+    from arqmath_bm25.analysis.terms import Bag
+
+    Ids = npt.NDArray[np.bytes_]  # in UTF-8
+    Scores = npt.NDArray[np.float32]
     Query = Mapping[str, Mapping[str, float]]  # field → term → weight of the term
     TermScores = dict[str, dict[str, float]]  # field → term → what it gives to a score
 
 LocalName = Literal["lucene", "flat"]
 EngineName = Literal["auto", LocalName, "opensearch"]
+FEW: Final = 64  # terms up to which it pays to skip documents that cannot be among the best
+_MARGIN: Final = 50  # hits beyond k that are asked for at first; few ties are longer
+_TERM: Final = re.compile(r"weight\(([^:]+):(.+) in \d+\) \[", re.DOTALL)
+_NO_FIELDS: Final[dict[str, Bag]] = {}
+
+
+class Document(NamedTuple):
+    """A document by its fields; each of them is either `own` or `shared` in all documents."""
+
+    doc_id: str
+    own: Mapping[str, Bag]
+    # What it has in common with the documents before and after it: for all of them one object.
+    shared: Mapping[str, Bag] = _NO_FIELDS
 
 
 class Engine(NamedTuple):
@@ -102,6 +123,42 @@ def best_first(scores: Mapping[str, float]) -> list[Hit]:
     """Return documents with their 32-bit scores, never -0.0; ties by descending id."""
     hits = [Hit(doc_id, float(np.float32(score)) + 0.0) for doc_id, score in scores.items()]
     return sorted(hits, key=lambda hit: (hit.score, hit.doc_id), reverse=True)
+
+
+def ranked(ids: Ids, scores: Scores, k: int) -> list[Hit]:
+    """Return the k best of some documents; ties by descending id."""
+    order = np.lexsort((ids, scores))[::-1][:k]
+    hits = zip(ids[order].tolist(), scores[order].tolist(), strict=True)
+    return [Hit(doc_id.decode(), score) for doc_id, score in hits]
+
+
+def with_ties(best: Callable[[int], tuple[Ids, Scores]], k: int) -> list[Hit]:
+    """Return the k best documents, ties by descending id.
+
+    `best` returns as many as it is asked for, best first, and cuts ties anywhere. So it is asked
+    for more than k, until no tie with the last of them is cut.
+    """
+    wanted = k + _MARGIN
+    ids, scores = best(wanted)
+    while len(scores) == wanted and scores[-1] == scores[k - 1]:
+        wanted *= 4
+        ids, scores = best(wanted)
+    return ranked(ids, scores, k)
+
+
+def term_scores(explanation: dict[str, Any]) -> TermScores:
+    """Return what each term gave to a score: the leaves of the tree that Lucene explains it by.
+
+    Lucene and OpenSearch name terms alike: `weight(FIELD:TERM in NUMBER) [SIMILARITY], …`.
+    """
+    scores: TermScores = defaultdict(dict)
+    nodes = [explanation]
+    for node in nodes:  # grows while it is read
+        if term := _TERM.match(node["description"]):
+            scores[term[1]][term[2]] = float(np.float32(node["value"]))
+        else:
+            nodes += node["details"]
+    return dict(scores)
 
 
 def flat_place(index: Path) -> Path:

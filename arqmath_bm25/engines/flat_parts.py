@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.analysis.term_numbers import Numbers
     from arqmath_bm25.analysis.terms import Bag, Spelling
-    from arqmath_bm25.engines.documents import Document
+    from arqmath_bm25.engines.engine import Document
     from arqmath_bm25.engines.flat_form import Integers
 
 

@@ -19,36 +19,30 @@ import json
 import os
 import re
 import time
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from itertools import count as counting
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError, shown
 from arqmath_bm25.core.files import read_text
 from arqmath_bm25.core.progress import progress, tell
-from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.system import needed_by
-from arqmath_bm25.engines.engine import Searcher
-from arqmath_bm25.engines.explanations import term_scores
+from arqmath_bm25.engines.engine import FEW, Searcher, term_scores, with_ties
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from concurrent.futures import Future
 
-    from arqmath_bm25.engines.engine import Query, TermScores
+    from arqmath_bm25.core.records import Hit
+    from arqmath_bm25.engines.engine import Ids, Query, Scores, TermScores
 
-_OLDEST: Final = 3
-_MARGIN: Final = 50  # hits beyond k that are asked for at first
-_FEW: Final = 64  # terms up to which it pays to skip documents that cannot be among the best
 _LARGEST: Final = 2**31 - 1  # hits
 _PATIENCE: Final = 120.0  # seconds, for a cluster that lost a node
+_BATCH: Final = 1 << 14  # documents in memory
 _REQUESTS: Final = 4  # that load documents at a time
-_REQUEST: Final = 8 << 20  # bytes of documents in one, until the cluster refuses that many
+_REQUEST: Final = 4 << 20  # bytes of documents in one, until the cluster refuses that many
 _SMALLEST: Final = 1 << 16
 # Statuses worth another try; a search of which a node died in the midst ends with 500.
 _PASSING: Final = (429, 500, 502, 503, 504, "N/A", "TIMEOUT")
@@ -81,46 +75,44 @@ class ClusterIndex(NamedTuple):
         return f"arqmath-{label}-{self.made_of[:12]}"
 
 
-def connect(hosts: Sequence[str], threads: int = _REQUESTS) -> Any:
+def connect(hosts: Sequence[str]) -> Any:
     """Return a client of a cluster, whose hosts are URLs; https where they do not say.
 
     Raises InputError if it cannot be reached, or is not OpenSearch 3 or later.
     """
     with needed_by("the engine opensearch", "opensearch"):
         from opensearchpy import OpenSearch
-    urls = [_checked(host) for host in hosts]
-    who, *files = _authorization(), _file("CA"), _file("CERTIFICATE"), _file("KEY")
-    ca, certificate, key = files
-    if (who or certificate) and (plain := [url for url in urls if not url.startswith("https:")]):
+    urls = [_url(host) for host in hosts]
+    header, certificate = _authorization(), _file("CERTIFICATE")
+    plain = [url for url in urls if url.startswith("http:")]
+    if plain and (header or certificate):
         raise InputError(f"{plain[0]}: a password is sent to https:// hosts only")
     client = OpenSearch(
         urls,
-        headers=who,
+        headers=header,
         verify_certs=True,
-        ca_certs=ca,
+        ca_certs=_file("CA"),
         client_cert=certificate,
-        client_key=key,
-        pool_maxsize=threads,
+        client_key=_file("KEY"),
+        pool_maxsize=_REQUESTS,
         max_retries=len(urls),
         retry_on_timeout=True,
         timeout=60,
     )
-    found = _patiently(client.info, _patience=0)
-    version = found.get("version") if isinstance(found, dict) else None
-    if not isinstance(version, dict) or not re.match(r"\d{1,9}\.", str(version.get("number"))):
-        raise InputError(f"{urls[0]}: what answers there is not OpenSearch; see to host and port")
-    if (
-        version.get("distribution") != "opensearch"
-        or int(version["number"].split(".")[0]) < _OLDEST
-    ):
+    try:
+        version = _patiently(client.info, patience=0)["version"]
+        server = f"{version.get('distribution', 'Elasticsearch')} {version['number']}"
+    except (TypeError, KeyError, AttributeError):
+        server = "a server that is not OpenSearch"
+    if not re.match(r"opensearch ([3-9]|\d\d)\.", server):
         raise InputError(
-            f"{urls[0]}: {version.get('distribution', 'Elasticsearch')} {version['number']}; "
-            f"expected OpenSearch {_OLDEST} or later, which scores as Lucene does"
+            f"{urls[0]}: {server} answers there; expected OpenSearch 3 or later, which scores as "
+            "Lucene does: check host and port"
         )
     return client
 
 
-def _checked(host: str) -> str:
+def _url(host: str) -> str:
     """Return the URL of a host; InputError, without what it holds, if a password is in it."""
     if "@" in host:
         raise InputError(
@@ -128,28 +120,23 @@ def _checked(host: str) -> str:
             f"{_VARIABLES}USER and {_VARIABLES}PASSWORD"
         )
     url = host.strip() if "://" in host else f"https://{host.strip()}"
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        valid = False
-    if not valid:
+    parts = re.fullmatch(r"https?://([^/:\s[\]]+|\[[\da-fA-F:.]+\])(?::(\d{1,5}))?(/\S*)?", url)
+    if not parts or not 0 < int(parts[2] or 443) < 1 << 16:
         raise InputError(f"--hosts: {shown(host)}: expected https://HOST:9200, with commas between")
     return url
 
 
-def _authorization() -> dict[str, str] | None:
+def _authorization() -> dict[str, str]:
     """Return the header that says who asks: a user, an API key or a bearer token."""
     user, password, key, token = map(_secret, ("USER", "PASSWORD", "API_KEY", "TOKEN"))
     if bool(user) + bool(key) + bool(token) > 1:
         raise InputError(f"set one of {_VARIABLES}USER, {_VARIABLES}API_KEY and {_VARIABLES}TOKEN")
-    for name, secret in (("API_KEY", key), ("TOKEN", token)):
-        if not re.fullmatch(r"[!-~]*", secret):
-            raise InputError(f"{_VARIABLES}{name}: expected letters and digits in one word")
     if user:
         key = base64.b64encode(f"{user}:{password}".encode()).decode()
+    elif not re.fullmatch(r"[!-~]*", key + token):
+        raise InputError(f"{_VARIABLES}API_KEY and {_VARIABLES}TOKEN: expected one word of ASCII")
     kind = "Basic" if user else "ApiKey" if key else "Bearer"
-    return {"authorization": f"{kind} {key or token}"} if key or token else None
+    return {"authorization": f"{kind} {key or token}"} if key or token else {}
 
 
 def _secret(name: str) -> str:
@@ -174,7 +161,7 @@ def _is_there(client: Any, index: ClusterIndex) -> bool:
     found = _patiently(client.indices.get, index=index.name, ignore=404)
     if found.get("status") == 404:
         return False
-    if _made_of(found.get(index.name, {})) != index.made_of:
+    if _meta(found.get(index.name, {})).get("made_of") != index.made_of:
         raise InputError(
             f"{index.name}: the cluster has an index or alias of this name that this program did "
             "not make; rename it, or take another cluster"
@@ -182,8 +169,8 @@ def _is_there(client: Any, index: ClusterIndex) -> bool:
     return True
 
 
-def _made_of(described: Any) -> object:
-    return (described.get("mappings", {}).get("_meta") or {}).get("made_of")
+def _meta(described: Any) -> dict[str, Any]:
+    return described.get("mappings", {}).get("_meta") or {}
 
 
 def _count(client: Any, name: str) -> int:
@@ -215,7 +202,7 @@ def load_documents(client: Any, index: ClusterIndex, documents: Path, shards: in
     # What a load and a search need is asked for while nothing is lost.
     clauses = [{"term": {"contents": {"value": str(number)}}} for number in range(_MANY)]
     _search(client, name, {"query": {"bool": {"should": clauses}}})
-    _Load(client, name).run(documents, index.documents)
+    _create_all(client, name, documents, index.documents)
     _patiently(client.indices.refresh, index=name)
     # Copies are made of what is flushed: there are no sources to index it once more.
     _patiently(client.indices.flush, index=name)
@@ -254,126 +241,92 @@ def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
     }
 
 
-class _Load:
-    """Brings documents into an index, in several requests at a time, as large as it takes them."""
-
-    def __init__(self, client: Any, name: str) -> None:
-        self._client = client
-        self._name = name
-        self._largest = _REQUEST
-
-    def run(self, documents: Path, expected: int) -> None:
-        """Load all JSON lines of a directory."""
-        waiting: deque[Future[int]] = deque()
-        with (
-            progress("Loading documents into the cluster", expected, "documents") as advance,
-            ThreadPoolExecutor(_REQUESTS) as pool,
-        ):
-            try:
-                for request in self._requests(documents):
-                    waiting.append(pool.submit(self._send, request))
-                    if len(waiting) > _REQUESTS:
-                        advance(waiting.popleft().result())
-                while waiting:
-                    advance(waiting.popleft().result())
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
-
-    def _requests(self, documents: Path) -> Iterator[list[bytes]]:
-        request, size = list[bytes](), 0
-        for file in sorted(documents.glob("*.jsonl")):
-            with file.open("rb") as lines:
-                for line in lines:
-                    action = json.dumps({"create": {"_id": json.loads(line)["id"]}}).encode()
-                    request.append(b"%b\n%b\n" % (action, line.rstrip(b"\n")))
-                    size += len(request[-1])
-                    if size >= self._largest:
-                        yield request
-                        request, size = [], 0
-        if request:
-            yield request
-
-    def _send(self, request: list[bytes]) -> int:
-        """Create documents, in smaller requests where these are too many for the cluster."""
-        left, attempt, end = [request], 0, time.monotonic() + _PATIENCE
-        while left:
-            part = left.pop()
-            if len(part) > 1 and sum(map(len, part)) > self._largest:
-                left += part[len(part) // 2 :], part[: len(part) // 2]
-                continue
-            refused, reason = self._create(part)
-            if len(refused) < len(part):
-                attempt, end = 0, time.monotonic() + _PATIENCE
-            if refused:
-                left.append(refused)
-                if time.monotonic() > end:
+def _create_all(client: Any, name: str, documents: Path, expected: int) -> None:
+    """Create every document; those that the cluster refuses for now are sent again."""
+    lines, size = _lines(documents), _REQUEST
+    with progress("Loading documents into the cluster", expected, "documents") as advance:
+        while batch := list(islice(lines, _BATCH)):
+            advance(len(batch))
+            attempt, end = 0, time.monotonic() + _PATIENCE
+            while batch:
+                refused, reason, too_much = _create(client, name, batch, size)
+                if too_much:
+                    size = max(size // 2, _SMALLEST)
+                if len(refused) < len(batch):
+                    attempt, end = 0, time.monotonic() + _PATIENCE
+                elif time.monotonic() > end:
                     raise InterruptedWorkError(
-                        f"{self._name}: the cluster refuses documents: {reason}; what it took "
-                        "stays there, and the same command goes on"
+                        f"{name}: the cluster refuses documents: {reason}; what it took stays "
+                        "there, and the same command goes on"
                     )
-                if attempt == 3:
+                elif attempt == 3:
                     tell(f"the cluster refuses documents: {reason}; trying on")
+                batch = refused
                 attempt += 1
-                time.sleep(min(0.1 * 2**attempt, 5))
-        return len(request)
-
-    def _create(self, part: list[bytes]) -> tuple[list[bytes], str]:
-        """Create documents; returns those that the cluster refuses for now, and why."""
-        from opensearchpy.exceptions import TransportError
-
-        try:
-            found = _patiently(
-                self._client.bulk, _handled=(413, 429), index=self._name, body=b"".join(part),
-                filter_path="items.create.status,items.create.error.reason",
-            )  # fmt: skip
-        except TransportError as error:
-            if error.status_code == 413 and len(part) == 1:
-                raise InputError(_sentence(error)) from None
-            self._take_less(part)
-            return part, _sentence(error)
-        refused, reason = list[bytes](), ""
-        for document, item in zip(part, found["items"], strict=True):
-            status, why = item["create"]["status"], item["create"].get("error", {})
-            if status in _PASSING:
-                refused.append(document)
-                reason = _with_cure(why["reason"])
-                if status == 429:
-                    self._take_less(part)
-            elif status not in (201, 409):  # 409: an earlier try created it
-                raise InputError(f"{self._name}: {why['reason']}")
-        return refused, reason
-
-    def _take_less(self, part: list[bytes]) -> None:
-        self._largest = min(self._largest, max(sum(map(len, part)) // 2, _SMALLEST))
+                time.sleep(_pause(attempt) if batch else 0)
 
 
-def add_replicas(client: Any, index: ClusterIndex, replicas: int, patience: float = 15) -> None:
+def _lines(documents: Path) -> Iterator[str]:
+    for file in sorted(documents.glob("*.jsonl")):
+        with file.open(encoding="utf-8") as lines:
+            yield from lines
+
+
+def _create(client: Any, name: str, batch: Sequence[str], size: int) -> tuple[list[str], str, bool]:
+    """Create documents, in requests of at most `size` bytes.
+
+    Returns those that the cluster refuses for now, why, and whether requests should be smaller.
+    """
+    from opensearchpy.helpers import parallel_bulk
+
+    results = parallel_bulk(
+        client, batch, thread_count=_REQUESTS, chunk_size=len(batch), max_chunk_bytes=size,
+        expand_action_callback=_action, raise_on_error=False, raise_on_exception=False,
+        index=name, filter_path="items.create.status,items.create.error.reason",
+    )  # fmt: skip
+    refused, reason, too_much = list[str](), "", False
+    for line, (_, outcome) in zip(batch, results, strict=True):
+        created = outcome["create"]
+        status = created["status"]
+        if status in (201, 409):  # 409: an earlier try created it
+            continue
+        error = created.get("exception")
+        reason = _sentence(error) if error else _with_cure(created["error"]["reason"])
+        if status not in _PASSING and (status != 413 or size == _SMALLEST):
+            raise InputError(f"{name}: {reason}")
+        too_much |= status in (413, 429)
+        refused.append(line)
+    return refused, reason, too_much
+
+
+def _action(line: str) -> tuple[dict[str, object], str]:
+    return {"create": {"_id": json.loads(line)["id"]}}, line.rstrip("\n")
+
+
+def add_replicas(client: Any, index: ClusterIndex, replicas: int, patience: int = 15) -> None:
     """Let every shard have so many replicas, or the more that it has, and wait for the copies.
 
-    The index serves without them: what goes wrong is a note, as are `patience` seconds in which
-    nothing was copied.
+    The index serves without them: what goes wrong is a note, as are `patience` seconds after which
+    nothing is being copied.
     """
-    name, state, end = index.name, "", 0.0
+    name = index.name
     try:
         (found,) = _patiently(client.indices.get_settings, index=name).values()
         if int(found["settings"]["index"]["number_of_replicas"]) < replicas:
             settings = {"number_of_replicas": replicas}
             _patiently(client.indices.put_settings, index=name, body=settings)
-        while replicas:
-            health = _patiently(client.cluster.health, index=name)
-            if health["status"] == "green":
-                return
-            copies = _patiently(client.indices.recovery, index=name).get(name, {"shards": []})
-            sizes = [shard["index"]["size"]["recovered_in_bytes"] for shard in copies["shards"]]
-            before, state = state, f"{health['active_shards']} {sizes}"
-            if state != before:
-                end = time.monotonic() + patience
-            elif time.monotonic() > end:
+        copying = replicas
+        while copying:
+            health = _patiently(
+                client.cluster.health, index=name, wait_for_status="green",
+                timeout=f"{patience}s", ignore=408,
+            )  # fmt: skip
+            copying = health["initializing_shards"]
+            if not copying and health["status"] != "green":
                 raise InputError(
-                    f"{health['unassigned_shards'] + health['initializing_shards']} copies of "
-                    "shards are missing, and none is being made; see to its nodes and their disks"
+                    f"{health['unassigned_shards']} copies of shards are missing, and none is "
+                    "being made; see to its nodes and their disks"
                 )
-            time.sleep(0.5)
     except InputError as error:
         tell(f"{name} can be searched, but not all of its replicas are there: {error}")
 
@@ -391,19 +344,19 @@ class Stored(NamedTuple):
 def stored_indexes(client: Any) -> list[Stored]:
     """Return the indexes in a cluster that this program made, whoever called it."""
     described = _patiently(client.indices.get, index="arqmath-*")
-    stored = []
-    for name in sorted(described):
-        meta = described[name]["mappings"].get("_meta") or {}
-        if _NAME.fullmatch(name) and "made_of" in meta:
-            _patiently(client.indices.refresh, index=name, ignore=(403, 404))
-            stats = _patiently(client.indices.stats, index=name, metric="docs,store")["_all"]
-            stored.append(
-                Stored(
-                    name, stats["primaries"]["docs"]["count"], meta.get("documents", 0),
-                    stats["total"]["store"]["size_in_bytes"], meta.get("by", ""),
-                )
-            )  # fmt: skip
-    return stored
+    names = [name for name in sorted(described) if _NAME.fullmatch(name)]
+    ours = {name: meta for name in names if "made_of" in (meta := _meta(described[name]))}
+    for name in ours:
+        _patiently(client.indices.refresh, index=name, ignore=(403, 404))
+    stats = _patiently(client.indices.stats, index="arqmath-*", metric="docs,store")["indices"]
+    return [
+        Stored(
+            name, stats[name]["primaries"]["docs"]["count"], meta.get("documents", 0),
+            stats[name]["total"]["store"]["size_in_bytes"], meta.get("by", ""),
+        )
+        for name, meta in ours.items()
+        if name in stats
+    ]  # fmt: skip
 
 
 def remove_index(client: Any, name: str) -> None:
@@ -438,21 +391,16 @@ class OpenSearchSearcher(Searcher):
         clauses = _clauses(query)
         if not clauses or not self.count:
             return []
-        wanted = k + _MARGIN
-        hits = self._best(clauses, wanted)
-        while len(hits) == wanted and hits[-1].score == hits[k - 1].score:  # the tie may go on
-            wanted *= 4
-            hits = self._best(clauses, wanted)
-        return sorted(hits, key=lambda hit: (hit.score, hit.doc_id), reverse=True)[:k]
 
-    def _best(self, clauses: Sequence[object], wanted: int) -> list[Hit]:
-        found = self._ask(
-            {"bool": {"should": clauses}},
-            wanted,
-            track_total_hits=len(clauses) > _FEW,  # all are scored then
-        )
-        # Scores are printed with as many digits as tell 32-bit numbers apart.
-        return [Hit(hit["fields"]["id"][0], float(np.float32(hit["_score"]))) for hit in found]
+        def best(wanted: int) -> tuple[Ids, Scores]:
+            hits = self._ask(
+                {"bool": {"should": clauses}}, wanted, track_total_hits=len(clauses) > FEW
+            )  # all are scored then
+            ids = np.array([hit["fields"]["id"][0].encode() for hit in hits], np.bytes_)
+            # Scores are printed with as many digits as tell 32-bit numbers apart.
+            return ids, np.array([hit["_score"] for hit in hits], np.float32)
+
+        return with_ties(best, k)
 
     def _ask(self, query: object, size: int, **further: object) -> list[Any]:
         fields = {"stored_fields": "_none_", "docvalue_fields": ["id"]}
@@ -492,33 +440,33 @@ def _clauses(query: Query) -> list[object]:
     ]
 
 
-def _patiently(
-    call: Callable[..., Any], *, _patience: float | None = None, _handled: tuple[int, ...] = (),
-    **arguments: Any,
-) -> Any:  # fmt: skip
+def _patiently(call: Callable[..., Any], *, patience: float | None = None, **arguments: Any) -> Any:
     """Call the cluster; try again while it may recover.
 
-    Errors with a status that is `_handled` are the caller's. Raises InterruptedWorkError if the
-    cluster does not recover, InputError for what no further try helps against.
+    Raises InterruptedWorkError if the cluster does not recover, InputError for what no further try
+    helps against.
     """
     from opensearchpy import exceptions
 
-    end = time.monotonic() + (_PATIENCE if _patience is None else _patience)
+    end = time.monotonic() + (_PATIENCE if patience is None else patience)
     for attempt in counting():
         try:
             return call(**arguments)
         except exceptions.TransportError as error:
-            if error.status_code in _handled:
-                raise
             sentence = _sentence(error)
             if error.status_code not in _PASSING or re.search(_CLAUSES, sentence):
                 raise InputError(sentence) from None
             if time.monotonic() > end:
                 raise InterruptedWorkError(sentence) from None
-            time.sleep(min(0.1 * 2**attempt, 5))
+            time.sleep(_pause(attempt))
         except (exceptions.ImproperlyConfigured, exceptions.SerializationError) as error:
             raise InputError(f"OpenSearch: what answered is not OpenSearch ({error})") from None
     raise AssertionError
+
+
+def _pause(attempt: int) -> float:
+    """Return the seconds to wait after so many failures."""
+    return float(min(0.1 * 2**attempt, 5))
 
 
 # What is in the words of an error → what to do.

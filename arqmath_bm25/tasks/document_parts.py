@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.analysis.terms import Bag
     from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.engines.documents import Document
+    from arqmath_bm25.engines.engine import Document
 
 Form = Literal["json", "flat"]
 JSON: Final[tuple[Form]] = ("json",)

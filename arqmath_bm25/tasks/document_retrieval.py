@@ -28,7 +28,7 @@ from arqmath_bm25.collection.own_documents import (
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import DOCUMENTS
 from arqmath_bm25.core.records import Hit, Topic
-from arqmath_bm25.engines.documents import Document as Indexed
+from arqmath_bm25.engines.engine import Document as Indexed
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING, question_fields
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRanker, AnswerRetrieval
 from arqmath_bm25.tasks.answers.post_signatures import (

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.core import labs
     from arqmath_bm25.core.records import Part
     from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.engines.documents import Document
-    from arqmath_bm25.engines.engine import Engine, Searcher
+    from arqmath_bm25.engines.engine import Document, Engine, Searcher
     from arqmath_bm25.runs.run_files import Form as RunForm
     from arqmath_bm25.tasks.document_parts import Form
 

@@ -15,14 +15,13 @@ scores in 64 bits, so that their order, which may differ between segments, leave
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from arqmath_bm25.core.records import Hit
-from arqmath_bm25.engines.engine import Searcher, best_first
-from arqmath_bm25.engines.explanations import term_scores
+from arqmath_bm25.engines.engine import FEW, Searcher, best_first, ranked, term_scores, with_ties
 from arqmath_bm25.engines.lucene.ids import open_reader, read_ids
 from arqmath_bm25.engines.lucene.jvm import detach_thread, java_class
 
@@ -30,15 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    import numpy.typing as npt
+    from arqmath_bm25.core.records import Hit
+    from arqmath_bm25.engines.engine import Ids, Query, Scores, TermScores
 
-    from arqmath_bm25.engines.engine import Query, TermScores
-
-    Numbers = npt.NDArray[np.intp]
-    Scores = npt.NDArray[np.float32]
-
-_MARGIN: Final = 50  # hits beyond k that are asked for at first; few ties are longer
-_FEW: Final = 64  # terms up to which it pays to skip documents that cannot be among the best
 _ALL: Final = 2**31 - 1  # documents to score before any is passed over
 
 
@@ -59,7 +52,7 @@ class LuceneSearcher(Searcher):
             "contents", analyzer
         )
         self._stream = java_class("java.io.ByteArrayInputStream")
-        self._collectors = _collector_manager()
+        self._collectors = java_class("org.apache.lucene.search.TopScoreDocCollectorManager")
         self._json = java_class("com.fasterxml.jackson.databind.ObjectMapper")()
 
     def search(self, query: Query, k: int) -> list[Hit]:
@@ -68,16 +61,8 @@ class LuceneSearcher(Searcher):
         if not xml or not self.count:
             return []
         parsed = self._parser.parse(self._stream(xml.encode()))
-        few = sum(map(len, query.values())) <= _FEW
-        wanted = k + _MARGIN
-        numbers, scores = self._best(parsed, wanted, few)
-        while len(scores) == wanted and scores[-1] == scores[k - 1]:  # the tie at k may go on
-            wanted *= 4
-            numbers, scores = self._best(parsed, wanted, few)
-        ids = self._ids[numbers]
-        ranked = np.lexsort((ids, scores))[::-1][:k]
-        found = zip(ids[ranked].tolist(), scores[ranked].tolist(), strict=True)
-        return [Hit(doc_id.decode(), score) for doc_id, score in found]
+        few = sum(map(len, query.values())) <= FEW
+        return with_ties(partial(self._best, parsed, few), k)
 
     def score(self, query: Query, doc_ids: Sequence[str]) -> list[Hit]:
         """Score given documents, best first; 0 for one that holds none of the terms."""
@@ -90,15 +75,14 @@ class LuceneSearcher(Searcher):
             )
             try:
                 parsed = self._parser.parse(self._stream(among.encode()))
-                numbers, found = self._best(parsed, len(scores), skip=False)
+                ids, found = self._best(parsed, False, len(scores))
             finally:
                 detach_thread()
-            ids = (doc_id.decode() for doc_id in self._ids[numbers].tolist())
-            scores.update(zip(ids, found.tolist(), strict=True))
+            scores |= {hit.doc_id: hit.score for hit in ranked(ids, found, len(ids))}
         return best_first(scores)
 
-    def _best(self, query: Any, wanted: int, skip: bool) -> tuple[Numbers, Scores]:
-        """Return Lucene's numbers and the scores of the best documents, by descending score.
+    def _best(self, query: Any, skip: bool, wanted: int) -> tuple[Ids, Scores]:
+        """Return the best documents, by descending score.
 
         With `skip`, Lucene passes over documents that cannot be among them. With hundreds of
         terms, to find these takes longer than to score every document.
@@ -107,11 +91,9 @@ class LuceneSearcher(Searcher):
         collectors = self._collectors(wanted, None, wanted if skip else _ALL)
         best = self._searcher.search(query, collectors)
         # Its field scoreDocs, read through pyjnius, would become a list of Java objects.
-        found = json.loads(self._json.writeValueAsString(best))["scoreDocs"]
-        return (
-            np.array([hit["doc"] for hit in found], np.intp),
-            np.array([hit["score"] for hit in found], np.float32),
-        )
+        hits = json.loads(self._json.writeValueAsString(best))["scoreDocs"]
+        numbers = np.array([hit["doc"] for hit in hits], np.intp)
+        return self._ids[numbers], np.array([hit["score"] for hit in hits], np.float32)
 
     def _search_in_thread(self, k: int, query: Query) -> list[Hit]:
         try:
@@ -148,20 +130,6 @@ class LuceneSearcher(Searcher):
     def close(self) -> None:
         """Close the index."""
         self._reader.close()
-
-
-def _collector_manager() -> Any:
-    """Return the function (hits, after, hits to count exactly) → a CollectorManager of the best.
-
-    It is a constructor since Lucene 10.
-    """
-    import jnius
-
-    package = "org.apache.lucene.search"
-    try:
-        return java_class(f"{package}.TopScoreDocCollectorManager")
-    except jnius.JavaException:
-        return java_class(f"{package}.TopScoreDocCollector").createSharedManager
 
 
 def query_xml(query: Query) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import Content
 from arqmath_bm25.analysis.terms import Bag
-from arqmath_bm25.engines.documents import Document
+from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.answers.post_signatures import PartSignatures
 from arqmath_bm25.tasks.document_parts import JSON, write_parts
 

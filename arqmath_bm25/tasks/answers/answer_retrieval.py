@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.records import Topic
     from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.engines.documents import Document
-    from arqmath_bm25.engines.engine import Query
+    from arqmath_bm25.engines.engine import Document, Query
     from arqmath_bm25.tasks.document_parts import Form
     from arqmath_bm25.tasks.settings import StageSettings
     from arqmath_bm25.tasks.task import OpenIndex

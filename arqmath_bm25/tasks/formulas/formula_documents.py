@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from arqmath_bm25.analysis.analyzer import FormulaAnalyzer
 from arqmath_bm25.collection.formulas import formula_files, read_formula_blocks
-from arqmath_bm25.engines.documents import Document
+from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING
 from arqmath_bm25.tasks.document_parts import JSON, write_parts
 from arqmath_bm25.tasks.formulas.formula_instances import Groups
