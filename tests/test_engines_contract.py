@@ -16,8 +16,7 @@ from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines import flat
 from arqmath_bm25.engines.engine import Document, flat_place
-from arqmath_bm25.engines.flat_build import write_flat
-from arqmath_bm25.engines.flat_parts import FlatPart
+from arqmath_bm25.engines.flat_build import FlatPart, write_flat
 from arqmath_bm25.engines.lucene.ids import read_ids
 from arqmath_bm25.engines.lucene.indexing import index_documents
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
@@ -29,6 +28,7 @@ from arqmath_bm25.engines.opensearch import (
     is_loaded,
     load_documents,
 )
+from experiments.tuning.trials import field_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -248,7 +248,7 @@ def test_without_scipys_inner_function_the_scores_are_the_same(
 def test_more_codes_than_fit_into_16_bits(
     collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("flat", "flat_build", "flat_parts"):
+    for module in ("flat", "flat_build"):
         monkeypatch.setattr(f"arqmath_bm25.engines.{module}.code_kind", lambda pairs: "<u4")
     write_postings(collection)
     searcher = flat.FlatSearcher(collection, 1.2, 0.75)
@@ -260,17 +260,17 @@ def test_more_codes_than_fit_into_16_bits(
 def test_field_scores_add_up_to_the_ranking(collection: Path) -> None:
     write_postings(collection)
     searcher = flat.FlatSearcher(collection, 1.2, 0.75)
-    (nothing,) = searcher.field_scores([{}], 30, threads=1)
-    assert nothing.doc_ids == []
-    asked = list(queries(20, seed=4))
-    for query, found in zip(asked, searcher.field_scores(asked, 30, threads=2), strict=True):
+    assert not len(field_scores(searcher, {}, 30).ids)
+    for query in queries(20, seed=4):
+        found = field_scores(searcher, query, 30)
+        doc_ids = [doc_id.decode() for doc_id in found.ids.tolist()]
         assert found.fields == list(query)
-        assert found.scores.shape == (len(found.doc_ids), len(found.fields))
-        total = dict(zip(found.doc_ids, found.scores.sum(axis=1), strict=True))
+        assert found.scores.shape == (len(doc_ids), len(found.fields))
+        total = dict(zip(doc_ids, found.scores.sum(axis=1), strict=True))
         for doc_id, score, *_ in searcher.search(query, 30):
             assert total[doc_id] == pytest.approx(score, rel=1e-6)
         for field, scores in zip(found.fields, found.scores.T, strict=True):
-            of_field = dict(zip(found.doc_ids, scores, strict=True))
+            of_field = dict(zip(doc_ids, scores, strict=True))
             for doc_id, score, *_ in searcher.search({field: query[field]}, 30):
                 assert of_field[doc_id] == np.float32(score)
 

@@ -22,8 +22,7 @@ from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.settings import default_config
 from arqmath_bm25.engines.engine import Engine, flat_place
-from arqmath_bm25.engines.flat import FlatSearcher
-from arqmath_bm25.engines.flat_form import META
+from arqmath_bm25.engines.flat import META, FlatSearcher
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.tasks.index import Index

@@ -6,23 +6,33 @@ code. Postings are scored by tens of thousands at a time, as fit into a processo
 
 Scores begin at -0.0. A term that adds nothing, because its weight vanishes in 32 bits, makes that
 0.0: the sign tells documents that match from those that do not.
+
+The files of a directory NAME.flat/, numbers little-endian:
+
+* `ids.npy`: the ids of the documents; `groups`: for each the group that shares fields with it, or
+  the number of all groups (int32);
+* for each field FIELD.terms: the numbers of its terms, ascending (uint64); FIELD.starts: where the
+  postings of each begin, and the number of all (int64); FIELD.docs: for each posting the document,
+  or of a shared field the group (int32); FIELD.codes: the row of `pairs` (uint16, or uint32 if
+  there are too many rows); of a shared field FIELD.counts: how many documents have each term
+  (int32);
+* `pairs`: every combination that there is of how often a document holds a term, and the length of
+  its field as Lucene notes it, in one byte (int32). So k1 and b can be chosen when searching;
+* `flat.json`: the version of this form, and the statistics of the fields.
 """
 
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from arqmath_bm25.analysis.term_numbers import term_numbers
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import load_array
-from arqmath_bm25.core.records import Hit
-from arqmath_bm25.engines.engine import Searcher, best_first, flat_place
-from arqmath_bm25.engines.flat_form import FORM, META, code_kind, lengths_of_bytes, mapped
+from arqmath_bm25.engines.engine import Searcher, best_first, flat_place, ranked
 
 try:  # not public, but looks scores up while it adds them: a quarter of the time of np.add.at
     from scipy.sparse._sparsetools import coo_matvec
@@ -36,22 +46,18 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from arqmath_bm25.analysis.term_numbers import Numbers
+    from arqmath_bm25.core.records import Hit
     from arqmath_bm25.engines.engine import Query, TermScores
-    from arqmath_bm25.engines.flat_form import Integers
 
+    Integers = npt.NDArray[np.integer]
     Floats = npt.NDArray[np.float32]
     Sums = npt.NDArray[np.float64]
 
+FORM: Final = 2
+META: Final = "flat.json"
+_EXACT: Final = 24  # lengths below which Lucene's byte is the length
 _TOGETHER: Final = 1 << 15  # postings
 _ONES: Final = np.ones(2 * _TOGETHER)
-
-
-class FieldScores(NamedTuple):
-    """What each field of a query gives to some documents."""
-
-    doc_ids: list[str]
-    fields: list[str]
-    scores: Floats  # documents × fields; their sum over the fields is the score of the document
 
 
 class _Field(NamedTuple):
@@ -76,21 +82,17 @@ class FlatSearcher(Searcher):
         meta = json.loads((place / META).read_text(encoding="utf-8"))
         if meta["form"] != FORM:
             raise InputError(f"{place}: of another version; build the index again")
-        pairs = mapped(place / "pairs", "<i4").reshape(-1, 2)
+        pairs = _mapped(place / "pairs", "<i4").reshape(-1, 2)
+        columns = {"terms": "<u8", "starts": "<i8", "docs": "<i4", "codes": code_kind(len(pairs))}
         self.ids = load_array(place / "ids.npy")  # of documents, in UTF-8
         self.count = len(self.ids)
-        self._groups = mapped(place / "groups", "<i4")
+        self._groups = _mapped(place / "groups", "<i4")
         self._fields = {}
         for name, field in meta["fields"].items():
             terms, starts, docs, codes = (
-                mapped(place / f"{name}.{kind}", dtype)
-                for kind, dtype in zip(
-                    ("terms", "starts", "docs", "codes"),
-                    ("<u8", "<i8", "<i4", code_kind(len(pairs))),
-                    strict=True,
-                )
+                _mapped(place / f"{name}.{column}", kind) for column, kind in columns.items()
             )
-            counts = mapped(place / f"{name}.counts", "<i4") if field["shared"] else None
+            counts = _mapped(place / f"{name}.counts", "<i4") if field["shared"] else None
             if not (len(terms) == len(starts) - 1 and len(docs) == len(codes) == starts[-1]):
                 raise InputError(f"{place}: incomplete; build the index again")
             average = np.float32(max(field["tokens"], 1) / max(field["documents"], 1))
@@ -101,12 +103,9 @@ class FlatSearcher(Searcher):
 
     def search(self, query: Query, k: int) -> list[Hit]:
         """Return the k best documents that hold at least one of the terms."""
-        scores = self._sums(query).astype(np.float32)
-        best = _best(scores, k)
-        ids = self.ids[best]
-        ranked = np.lexsort((ids, scores[best]))[::-1][:k]
-        found = zip(ids[ranked].tolist(), scores[best][ranked].tolist(), strict=True)
-        return [Hit(doc_id.decode(), score) for doc_id, score in found]
+        scores = self.sums(query).astype(np.float32)
+        best = best_rows(scores, k)
+        return ranked(self.ids[best], scores[best], k)
 
     def score(self, query: Query, doc_ids: Sequence[str]) -> list[Hit]:
         """Score given documents, best first; 0 for one that holds none of the terms."""
@@ -115,28 +114,12 @@ class FlatSearcher(Searcher):
         wanted = np.array([doc_id.encode() for doc_id in doc_ids], np.bytes_)
         places = np.searchsorted(self.ids, wanted, sorter=self._by_id) % self.count
         numbers = self._by_id[places]
-        scores = np.where(self.ids[numbers] == wanted, self._sums(query)[numbers], 0)
+        scores = np.where(self.ids[numbers] == wanted, self.sums(query)[numbers], 0)
         return best_first(dict(zip(doc_ids, scores.tolist(), strict=True)))
 
     @cached_property
     def _by_id(self) -> npt.NDArray[np.intp]:
         return np.argsort(self.ids, kind="stable")
-
-    def field_scores(
-        self, queries: Iterable[Query], depth: int, threads: int
-    ) -> Iterator[FieldScores]:
-        """Yield what each field gives to the `depth` best documents of any field, and of all."""
-        with ThreadPoolExecutor(threads) as pool:
-            yield from pool.map(lambda query: self._field_scores(query, depth), queries)
-
-    def _field_scores(self, query: Query, depth: int) -> FieldScores:
-        if not query:
-            return FieldScores([], [], np.empty((0, 0), np.float32))
-        of_fields = [self._sums({field: terms}) for field, terms in query.items()]
-        sums = np.stack([*of_fields, np.sum(of_fields, axis=0)], axis=1).astype(np.float32)
-        best = np.unique(np.concatenate([_best(column, depth) for column in sums.T]))
-        ids = [doc_id.decode() for doc_id in self.ids[best].tolist()]
-        return FieldScores(ids, list(query), sums[best, :-1])
 
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
         """Return what the terms that a document holds give to its score, for each document."""
@@ -174,7 +157,7 @@ class FlatSearcher(Searcher):
     def close(self) -> None:
         """Close the index."""
 
-    def _sums(self, query: Query) -> Sums:
+    def sums(self, query: Query) -> Sums:
         """Return the scores of all documents; -0.0 where no term occurs."""
         sums = np.full(self.count, -0.0)
         of_groups = np.full(int(self._groups.max(initial=0)) + 1, -0.0)
@@ -243,7 +226,7 @@ def _counts(field: _Field, places: Integers) -> Integers:
 
 def _divisors(pairs: Integers, k1: np.float32, b: np.float32, average: np.float32) -> Floats:
     """Return 1 + freq / norm for every code, as BM25Similarity computes it."""
-    one, lengths = np.float32(1), lengths_of_bytes().astype(np.float32)
+    one, lengths = np.float32(1), _lengths_of_bytes().astype(np.float32)
     with np.errstate(divide="ignore"):  # k1 may be 0
         inverse = one / (k1 * ((one - b) + b * lengths / average))
     divisors: Floats = one + pairs[:, 0].astype(np.float32) * inverse[pairs[:, 1]]
@@ -268,7 +251,32 @@ def _add_at(sums: Sums, docs: Integers, scores: Sums, codes: Integers) -> None:
         coo_matvec(len(docs), docs, codes.astype(docs.dtype), _ONES[: len(docs)], scores, sums)
 
 
-def _best(scores: Floats, k: int) -> npt.NDArray[np.intp]:
+def best_rows(scores: Floats, k: int) -> npt.NDArray[np.intp]:
     """Return the k best documents that match, and those tied with the last, in no order."""
     least = np.partition(scores, -k)[-k] if k < len(scores) else 0
     return np.flatnonzero((scores >= least) & ~np.signbit(scores))
+
+
+def _lengths_of_bytes() -> Integers:
+    """Return the 256 lengths that Lucene can note (SmallFloat.byte4ToInt)."""
+    rest = np.arange(256) - _EXACT
+    digits, shift = rest & 7, (rest >> 3) - 1
+    decoded = np.where(shift < 0, digits, (digits | 8) << np.maximum(shift, 0))
+    return np.where(rest < 0, np.arange(256), _EXACT + decoded)
+
+
+def noted_bytes(lengths: Integers) -> Integers:
+    """Return the bytes that Lucene notes lengths in: the longest that are no longer."""
+    return np.searchsorted(_lengths_of_bytes(), lengths, side="right") - 1
+
+
+def code_kind(pairs: int) -> str:
+    """Return the type of codes for a number of pairs."""
+    return "<u2" if pairs <= 1 << 16 else "<u4"
+
+
+def _mapped(file: Path, kind: str) -> npt.NDArray[Any]:
+    """Map a file of numbers into memory."""
+    if not file.stat().st_size:
+        return np.empty(0, kind)
+    return np.asarray(np.memmap(file, kind, "r"))

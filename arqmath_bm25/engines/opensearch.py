@@ -319,7 +319,7 @@ def add_replicas(client: Any, index: ClusterIndex, replicas: int, patience: int 
         while copying:
             health = _patiently(
                 client.cluster.health, index=name, wait_for_status="green",
-                timeout=f"{patience}s", ignore=408,
+                timeout=f"{patience}s", request_timeout=60 + patience, ignore=408,
             )  # fmt: skip
             copying = health["initializing_shards"]
             if not copying and health["status"] != "green":

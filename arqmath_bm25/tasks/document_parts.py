@@ -87,7 +87,7 @@ def _write(part: _Part) -> Counter[str]:
     writing = part.tries / uuid4().hex
     postings = None
     if "flat" in part.forms:
-        from arqmath_bm25.engines.flat_parts import FlatPart  # loads pandas and scipy
+        from arqmath_bm25.engines.flat_build import FlatPart  # loads pandas and scipy
 
         postings = FlatPart()
     # Analysis makes millions of objects and hardly a cycle: to look for cycles again and again took

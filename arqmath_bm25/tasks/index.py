@@ -19,7 +19,6 @@ from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import status, tell
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.engine import AUTO, Engine, flat_place
-from arqmath_bm25.engines.flat_build import write_flat
 from arqmath_bm25.engines.lucene.jvm import prepare
 from arqmath_bm25.engines.lucene.shards import index_parts
 from arqmath_bm25.engines.opening import open_searcher
@@ -120,6 +119,8 @@ def build(
         documents, store = place / DOCUMENTS, place / STORE
         with status("Indexing"):
             if fields and engine == "flat":
+                from arqmath_bm25.engines.flat_build import write_flat  # loads pandas and scipy
+
                 write_flat(documents, flat_place(store), counts["documents"])
             elif fields and engine == "lucene":
                 index_parts(documents, store, fields[1:], counts["documents"], workers)

@@ -7,7 +7,8 @@ A trial adds it up by its weights, and ranks the first documents anew as the tas
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cache, lru_cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, RELEVANT, YEARS
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.engines.flat import FlatSearcher
+from arqmath_bm25.engines.flat import FlatSearcher, best_rows
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import Measure, measure
 from arqmath_bm25.tasks.answers.second_stage import SecondStage
@@ -120,6 +121,24 @@ class Trials(ABC):
     def _measure(self, settings: Any) -> Values: ...
 
 
+class FieldScores(NamedTuple):
+    """What each field of a query gives to some documents."""
+
+    ids: NDArray[np.bytes_]
+    fields: list[str]
+    scores: NDArray[np.float32]  # documents × fields; their sum is the score of the document
+
+
+def field_scores(searcher: FlatSearcher, query: Query, depth: int) -> FieldScores:
+    """Return what each field gives to the `depth` best documents of any field, and of all."""
+    if not query:
+        return FieldScores(np.empty(0, np.bytes_), [], np.empty((0, 0), np.float32))
+    of_fields = [searcher.sums({field: terms}) for field, terms in query.items()]
+    sums = np.stack([*of_fields, np.sum(of_fields, axis=0)], axis=1).astype(np.float32)
+    best = np.unique(np.concatenate([best_rows(column, depth) for column in sums.T]))
+    return FieldScores(searcher.ids[best], list(query), sums[best, :-1])
+
+
 class RankedFields(Trials):
     """Trials by what each field gives: nDCG of the first documents."""
 
@@ -135,12 +154,12 @@ class RankedFields(Trials):
         searcher = FlatSearcher(self.index.directory / _STORE, k1, b)
         queries = (self.query(topic, saturation) for topic in self.judged.topics)
         found = []
-        by_field = searcher.field_scores(queries, self.searched, self.threads)
-        for topic, one in zip(self.judged.topics, by_field, strict=True):
-            ids = np.array(one.doc_ids, np.bytes_)
-            own = self.index.collection.posts.answers_of(int(topic.own_thread or -1))
-            keep = ~np.isin(ids, np.array(own, np.bytes_))
-            found.append((ids[keep], one.fields, one.scores[keep].astype(float)))
+        with ThreadPoolExecutor(self.threads) as pool:
+            by_field = pool.map(partial(field_scores, searcher, depth=self.searched), queries)
+            for topic, (ids, fields, scores) in zip(self.judged.topics, by_field, strict=True):
+                own = self.index.collection.posts.answers_of(int(topic.own_thread or -1))
+                keep = ~np.isin(ids, np.array(own, np.bytes_))
+                found.append((ids[keep], fields, scores[keep].astype(float)))
         searcher.close()
         return found
 
