@@ -17,7 +17,7 @@ from arqmath_bm25.cli import main
 from arqmath_bm25.collection import dump
 from arqmath_bm25.core import progress
 from arqmath_bm25.core.workers import spark
-from arqmath_bm25.engines.lucene import shards
+from arqmath_bm25.engines.lucene import indexing
 from arqmath_bm25.engines.lucene.ids import open_reader
 from arqmath_bm25.engines.lucene.jvm import java_cast, java_class
 from arqmath_bm25.tasks.answers import answer_documents
@@ -63,7 +63,7 @@ def statistics(index: Path) -> dict[str, tuple[int, ...]]:
 if __name__ == "__main__":
     master, data, indexes, size = sys.argv[1:]
     dump._RANGE, answer_documents._POSTS_PER_PART = 1 << 17, int(size)
-    spark._LOOK, shards._SHARD = 0.5, 1 << 16
+    spark._LOOK, indexing._SHARD = 0.5, 1 << 16
     if place := os.environ.get("HOLD"):
         hold(Path(place))
     progress._PAUSE = 3600  # no lines of what takes long

@@ -15,9 +15,8 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.core.workers.spark import SparkWorkers
 from arqmath_bm25.engines.engine import Document
-from arqmath_bm25.engines.lucene.indexing import index_documents
+from arqmath_bm25.engines.lucene.indexing import index_documents, index_parts
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
-from arqmath_bm25.engines.lucene.shards import index_parts
 from arqmath_bm25.tasks.document_parts import write_parts
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import status, tell
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.engine import AUTO, Engine, flat_place
+from arqmath_bm25.engines.lucene.indexing import index_parts
 from arqmath_bm25.engines.lucene.jvm import prepare
-from arqmath_bm25.engines.lucene.shards import index_parts
 from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.document_parts import clear

