@@ -152,15 +152,27 @@ def test_a_client_certificate(
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (Answer(200, b'{"service": "another"}'), "not OpenSearch; see to host and port"),
-        (Answer(200, b'"a string"'), "not OpenSearch; see to host and port"),
-        (Answer(200, b'{"version": "1"}'), "not OpenSearch; see to host and port"),
+        (
+            Answer(200, b'{"service": "another"}'),
+            "that is not OpenSearch answers there",
+        ),
+        (
+            Answer(200, b'"a string"'),
+            "that is not OpenSearch answers there",
+        ),
+        (
+            Answer(200, b'{"version": "1"}'),
+            "that is not OpenSearch answers there",
+        ),
         (Answer(200, b"<html>", "text/html"), "not OpenSearch"),
         (Answer(404, b"<html>no</html>", "text/html"), "404"),
-        (Answer(200, b'{"version": {"number": "8.1.0"}}'), "Elasticsearch 8.1.0; expected OpenS"),
+        (
+            Answer(200, b'{"version": {"number": "8.1.0"}}'),
+            "Elasticsearch 8.1.0 answers there; exp",
+        ),
         (
             Answer(200, b'{"version": {"number": "2.19.1", "distribution": "opensearch"}}'),
-            "opensearch 2.19.1; expected OpenSearch 3 or later",
+            "opensearch 2.19.1 answers there; expected OpenSearch 3 or later",
         ),
     ],
 )

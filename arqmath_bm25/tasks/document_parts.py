@@ -107,7 +107,6 @@ def _write(part: _Part) -> Counter[str]:
                     lines.write(_encode(fields) + "\n")
     finally:
         gc.enable()
-    gc.collect()
     if "json" in part.forms:
         writing.rename(part.file)
     if postings:
