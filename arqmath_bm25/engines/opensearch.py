@@ -19,8 +19,10 @@ import json
 import os
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import accumulate, chain, groupby, islice
 from itertools import count as counting
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -154,29 +156,29 @@ def _file(name: str) -> str | None:
 
 def is_loaded(client: Any, index: ClusterIndex) -> bool:
     """Tell whether the cluster has all of an index; InputError if others have that name."""
-    return _is_there(client, index) and _count(client, index.name) == index.documents
+    return _count(client, index) == index.documents
 
 
-def _is_there(client: Any, index: ClusterIndex) -> bool:
-    found = _patiently(client.indices.get, index=index.name, ignore=404)
-    if found.get("status") == 404:
-        return False
-    if _meta(found.get(index.name, {})).get("made_of") != index.made_of:
+def _count(client: Any, index: ClusterIndex) -> int | None:
+    """Count the documents of an index; None if it is not there.
+
+    Raises InputError if others have that name.
+    """
+    described = _patiently(client.indices.get, index=index.name, ignore=404)
+    if described.get("status") == 404:
+        return None
+    if _meta(described.get(index.name, {})).get("made_of") != index.made_of:
         raise InputError(
             f"{index.name}: the cluster has an index or alias of this name that this program did "
             "not make; rename it, or take another cluster"
         )
-    return True
+    # Unlike the count of OpenSearch, a search fails if a shard does.
+    answer = _search(client, index.name, {"size": 0, "track_total_hits": True})
+    return int(answer["hits"]["total"]["value"])
 
 
 def _meta(described: Any) -> dict[str, Any]:
     return described.get("mappings", {}).get("_meta") or {}
-
-
-def _count(client: Any, name: str) -> int:
-    """Count documents; unlike the count of OpenSearch, it fails if a shard does."""
-    found = _search(client, name, {"size": 0, "track_total_hits": True})
-    return int(found["hits"]["total"]["value"])
 
 
 def _search(client: Any, name: str, body: object, how: str = "query_then_fetch") -> Any:
@@ -193,11 +195,10 @@ def load_documents(client: Any, index: ClusterIndex, documents: Path, shards: in
     loaded; the next call goes on with those that were not.
     """
     name = index.name
-    if not _is_there(client, index):
-        made = _patiently(
-            client.indices.create, index=name, body=_settings(index, shards), ignore=400
-        )
-        if not _is_there(client, index):  # else another load was first
+    if _count(client, index) is None:
+        settings = _settings(index, shards)
+        made = _patiently(client.indices.create, index=name, body=settings, ignore=400)
+        if _count(client, index) is None:  # else another load was first
             raise InputError(f"{name}: {made['error']['reason']}")
     # What a load and a search need is asked for while nothing is lost.
     clauses = [{"term": {"contents": {"value": str(number)}}} for number in range(_MANY)]
@@ -206,10 +207,10 @@ def load_documents(client: Any, index: ClusterIndex, documents: Path, shards: in
     _patiently(client.indices.refresh, index=name)
     # Copies are made of what is flushed: there are no sources to index it once more.
     _patiently(client.indices.flush, index=name)
-    found = _count(client, name)
-    if found != index.documents:
+    count = _count(client, index)
+    if count != index.documents:
         raise InputError(
-            f"{name}: OpenSearch has {found:,} of {index.documents:,} documents; see its logs"
+            f"{name}: OpenSearch has {count or 0:,} of {index.documents:,} documents; see its logs"
         )
 
 
@@ -273,34 +274,39 @@ def _lines(documents: Path) -> Iterator[str]:
 
 
 def _create(client: Any, name: str, batch: Sequence[str], size: int) -> tuple[list[str], str, bool]:
-    """Create documents, in requests of at most `size` bytes.
+    """Create documents, in several requests at a time of about `size` bytes.
 
     Returns those that the cluster refuses for now, why, and whether requests should be smaller.
     """
-    from opensearchpy.helpers import parallel_bulk
-
-    results = parallel_bulk(
-        client, batch, thread_count=_REQUESTS, chunk_size=len(batch), max_chunk_bytes=size,
-        expand_action_callback=_action, raise_on_error=False, raise_on_exception=False,
-        index=name, filter_path="items.create.status,items.create.error.reason",
-    )  # fmt: skip
+    ended = zip(accumulate(map(len, batch)), batch, strict=True)
+    requests = [[line for _, line in group] for _, group in groupby(ended, lambda e: e[0] // size)]
     refused, reason, too_much = list[str](), "", False
-    for line, (_, outcome) in zip(batch, results, strict=True):
-        created = outcome["create"]
-        status = created["status"]
-        if status in (201, 409):  # 409: an earlier try created it
-            continue
-        error = created.get("exception")
-        reason = _sentence(error) if error else _with_cure(created["error"]["reason"])
-        if status not in _PASSING and (status != 413 or size == _SMALLEST):
-            raise InputError(f"{name}: {reason}")
-        too_much |= status in (413, 429)
-        refused.append(line)
+    with ThreadPoolExecutor(_REQUESTS) as pool:
+        outcomes = pool.map(partial(_send, client, name), requests)
+        for line, (status, words) in zip(batch, chain.from_iterable(outcomes), strict=True):
+            if status in (201, 409):  # 409: an earlier try created it
+                continue
+            reason = _with_cure(words)
+            if status not in _PASSING and (status != 413 or size == _SMALLEST):
+                raise InputError(f"{name}: {reason}")
+            too_much |= status in (413, 429)
+            refused.append(line)
     return refused, reason, too_much
 
 
-def _action(line: str) -> tuple[dict[str, object], str]:
-    return {"create": {"_id": json.loads(line)["id"]}}, line.rstrip("\n")
+def _send(client: Any, name: str, lines: Sequence[str]) -> list[tuple[int | str, str]]:
+    """Ask for documents to be created; returns status and error of each."""
+    from opensearchpy.exceptions import TransportError
+
+    ids = [json.dumps({"create": {"_id": json.loads(line)["id"]}}) for line in lines]
+    body = "".join(f"{action}\n{line}" for action, line in zip(ids, lines, strict=True))
+    fields = "items.create.status,items.create.error.reason"
+    try:
+        items = client.bulk(index=name, body=body, filter_path=fields)["items"]
+    except TransportError as error:
+        return [(error.status_code, _words(error))] * len(lines)
+    created = [item["create"] for item in items]
+    return [(each["status"], each.get("error", {}).get("reason", "")) for each in created]
 
 
 def add_replicas(client: Any, index: ClusterIndex, replicas: int, patience: int = 15) -> None:
@@ -374,16 +380,11 @@ class OpenSearchSearcher(Searcher):
     def __init__(self, client: Any, index: ClusterIndex) -> None:
         """Open an index; InputError if the cluster has not all of it."""
         self._client, self._index = client, index.name
-        if not _is_there(client, index):
-            raise InputError(
-                f"{index.name}: the cluster has no such index, which would be of these data and "
-                "settings; `index --engine opensearch` loads it"
-            )
-        self.count = _count(client, index.name)
+        self.count = _count(client, index) or 0
         if self.count != index.documents:
             raise InputError(
-                f"{index.name}: {self.count:,} of {index.documents:,} documents are there; "
-                "`index --engine opensearch` goes on loading them"
+                f"{index.name}: the cluster has {self.count:,} of the {index.documents:,} "
+                "documents of these data and settings; `index --engine opensearch` loads the others"
             )
 
     def search(self, query: Query, k: int) -> list[Hit]:
@@ -453,7 +454,7 @@ def _patiently(call: Callable[..., Any], *, patience: float | None = None, **arg
         try:
             return call(**arguments)
         except exceptions.TransportError as error:
-            sentence = _sentence(error)
+            sentence = f"OpenSearch: {_with_cure(_words(error))}"
             if error.status_code not in _PASSING or re.search(_CLAUSES, sentence):
                 raise InputError(sentence) from None
             if time.monotonic() > end:
@@ -485,17 +486,16 @@ _CURES: Final = {
 }
 
 
-def _sentence(error: Any) -> str:
-    """Say what is wrong, and what to do."""
+def _words(error: Any) -> str:
+    """Return what an answer of the cluster says is wrong."""
     cause = error.info.get("error") if isinstance(error.info, dict) else None
     if isinstance(cause, dict):
         root = (cause.get("root_cause") or [cause])[0]
-        words = f"{root.get('reason')} ({error.status_code}, {root.get('type')})"
-    else:
-        words = f"{' '.join(str(cause or error.error).split())[:300]} ({error.status_code})"
-    return f"OpenSearch: {_with_cure(words)}"
+        return f"{root.get('reason')} ({error.status_code}, {root.get('type')})"
+    return f"{' '.join(str(cause or error.error).split())[:300]} ({error.status_code})"
 
 
 def _with_cure(words: str) -> str:
+    """Say what to do about it."""
     cure = next((cure for sign, cure in _CURES.items() if re.search(sign, words)), None)
     return f"{words}; {cure}" if cure else words
