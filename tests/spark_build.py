@@ -47,7 +47,9 @@ def statistics(index: Path) -> dict[str, tuple[int, ...]]:
     """Return what Lucene knows of every field, and of every term of all fields."""
     reader = java_cast("org.apache.lucene.index.IndexReader", open_reader(index / "lucene"))
     found: dict[str, tuple[int, ...]] = {}
-    for field in java_class("org.apache.lucene.index.FieldInfos").getIndexedFields(reader).toArray():
+    for field in (
+        java_class("org.apache.lucene.index.FieldInfos").getIndexedFields(reader).toArray()
+    ):
         terms = java_class("org.apache.lucene.index.MultiTerms").getTerms(reader, field)
         totals = terms.getDocCount(), terms.getSumDocFreq(), terms.getSumTotalTermFreq()
         found[field] = totals
