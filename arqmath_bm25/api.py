@@ -225,7 +225,7 @@ class Collection(_ByValue, Files):
         rules = RULES[task_class(task).lab]
         if rules.judged == "premises":
             file = next((self.premises.statements(s) for s in SPLITS if s == str(year)), file)
-            judged = {qid: dict.fromkeys(docs, 1) for qid, docs in read_gold(file).items()}
+            judged = read_gold(file)
         else:
             named = (self.layout.qrels(rules.qrels_of, y) for y in YEARS if y == str(year))
             file = next(named, file)

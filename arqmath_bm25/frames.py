@@ -8,31 +8,26 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict
-from functools import cache
+from dataclasses import asdict, replace
+from functools import cache, partial
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 import pandas as pd
 
 from arqmath_bm25.core.errors import InputError, ScoreWarning
 from arqmath_bm25.core.labs import MAX_DEPTH, official_stem, year_of
-from arqmath_bm25.evaluation.answers import AnswerScore, score_answers
 from arqmath_bm25.evaluation.comparing import compare_runs
-from arqmath_bm25.evaluation.evaluator import Scored
-from arqmath_bm25.evaluation.measure_names import further_measures
-from arqmath_bm25.evaluation.measures import MEASURES
-from arqmath_bm25.evaluation.nlps import PremiseScore, score_premises
-from arqmath_bm25.evaluation.qrels import read_grade
-from arqmath_bm25.evaluation.score import RunScore
-from arqmath_bm25.evaluation.score import score as score_rankings
+from arqmath_bm25.evaluation.evaluator import Scored, score_run
+from arqmath_bm25.evaluation.measures import MEASURES, named_measures
+from arqmath_bm25.evaluation.qrels import Judgments, read_grade
 from arqmath_bm25.runs import run_files
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.rows import Row
 from arqmath_bm25.runs.run import Run
-from arqmath_bm25.runs.task_rules import RULES
+from arqmath_bm25.runs.task_rules import RULES, AnswerRules, FormulaRules, TextRules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,7 +39,7 @@ if TYPE_CHECKING:
 
 _RANKED: Final = ("qid", "docno", "score", "rank")
 _FURTHER: Final[Mapping[Task, tuple[str, ...]]] = {
-    "task2": ("post_id", "visual_id"), "task3": ("answer",),
+    FormulaRules.task: ("post_id", "visual_id"), TextRules.task: ("answer",),
 }  # fmt: skip
 
 
@@ -87,13 +82,12 @@ def evaluate(
     the two do not fit each other, and for a label that is none of 0 … 9.
     """
     names = None if measures is None else list(map(str, measures))
-    further = [one for name in names or () for one in further_measures(name)]
-    score = _score(run, _judgments(run, qrels, task), further)
-    _warn(getattr(score, "warnings", ()) or filter(None, [getattr(score, "note", "")]))
+    score = _score("run", run, qrels, task, named_measures(*names or ())).score
+    _warn(score.warnings)
     table = pd.DataFrame.from_dict(score.values, orient="index").rename_axis("qid")
     found = pd.Series(score.to_json())
     if names is not None:
-        keys = dict(zip(names, map(_key, names), strict=True))
+        keys = {name: _key(name) for name in names}
         if unknown := [name for name, key in keys.items() if key not in table]:
             raise InputError(
                 f"measures: {unknown[0]}: runs of this task have {', '.join(map(str, table))}"
@@ -117,15 +111,11 @@ def compare(
     t-test and the randomization test, plain and corrected by Holm. `attrs` has the `measure`
     (default: the first that the task reports) and the `warnings`, which are ScoreWarnings too.
     """
-    named = _named(runs)
     key = None if measure is None else _key(str(measure))
-    further = further_measures(None if measure is None else str(measure))
-    scored = []
-    for name, run in named.items():
-        judged = _judgments(run, qrels, task)
-        score = _score(run, judged, further)
-        scored.append(Scored(name, Path(name), judged.task, Path("qrels"), score))
-    found = compare_runs(scored, key)
+    further = named_measures(*filter(None, [key]))
+    found = compare_runs(
+        [_score(name, run, qrels, task, further) for name, run in _named(runs).items()], key
+    )
     _warn(found.warnings)
     frame = pd.DataFrame(map(asdict, found.comparisons))
     frame.attrs.update(measure=found.measure, warnings=found.warnings)
@@ -147,7 +137,7 @@ def fuse(
     """
     named = _named(runs)
     tasks = {name: _task_of(run) for name, run in named.items()}
-    task: Task = next(iter(tasks.values()), "task1")
+    task = next(iter(tasks.values()), AnswerRules.task)
     for name, other in tasks.items():
         if other != task or RULES[other].judged != "documents":
             raise InputError(f"{name}: a run of {other}; fuse runs of Task 1 or of Task 2")
@@ -170,73 +160,52 @@ def fuse(
     return frame
 
 
-class _Judged(NamedTuple):
-    """Judgments of a frame, and what the run has to be ranked by."""
-
-    task: Task
-    qrels: Qrels
-    ids: Callable[[], FormulaIds] | None
-    kind: str | None
-    notes: tuple[str, ...]
-
-
-def _judgments(run: pd.DataFrame, qrels: pd.DataFrame, task: Task | None) -> _Judged:
+def _score(
+    name: str, run: pd.DataFrame, qrels: pd.DataFrame, task: Task | None,
+    measures: Sequence[Measure],
+) -> Scored:  # fmt: skip
     need(run, "run", "qid", "docno", "score")
+    judgments = _judgments(qrels)
+    task = task or qrels.attrs.get("task") or _task_of(run)
+    ids = None
+    if RULES[task].by_formula:
+        judgments, ids = judgments._replace(ids=qrels.attrs.get("ids", "visual")), _ids(run, qrels)
+    read = Run(Path(name), task, _rows(run), ids)
+    read.rank_by(judgments.ids, judgments.qrels)
+    return replace(score_run(read, judgments, (*MEASURES, *measures)), run=name)
+
+
+def _judgments(qrels: pd.DataFrame) -> Judgments:
     need(qrels, "qrels", "qid", "docno", "label")
     judged: Qrels = {}
     rows = zip(qrels["qid"], qrels["docno"], qrels["label"], strict=True)
     for number, (qid, doc, label) in enumerate(rows):
         grade = read_grade(f"qrels: row {number}", str(doc), str(label))
         judged.setdefault(str(qid), {})[str(doc)] = grade
-    attrs = qrels.attrs
-    task = task or attrs.get("task") or _task_of(run)
-    if not RULES[task].by_formula:
-        return _Judged(task, judged, None, None, tuple(attrs.get("notes", ())))
-    if "formulas" in attrs:
-        formulas, tables = Path(attrs["formulas"]), Path(attrs["tables"])
-        kind, notes = attrs["ids"], tuple(attrs.get("notes", ()))
-        return _Judged(task, judged, lambda: _cached_ids(formulas, tables), kind, notes)
+    return Judgments(Path("qrels"), judged, notes=tuple(qrels.attrs.get("notes", ())))
+
+
+def _ids(run: pd.DataFrame, qrels: pd.DataFrame) -> Callable[[], FormulaIds]:
+    """Return what opens the formula index that judgments of Task 2 belong to."""
+    if "formulas" in qrels.attrs:
+        return partial(_cached_ids, Path(qrels.attrs["formulas"]), Path(qrels.attrs["tables"]))
     # Selections, merges and CSV files lose attrs: the run itself may have the visual ids.
-    if not {"visual_id", "post_id"} <= set(run) or _is_of_2021(judged):
+    try:
+        of_v2 = year_of(map(str, qrels["qid"])) == "2021"  # judged by the visual ids of v2
+    except InputError:
+        of_v2 = False
+    if of_v2 or not {"visual_id", "post_id"} <= set(run):
         raise InputError(
             "qrels: their attrs are lost, which say what the visual ids are; set qrels.attrs to "
             "those of Collection.qrels('task2', …)"
         )
     columns = run.drop_duplicates("docno")[["docno", "visual_id", "post_id"]].to_numpy()
-    return _Judged(task, judged, lambda: FormulaIds.of_rows(columns), "visual", ())
-
-
-def _is_of_2021(judged: Qrels) -> bool:
-    """Tell whether topics are those whose official judgments have the visual ids of v2."""
-    try:
-        return year_of(judged) == "2021"
-    except InputError:
-        return False
-
-
-def _score(
-    run: pd.DataFrame, judged: _Judged, measures: Sequence[Measure]
-) -> RunScore | AnswerScore | PremiseScore:
-    read = Run(Path("run"), judged.task, _rows(run), judged.ids)
-    match read.rules.judged:
-        case "premises":
-            gold = {qid: tuple(docs) for qid, docs in judged.qrels.items()}
-            return score_premises(read.rankings().topics, gold)
-        case "answers":
-            topics = read.rankings().topics
-            return score_answers({t: next(iter(docs)) for t, docs in topics.items()}, judged.qrels)
-    read.rank_by(judged.kind, judged.qrels)
-    found = read.rankings()
-    notes = (*judged.notes, *found.notes)
-    return score_rankings(found.topics, judged.qrels, (*MEASURES, *measures), notes)
+    return partial(FormulaIds.of_rows, columns)
 
 
 def _key(name: str) -> str:
     """Return the key of a measure that is asked for by any of its names."""
-    further = further_measures(name)
-    return (
-        next((one.key for one in further if one.key == name), further[0].key) if further else name
-    )
+    return next((one.key for one in named_measures(name)), name)
 
 
 def _named(runs: Mapping[str, pd.DataFrame] | Sequence[pd.DataFrame]) -> dict[str, pd.DataFrame]:
@@ -321,14 +290,10 @@ def need(frame: pd.DataFrame, what: str, *columns: str) -> None:
 
 def _task_of(run: pd.DataFrame) -> Task:
     """Return the task that a frame says, by its attrs or by its columns."""
-    for task, columns in _FURTHER.items():
-        if columns[0] in run:
-            found = task
-            break
-    else:
-        found = "task1"
-    known: Task = run.attrs.get("task", found)
-    return known
+    known: dict[str, Task] = {columns[0]: task for task, columns in _FURTHER.items()}
+    by_columns = (task for column, task in known.items() if column in run)
+    task: Task = run.attrs.get("task") or next(by_columns, AnswerRules.task)
+    return task
 
 
 def _rows(run: pd.DataFrame) -> Iterator[Row]:

@@ -36,7 +36,8 @@ from arqmath_bm25.collection.premises import (
 from arqmath_bm25.core.labs import PREMISES
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.core.workers.local import Processes
-from arqmath_bm25.evaluation.nlps import KEYS, score_premises
+from arqmath_bm25.evaluation.measures import PREMISE_KEYS as KEYS
+from arqmath_bm25.evaluation.nlps import score_premises
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index, build, directory
 from arqmath_bm25.tasks.premises.premise_selection import PremiseSelection
@@ -45,14 +46,13 @@ from arqmath_bm25.tasks.premises.tfidf import Tfidf
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arqmath_bm25.evaluation.nlps import Premises
     from arqmath_bm25.tasks.settings import NlpsSettings
 
 THREADS = 2
 NEAR = 0.9
 
 
-def gold_of(statements: Sequence[Statement]) -> Premises:
+def gold_of(statements: Sequence[Statement]) -> dict[str, tuple[str, ...]]:
     """Return the relevant premises; a statement is none of its own."""
     return {s.statement_id: tuple(p for p in s.premises if p != s.statement_id) for s in statements}
 
@@ -82,7 +82,7 @@ class Collection:
 
     def predict(
         self, settings: NlpsSettings, variant: str, statements: Sequence[Statement]
-    ) -> Premises:
+    ) -> dict[str, tuple[str, ...]]:
         """Return the first 500 premises of every statement."""
         topics = [Topic(statement.statement_id, statement.text) for statement in statements]
         ranked = self.opened(settings).rank(topics, variant, PREMISES, THREADS)

@@ -15,7 +15,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.comparing import compare, holm
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.evaluation.topic_sets import (
-    by_category,
+    label_means,
     official_topic_info,
     read_topic_info,
     topic_sets,
@@ -124,14 +124,14 @@ def test_means_by_the_labels_of_the_topics(tmp_path: Path) -> None:
     )
     info = read_topic_info(path)
     assert info["Dependency"] == {"A.1": "Text", "A.2": "Both", "A.9": "Text"}
-    found = by_category({"a": topics(A), "b": topics(B)}, info)
-    assert [(one.column, one.label, one.topics) for one in found] == [
+    found = label_means({"a": topics(A), "b": topics(B)}, info)
+    assert [(part.column, part.label, len(part.topics)) for part, _ in found] == [
         ("Dependency", "Both", 1), ("Dependency", "Text", 1),
         ("Difficulty", "Low", 2), ("Category", "Proof", 2),
     ]  # fmt: skip
-    assert found[2].means == {"a": pytest.approx(0.15), "b": pytest.approx(0.25)}
+    assert found[2][1] == {"a": pytest.approx(0.15), "b": pytest.approx(0.25)}
     with pytest.raises(InputError, match="none of the judged topics"):
-        by_category({"a": {"A.300": 1.0}}, info)
+        label_means({"a": {"A.300": 1.0}}, info)
 
 
 @pytest.mark.parametrize(

@@ -68,10 +68,10 @@ def test_a_run_is_scored_against_the_judgments_of_its_topics() -> None:
 
 
 def test_the_json_has_the_keys_that_are_promised() -> None:
-    (found,) = call_json("eval", perfect_run(Path("run.tsv"), "2020"), "--measure", "infAP")
+    (found,) = call_json("eval", perfect_run(Path("run.tsv"), "2020"), "--measure", "infAP(rel=2)")
     averages = {
         "ndcg_prime", "map_prime", "p10_prime", "bpref", "p10", "ndcg", "map", "judged_at_10",
-        "p5_prime", "infAP", "infAP_prime",
+        "p5_prime", "infAP(rel=2)",
     }  # fmt: skip
     assert averages | {"run", "task", "qrels", "topics", "topics_in_run"} <= found.keys()
     assert found["run_topics_only"].keys() == averages
@@ -114,10 +114,10 @@ def test_the_table_shows_scores_and_what_to_know_of_them() -> None:
     run = perfect_run(Path("run.tsv"), "2020")
     rows = [line for line in run.read_text().splitlines(True) if not line.startswith("A.1\t")]
     Path("part.tsv").write_text("".join(rows))
-    output = call("eval", run, "part.tsv", "--measure", "ndcg_cut_5").stdout
+    output = call("eval", run, "part.tsv", "--measure", "nDCG@5").stdout
     assert "qrel_official_task1" in output
     assert "nDCG′" in output
-    assert "ndcg_cut_5_prime" in output
+    assert "nDCG@5" in output
     assert "6 of 6   1.0000" in output
     assert "5 of 6   0.8333" in output
     assert "averaged over the 5 topics with a judged hit, not all 6: nDCG′ 1.0000" in output
@@ -221,8 +221,8 @@ def test_runs_are_compared_with_the_first(tmp_path: Path) -> None:
     output = call("compare", worse, best, "--measure", "map", "--topic-info", "topics.csv").stdout
     assert "6/0/0" in output
     assert "Difficulty: Low" in output
-    found = call_json("compare", worse, best, "--measure", "ndcg_cut_10")
-    assert found["measure"] == "ndcg_cut_10"
+    found = call_json("compare", worse, best, "--measure", "nDCG@10")
+    assert found["measure"] == "nDCG@10"
     (comparison,) = found["comparisons"]
     assert (comparison["run"], comparison["baseline"], comparison["wins"]) == ("best", "worse", 6)
     assert found["means"]["best"] == pytest.approx(1.0)

@@ -155,11 +155,11 @@ def test_what_moved_between_two_runs_is_explained(sample: arq.Collection, tmp_pa
     runs = {name: next(tmp_path.rglob(f"*-{name}-?.tsv")) for name in ("text", "both")}
     evaluator = Evaluator(sample)
     scored = [evaluator.score(run) for run in runs.values()]
-    rankings = [evaluator.read(run, "task1").rankings["A.201"] for run in runs.values()]
+    rankings = [evaluator.score(run, "task1").rankings["A.201"] for run in runs.values()]
     ids = [sorted(ranking, key=lambda d: (-ranking[d], d)) for ranking in rankings]
     moved, unexplained = moves(sample, scored, "A.201", 5, [sample.indexes])
     assert unexplained == []
-    grades = read_qrels(scored[0].qrels)["A.201"]
+    grades = read_qrels(scored[0].judgments.file)["A.201"]
     assert [one.grade for one in moved] == [grades.get(one.doc_id) for one in moved]
     assert any(one.grade is not None for one in moved)
     assert [one.doc_id for one in moved] == sorted(

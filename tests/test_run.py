@@ -136,7 +136,7 @@ def check_alike(letter: str, rows: Rows, data: bool) -> None:
         for form in FORMS[letter]:
             for end in ("tsv", "tsv.gz")[: 1 + (form == "trec")]:
                 path = written(folder, f"{form}.{end}", rows, FORMS[letter][form])
-                judged = evaluator.read(path, task)  # type: ignore[arg-type]
+                read = Run.read(path, task, evaluator.ids)  # type: ignore[arg-type]
                 fused = folder / f"fused-{form}.{end}"
                 given = ["--data", place.layout.data, "--indexes", place.indexes] if data else []
                 arqmath("fuse", path, other, "-o", fused, "--task", task, *given,
@@ -145,11 +145,11 @@ def check_alike(letter: str, rows: Rows, data: bool) -> None:
                 frame = arq.read_run(path)
                 with warnings.catch_warnings(action="ignore"):
                     of_frame = arq.evaluate(frame, frame_of_qrels, per_topic=True)
-                scores = evaluator.score_judged(judged).score.values
+                scores = evaluator.score_run(read).score.values
                 assert of_frame.to_dict("index") == scores, (form, end)
                 found = (
                     scores,
-                    [[hit[:3] for hit in hits] for hits in returned(judged.run).values()],
+                    [[hit[:3] for hit in hits] for hits in returned(read).values()],
                     [row[1:5] for row in read_run(fused, task)],  # type: ignore[arg-type]
                     (len(strict), len(strict.topics), strict.faults().count(rule="ties")),
                 )
@@ -196,9 +196,10 @@ def test_of_a_repeated_formula_every_command_takes_the_last_score(folder: Path) 
     rows = [("B.1", 2, 9.0), ("B.1", 4, 5.0), ("B.1", 7, 3.0), ("B.1", 2, 1.0)]
     path = written(folder, "run.tsv", rows, lab2)
     write_qrels(folder / "qrels.v3.tsv", {"B.1": {"9002": 3, "9004": 1}})
-    judged = Evaluator(place, qrels=folder / "qrels.v3.tsv").read(path)
-    assert list(judged.rankings["B.1"]) == ["9004", "9007", "9002"]
-    assert [hit.doc_id for hit in returned(judged.run)["B.1"]] == ["9004", "9007", "9002"]
+    evaluator = Evaluator(place, qrels=folder / "qrels.v3.tsv")
+    read = Run.read(path, ids=evaluator.ids)
+    assert list(evaluator.score_run(read).rankings["B.1"]) == ["9004", "9007", "9002"]
+    assert [hit.doc_id for hit in returned(read)["B.1"]] == ["9004", "9007", "9002"]
     for command in (["fuse", path, path], ["convert", path]):
         arqmath(*command, "-o", folder / "out.tsv")
         found = [row.doc_id for row in read_run(folder / "out.tsv", "task2")]
@@ -236,12 +237,13 @@ def test_a_run_of_visual_ids_is_scored_as_it_stands(folder: Path) -> None:
         "".join(f"B.1 Q0 {doc} {n} {-n} x\n" for n, doc in enumerate(("9001", "77777", "9004"), 1))
     )
     evaluator = Evaluator(place, qrels=folder / "qrels.v3.tsv")
-    scored = evaluator.score(folder / "run.trec")
+    run = Run.read(folder / "run.trec", ids=evaluator.ids)
+    scored = evaluator.score_run(run)
     assert scored.score.values["B.1"]["ndcg_prime"] == pytest.approx(1.0)
-    hits = returned(evaluator.read(folder / "run.trec").run)["B.1"]
+    hits = returned(run)["B.1"]
     # Shown is an instance of the formula: 9004 is the visual id of formula 4, of post 101.
     assert [hit[2:5] for hit in hits[1:]] == [("77777", "", ""), ("9004", "101", "4")]
-    assert any("holds visual ids" in note for note in scored.score.warnings)  # type: ignore[union-attr]
+    assert any("holds visual ids" in note for note in scored.score.warnings)
 
 
 # What has to be known of scores reaches whoever decides.

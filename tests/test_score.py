@@ -52,7 +52,7 @@ def test_official_runs_have_their_published_scores(
 ) -> None:
     scored = evaluator.score(shared / "data" / "arqmath1-runs" / f"{run}.tsv")
     assert scored.task == "task1"
-    assert scored.qrels.name == "qrel_official_task1"
+    assert scored.judgments.file.name == "qrel_official_task1"
     numbers = scored.to_json()
     assert (numbers["topics"], numbers["topics_in_run"]) == (77, topics)
     assert {key: round(numbers[key], 4) for key in expected} == expected
@@ -235,8 +235,11 @@ def test_answers_are_averaged_over_judged_topics_and_failures_count_zero() -> No
     qrels = {"A.1": {"d_1": 3, "d_2": 0}, "A.2": {"d_1": 5}, "A.3": {"d_1": 2}, "A.4": {"d_1": 6}}
     answers = {"A.1": "d_1", "A.2": "d_1", "A.3": "d_1", "A.4": "d_1", "A.9": "d_1"}
     result = score_answers(answers, qrels)
-    assert result.grades == {"A.1": 3, "A.2": 0, "A.3": 2, "A.4": 0}
+    assert {t: values["ar"] for t, values in result.values.items()} == {
+        "A.1": 3, "A.2": 0, "A.3": 2, "A.4": 0
+    }  # fmt: skip
     assert result.to_json() == {
+        "warnings": [],
         "topics": 4, "topics_in_run": 5, "topics_judged": 4, "ar": 1.25, "p1": 0.5,
     }  # fmt: skip
 

@@ -132,7 +132,7 @@ def test_swapped_columns_and_trec_form_are_understood(
 
 def test_judgments_by_visual_id_are_taken_as_they_are(ids: FormulaIds) -> None:
     qrels = {"B.1": {"7": 2, "8": 0, "77": 1}}
-    assert by_visual_id(qrels, ids, Path("qrels")) == (qrels, "visual", ())
+    assert by_visual_id(qrels, ids, Path("qrels"))[1:] == (qrels, "visual", ())
 
 
 def test_judgments_by_formula_id_are_re_keyed_with_the_highest_grade(ids: FormulaIds) -> None:
@@ -227,9 +227,9 @@ def test_official_judgments_of_a_subset_are_known_by_their_ids(lite: Path, tmp_p
     assert "belong to no formula index" in note
     files = task2 / "ARQMath-2" / "Task2" / "Qrel Files"
     by_visual = read_qrels(files / "qrel_task2_2021_test_official_evaluation.tsv")
-    assert by_visual_id(by_visual, ids, tmp_path / "renamed") == (by_visual, "visual", ())
+    assert by_visual_id(by_visual, ids, tmp_path / "renamed")[1:] == (by_visual, "visual", ())
     official = files / "qrel_task2_2021_test_official_evaluation.tsv"
-    assert by_visual_id(by_visual, ids, official).kind == "visual_v2"
+    assert by_visual_id(by_visual, ids, official).ids == "visual_v2"
 
 
 # The whole collection in small: formula ids are consecutive, so every visual id is one as well.
@@ -270,7 +270,7 @@ def test_one_judged_id_that_is_missing_does_not_turn_the_judgments_over(
     # By formula id, 39 % of the judged ids are visual ids as well.
     by_formula = {"B.1": dict.fromkeys([*map(str, sorted(judged)[:39])], 1)}
     by_formula["B.1"] |= {str(number): 1 for number in range(9_399_000, 9_399_061)}
-    assert by_visual_id(by_formula, complete, Path("renamed.tsv")).kind == "formula"
+    assert by_visual_id(by_formula, complete, Path("renamed.tsv")).ids == "formula"
     run = tmp_path / "T-task2-x-auto-math-A.tsv"
     rankings = {}
     with run.open("w") as file:
@@ -293,7 +293,7 @@ def test_judgments_of_newer_ids_are_kept_over_an_older_index(shared: Path, lite:
     older = whole_table({doc for doc in judged if doc <= 9_345_000})
     assert len(judged) > len({doc for doc in judged if doc <= 9_345_000})
     found = by_visual_id(newer, older, Path("renamed.tsv"))
-    assert (found.kind, found.qrels) == ("visual", newer)
+    assert (found.ids, found.qrels) == ("visual", newer)
     run = {t: {d: g for d, g in docs.items() if int(d) <= 9_345_000} for t, docs in newer.items()}
     assert score(run, found.qrels).averages()["ndcg_prime"] > 0.99  # of 1 with all ids
 
@@ -322,7 +322,7 @@ def test_ids_that_can_be_either_have_to_be_said() -> None:
     with pytest.raises(InputError, match=r"30 of its 30 ids are formula ids .* 20 are visual ids"):
         by_visual_id(qrels, ids, Path("qrels.tsv"))
     assert by_visual_id(qrels, ids, Path("qrels.tsv"), "visual").qrels == qrels
-    assert by_visual_id(qrels, ids, Path("qrels.tsv"), "formula").kind == "formula"
+    assert by_visual_id(qrels, ids, Path("qrels.tsv"), "formula").ids == "formula"
 
 
 def test_judgments_of_2021_are_held_against_the_visual_ids_of_their_time(tmp_path: Path) -> None:
@@ -343,7 +343,7 @@ def test_judgments_of_2021_are_held_against_the_visual_ids_of_their_time(tmp_pat
     expected = (3 + 2 / 2) / (3 + 2 / math.log2(3))
     evaluator = Evaluator(Collection(tmp_path, tmp_path), qrels=of_2021, formulas=formulas)
     scored = evaluator.score(run)
-    assert (scored.ids, scored.year) == ("visual_v2", "2021")
+    assert (scored.judgments.ids, scored.year) == ("visual_v2", "2021")
     assert scored.to_json()["ndcg_prime"] == pytest.approx(expected)
     # As v3: 71 unjudged, 74, 70 (by 3); 72 is no visual id any more.
     newer = Evaluator(

@@ -15,11 +15,11 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.judging.pool import Item, PooledPost
+from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.sampled_pools import (
     Pooled,
     Stratum,
     draw,
-    judged_part,
     parse_strata,
     read_sampled_qrels,
     with_grades,
@@ -144,7 +144,7 @@ def test_the_file_holds_every_pooled_document(tmp_path: Path) -> None:
     write_sampled_qrels(path, SAMPLED)
     assert path.read_text().splitlines()[3:5] == ["A.1\t0\td\t2\t2", "A.1\t0\te\t2\t-1"]
     assert read_sampled_qrels(path) == SAMPLED
-    assert judged_part(SAMPLED)["A.1"] == {"a": 2, "b": 0, "c": 3, "d": 2, "f": 0}
+    assert read_qrels(path)["A.1"] == {"a": 2, "b": 0, "c": 3, "d": 2, "f": 0}
 
 
 def test_a_run_is_scored_on_a_sample_with_xinfap_beside_the_rest(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_a_run_is_scored_on_a_sample_with_xinfap_beside_the_rest(tmp_path: Path)
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("A.1 0 7 2\n", "row 1: expected 5 columns"),
+        ("A.1 0 7 2\n", "row 1: expected the 5 columns of qrels"),
         ("A.1 0 7 1 2\nA.1 0 8 x 2\n", "row 2: stratum is 'x'"),
         ("A.1 0 7 1 -2\n", "row 1: grade is '-2'"),
         ("A.1 0 7 1 2\nA.1 0 7 1 2\n", "row 2: 7 stands in an earlier row of topic A.1"),

@@ -9,8 +9,8 @@ from typing import Final
 from arqmath_bm25.cli.shared import score_tables
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.scoring import Scoring
-from arqmath_bm25.evaluation.measure_names import further_measures
-from arqmath_bm25.evaluation.topic_sets import by_category, read_topic_info
+from arqmath_bm25.evaluation.measures import named_measures
+from arqmath_bm25.evaluation.topic_sets import read_topic_info
 
 _DEEP: Final = 10  # ranks that are looked at by --why
 
@@ -31,13 +31,13 @@ def compare(
     from arqmath_bm25.evaluation.comparing import compare_runs  # scipy takes a second to load
     from arqmath_bm25.evaluation.rank_changes import moves
 
-    info = read_topic_info(*scoring.topic_info) if scoring.topic_info else {}
-    evaluator = scoring.evaluator(runs, further_measures(measure))
+    info = read_topic_info(*scoring.topic_info or ())
+    further = named_measures(*filter(None, [measure]))
+    evaluator = scoring.evaluator(runs, further)
     scored = scoring.score(evaluator, runs)
-    compared = compare_runs(scored, measure)
-    categories = by_category(compared.values, info) if info else []
-    if scoring.write(scored, lambda: json.dumps(compared.to_json(categories), indent=1)):
-        score_tables.print_comparison(compared, categories, topic_values)
+    compared = compare_runs(scored, further[0].key if further else measure, info)
+    if scoring.write(scored, lambda: json.dumps(compared.to_json(), indent=1)):
+        score_tables.print_comparison(compared, topic_values)
         if why is not None:
             places = why_indexes or [scoring.indexes]
             moved, unexplained = moves(evaluator.collection, scored[:2], why, _DEEP, places)

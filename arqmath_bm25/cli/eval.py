@@ -15,7 +15,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.progress import console, status
 from arqmath_bm25.evaluation import unjudged
-from arqmath_bm25.evaluation.measure_names import named_measures
+from arqmath_bm25.evaluation.measures import named_measures
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.evaluation.topic_sets import official_topic_info, read_topic_info, topic_sets
 from arqmath_bm25.runs.rows import detect_task
@@ -44,13 +44,13 @@ def evaluate(
     Without RUN every run in RUNS/COLLECTION/YEAR (of NLPS: in dev) is scored against the official
     judgments. Scores are averages over every judged topic; a topic that the run lacks counts 0.
 
-    Example: arqmath-bm25 eval myrun.tsv --qrels qrel_official_task1 --measure ndcg_cut_10
+    Example: arqmath-bm25 eval myrun.tsv --qrels qrel_official_task1 --measure nDCG@10
     """
-    extra = [each for name in measure or () for each in named_measures(name)]
     with status("Scoring") as say:
         evaluator = scoring.evaluator(
-            runs, extra, lambda rows: say(f"Reading visual ids, once: {rows:,} formulas")
-        )
+            runs, named_measures(*measure or ()),
+            lambda rows: say(f"Reading visual ids, once: {rows:,} formulas"),
+        )  # fmt: skip
         if runs:
             scored = scoring.score(evaluator, runs)
         elif scoring.answer_map is not None:
@@ -61,7 +61,7 @@ def evaluate(
     if scoring.write(scored, lambda: json.dumps([run.to_json() for run in scored], indent=1)):
         score_tables.print_scores(scored, [each.key for each in evaluator.further])
         score_tables.print_topic_sets(scored, sets, by or "")
-        judged = [run for run in scored if run.judged]
+        judged = [run for run in scored if run.rankings]
         if bounds:
             score_tables.print_bounds(judged)
         if leave_out:
@@ -86,7 +86,7 @@ def _topic_sets(
 
 def _left_out(judged: Sequence[Scored], depth: int) -> list[unjudged.LeftOut]:
     """Score runs without what each team alone brought to the pool."""
-    if any(run.judged != judged[0].judged for run in judged):
+    if any(run.judgments.qrels != judged[0].judgments.qrels for run in judged):
         raise InputError("--leave-out takes runs of the same judgments: name their files")
     teams = {run.run: unjudged.team_of(run.file) for run in judged}
     if len(set(teams.values())) < 2:
@@ -94,9 +94,8 @@ def _left_out(judged: Sequence[Scored], depth: int) -> list[unjudged.LeftOut]:
             f"--leave-out: all runs are of one team, {next(iter(teams.values()), 'none')}; what it "
             "alone brought to the pool is told by the runs of other teams: name these as well"
         )
-    return unjudged.leave_out(
-        {run.run: run.rankings for run in judged}, teams, judged[0].judged, depth
-    )
+    rankings = {run.run: run.rankings for run in judged}
+    return unjudged.leave_out(rankings, teams, judged[0].judgments.qrels, depth)
 
 
 def _score_folder(evaluator: Evaluator, folder: Path, scoring: Scoring) -> Iterator[Scored]:

@@ -10,12 +10,12 @@ A run that was not judged, but says which posts its answers are taken from, is s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from statistics import fmean
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import HIGHEST, RELEVANT
+from arqmath_bm25.evaluation.measures import ANSWER_KEYS
+from arqmath_bm25.evaluation.score import Score
 from arqmath_bm25.runs.rows import read_columns
 
 if TYPE_CHECKING:
@@ -26,39 +26,10 @@ if TYPE_CHECKING:
 
 Answers = dict[str, str]  # topic -> id of its answer
 
-KEYS: Final = ("ar", "p1")
 OF_POSTS: Final = (
-    "estimates: the answers are not judged themselves; grades are those of Task 1 for the posts "
-    "that they are taken from"
+    "the answers are not judged themselves; these are estimates, by the grades of Task 1 for the "
+    "posts that they are taken from"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerScore:
-    """Grades of the answers of one run."""
-
-    grades: dict[str, int]  # judged topics of the run -> 0 … 3
-    topics: int  # of the qrels
-    topics_in_run: int
-    note: str = ""  # what to know of the grades
-
-    @property
-    def values(self) -> dict[str, dict[str, float]]:
-        """Topic → measure → value."""
-        return {
-            topic: {"ar": float(grade), "p1": float(grade >= RELEVANT)}
-            for topic, grade in self.grades.items()
-        }
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the numbers under the keys of `eval --json`."""
-        return {
-            "topics": self.topics,
-            "topics_in_run": self.topics_in_run,
-            "topics_judged": len(self.grades),
-            **{key: fmean(one[key] for one in self.values.values()) for key in KEYS},
-            **({"note": self.note} if self.note else {}),
-        }
 
 
 def read_answer_map(path: Path) -> dict[str, Answers]:
@@ -79,16 +50,19 @@ def read_answer_map(path: Path) -> dict[str, Answers]:
     return runs
 
 
-def score_answers(answers: Mapping[str, str], qrels: Qrels) -> AnswerScore:
-    """Score one answer per topic; InputError if none of them is judged."""
-    grades = {
-        topic: grade if grade <= HIGHEST else 0
-        for topic, judged in qrels.items()
-        if (grade := judged.get(answers.get(topic, ""))) is not None
-    }
-    if not grades:
+def score_answers(answers: Mapping[str, str], qrels: Qrels, notes: tuple[str, ...] = ()) -> Score:
+    """Score one answer per topic, over the judged ones; InputError if none of them is judged."""
+    values = {}
+    for topic, judged in qrels.items():
+        grade = judged.get(answers.get(topic, ""))
+        if grade is not None:
+            grade = grade if grade <= HIGHEST else 0
+            both = float(grade), float(grade >= RELEVANT)
+            values[topic] = dict(zip(ANSWER_KEYS, both, strict=True))
+    if not values:
         raise InputError(
             "none of the run's answers is judged: are the judgments those of these topics, and "
             "their ids those of the answers (posts, or d_N of the answer map)?"
         )
-    return AnswerScore(grades, len(qrels), len(answers))
+    counts = {"topics": len(qrels), "topics_in_run": len(answers), "topics_judged": len(values)}
+    return Score(values=values, counts=counts, warnings=notes)

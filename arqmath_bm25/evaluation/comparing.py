@@ -16,7 +16,8 @@ import numpy as np
 from scipy import stats
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.evaluation.score import RunScore
+from arqmath_bm25.evaluation.score import RunScore, shared_notes
+from arqmath_bm25.evaluation.topic_sets import label_means
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arqmath_bm25.evaluation.evaluator import Scored
-    from arqmath_bm25.evaluation.topic_sets import CategoryMeans
+    from arqmath_bm25.evaluation.score import Score
+    from arqmath_bm25.evaluation.topic_sets import TopicInfo, TopicSet
 
 
 RESAMPLES: Final = 9_999
@@ -131,8 +133,9 @@ class Compared:
     values: dict[str, dict[str, float]]  # run -> topic -> value
     comparisons: list[Comparison]
     warnings: list[str]
+    by_label: list[tuple[TopicSet, dict[str, float]]]  # means of each run
 
-    def to_json(self, categories: Sequence[CategoryMeans] = ()) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the object of `compare --json`."""
         return {
             "measure": self.measure,
@@ -140,49 +143,58 @@ class Compared:
             "topics": len(next(iter(self.values.values()))),
             "means": {run: fmean(found.values()) for run, found in self.values.items()},
             "comparisons": [asdict(one) for one in self.comparisons],
-            "categories": [asdict(one) for one in categories],
+            "categories": [
+                {**part._asdict(), "topics": len(part.topics), "means": means}
+                for part, means in self.by_label
+            ],
             "warnings": self.warnings,
         }
 
 
-def compare_runs(scored: Sequence[Scored], measure: str | None = None) -> Compared:
-    """Compare runs with the first; InputError unless all have the same judgments.
+def compare_runs(
+    runs: Sequence[Scored], measure: str | None = None, info: TopicInfo | None = None
+) -> Compared:
+    """Compare runs with the first, and by the labels of their topics; see `compare`.
 
     Without `measure` it is the first that is reported: nDCG′, or nDCG where the judgments hold
-    relevant documents only, so that primed measures say nothing.
+    relevant documents only, so that primed measures say nothing. Raises InputError unless all runs
+    have the same judgments.
     """
-    first = scored[0]
-    key = measure or default_key(first)
-    values: dict[str, dict[str, float]] = {}
+    first = runs[0]
+    measure = measure or default_measure(first.score)
+    if measure not in first.score.keys:
+        raise InputError(f"{measure}: {first.file} is scored by {', '.join(first.score.keys)}")
+    scored: dict[str, Scored] = {}
     notes: dict[str, list[str]] = {}
-    for one in scored:
-        if one.qrels != first.qrels or one.task != first.task:
+    for run in runs:
+        file = run.judgments.file
+        if (file, run.task) != (first.judgments.file, first.task):
             raise InputError(
-                f"{one.file}: scored as {one.task} with {one.qrels}, but {first.file} as "
-                f"{first.task} with {first.qrels}; runs can be compared on the same judgments only"
+                f"{run.file}: scored as {run.task} with {file}, but {first.file} as {first.task} "
+                f"with {first.judgments.file}; runs can be compared on the same judgments only"
             )
-        name = one.run if one.run not in values else str(one.file)
-        values[name] = {topic: found[key] for topic, found in one.score.values.items()}
-        for note in getattr(one.score, "warnings", ()):
+        name = run.run if run.run not in scored else str(run.file)
+        scored[name] = run
+        for note in run.score.warnings:
             notes.setdefault(note, []).append(name)
-    comparisons = compare(values)
-    warnings = [
-        note if len(names) == len(values) else f"{', '.join(names)}: {note}"
-        for note, names in notes.items()
-    ]
-    averages = {
-        name: one.score.averages() if isinstance(one.score, RunScore) else {}
-        for name, one in zip(values, scored, strict=True)
+    values = {
+        name: {topic: found[measure] for topic, found in run.score.values.items()}
+        for name, run in scored.items()
     }
-    warnings += [said for one in comparisons if (said := contradiction(one, key, averages))]
-    return Compared(key, str(first.qrels), values, comparisons, warnings)
+    comparisons = compare(values)
+    averages = {name: run.score.averages() for name, run in scored.items()}
+    warnings = [
+        *shared_notes(notes, len(scored)),
+        *filter(None, (contradiction(one, measure, averages) for one in comparisons)),
+    ]
+    by_label = label_means(values, info) if info else []
+    return Compared(measure, str(first.judgments.file), values, comparisons, warnings, by_label)
 
 
-def default_key(scored: Scored) -> str:
+def default_measure(score: Score) -> str:
     """Return the measure that is compared if none is named."""
-    if isinstance(scored.score, RunScore) and scored.score.only_relevant:
-        return "ndcg"
-    return next(iter(next(iter(scored.score.values.values()))))
+    full = isinstance(score, RunScore) and score.only_relevant
+    return "ndcg" if full else score.keys[0]
 
 
 def contradiction(
@@ -190,11 +202,7 @@ def contradiction(
 ) -> str | None:
     """Say which other measures put two runs in the opposite order; None if none does."""
     run, baseline = averages[one.run], averages[one.baseline]
-    against = [
-        other
-        for other in _OTHERS
-        if other != key and other in run and one.difference * (run[other] - baseline[other]) < 0
-    ]
-    if not against:
-        return None
-    return f"{one.run} against {one.baseline}: {', '.join(against)} say the opposite of {key}"
+    others = [name for name in _OTHERS if name != key and name in run]
+    against = [name for name in others if one.difference * (run[name] - baseline[name]) < 0]
+    said = f"{one.run} against {one.baseline}: {', '.join(against)} say the opposite of {key}"
+    return said if against else None

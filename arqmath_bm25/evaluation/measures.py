@@ -15,16 +15,18 @@ unprimed (`p10`), from ARQMath-2 on it is primed (`p10_prime`).
 | ndcg, map, p10 | nDCG, AP(rel=2), P(rel=2)@10 |
 | judged_at_10 | Judged@10 (with trec_eval's order of equal scores) |
 
-Any other measure NAME of trec_eval can be asked for: NAME of the run, NAME_prime of the prime run;
-and those of ir_measures by their own names (`measure_names`).
+Others have the names of ir_measures, which reads them: `nDCG(judged_only=True)@10`, `AP(rel=2)`,
+`infAP(rel=2)`, `SetF(beta=0.5)`, `Judged@20` mean what they mean there; a grade of 1 is relevant
+where `rel` is not given.
 """
 
 from __future__ import annotations
 
 import difflib
-import re
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import ir_measures
 import pytrec_eval
 
 from arqmath_bm25.core.errors import InputError
@@ -36,21 +38,16 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.evaluation.qrels import Qrels
 
-JUDGED: Final = "judged_"  # in the place of trec_eval's name: the share of the first N
+_JUDGED: Final = "Judged"
 
 
 class Measure(NamedTuple):
-    """A measure of trec_eval as this package reports it."""
+    """A measure as this package reports it."""
 
     key: str  # in JSON and CSV
-    trec_eval: str  # trec_eval's name
-    primed: bool  # of the prime run
+    trec_eval: str = ""  # trec_eval's name, computed with the labs' relevant grades
+    primed: bool = False  # of the prime run
     parsed: Any = None  # by ir_measures, in the place of trec_eval's name
-
-    @property
-    def is_trec_evals(self) -> bool:
-        """Whether trec_eval computes it, with the labs' relevant grades."""
-        return self.parsed is None and not self.trec_eval.startswith(JUDGED)
 
 
 MEASURES: Final = (
@@ -59,46 +56,57 @@ MEASURES: Final = (
     Measure("p10_prime", "P_10", primed=True),
     Measure("p5_prime", "P_5", primed=True),
     Measure("bpref", "bpref", primed=True),  # equal for the whole run: unjudged are skipped
-    Measure("ndcg", "ndcg", primed=False),
-    Measure("map", "map", primed=False),
-    Measure("p10", "P_10", primed=False),
-    Measure("judged_at_10", f"{JUDGED}10", primed=False),
+    Measure("ndcg", "ndcg"),
+    Measure("map", "map"),
+    Measure("p10", "P_10"),
+    Measure("judged_at_10", parsed=ir_measures.Judged @ 10),
 )
 
 KEYS: Final = tuple(one.key for one in MEASURES)
+ANSWER_KEYS: Final = ("ar", "p1")  # of Task 3
+PREMISE_KEYS: Final = ("map_500_official", "map_500", "recall_500")  # of NLPS
+_ALL: Final = (*KEYS, *ANSWER_KEYS, *PREMISE_KEYS)
 
 # pytrec_eval 0.5.11 crashes on empty rankings now and then. One document that nobody judged has
 # the values of an empty ranking in every measure (but num_ret, which is not offered).
 _NOTHING: Final[Ranking] = {"": 0.0}
 
-_AT_RANK: Final = ("P", "recall", "ndcg_cut", "map_cut", "success", "relative_P")
-_AT_LEVEL: Final = ("iprec_at_recall", "Rprec_mult")
-_NONE_OF_A_TOPIC: Final = ("relstring", "runid", "num_q", "num_ret", "utility")
-_PLAIN: Final = frozenset(pytrec_eval.supported_measures).difference(
-    _AT_RANK, _AT_LEVEL, _NONE_OF_A_TOPIC
-)
-_WITH_PARAMETER: Final = re.compile(
-    rf"({'|'.join(_AT_RANK)})[._@]([1-9][0-9]*)|({'|'.join(_AT_LEVEL)})[._@]([0-9]+(?:\.[0-9]+)?)"
-)
 
+def named_measures(*names: str) -> list[Measure]:
+    """Return the measures with names of ir_measures; those by keys are measured anyway.
 
-def trec_measures(name: str) -> tuple[Measure, Measure]:
-    """Return a measure that trec_eval knows (`infAP`, `ndcg_cut_10`, `P.20`), unprimed and primed.
-
-    Raises InputError for any other name, with the names that are close to it.
+    Raises InputError for any other name, and for parameters that are not understood.
     """
-    match = _WITH_PARAMETER.fullmatch(name)
-    if match:
-        family, rank, level_family, level = match.groups()
-        name = f"{family}_{rank}" if family else f"{level_family}_{float(level):.2f}"
-    elif name not in _PLAIN:
-        known = [*sorted(_PLAIN), *(f"{family}_10" for family in _AT_RANK)]
-        known += [f"{family}_0.20" for family in _AT_LEVEL]
-        close = difflib.get_close_matches(name, known, n=4, cutoff=0.5) or known
+    return [_named(name) for name in names if name not in _ALL]
+
+
+def _named(name: str) -> Measure:
+    if name == "xinfAP":
         raise InputError(
-            f"--measure {name}: trec_eval has no such measure; do you mean {', '.join(close)}?"
+            "--measure xinfAP: it comes by itself with judgments of a sampled pool, as `pool "
+            "--sampled` and `judge --sampled` write them"
         )
-    return Measure(name, name, primed=False), Measure(f"{name}_prime", name, primed=True)
+    try:
+        parsed = ir_measures.parse_measure(name)
+        known = ir_measures.pytrec_eval.supports(parsed)
+    except NameError:
+        near = difflib.get_close_matches(name, [*_ALL, *ir_measures.measures.registry], cutoff=0.4)
+        raise InputError(
+            f"--measure {name}: neither ir_measures nor this package has it; do you mean "
+            f"{', '.join(near) or 'nDCG@10, AP(rel=2) or P(rel=2)@10'}?"
+        ) from None
+    except (ValueError, TypeError, AssertionError, SyntaxError) as error:
+        reason = str(error).partition("=<object")[0]
+        raise InputError(
+            f"--measure {name}: ir_measures does not understand it ({reason}); expected a name "
+            "such as P(rel=2)@10, nDCG(judged_only=True) or IPrec@0.1"
+        ) from None
+    if not known and not (parsed.NAME == _JUDGED and parsed.params.get("cutoff")):
+        raise InputError(
+            f"--measure {name}: of the measures of ir_measures, those of trec_eval are computed "
+            f"here; {parsed.NAME} with these parameters is none of them"
+        )
+    return Measure(str(parsed), parsed=parsed)
 
 
 TopicValues = dict[str, dict[str, float]]  # topic -> measure -> value
@@ -123,23 +131,19 @@ def measure(
 
     A topic that the rankings lack is measured as an empty one.
     """
-    whole = {topic: rankings.get(topic, {}) for topic in qrels}
     values: TopicValues = {topic: {} for topic in qrels}
-    filled = {topic: ranking or _NOTHING for topic, ranking in whole.items()}
+    filled = {topic: rankings.get(topic) or _NOTHING for topic in qrels}
     for one in measures:
-        if one.parsed is not None:
-            from ir_measures import pytrec_eval as by_name
-
-            for found in by_name.iter_calc([one.parsed], qrels, filled):
-                values[found.query_id][one.key] = found.value
-        elif one.trec_eval.startswith(JUDGED):
-            depth = int(one.trec_eval.removeprefix(JUDGED))
+        if one.parsed is not None and one.parsed.NAME == _JUDGED:
             for topic, grades in qrels.items():
-                values[topic][one.key] = judged_at(depth, whole[topic], grades)
-    for primed in (True, False):
-        wanted = [one for one in measures if one.primed == primed and one.is_trec_evals]
-        source = prime_run if primed else whole
-        run = {topic: source.get(topic) or _NOTHING for topic in qrels}
+                depth = one.parsed["cutoff"]
+                values[topic][one.key] = judged_at(depth, rankings.get(topic, {}), grades)
+        elif one.parsed is not None:
+            for found in ir_measures.pytrec_eval.iter_calc([one.parsed], qrels, filled):
+                values[found.query_id][one.key] = found.value
+    filled_prime = {topic: prime_run.get(topic) or _NOTHING for topic in qrels}
+    for primed, run in ((True, filled_prime), (False, filled)):
+        wanted = [one for one in measures if one.primed == primed and one.trec_eval]
         evaluator = pytrec_eval.RelevanceEvaluator(
             qrels, {one.trec_eval for one in wanted}, relevance_level=RELEVANT
         )
@@ -154,7 +158,7 @@ def judged_at(depth: int, ranking: Ranking, judged: Iterable[str]) -> float:
     return len(set(top).intersection(judged)) / len(top) if top else 0.0
 
 
-def average(key: str, values: Iterable[float]) -> float:
-    """Average over topics as trec_eval does: counts are added up, `gm_…` are geometric."""
+def average(values: Iterable[float]) -> float:
+    """Return the mean over topics; 0 of none."""
     values = list(values)
-    return pytrec_eval.compute_aggregated_measure(key, values) if values else 0.0
+    return fmean(values) if values else 0.0

@@ -7,57 +7,42 @@ were found. Published figures are the script's. Statements without predictions c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from arqmath_bm25.collection.premises import read_statements
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import PREMISES as DEPTH
+from arqmath_bm25.evaluation.measures import PREMISE_KEYS
+from arqmath_bm25.evaluation.score import Score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
+
+    from arqmath_bm25.evaluation.qrels import Qrels
 
 EXPLANATION: Final = (
     "MAP@500 (official) averages precision over the relevant premises that were retrieved, "
     "as the shared task's script does; MAP@500 divides by all relevant premises."
 )
 
-KEYS: Final = ("map_500_official", "map_500", "recall_500")
 
-Premises = dict[str, tuple[str, ...]]  # statement -> premises
-
-
-@dataclass(frozen=True, slots=True)
-class PremiseScore:
-    """Values of every statement of the gold file."""
-
-    values: dict[str, dict[str, float]]  # statement -> measure -> value
-    warnings: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the averages under the keys of `eval --json`."""
-        return {
-            **{key: fmean(one[key] for one in self.values.values()) for key in KEYS},
-            "statements": len(self.values),
-            "warnings": list(self.warnings),
-        }
-
-
-def read_gold(path: Path) -> Premises:
-    """Read the relevant premises of a dev or train set.
+def read_gold(path: Path) -> Qrels:
+    """Read the relevant premises of a dev or train set, all with grade 1.
 
     Raises InputError as `collection.premises.read_statements` does, and for a set that names no
     premises: those of the test set are masked.
     """
-    gold = {found.statement_id: found.premises for found in read_statements(path)}
+    gold = {one.statement_id: dict.fromkeys(one.premises, 1) for one in read_statements(path)}
     if not any(gold.values()):
         raise InputError(f"{path}: no statement has premises here; a test set has them masked")
     return gold
 
 
-def score_premises(predicted: Mapping[str, Iterable[str]], gold: Premises) -> PremiseScore:
+def score_premises(
+    predicted: Mapping[str, Iterable[str]], gold: Mapping[str, Collection[str]]
+) -> Score:
     """Score the first 500 premises of every statement of the gold file.
 
     Raises InputError if no statement is predicted.
@@ -74,7 +59,7 @@ def score_premises(predicted: Mapping[str, Iterable[str]], gold: Premises) -> Pr
         count = len(relevant) or 1
         official = fmean(precisions) if precisions else 0.0
         standard, recall = sum(precisions) / count, len(precisions) / count
-        values[statement] = dict(zip(KEYS, (official, standard, recall), strict=True))
+        values[statement] = dict(zip(PREMISE_KEYS, (official, standard, recall), strict=True))
     missing = len(gold.keys() - predicted.keys())
     short = sum(len(tuple(predicted.get(t, ()))) < DEPTH for t in gold) - missing
     found = (
@@ -84,7 +69,7 @@ def score_premises(predicted: Mapping[str, Iterable[str]], gold: Premises) -> Pr
     warnings = (
         f"{n:,} statements {what}; the official script refuses this" for n, what in found if n
     )
-    return PremiseScore(values, tuple(warnings))
+    return Score(values=values, counts={"statements": len(gold)}, warnings=tuple(warnings))
 
 
 def _precisions(ranking: tuple[str, ...], relevant: set[str]) -> list[float]:

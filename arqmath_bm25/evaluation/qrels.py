@@ -1,6 +1,7 @@
 """Judgments (qrels): TREC's four columns `topic 0 document grade`, read and written.
 
-BEIR's three columns, `query-id corpus-id score`, are read as well, by that header.
+BEIR's three columns, `query-id corpus-id score`, are read as well, by that header, and the five of
+a sampled pool, `topic 0 document stratum grade`, where -1 is no grade.
 
 Official files differ: LF or CRLF, TAB or blanks, no newline at the end (2021 Task 2), grades as
 `2.0` (2020 Task 2). Grades are 0-3 in Tasks 1 and 2; Task 3 has 5 (system failure) and 6 (do not
@@ -10,7 +11,7 @@ know) as well.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -20,52 +21,92 @@ from arqmath_bm25.runs.formula_ids import id_number
 from arqmath_bm25.runs.rows import read_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
 
 
 Qrels = dict[str, dict[str, int]]  # topic -> document -> grade
+IdKind = Literal["visual", "visual_v2", "formula"]  # of the judgments of Task 2
+
+
+class Judgments(NamedTuple):
+    """The judgments of a file; those of Task 2 by visual id."""
+
+    file: Path
+    qrels: Qrels
+    ids: IdKind | None = None  # of the file, and so of the ranking, if it is of Task 2
+    notes: tuple[str, ...] = ()
+
 
 # trec_eval takes the time of the square of the largest grade, and crashes in the end.
 _GRADE: Final = re.compile(r"([0-9])(?:\.0*)?")
-_BEIR: Final = ("query-id", "corpus-id", "score")
+_COLUMNS: Final = {
+    3: ("query-id", "corpus-id", "score"),
+    4: ("topic", "0", "document", "grade"),
+    5: ("topic", "0", "document", "stratum", "grade"),
+}
+_STRATUM: Final = re.compile("[0-9]{1,4}")
 _ITERATION: Final = re.compile("Q?[0-9]")  # TREC's second column, which means nothing
 
 
-def read_qrels(path: Path) -> Qrels:
-    """Read every judgment of a file.
+class Judged(NamedTuple):
+    """A row of a file of judgments."""
+
+    where: str  # file and row, for messages
+    topic: str
+    doc: str
+    stratum: int  # of a sampled pool, else 0
+    grade: int | None  # None: pooled, but not judged
+
+
+def is_sampled(path: Path) -> bool:
+    """Tell the judgments of a sampled pool, by the first row."""
+    _, columns = next(read_columns(path, "qrels"))
+    return len(columns) == 5 and columns[1] in ("0", "Q0")
+
+
+def read_judgments(path: Path, width: int) -> Iterator[Judged]:
+    """Yield the rows of a file of judgments with so many columns, or with BEIR's header.
 
     Raises InputError naming file and row for a missing, empty or binary file, a wrong number of
-    columns, columns in another order, a grade that is none of 0 … 9, and a document with two
-    different grades.
+    columns, columns in another order, and a grade that is none of 0 … 9.
     """
-    qrels: Qrels = {}
-    beir = False
-    for row, columns in read_columns(path, "qrels"):
+    rows = read_columns(path, "qrels")
+    for row, columns in rows:
         where = f"{path}: row {row}"
-        if not qrels and not beir and tuple(columns) == _BEIR:
-            beir = True
+        if row == 1 and tuple(columns) == _COLUMNS[3]:
+            width = 3
             continue
-        if beir and len(columns) == 3:
-            columns = [columns[0], "0", *columns[1:]]
-        elif beir:
-            raise InputError(f"{where}: expected the 3 columns of the header, found {len(columns)}")
-        if len(columns) != 4:
-            hint = "; this looks like a run" if len(columns) in (5, 6) else ""
+        if len(columns) != width:
+            hint = "; this looks like a run" if width == 4 and len(columns) in (5, 6) else ""
             raise InputError(
-                f"{where}: expected the 4 columns of qrels (topic, 0, document, grade), "
+                f"{where}: expected the {width} columns of qrels ({', '.join(_COLUMNS[width])}), "
                 f"found {len(columns)}{hint}"
             )
-        topic, iteration, doc, text = columns
-        if not _ITERATION.fullmatch(iteration):
+        topic, *middle, text = columns
+        doc = middle[width > 3]
+        if width > 3 and not _ITERATION.fullmatch(middle[0]):
             raise InputError(
-                f"{where}: column 2 is {shown(iteration)}; expected 0: the columns of qrels are "
-                "topic, 0, document, grade"
+                f"{where}: column 2 is {shown(middle[0])}; expected 0: the columns of qrels are "
+                f"{', '.join(_COLUMNS[width])}"
             )
-        grade = read_grade(where, doc, text)
-        if qrels.setdefault(topic, {}).setdefault(doc, grade) != grade:
+        stratum = middle[2] if width == 5 else "0"
+        if not _STRATUM.fullmatch(stratum):
+            raise InputError(f"{where}: stratum is {shown(stratum)}; expected a small number")
+        grade = None if width == 5 and text == "-1" else read_grade(where, doc, text)
+        yield Judged(where, topic, doc, int(stratum), grade)
+
+
+def read_qrels(path: Path) -> Qrels:
+    """Read every judgment of a file, those of a sampled pool too.
+
+    Raises InputError as `read_judgments` does, and for a document with two different grades.
+    """
+    qrels: Qrels = {}
+    for where, topic, doc, _, grade in read_judgments(path, 5 if is_sampled(path) else 4):
+        if grade is not None and qrels.setdefault(topic, {}).setdefault(doc, grade) != grade:
             raise InputError(
                 f"{where}: {doc} has grade {grade} for topic {topic} here and "
                 f"{qrels[topic][doc]} in an earlier row; remove one of them"

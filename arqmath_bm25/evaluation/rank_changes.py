@@ -70,7 +70,7 @@ def moves(
         except InputError as error:
             parts.append([{}] * len(moved))
             unexplained.append(f"scores are not explained: {error}")
-    grades = runs[0].judged.get(topic, {})
+    grades = runs[0].judgments.qrels.get(topic, {})
     found = [
         Move(doc, grades.get(doc), ranks_of[doc], list(of_doc))
         for doc, *of_doc in zip(moved, *parts, strict=True)

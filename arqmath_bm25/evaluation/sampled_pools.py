@@ -4,9 +4,8 @@ What stands high in some run is drawn more often: a stratum is a range of ranks,
 belongs to the one of its best rank in any run. Of each stratum of a topic a share is drawn at
 random, at least one document.
 
-Judgments have five columns between TABs or blanks, those of TREC's script for xinfAP
-(sample_eval.pl): `topic 0 document stratum grade`; a grade of -1 means pooled, but not judged.
-Every pooled document has a row: estimates need the size of each stratum.
+Judgments have the five columns of TREC's script for xinfAP (sample_eval.pl), see `qrels`. Every
+pooled document has a row: estimates need the size of each stratum.
 
 xinfAP estimates average precision (E. Yilmaz, E. Kanoulas, J. A. Aslam: A simple and efficient
 sampling method for estimating AP and NDCG, SIGIR 2008). At a judged relevant document of rank k,
@@ -26,7 +25,6 @@ from __future__ import annotations
 
 import math
 import random
-import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -35,8 +33,7 @@ from arqmath_bm25.core.files import complete
 from arqmath_bm25.core.labs import RELEVANT
 from arqmath_bm25.evaluation.judging.pool import in_order
 from arqmath_bm25.evaluation.measures import Measure
-from arqmath_bm25.evaluation.qrels import read_grade
-from arqmath_bm25.runs.rows import read_columns
+from arqmath_bm25.evaluation.qrels import read_judgments
 from arqmath_bm25.runs.run import best
 
 if TYPE_CHECKING:
@@ -44,11 +41,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arqmath_bm25.evaluation.judging.pool import Item
-    from arqmath_bm25.evaluation.qrels import Qrels
     from arqmath_bm25.runs.run import Ranking
-
-
-_STRATUM: Final = re.compile("[0-9]{1,4}")
 
 
 class Pooled(NamedTuple):
@@ -61,30 +54,14 @@ class Pooled(NamedTuple):
 SampledQrels = dict[str, dict[str, Pooled]]  # topic -> document
 
 
-def is_sampled(path: Path) -> bool:
-    """Tell these judgments from those with four columns, by the first row."""
-    _, columns = next(read_columns(path, "qrels"))
-    return len(columns) == 5 and columns[1] in ("0", "Q0")
-
-
 def read_sampled_qrels(path: Path) -> SampledQrels:
     """Read the pooled documents of every topic.
 
-    Raises InputError naming file and row for a missing, empty or binary file, another number of
-    columns, a stratum or a grade that is none, and a document that stands there twice.
+    Raises InputError as `read_judgments` does, and for a document that stands there twice.
     """
     sampled: SampledQrels = {}
-    for row, columns in read_columns(path, "sampled qrels"):
-        where = f"{path}: row {row}"
-        if len(columns) != 5:
-            raise InputError(
-                f"{where}: expected 5 columns (topic, 0, document, stratum, grade), found "
-                f"{len(columns)}"
-            )
-        topic, _, doc, stratum, grade = columns
-        if not _STRATUM.fullmatch(stratum):
-            raise InputError(f"{where}: stratum is {shown(stratum)}; expected a small number")
-        pooled = Pooled(int(stratum), None if grade == "-1" else read_grade(where, doc, grade))
+    for where, topic, doc, stratum, grade in read_judgments(path, 5):
+        pooled = Pooled(stratum, grade)
         if sampled.setdefault(topic, {}).setdefault(doc, pooled) is not pooled:
             raise InputError(f"{where}: {doc} stands in an earlier row of topic {topic}")
     return sampled
@@ -107,15 +84,6 @@ def with_grades(sampled: SampledQrels, qrels: Mapping[str, Mapping[str, int]]) -
         }
         for topic, docs in sampled.items()
     }
-
-
-def judged_part(sampled: SampledQrels) -> Qrels:
-    """Return the judgments alone, for measures that know no strata."""
-    judged = {
-        topic: {doc: one.grade for doc, one in docs.items() if one.grade is not None}
-        for topic, docs in sampled.items()
-    }
-    return {topic: grades for topic, grades in judged.items() if grades}
 
 
 class Stratum(NamedTuple):
@@ -180,7 +148,7 @@ def draw(
     return Sample([item for item in items if (item.topic_id, item.doc_id) in drawn], pool)
 
 
-XINFAP: Final = Measure("xinfAP", "", primed=False)  # trec_eval has none
+XINFAP: Final = Measure("xinfAP")  # trec_eval has none
 _SMOOTHING: Final = 0.00001
 
 

@@ -24,18 +24,47 @@ if TYPE_CHECKING:
 
 # Fewer judged ids than this share of those that the run could hold: another id space.
 _LEAST_FOUND: Final = 0.05
+_ONLY_RELEVANT: Final = (
+    "the judgments hold relevant documents only, so that primed measures are near their ceiling "
+    "whatever the run: nDCG, MAP and P@10 of the whole run count"
+)
+_PRIME: Final = (
+    "every row is judged: this looks like a prime run, so the unprimed measures and judged@10 say "
+    "nothing"
+)
 
 
-@dataclass(frozen=True, slots=True)
-class RunScore:
+@dataclass(frozen=True, kw_only=True)
+class Score:
     """What is known of a run after its evaluation."""
 
-    values: TopicValues  # every judged topic, in the order of the qrels
+    values: TopicValues  # of every topic that counts
+    counts: dict[str, int]  # of topics, under the keys of `eval --json`: all, and those of the run
+    warnings: tuple[str, ...] = ()
+
+    def averages(self, topics: Iterable[str] | None = None) -> dict[str, float]:
+        """Averages over every topic that counts, or over some of them."""
+        chosen = [self.values[topic] for topic in topics or self.values]
+        return {key: average(values[key] for values in chosen) for key in self.keys}
+
+    @property
+    def keys(self) -> list[str]:
+        """What is measured."""
+        return list(next(iter(self.values.values())))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the numbers under the keys of `eval --json`."""
+        return {**self.counts, **self.averages(), "warnings": list(self.warnings)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunScore(Score):
+    """The score of a run of Task 1 or 2: topics that it lacks count 0."""
+
     measures: tuple[Measure, ...]
     answered: dict[str, int]  # judged topics of the run -> number of documents
     judged: dict[str, int]  # the same -> number of judged documents
-    warnings: tuple[str, ...] = ()
-    only_relevant: bool = False  # no judgment says that something is not relevant
+    only_relevant: bool  # no judgment says that something is not relevant
 
     @property
     def rows(self) -> int:
@@ -47,31 +76,19 @@ class RunScore:
         """Of these, the judged ones."""
         return sum(self.judged.values())
 
-    def averages(self, topics: Iterable[str] | None = None) -> dict[str, float]:
-        """Averages over every judged topic, or over some of them; zeros for missing ones."""
-        chosen = [self.values[topic] for topic in topics or self.values]
-        return {key: average(key, (values[key] for values in chosen)) for key in self._keys()}
-
     def averages_of_run_topics(self) -> dict[str, float]:
         """Averages over the topics of the run, as trec_eval without `-c` prints them."""
-        primed = {one.key for one in self.measures if one.primed}
         return {
-            key: average(
-                key,
-                (
-                    values[key]
-                    for topic, values in self.values.items()
-                    if (self.judged if key in primed else self.answered).get(topic)
-                ),
-            )
-            for key in self._keys()
+            key: average(values[key] for topic, values in self.values.items() if topics.get(topic))
+            for key in self.keys
+            for topics in [self._topics_of(key)]
         }
 
     def averaged_over(self, key: str) -> str:
         """Say over which of the run's topics a measure is averaged there."""
-        if key in {one.key for one in self.measures if one.primed}:
-            return f"{sum(map(bool, self.judged.values()))} topics with a judged hit"
-        return f"{len(self.answered)} topics that the run has"
+        topics = self._topics_of(key)
+        what = "topics that the run has" if topics is self.answered else "topics with a judged hit"
+        return f"{sum(map(bool, topics.values()))} {what}"
 
     def adding(self, one: Measure, of_topic: Mapping[str, float]) -> RunScore:
         """Return this score with a further measure; topics that have none of it count 0."""
@@ -81,18 +98,17 @@ class RunScore:
     def to_json(self) -> dict[str, Any]:
         """Return the numbers under the keys of `eval --json`."""
         return {
-            "topics": len(self.values),
-            "topics_in_run": len(self.answered),
-            **self.averages(),
+            **super().to_json(),
             "rows": self.rows,
             "rows_judged": self.rows_judged,
             "judged_rate": self.rows_judged / self.rows if self.rows else 0.0,
             "run_topics_only": self.averages_of_run_topics(),
-            "warnings": list(self.warnings),
         }
 
-    def _keys(self) -> list[str]:
-        return [one.key for one in self.measures]
+    def _topics_of(self, key: str) -> dict[str, int]:
+        """Return the run's topics that a measure is averaged over, with their hits."""
+        primed = any(one.key == key and one.primed for one in self.measures)
+        return self.judged if primed else self.answered
 
 
 def score(
@@ -114,12 +130,13 @@ def score(
     prime_run = prime(rankings, qrels)
     judged = {topic: len(prime_run[topic]) for topic in answered}
     return RunScore(
-        measure(rankings, prime_run, qrels, measures),
-        tuple(measures),
-        answered,
-        judged,
-        (*notes, *_warnings(rankings, qrels, answered, sum(judged.values()))),
-        only_relevant(qrels),
+        values=measure(rankings, prime_run, qrels, measures),
+        counts={"topics": len(qrels), "topics_in_run": len(answered)},
+        warnings=(*notes, *_warnings(rankings, qrels, answered, sum(judged.values()))),
+        measures=tuple(measures),
+        answered=answered,
+        judged=judged,
+        only_relevant=only_relevant(qrels),
     )
 
 
@@ -133,25 +150,15 @@ def _warnings(
 ) -> list[str]:
     rows = sum(answered.values())
     if only_relevant(qrels):
-        return [
-            Doubt(
-                "the judgments hold relevant documents only, so that primed measures are near "
-                "their ceiling whatever the run: nDCG, MAP and P@10 of the whole run count"
-            )
-        ]
+        return [Doubt(_ONLY_RELEVANT)]
     if rows_judged == rows:
-        return [
-            Doubt(
-                "every row is judged: this looks like a prime run, so the unprimed measures and "
-                "judged@10 say nothing"
-            )
-        ]
-    if rows_judged >= _LEAST_FOUND * rows:
-        return []
+        return [Doubt(_PRIME)]
     returned = set[str]().union(*(rankings[topic] for topic in answered))
     known = set[str]().union(*(qrels[topic] for topic in answered))
     common = len(returned & known)
-    if common >= _LEAST_FOUND * min(len(returned), len(known)):
+    if rows_judged >= _LEAST_FOUND * rows or common >= _LEAST_FOUND * min(
+        len(returned), len(known)
+    ):
         return []
     return [
         Doubt(
@@ -164,3 +171,11 @@ def _warnings(
 def _some(topics: Iterable[str]) -> str:
     names = list(topics)
     return f"{names[0]} … {names[-1]}" if len(names) > 1 else names[0] if names else "none"
+
+
+def shared_notes(notes: Mapping[str, Sequence[str]], runs: int) -> list[str]:
+    """Return notes, each with the names of its runs unless it is of all."""
+    return [
+        note if len(names) == runs else f"{', '.join(names)}: {note}"
+        for note, names in notes.items()
+    ]

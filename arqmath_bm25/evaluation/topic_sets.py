@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -102,27 +101,11 @@ def topic_sets(
     return sets
 
 
-@dataclass(frozen=True, slots=True)
-class CategoryMeans:
-    """Means of every run over the topics with one label."""
-
-    column: str  # Dependency, Difficulty, Category
-    label: str
-    topics: int
-    means: dict[str, float]  # run -> mean
-
-
-def by_category(values: Mapping[str, Mapping[str, float]], info: TopicInfo) -> list[CategoryMeans]:
-    """Average over the topics of each label; topics that the labels lack are left out.
-
-    Raises InputError if no topic has a label.
-    """
+def label_means(
+    values: Mapping[str, Mapping[str, float]], info: TopicInfo
+) -> list[tuple[TopicSet, dict[str, float]]]:
+    """Average what runs have over the topics of each label; InputError if no topic has one."""
     return [
-        CategoryMeans(
-            part.column,
-            part.label,
-            len(part.topics),
-            {run: fmean(found[topic] for topic in part.topics) for run, found in values.items()},
-        )
+        (part, {run: fmean(found[t] for t in part.topics) for run, found in values.items()})
         for part in topic_sets(next(iter(values.values())), info)
     ]

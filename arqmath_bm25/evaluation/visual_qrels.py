@@ -15,12 +15,12 @@ one that says it, only a wide margin of ids that are there as the one and not as
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Final, get_args
 
 import numpy as np
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.evaluation.qrels import Doubt
+from arqmath_bm25.evaluation.qrels import Doubt, IdKind, Judgments
 from arqmath_bm25.runs.formula_ids import id_number
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from arqmath_bm25.evaluation.qrels import Qrels
     from arqmath_bm25.runs.formula_ids import FormulaIds
 
-IdKind = Literal["visual", "visual_v2", "formula"]
 ID_KINDS: Final[tuple[IdKind, ...]] = get_args(IdKind)
 
 _FOLDER: Final = "qrel_with_formula_ids"  # of the official files of 2020
@@ -54,17 +53,9 @@ _NOTE_2020: Final = Doubt(
 )
 
 
-class VisualQrels(NamedTuple):
-    """Judgments by visual id, and what was done to have them."""
-
-    qrels: Qrels
-    kind: IdKind  # what the file holds; a run is to be ranked by visual ids of v2 if these are
-    notes: tuple[str, ...]
-
-
 def by_visual_id(
     qrels: Qrels, ids: FormulaIds, file: Path, kind: IdKind | None = None
-) -> VisualQrels:
+) -> Judgments:
     """Return judgments by visual id; those by formula id are re-keyed with the maximum grade.
 
     Without `kind`, the name of the file tells which ids they are, else the ids themselves. Raises
@@ -74,7 +65,7 @@ def by_visual_id(
     kind = kind or kind_of_name(file) or _kind_of_ids(judged, ids, file)
     if kind != "formula":
         of_2020 = len(judged) > _LAST_OF_2020 // 2 and judged.max() <= _LAST_OF_2020
-        return VisualQrels(qrels, kind, (_NOTE_2020,) if of_2020 else ())
+        return Judgments(file, qrels, kind, (_NOTE_2020,) if of_2020 else ())
     rekeyed: Qrels = {}
     for topic, grades in qrels.items():
         at = ids.find(_numbers(grades))
@@ -87,7 +78,7 @@ def by_visual_id(
         f"{int((ids.find(judged) >= 0).sum()):,} of {len(judged):,} ids are in the formula index, "
         f"{len(rekeyed)} of {len(qrels)} topics have any"
     )
-    return VisualQrels(rekeyed, kind, (note,))
+    return Judgments(file, rekeyed, kind, (note,))
 
 
 def kind_of_name(file: Path) -> IdKind | None:

@@ -133,6 +133,10 @@ class FormulaIds:
         at = _places(self.formula, formulas)
         return np.where(self.visual[at] >= 0, at, -1)
 
+    def has(self, formulas: Ids) -> NDArray[np.bool_]:
+        """Tell which formula ids have a visual id."""
+        return self.find(formulas) >= 0
+
     def is_visual(self, ids: Ids) -> NDArray[np.bool_]:
         """Tell which of `ids` are visual ids."""
         return _places(self._all_visual, ids) >= 0

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arqmath_bm25.collection.premises import Statement
-    from arqmath_bm25.evaluation.nlps import PremiseScore
+    from arqmath_bm25.evaluation.score import Score
     from arqmath_bm25.tasks.premises.candidates import Ranking
     from arqmath_bm25.tasks.premises.kernel_ridge import KernelRidge
     from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
@@ -70,7 +70,7 @@ def rank_hidden(ranker: Ridge, fold: NDArray[np.int64], depth: int) -> Iterator[
         yield from ranker.best([training[n] for n in rows], queries, depth)
 
 
-def cross_validate(ranker: PremiseRanker, variant: str, threads: int) -> list[PremiseScore]:
+def cross_validate(ranker: PremiseRanker, variant: str, threads: int) -> list[Score]:
     """Return the scores of each fold; InputError if the training set is too small."""
     parts = folds(ranker.training)
     if len(parts) < 2:

@@ -174,7 +174,7 @@ class RankedFields(Trials):
             hits = [Hit(ids[at].decode(), float(scores[at])) for at in order if scores[at] > 0]
             ranked = self.again(topic, hits, settings)[:DEPTH] if hits else []
             rankings[topic.topic_id] = {hit.visual_id or hit.doc_id: hit.score for hit in ranked}
-        ndcg = Measure("ndcg", "ndcg", primed=False)
+        ndcg = Measure("ndcg", "ndcg")
         measured = measure(rankings, rankings, self.judged.qrels, [ndcg])
         return {topic: values["ndcg"] for topic, values in measured.items()}
 

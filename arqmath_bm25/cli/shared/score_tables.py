@@ -11,9 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from arqmath_bm25.core.progress import PlainConsole
-from arqmath_bm25.evaluation.answers import AnswerScore
-from arqmath_bm25.evaluation.nlps import EXPLANATION, PremiseScore
-from arqmath_bm25.evaluation.score import RunScore
+from arqmath_bm25.evaluation.nlps import EXPLANATION
+from arqmath_bm25.evaluation.score import RunScore, shared_notes
 from arqmath_bm25.evaluation.unjudged import KEYS as BOUNDED
 from arqmath_bm25.evaluation.unjudged import bounds
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.evaluation.comparing import Compared, Comparison
     from arqmath_bm25.evaluation.evaluator import Scored
     from arqmath_bm25.evaluation.rank_changes import Move
-    from arqmath_bm25.evaluation.topic_sets import CategoryMeans, TopicSet
+    from arqmath_bm25.evaluation.topic_sets import TopicSet
     from arqmath_bm25.evaluation.unjudged import LeftOut
 
 _NAMES: Final = {
@@ -69,53 +68,37 @@ def _names(keys: Iterable[str]) -> list[str]:
 
 def print_scores(scored: Sequence[Scored], extra: Sequence[str] = ()) -> None:
     """Print one table for each task and judgments; `extra` are keys to show beside the usual."""
-    for (task, qrels), group in groupby(scored, lambda run: (run.task, run.qrels)):
+    for (task, qrels), group in groupby(scored, lambda run: (run.task, run.judgments.file)):
         runs = list(group)
         keys = _columns(runs[0], extra)
-        runs_of: dict[str, list[str]] = {}  # note -> runs
+        notes: dict[str, list[str]] = {}  # note -> runs
         for run in runs:
             for note in _notes(run, keys):
-                runs_of.setdefault(note, []).append(run.run)
-        notes = [
-            note if len(names) == len(runs) else f"{', '.join(names)}: {note}"
-            for note, names in runs_of.items()
-        ]
-        premises = isinstance(runs[0].score, PremiseScore)
-        judgments = qrels.name + _IDS.get(runs[0].ids or "", "")
+                notes.setdefault(note, []).append(run.run)
+        premises = "statements" in runs[0].score.counts
+        judgments = qrels.name + _IDS.get(runs[0].judgments.ids or "", "")
         print_table(
             " · ".join(filter(None, [task, runs[0].year, judgments])),
             ["run", "statements" if premises else "judged topics", *_names(keys)],
             [[run.run, _count(run), *map(run.to_json().get, keys)] for run in runs],
-            [*notes, *([EXPLANATION] if premises else [])],
+            [*shared_notes(notes, len(runs)), *([EXPLANATION] if premises else [])],
         )
 
 
 def _columns(run: Scored, extra: Sequence[str]) -> list[str]:
-    match run.score:
-        case RunScore():
-            shown = _FULL if run.score.only_relevant else _SHOWN
-            last = run.score.measures[-1].key
-            return list(dict.fromkeys([*shown, *extra, *([last] if last == "xinfAP" else [])]))
-        case AnswerScore():
-            return ["ar", "p1"]
-        case PremiseScore():
-            return ["map_500_official", "map_500", "recall_500"]
+    if not isinstance(run.score, RunScore):
+        return run.score.keys
+    shown = _FULL if run.score.only_relevant else _SHOWN
+    return list(dict.fromkeys([*shown, *extra, *({"xinfAP"} & set(run.score.keys))]))
 
 
 def _count(run: Scored) -> str:
     """Say how many topics the run has of how many that are judged."""
-    match run.score:
-        case RunScore(answered=answered, values=values):
-            return f"{len(answered)} of {len(values)}"
-        case AnswerScore(grades=grades, topics=topics):
-            return f"{len(grades)} of {topics}"
-        case PremiseScore(values=values):
-            return str(len(values))
+    topics, *parts = run.score.counts.values()
+    return f"{parts[-1]} of {topics}" if parts else str(topics)
 
 
 def _notes(run: Scored, keys: Sequence[str]) -> list[str]:
-    if isinstance(run.score, AnswerScore):
-        return [run.score.note] if run.score.note else []
     notes = [f"warning: {warning}" for warning in run.score.warnings]
     if isinstance(run.score, RunScore):
         everywhere, own = run.score.averages(), run.score.averages_of_run_topics()
@@ -148,7 +131,7 @@ def print_bounds(runs: Sequence[Scored]) -> None:
     """Print between which values the unjudged hits of each run leave its scores."""
     rows = []
     for run in runs:
-        between = bounds(run.rankings, run.judged).values()
+        between = bounds(run.rankings, run.judgments.qrels).values()
         rows.append([run.run, *(f"{bound.low:.4f} … {bound.high:.4f}" for bound in between)])
     title = "scores if all unjudged hits are irrelevant … highly relevant"
     print_table(title, ["run", *_names(BOUNDED)], rows)
@@ -167,10 +150,8 @@ def print_left_out(scored: Sequence[LeftOut]) -> None:
         print_table(f"{title}{part.team} brought", ["run", *_names(_SHOWN)], rows)
 
 
-def print_comparison(
-    compared: Compared, categories: Sequence[CategoryMeans], topic_values: bool = False
-) -> None:
-    """Print the tests, the means by category, and the values of every topic if asked for."""
+def print_comparison(compared: Compared, topic_values: bool = False) -> None:
+    """Print the tests, the means by label, and the values of every topic if asked for."""
     (name,), runs = _names([compared.measure]), list(compared.values)
     topics = compared.values[runs[0]]
     header = "run,mean,difference,95 % interval,wins/ties/losses,p t-test,Holm,p randomization,Holm"
@@ -180,8 +161,11 @@ def print_comparison(
         map(_compared, compared.comparisons),
         [f"warning: {warning}" for warning in compared.warnings],
     )
-    if categories:
-        rows = [[f"{c.column}: {c.label}", c.topics, *c.means.values()] for c in categories]
+    if compared.by_label:
+        rows = [
+            [f"{part.column}: {part.label}", len(part.topics), *means.values()]
+            for part, means in compared.by_label
+        ]
         print_table(f"{name} by category", ["category", "topics", *runs], rows)
     if topic_values:
         of_topics = [

@@ -16,7 +16,7 @@ from arqmath_bm25.core.progress import console
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
 from arqmath_bm25.evaluation.measures import Measure
-from arqmath_bm25.evaluation.visual_qrels import IdKind
+from arqmath_bm25.evaluation.qrels import IdKind
 from arqmath_bm25.runs.provenance import provenance
 
 

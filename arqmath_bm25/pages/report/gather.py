@@ -13,6 +13,8 @@ from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from ir_measures import Judged
+
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.own_documents import QRELS, corpus_in, read_documents
 from arqmath_bm25.collection.posts import QUESTION, Post
@@ -20,7 +22,7 @@ from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import RELEVANT, year_of
 from arqmath_bm25.evaluation.evaluator import Evaluator
-from arqmath_bm25.evaluation.measures import JUDGED, Measure, trec_measures
+from arqmath_bm25.evaluation.measures import Measure
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.provenance import run_manifest
@@ -40,8 +42,11 @@ if TYPE_CHECKING:
 DEPTHS: Final = (1, 5, 10, 20, 50, 100, 200, 500, 1000)  # to which the share of judged is shown
 RECALL_LEVELS: Final = tuple(f"{n / 10:.2f}" for n in range(11))
 _MEASURES: Final = (
-    *(trec_measures(f"iprec_at_recall_{level}")[1] for level in RECALL_LEVELS),
-    *(Measure(f"{JUDGED}{depth}", f"{JUDGED}{depth}", primed=False) for depth in DEPTHS),
+    *(
+        Measure(f"iprec_{level}", f"iprec_at_recall_{level}", primed=True)
+        for level in RECALL_LEVELS
+    ),
+    *(Measure(f"judged_{depth}", parsed=Judged @ depth) for depth in DEPTHS),
 )
 
 _WORD: Final = re.compile(r"[^-_./ ]*[-_./ ]+|[^-_./ ]+")  # of a name, with what ends it
@@ -126,9 +131,9 @@ def gather(
         score = None
         if judgments := qrels or _judgments(run, collection):
             status("Scoring")
-            with_judgments = evaluator(judgments).judged(run)
-            score = evaluator(judgments).score_judged(with_judgments).score
-            judged |= with_judgments.judged.qrels
+            found = evaluator(judgments).score_run(run)
+            score = found.score
+            judged |= found.judgments.qrels
             qrels_files[judgments] = None
         _check_formulas(run)
         scored = score if isinstance(score, RunScore) else None

@@ -213,7 +213,7 @@ def _verdict(averages: _Averages, comparisons: Sequence[Comparison]) -> dict[str
 
 def _curves(averages: _Averages) -> dict[str, dict[str, list[tuple[float, float]]]]:
     """Return the points of two charts by run: precision by recall, and how much is judged."""
-    recall = [(float(level), f"iprec_at_recall_{level}_prime") for level in RECALL_LEVELS]
+    recall = [(float(level), f"iprec_{level}") for level in RECALL_LEVELS]
     judged = [(float(at), f"judged_{depth}") for at, depth in enumerate(DEPTHS)]
     return {
         name: {run: [(x, values[key]) for x, key in keys] for run, values in averages.items()}
