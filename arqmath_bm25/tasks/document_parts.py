@@ -15,9 +15,10 @@ import gc
 import json
 import shutil
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 from uuid import uuid4
 
 if TYPE_CHECKING:
@@ -32,16 +33,6 @@ JSON: Final[tuple[Form]] = ("json",)
 J = TypeVar("J")
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
-class _Part(NamedTuple):
-    """A file to be written, of what, and how."""
-
-    documents: Callable[[object, Counter[str]], Iterator[Document]]
-    job: object
-    file: Path
-    tries: Path  # a directory
-    forms: Sequence[Form]
 
 
 def write_parts(
@@ -60,11 +51,8 @@ def write_parts(
     with TemporaryDirectory(
         prefix=f"{directory.name}.", dir=directory.parent, ignore_cleanup_errors=True
     ) as tries:
-        parts = (
-            _Part(documents, job, directory / f"part-{number:05}.jsonl", Path(tries), forms)  # type: ignore[arg-type]
-            for number, job in enumerate(jobs)
-        )
-        yield from workers.map(_write, parts)
+        write = partial(_write, documents, forms, directory, Path(tries))
+        yield from workers.map(write, enumerate(jobs))
 
 
 def clear(directory: Path, keep_documents: bool) -> None:
@@ -79,14 +67,22 @@ def clear(directory: Path, keep_documents: bool) -> None:
             file.unlink()
 
 
-def _write(part: _Part) -> Counter[str]:
-    finished = part.file.with_suffix(f".{'.'.join(part.forms)}.counts")
+def _write(
+    documents: Callable[[J, Counter[str]], Iterator[Document]],
+    forms: Sequence[Form],
+    directory: Path,
+    tries: Path,
+    numbered: tuple[int, J],
+) -> Counter[str]:
+    number, job = numbered
+    part = directory / f"part-{number:05}.jsonl"
+    finished = part.with_suffix(f".{'.'.join(forms)}.counts")
     if finished.exists():
         return Counter(json.loads(finished.read_text(encoding="ascii")))
     counts: Counter[str] = Counter(documents=0)
-    writing = part.tries / uuid4().hex
+    writing = tries / uuid4().hex
     postings = None
-    if "flat" in part.forms:
+    if "flat" in forms:
         from arqmath_bm25.engines.flat_build import FlatPart  # loads pandas and scipy
 
         postings = FlatPart()
@@ -96,22 +92,22 @@ def _write(part: _Part) -> Counter[str]:
     try:
         with writing.open("w", encoding="utf-8", newline="\n") as lines:
             spelled: tuple[Mapping[str, Bag], dict[str, str]] = {}, {}
-            for document in part.documents(part.job, counts):
+            for document in documents(job, counts):
                 counts["documents"] += 1
                 if postings:
                     postings.add(document)
-                if "json" in part.forms:
+                if "json" in forms:
                     if document.shared is not spelled[0]:
                         spelled = document.shared, _text(document.shared)
                     fields = {"id": document.doc_id, **_text(document.own), **spelled[1]}
                     lines.write(_encode(fields) + "\n")
     finally:
         gc.enable()
-    if "json" in part.forms:
-        writing.rename(part.file)
+    if "json" in forms:
+        writing.rename(part)
     if postings:
         for file in postings.save(writing.with_suffix(".flat")):
-            file.rename(part.file.with_suffix(file.suffix))
+            file.rename(part.with_suffix(file.suffix))
     writing.write_text(json.dumps(counts), encoding="ascii")
     writing.rename(finished)
     return counts

@@ -7,9 +7,9 @@ formulas of text and title in the second stage; they have no threads and no link
 from __future__ import annotations
 
 from collections import Counter
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
@@ -43,6 +43,8 @@ from arqmath_bm25.tasks.task import Shown, TopicSet, begin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from arqmath_bm25.analysis.analyzer import Terms
     from arqmath_bm25.analysis.settings import AnalysisSettings
@@ -92,15 +94,14 @@ class DocumentRetrieval(AnswerRetrieval):
             ids.append(document.doc_id)
             places.append(where)
         np.savez(place / _PLACES, ids=np.array(ids), places=np.array(places, np.int64))
-        settings, directory = self.settings, place / DOCUMENTS
-        jobs = (
-            _Part(
-                path.absolute(), places[begin : begin + _PER_PART], settings.analysis,
-                settings.fields, directory.absolute() / f"part-{begin:010}.npz",
-            )
+        directory = place.absolute() / DOCUMENTS
+        parts = (
+            (places[begin : begin + _PER_PART], directory / f"part-{begin:010}.npz")
             for begin in range(0, len(places), _PER_PART)
-        )  # fmt: skip
-        counts = sum(write_parts(_documents, jobs, directory, workers, forms), Counter[str]())
+        )
+        settings = self.settings
+        documents = partial(_documents, path.absolute(), settings.analysis, settings.fields)
+        counts = sum(write_parts(documents, parts, directory, workers, forms), Counter[str]())
         write_signatures(directory, place / SIGNATURES)
         return dict(counts)
 
@@ -144,7 +145,7 @@ class DocumentRetrieval(AnswerRetrieval):
 
     def shown(self, hit: Hit, collection: Collection) -> Shown:
         """Return a document."""
-        document = _table(collection).read(hit.doc_id)
+        document = _read(collection, hit.doc_id)
         delimiters = self.settings.analysis.latex.delimiters
         text = begin(read_body(document.body, delimiters).text)
         title = read_title(document.title, delimiters).text
@@ -153,11 +154,11 @@ class DocumentRetrieval(AnswerRetrieval):
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return a document as a hit without a score, None if there is none."""
-        return Hit(docno, 0) if docno in _table(index.collection).rows else None
+        return Hit(docno, 0) if docno in _table(index.collection)[0] else None
 
     def full_text(self, hit: Hit, collection: Collection) -> str:
         """Return all of a document as a text with dollars around formulas."""
-        return answer_text(_table(collection).read(hit.doc_id).body)
+        return answer_text(_read(collection, hit.doc_id).body)
 
 
 class DocumentRanker(AnswerRanker):
@@ -180,63 +181,52 @@ class DocumentStage(SecondStage):
     def __init__(self, index: OpenIndex, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
         self._signatures = PostSignatures(index.directory / SIGNATURES)
-        self._table = _table(index.collection)
+        self._rows, _ = _table(index.collection)
 
     def gains(self, topic: Topic, hits: list[Hit], settings: StageSettings) -> dict[str, Gain]:
         """Return what formulas add to the scores of hits: of text and title, and of the title."""
-        rows = np.array([self._table.rows[hit.doc_id] for hit in hits], np.int64)
+        rows = np.array([self._rows[hit.doc_id] for hit in hits], np.int64)
         documents, numbers, starts = self._signatures.of(rows, rows)
         query = FormulaQuery(self._query(topic), self._signatures.idf)
         similar = query.maxsim(documents, numbers, starts).reshape(2, -1).sum(axis=0)
         return {"formulas": settings.formulas * similar}
 
 
-def _table(collection: Collection) -> _Table:
-    places = collection.directory / DocumentRetrieval.name / _PLACES
-    return _read_table(_corpus(collection), places, places.stat().st_mtime_ns)
+def _read(collection: Collection, doc_id: str) -> Document:
+    rows, places = _table(collection)
+    return read_document(_corpus(collection), Place(*places[rows[doc_id]].tolist()))
+
+
+def _table(collection: Collection) -> tuple[dict[str, int], NDArray[np.int64]]:
+    """Return the row of every document, and the places of the rows."""
+    file = collection.directory / DocumentRetrieval.name / _PLACES
+    return _load_table(file, file.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=1)
-def _read_table(path: Path, places: Path, _: int) -> _Table:
-    return _Table(path, places)
+def _load_table(file: Path, _: int) -> tuple[dict[str, int], NDArray[np.int64]]:
+    with np.load(file, allow_pickle=False) as table:
+        return {doc_id: row for row, doc_id in enumerate(table["ids"].tolist())}, table["places"]
 
 
-class _Table:
-    """Where the documents of a file are, by their ids."""
-
-    def __init__(self, path: Path, places: Path) -> None:
-        self._path = path
-        with np.load(places, allow_pickle=False) as table:
-            self._places = table["places"]
-            self.rows: dict[str, int] = {
-                name: row for row, name in enumerate(table["ids"].tolist())
-            }
-
-    def read(self, doc_id: str) -> Document:
-        return read_document(self._path, Place(*self._places[self.rows[doc_id]].tolist()))
-
-
-class _Part(NamedTuple):
-    """Some documents of a file, and how they are analysed."""
-
-    path: Path
-    places: list[Place]
-    settings: AnalysisSettings
-    fields: tuple[str, ...]
-    signatures: Path
-
-
-def _documents(part: _Part, counts: Counter[str]) -> Iterator[Indexed]:
-    ngrams = any(field.endswith("_math") for field in part.fields)
-    analyzer, signatures = Analyzer(part.settings, ngrams), PartSignatures()
+def _documents(
+    path: Path,
+    settings: AnalysisSettings,
+    fields: tuple[str, ...],
+    part: tuple[list[Place], Path],
+    counts: Counter[str],
+) -> Iterator[Indexed]:
+    places, formulas = part
+    ngrams = any(field.endswith("_math") for field in fields)
+    analyzer, signatures = Analyzer(settings, ngrams), PartSignatures()
     counts["documents without words"] = 0
-    for place in part.places:
-        document = read_document(part.path, place)
+    for place in places:
+        document = read_document(path, place)
         title, text = analyzer.title(document.title), analyzer.body(document.body)
         signatures.add(text.paths.formulas, title.paths.formulas)
         counts["documents without words"] += not (text.prose.words or title.prose.words)
-        yield _indexed(document, title, text, analyzer, part.fields)
-    signatures.save(part.signatures)
+        yield _indexed(document, title, text, analyzer, fields)
+    signatures.save(formulas)
 
 
 def _indexed(

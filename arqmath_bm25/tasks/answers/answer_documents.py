@@ -9,9 +9,9 @@ documents in which it is blank.
 from __future__ import annotations
 
 from collections import Counter
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import Content
@@ -85,16 +85,6 @@ def as_bag(document: Document) -> Document:
     return Document(document.doc_id, {"contents": Bag(words)})
 
 
-class _Part(NamedTuple):
-    """Some threads of a dump, and how their documents are made."""
-
-    posts: PostTable
-    settings: AnalysisSettings
-    fields: tuple[str, ...]
-    bag: bool  # all words in one field
-    signatures: Path  # where those of its posts are written
-
-
 def write_answer_documents(
     table: PostTable,
     settings: AnalysisSettings,
@@ -118,38 +108,44 @@ def write_answer_documents(
             cuts.append(start)
     cuts.append(len(table))
     parts = (
-        _Part(table.part(begin, end), settings, fields, bag, directory / f"part-{begin:010}.npz")
+        (table.part(begin, end), directory / f"part-{begin:010}.npz")
         for begin, end in pairwise(cuts)
     )
     counts: Counter[str] = Counter()
-    written = write_parts(_documents, parts, directory, workers, forms)
+    documents = partial(_documents, settings, fields, bag)
+    written = write_parts(documents, parts, directory, workers, forms)
     for (begin, end), counted in zip(pairwise(cuts), written, strict=True):
         counts.update(counted)
         progress(end - begin)
     return dict(counts)
 
 
-@lru_cache(maxsize=1)  # a process does many parts, and the analyzer remembers what it met
-def _analyzer(settings: AnalysisSettings, ngrams: bool) -> Analyzer:
-    return Analyzer(settings, ngrams)
+# A process does many parts, and the analyzer remembers what it met.
+_analyzer = lru_cache(maxsize=1)(Analyzer)
 
 
-def _documents(part: _Part, counts: Counter[str]) -> Iterator[Document]:
-    ngrams = any(field.endswith("_math") for field in part.fields)
-    analyzer = _analyzer(part.settings, ngrams)
+def _documents(
+    settings: AnalysisSettings,
+    fields: tuple[str, ...],
+    bag: bool,
+    part: tuple[PostTable, Path],
+    counts: Counter[str],
+) -> Iterator[Document]:
+    posts, formulas = part
+    analyzer = _analyzer(settings, any(field.endswith("_math") for field in fields))
     counts.update({"answers without a question": 0, "answers without words": 0})
     signatures = PartSignatures()
     question: Mapping[str, Bag] = {}
     shared: Mapping[str, Bag] = {}
-    for document in answer_documents(part.posts.threads(), analyzer, signatures):
+    for document in answer_documents(posts.threads(), analyzer, signatures):
         counts["answers without a question"] += not document.shared
         counts["answers without words"] += document.own["contents"] is NOTHING
         if document.shared is not question:
             question = document.shared
-            shared = {field: question[field] for field in part.fields if field in question}
-        if part.bag:
+            shared = {field: question[field] for field in fields if field in question}
+        if bag:
             yield as_bag(document)
         else:
-            own = {field: bag for field, bag in document.own.items() if field in part.fields}
+            own = {field: terms for field, terms in document.own.items() if field in fields}
             yield Document(document.doc_id, own, shared)
-    signatures.save(part.signatures)
+    signatures.save(formulas)

@@ -7,8 +7,8 @@ processes as there are. Every row is accounted for: read = indexed + each kind o
 from __future__ import annotations
 
 from collections import Counter
-from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Final
 
 from arqmath_bm25.analysis.analyzer import FormulaAnalyzer
 from arqmath_bm25.collection.formulas import formula_files, read_formula_blocks
@@ -28,14 +28,6 @@ if TYPE_CHECKING:
 _PER_PART: Final = 20_000  # documents that one process writes at a time
 
 
-class _Part(NamedTuple):
-    """Some distinct formulas, each with the id of its document."""
-
-    formulas: list[tuple[str, str]]
-    settings: FormulaAnalysisSettings
-    fields: tuple[FormulaField, ...]
-
-
 def write_formula_documents(
     formulas: Path,
     settings: FormulaAnalysisSettings,
@@ -53,8 +45,8 @@ def write_formula_documents(
     """
     groups = Groups()
     counts = Counter(documents=0)
-    parts = (_Part(part, settings, fields) for part in _distinct(formulas, groups, progress))
-    for counted in write_parts(_documents, parts, directory, workers, forms):
+    documents, parts = partial(_documents, settings, fields), _distinct(formulas, groups, progress)
+    for counted in write_parts(documents, parts, directory, workers, forms):
         counts.update(counted)
     groups.save(instances)
     return {**groups.counts, **counts}
@@ -75,16 +67,18 @@ def _distinct(
     yield batch
 
 
-@lru_cache(maxsize=1)  # a process does many parts, and the analyzer remembers what it met
-def _analyzer(
-    settings: FormulaAnalysisSettings, fields: tuple[FormulaField, ...]
-) -> FormulaAnalyzer:
-    return FormulaAnalyzer(settings, fields)
+# A process does many parts, and the analyzer remembers what it met.
+_analyzer = lru_cache(maxsize=1)(FormulaAnalyzer)
 
 
-def _documents(part: _Part, counts: Counter[str]) -> Iterator[Document]:
-    analyzer = _analyzer(part.settings, part.fields)
-    for visual_id, formula in part.formulas:
+def _documents(
+    settings: FormulaAnalysisSettings,
+    fields: tuple[FormulaField, ...],
+    formulas: list[tuple[str, str]],
+    counts: Counter[str],
+) -> Iterator[Document]:
+    analyzer = _analyzer(settings, fields)
+    for visual_id, formula in formulas:
         bags = analyzer.bags(formula)
         if bags["contents"].is_empty:
             counts["formulas without a symbol"] += 1

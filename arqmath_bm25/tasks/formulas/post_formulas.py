@@ -32,13 +32,6 @@ _PER_POST: Final = 400
 _POSTS_PER_PART: Final = 10_000
 
 
-class _Part(NamedTuple):
-    """Some posts of a table that begin with row `row` of it."""
-
-    posts: PostTable
-    row: int
-
-
 class Place(NamedTuple):
     """Where a formula stands."""
 
@@ -51,7 +44,7 @@ def write_post_formulas(site: Site, file: Path, workers: Workers) -> None:
     """Write the formulas of all questions and answers of a site as a TSV."""
     table = scan_sites([site], workers)
     rows = range(0, len(table), _POSTS_PER_PART)
-    parts = (_Part(table.part(row, row + _POSTS_PER_PART), row) for row in rows)
+    parts = ((table.part(row, row + _POSTS_PER_PART), row) for row in rows)
     with file.open("w", encoding="utf-8", newline="") as tsv:
         writer = csv.writer(tsv, delimiter="\t", lineterminator="\n")
         writer.writerow(COLUMNS["v1"])
@@ -81,10 +74,10 @@ def find_formula(formula_id: str, contents: Sequence[Content]) -> Place | None:
     return None
 
 
-def _formulas(part: _Part) -> list[tuple[str, str, str, str, str]]:
+def _formulas(part: tuple[PostTable, int]) -> list[tuple[str, str, str, str, str]]:
     found = []
-    row = part.row
-    for thread in part.posts.threads():
+    posts, row = part  # the number of the first one
+    for thread in posts.threads():
         for post in (*([thread.question] if thread.question else ()), *thread.answers):
             thread_id = post.post_id if post.post_type == QUESTION else post.parent_id
             title, body = map(write_out, contents(post))
