@@ -77,6 +77,24 @@ def test_one_command_each(beir: Path, tmp_path: Path) -> None:
     assert "http" not in found
 
 
+@pytest.mark.parametrize("variant", ["text", "both"])
+def test_what_is_excluded_makes_room_for_others(variant: str, tmp_path: Path) -> None:
+    rows = [{"id": str(n), "text": f"triangle $x^{n}$ " + "word " * n} for n in range(9)]
+    corpus = jsonl(tmp_path / "corpus.jsonl", *rows)
+    query = {"id": "q", "text": "triangle $x^2$"}
+    excluding = {**query, "id": "r", "excluded_ids": ["0", "1", "2", "3"]}
+    queries = jsonl(tmp_path / "queries.jsonl", query, excluding)
+    where = ("--data", corpus, "--indexes", tmp_path / "indexes")
+    arqmath("index", "docs", *where)
+    options = ("--topics", queries, "--variant", variant, "--depth", 4)
+    arqmath("run", "docs", *where, *options, "--runs", tmp_path / "runs")
+    (run,) = (tmp_path / "runs").rglob("*.trec")
+    lines = [line.split("\t") for line in run.read_text().splitlines()]
+    found = {topic: [line[2] for line in lines if line[0] == topic] for topic in "qr"}
+    assert len(found["q"]) == len(found["r"]) == 4
+    assert not set(found["r"]) & {"0", "1", "2", "3"}
+
+
 def test_a_report_shows_them(beir: Path, tmp_path: Path) -> None:
     """Queries, documents with their formulas, and scores; what was judged and not returned too."""
     rows = ["q1 Q0 euler 1 2.0 x", "q1 Q0 η-7 2 1.0 x", "q2 Q0 η-7 1 1.0 x"]

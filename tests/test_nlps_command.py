@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -77,7 +75,7 @@ def test_only_data_with_a_knowledge_base_is_data(tmp_path: Path) -> None:
 
 
 def test_every_variant_ranks_every_premise_of_a_small_knowledge_base(
-    sample: Path, capsys: pytest.CaptureFixture[str]
+    sample: Path,
 ) -> None:
     statements = json.loads((NLPS_SAMPLE / "dev_set.json").read_text())
     premises = json.loads((NLPS_SAMPLE / "knowledge_base.json").read_text())
@@ -88,14 +86,9 @@ def test_every_variant_ranks_every_premise_of_a_small_knowledge_base(
         for statement in statements:
             ranked = [premise for asked, premise in rows if asked == statement]
             assert sorted(ranked) == sorted(premises)  # each once, and the ids digit by digit
-        assert not path.with_suffix(".zip").exists()
         manifest = json.loads(path.with_suffix(".manifest.json").read_text())
         assert manifest["variant"] == variant
         assert manifest["topics"]["name"] == "dev_set.json"
-    run(sample, None, variant=["tfidf"], topics=["test"])
-    told = capsys.readouterr().out
-    assert "note: these runs have fewer than 500 premises for a statement" in told
-    assert not (sample / "runs" / "nlps-sample" / "test" / "tfidf.zip").exists()
 
 
 def test_runs_of_the_sample_find_premises(sample: Path) -> None:
@@ -114,35 +107,16 @@ def test_runs_do_not_depend_on_time_or_threads(sample: Path, tmp_path: Path) -> 
         assert (tmp_path / path.relative_to(sample / "runs")).read_bytes() == path.read_bytes()
 
 
-def test_a_test_set_gets_a_zip_file_for_codalab(official: tuple[Path, Path]) -> None:
-    work, data = official
+def test_a_test_set_gets_500_premises_of_every_statement(official: tuple[Path, Path]) -> None:
+    work, _ = official
     runs = work / "runs" / "ps" / "test"
     for variant in ("tfidf", "ridge"):
-        text = (runs / f"{variant}.txt").read_text()
-        lines = text.splitlines()
+        lines = (runs / f"{variant}.txt").read_text().splitlines()
         assert len(lines) == 3 * 500
         assert len(set(lines)) == len(lines)
-        archive = runs / f"{variant}.zip"
-        with zipfile.ZipFile(archive) as file:
-            assert file.namelist() == ["predict.txt"]
-            assert file.read("predict.txt").decode() == text
-        before = hashlib.sha256(archive.read_bytes()).digest()
-        run(work, data, variant=[variant])
-        assert hashlib.sha256(archive.read_bytes()).digest() == before
     assert sorted(path.name for path in runs.iterdir()) == [
-        "ridge.manifest.json", "ridge.txt", "ridge.zip",
-        "tfidf.manifest.json", "tfidf.txt", "tfidf.zip",
+        "ridge.manifest.json", "ridge.txt", "tfidf.manifest.json", "tfidf.txt",
     ]  # fmt: skip
-
-
-def test_fewer_premises_than_the_shared_task_demands_get_no_zip_file(
-    official: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    work, data = official
-    run(work, data, runs=tmp_path, variant=["tfidf"], depth=499)
-    assert "fewer than 500 premises" in capsys.readouterr().out
-    assert len((tmp_path / "ps" / "test" / "tfidf.txt").read_text().splitlines()) == 3 * 499
-    assert not (tmp_path / "ps" / "test" / "tfidf.zip").exists()
 
 
 def test_a_file_of_statements_can_be_ranked(official: tuple[Path, Path], tmp_path: Path) -> None:

@@ -27,9 +27,8 @@ from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.evaluation.nlps import score_premises
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index, build, directory
-from arqmath_bm25.tasks.premises.kernel_ridge import KernelRidge
 from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
-from arqmath_bm25.tasks.premises.ridge import Fitted, Model, Ridge
+from arqmath_bm25.tasks.premises.ridge import Fitted, KernelRidge, Model, Ridge
 from arqmath_bm25.tasks.premises.text_kernel import TextVectors, gram
 from arqmath_bm25.tasks.premises.tfidf import Tfidf
 from arqmath_bm25.tasks.settings import RidgeSettings, RidgeVariant

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import log
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -45,7 +46,8 @@ def built(place: Path, workers: int) -> SecondStage:
     write_answer_documents(table, settings, FIELDS, place / "documents", Processes(workers))
     write_signatures(place / "documents", place / SIGNATURES)
     links.save(place / LINKS)
-    return SecondStage(place, table, Analyzer(settings))
+    index = SimpleNamespace(directory=place, collection=SimpleNamespace(posts=table))
+    return SecondStage(index, Analyzer(settings))  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")

@@ -242,7 +242,6 @@ def _write_run(
     yield (
         f"{target}: {count:,} {task.topics_are}, {rows:,} {task.rows_are}, in {seconds:.1f} s{note}"
     )
-    yield from task.finish(target, topics.folder, count, rows)
 
 
 @command

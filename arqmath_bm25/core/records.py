@@ -14,6 +14,7 @@ class Topic(NamedTuple):
     tags: tuple[str, ...] = ()
     formula_id: str = ""  # Task 2: q_N, unique within a year
     formulas: tuple[str, ...] = ()  # Task 2: LaTeX without dollars; one but for free queries
+    excluded: tuple[str, ...] = ()  # documents that are not to be returned
 
     @property
     def latex(self) -> str:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.runs.run_files import Form as RunForm
     from arqmath_bm25.tasks.answers.second_stage import Gain
     from arqmath_bm25.tasks.document_parts import Form
-    from arqmath_bm25.tasks.settings import StageSettings, Task1Settings
+    from arqmath_bm25.tasks.settings import StageSettings
     from arqmath_bm25.tasks.task import OpenIndex
 
 _PLACES: Final = "documents.npz"  # ids of documents, and where they are in their file
@@ -70,10 +70,6 @@ class DocumentRetrieval(AnswerRetrieval):
     topics_are = "queries"
     hits_are = "document"
     form: ClassVar[RunForm] = "trec"
-
-    def __init__(self, settings: Task1Settings, default: bool = False) -> None:
-        super().__init__(settings, default)
-        self.excluded: dict[str, frozenset[str]] = {}  # by query: documents not to be returned
 
     @classmethod
     def has_data(cls, collection: Collection) -> bool:
@@ -135,13 +131,11 @@ class DocumentRetrieval(AnswerRetrieval):
         """Read queries, or topics of the labs."""
         if path.suffix == ".xml":
             return super().read(collection, folder, path)
-        queries = [query for query, _ in read_documents(path)]
-        self.excluded.update((query.doc_id, frozenset(query.excluded)) for query in queries)
-        return TopicSet(folder, path, list(map(_topic, queries)))
+        return TopicSet(folder, path, [_topic(query) for query, _ in read_documents(path)])
 
-    def ranker(self, index: OpenIndex) -> DocumentRanker:
-        """Return what ranks documents."""
-        return DocumentRanker(index, self.settings)
+    def ranker(self, index: OpenIndex) -> AnswerRanker:
+        """Return what ranks documents by weighted fields and by their formulas."""
+        return AnswerRanker(index, self.settings, DocumentStage)
 
     def shown(self, hit: Hit, collection: Collection) -> Shown:
         """Return a document."""
@@ -159,20 +153,6 @@ class DocumentRetrieval(AnswerRetrieval):
     def full_text(self, hit: Hit, collection: Collection) -> str:
         """Return all of a document as a text with dollars around formulas."""
         return answer_text(_read(collection, hit.doc_id).body)
-
-
-class DocumentRanker(AnswerRanker):
-    """Ranks documents by weighted fields and by their formulas."""
-
-    def _others(self, topic: Topic, hits: list[Hit]) -> list[Hit]:
-        """Return the hits that are not excluded for a query."""
-        task = self._index.task
-        assert isinstance(task, DocumentRetrieval)  # noqa: S101
-        excluded = task.excluded.get(topic.topic_id, ())
-        return [hit for hit in hits if hit.doc_id not in excluded]
-
-    def _open_stage(self) -> SecondStage:
-        return DocumentStage(self._index, self._analyzer)
 
 
 class DocumentStage(SecondStage):
@@ -252,6 +232,7 @@ def _corpus(collection: Collection) -> Path:
 
 
 def _topic(query: Document) -> Topic:
+    topic = Topic(query.doc_id, query.text, tags=query.tags, excluded=query.excluded)
     if query.title or query.body is query.text:  # HTML
-        return Topic(query.doc_id, query.title, query.body, query.tags)
-    return Topic(query.doc_id, query.text, "", query.tags)
+        return topic._replace(title=query.title, question=query.body)
+    return topic

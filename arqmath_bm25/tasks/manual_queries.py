@@ -58,9 +58,9 @@ def with_queries(
     return [
         one._replace(
             topics=[
-                task.topic(queries[topic_id])._replace(topic_id=topic_id)
-                for topic_id, *_ in one.topics
-                if topic_id in queries
+                task.topic(query)._replace(topic_id=topic.topic_id, excluded=topic.excluded)
+                for topic in one.topics
+                if (query := queries.get(topic.topic_id, ""))
             ]
         )
         for one in sets

@@ -194,7 +194,7 @@ class NlpsAnalysisSettings(Settings):
 
 
 class RidgeSettings(Settings):
-    """The regression; see premises/kernel_ridge.py."""
+    """The regression; see premises/ridge.py."""
 
     kernel: dict[View, Weight] = Field(default=_KERNEL.copy())
     penalty: Positive = 0.5

@@ -257,10 +257,6 @@ class Task(ABC, Generic[S]):
             raise InputError(f"--queries: {self.name} has no manual runs; tasks of ARQMath have")
         return str(replace(name, manual=True))
 
-    def finish(self, run: Path, folder: str, topics: int, rows: int) -> Iterator[str]:
-        """Write what goes with a run file; yields what is to be said of it."""
-        yield from ()
-
     # How a hit is shown
 
     @abstractmethod

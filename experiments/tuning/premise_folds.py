@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.premises import Statement
     from arqmath_bm25.evaluation.score import Score
     from arqmath_bm25.tasks.premises.candidates import Ranking
-    from arqmath_bm25.tasks.premises.kernel_ridge import KernelRidge
     from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
+    from arqmath_bm25.tasks.premises.ridge import KernelRidge
     from arqmath_bm25.tasks.premises.text_kernel import Matrix
 
 FOLDS: Final = 5

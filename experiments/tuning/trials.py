@@ -29,7 +29,6 @@ from experiments.tuning.premise_folds import cross_validate, folds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -198,7 +197,7 @@ class AnswerTrials(RankedFields):
         super().__init__(index, variant, threads, judged)
         self._analyzer = Analyzer(index.task.settings.analysis)
         self._weights = index.task.settings.weights(variant)
-        self._stage = _Remembering(index.directory, index.collection.posts, self._analyzer)
+        self._stage = _Remembering(index, self._analyzer)
 
     def folds(self, number: int) -> list[list[str]]:
         """Keep topics together that have a thread in common."""
@@ -229,8 +228,8 @@ class AnswerTrials(RankedFields):
 class _Remembering(SecondStage):
     """The second stage; what takes time is done once for a topic and an answer."""
 
-    def __init__(self, directory: Path, *others: Any) -> None:
-        super().__init__(directory, *others)
+    def __init__(self, index: Index, analyzer: Analyzer) -> None:
+        super().__init__(index, analyzer)
         self._known: dict[str, dict[int, float]] = {}
 
     def maxsim(self, topic: Topic, answers: Ids, questions: Ids) -> NDArray[np.float64]:

@@ -136,22 +136,20 @@ class AnswerRetrieval(Task[Task1Settings]):
 
 
 class AnswerRanker(Ranker):
-    """Ranks answers by weighted fields."""
+    """Ranks answers by weighted fields, and the best again by a second stage."""
 
-    def __init__(self, index: OpenIndex, settings: Task1Settings) -> None:
+    def __init__(
+        self, index: OpenIndex, settings: Task1Settings, stage: type[SecondStage] = SecondStage
+    ) -> None:
         self._settings = settings
         self._analyzer = Analyzer(settings.analysis)
-        self._index = index
         self._collection = index.collection
         self._searcher = index.searcher()
-        self._stages: Mapping[str, StageSettings] = {}
+        self._stages: dict[str, StageSettings] = {}
         # A task of one's own may have answers without what the second stage looks at.
         if settings.stages and (index.directory / SIGNATURES).exists():
-            self._stages = {str(variant): stage for variant, stage in settings.stages.items()}
-            self._second = self._open_stage()
-
-    def _open_stage(self) -> SecondStage:
-        return SecondStage(self._index.directory, self._collection.posts, self._analyzer)
+            self._stages = {str(variant): weights for variant, weights in settings.stages.items()}
+            self._second = stage(index, self._analyzer)
 
     def rank(
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int,
@@ -164,16 +162,14 @@ class AnswerRanker(Ranker):
         queries = self._queries(topics, variant)
         stage = self._stages.get(variant)
         if candidates is None:
-            wanted = max(depth, stage.depth if stage else 0)
+            most = max((len(topic.excluded) for topic in topics), default=0)
+            wanted = max(depth, stage.depth if stage else 0) + most
             found = self._searcher.search_many(queries, wanted, threads)
         else:
             found = map(self._searcher.score, queries, candidates)
-        pairs = (
-            (topic, self._others(topic, hits)) for topic, hits in zip(topics, found, strict=True)
-        )
-        if stage is None:
-            return (hits for _, hits in pairs)
-        return (self._second(topic, hits, stage)[:depth] for topic, hits in pairs)
+        for topic, hits in zip(topics, found, strict=True):
+            hits = self._allowed(topic, hits)
+            yield (self._second(topic, hits, stage) if stage else hits)[:depth]
 
     def score(
         self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]
@@ -182,8 +178,10 @@ class AnswerRanker(Ranker):
         most = max(map(len, candidates), default=0)
         return self.rank(topics, variant, most, 1, candidates)
 
-    def _others(self, topic: Topic, hits: list[Hit]) -> list[Hit]:
-        """Return the hits outside of the topic's own thread, if it has one in the collection."""
+    def _allowed(self, topic: Topic, hits: list[Hit]) -> list[Hit]:
+        """Leave out what is excluded, and the topic's own thread, if it has one here."""
+        if topic.excluded:
+            hits = [hit for hit in hits if hit.doc_id not in topic.excluded]
         if not topic.own_thread:
             return hits
         posts = self._collection.posts
@@ -197,14 +195,15 @@ class AnswerRanker(Ranker):
         (query,) = self._queries([topic], variant)
         parts = list(map(field_parts, self._searcher.explain(query, ids)))
         if stage := self._stages.get(variant):
-            searched = MAX_DEPTH if topic.own_thread else stage.depth  # as `rank` does
-            (found,) = self._searcher.search_many([query], searched, 1)
-            first = self._others(topic, found)[: stage.depth]
-            place = {hit.doc_id: at for at, hit in enumerate(first)}
+            # as many as `rank` searches for
+            wanted = MAX_DEPTH if topic.own_thread else stage.depth + len(topic.excluded)
+            (best,) = self._searcher.search_many([query], wanted, 1)
+            first = self._allowed(topic, best)[: stage.depth]
+            places = {hit.doc_id: place for place, hit in enumerate(first)}
             gains = self._second.gains(topic, first, stage) if first else {}
             for doc_id, of_hit in zip(ids, parts, strict=True):
-                if (at := place.get(doc_id)) is not None:
-                    of_hit += [Part(name, float(gain[at])) for name, gain in gains.items()]
+                if (place := places.get(doc_id)) is not None:
+                    of_hit += [Part(name, float(gain[place])) for name, gain in gains.items()]
         return parts
 
     def _queries(self, topics: Sequence[Topic], variant: str) -> list[Query]:

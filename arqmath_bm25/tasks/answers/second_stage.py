@@ -25,15 +25,13 @@ from arqmath_bm25.core.records import Hit
 from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, PostSignatures
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from arqmath_bm25.analysis.analyzer import Analyzer, Terms
     from arqmath_bm25.analysis.signatures import Signature
-    from arqmath_bm25.collection.posts import PostTable
     from arqmath_bm25.core.records import Topic
     from arqmath_bm25.tasks.settings import StageSettings
+    from arqmath_bm25.tasks.task import OpenIndex
 
     Gain = NDArray[np.float64]  # of each hit
 
@@ -44,11 +42,11 @@ _OF_BODY: Final = 3  # formulas of a topic's body that count
 class SecondStage:
     """Ranks answers again by what lies beside their index. Serves all threads."""
 
-    def __init__(self, directory: Path, posts: PostTable, analyzer: Analyzer) -> None:
-        self._posts = posts
+    def __init__(self, index: OpenIndex, analyzer: Analyzer) -> None:
+        self._posts = index.collection.posts
         self._analyzer = analyzer
-        self._signatures = PostSignatures(directory / SIGNATURES)
-        self._links = PostLinks.load(directory / LINKS)
+        self._signatures = PostSignatures(index.directory / SIGNATURES)
+        self._links = PostLinks.load(index.directory / LINKS)
 
     def __call__(self, topic: Topic, hits: list[Hit], settings: StageSettings) -> list[Hit]:
         """Rank the first hits of a topic again; the others stay behind them as they are."""
@@ -95,10 +93,8 @@ class SecondStage:
         posts = np.concatenate((rows, context))
         documents, numbers, starts = self._signatures.of(posts, context)
         query = FormulaQuery(self._query(topic), self._signatures.idf)
-        total: NDArray[np.float64] = (
-            query.maxsim(documents, numbers, starts).reshape(3, -1).sum(axis=0)
-        )
-        return total
+        similar = query.maxsim(documents, numbers, starts)
+        return np.asarray(similar.reshape(3, -1).sum(axis=0))
 
     def _query(self, topic: Topic) -> list[tuple[Signature, float]]:
         """Return the formulas of a topic that count, with their weights."""
@@ -106,10 +102,8 @@ class SecondStage:
         def specific(terms: Signature) -> float:
             return float(self._signatures.idf(terms).sum())
 
-        title, body = (
-            self._of(self._analyzer.title(topic.title)),
-            self._of(self._analyzer.body(topic.question)),
-        )
+        title = self._of(self._analyzer.title(topic.title))
+        body = self._of(self._analyzer.body(topic.question))
         others = [body[key] for key in body if key not in title]
         others.sort(key=specific, reverse=True)
         return [

@@ -5,8 +5,6 @@ An index holds what was fitted to the training set, in `model/`; no engine searc
 
 from __future__ import annotations
 
-import shutil
-import zipfile
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
@@ -16,7 +14,6 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.premises import Statement, read_premises, read_statements
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import complete
 from arqmath_bm25.core.labs import PREMISES, SPLITS
 from arqmath_bm25.core.progress import status
 from arqmath_bm25.core.records import Hit, Part, Topic
@@ -132,19 +129,6 @@ class PremiseSelection(Task[NlpsSettings]):
         """Return what ranks premises."""
         return PremiseRanker(index, self.settings)
 
-    def finish(self, run: Path, folder: str, topics: int, rows: int) -> Iterator[str]:
-        """Write the zip file for CodaLab, if the shared task would accept the run."""
-        submission = run.with_suffix(".zip")
-        submission.unlink(missing_ok=True)  # of an earlier run
-        if rows < PREMISES * topics:
-            yield (
-                f"note: these runs have fewer than {PREMISES} premises for a statement; the shared "
-                "task's evaluation would refuse them"
-            )
-        elif folder == "test":
-            write_submission(submission, run)
-            yield f"{submission}: for CodaLab"
-
     def shown(self, hit: Hit, collection: Collection) -> Shown:
         """Return a premise with its text."""
         text = self.full_text(hit, collection)
@@ -168,19 +152,6 @@ def _texts(knowledge_base: Path) -> dict[str, str]:
 
 def _analyzer(settings: NlpsSettings) -> Analyzer:
     return Analyzer(AnalysisSettings(text=settings.analysis.text), ngrams=False)
-
-
-def write_submission(path: Path, predictions: Path) -> None:
-    """Write the zip file that CodaLab takes for TextGraphs-16: `predict.txt`, a run, in it.
-
-    The same predictions always give the same bytes.
-    """
-    with complete(path, encoding=None) as file, zipfile.ZipFile(file, "w") as archive:
-        entry = zipfile.ZipInfo("predict.txt")  # dated 1980, whenever it is written
-        entry.compress_type = zipfile.ZIP_DEFLATED
-        entry.external_attr = 0o644 << 16
-        with archive.open(entry, "w") as target, predictions.open("rb") as source:
-            shutil.copyfileobj(source, target)
 
 
 class PremiseRanker(Ranker):

@@ -9,6 +9,10 @@ weight (of `ridge` 1):
 * text: the similarity of the query to the candidate's own text, which finds what nobody cited yet;
 * citations: ln(1 + how often it is cited).
 
+A prediction of the regression for a query q is influence(q) @ targets, with influence(q) =
+k(q) (K + λI)⁻¹, where k(q) holds the similarities of q to the training statements, K those among
+these, and λ is the penalty. Targets may be changed, or be sparse and many, without fitting anew.
+
 The regression is fitted when the index is built, and kept there as arrays of numbers. The same
 texts and settings give the same bytes, since one thread does the linear algebra. A query that is a
 training statement itself is ranked as if it were not among them.
@@ -21,11 +25,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import lapack
 from threadpoolctl import threadpool_limits  # scikit-learn depends on it
 
 from arqmath_bm25.core.records import Part
 from arqmath_bm25.tasks.premises.candidates import Candidates
-from arqmath_bm25.tasks.premises.kernel_ridge import KernelRidge
 from arqmath_bm25.tasks.premises.text_kernel import TextVectors, gram
 
 if TYPE_CHECKING:
@@ -39,6 +43,35 @@ if TYPE_CHECKING:
     from arqmath_bm25.tasks.settings import RidgeSettings, RidgeVariant
 
 BLOCK: Final = 64  # statements that are ranked at a time
+
+
+@dataclass(frozen=True)
+class KernelRidge:
+    """A fitted regression over rows."""
+
+    rows: sparse.csr_matrix
+    inverse: Matrix  # rows × rows
+
+    @classmethod
+    def fit(cls, rows: sparse.csr_matrix, penalty: float) -> KernelRidge:
+        """Fit to these rows."""
+        return cls(rows, _inverse(gram(rows, rows), penalty))
+
+    def influence(self, similarity: Matrix) -> Matrix:
+        """Return queries × rows for the similarities of queries to all rows."""
+        return similarity @ self.inverse
+
+
+def _inverse(matrix: Matrix, more: float) -> Matrix:
+    """Return the inverse of a positive definite matrix, with `more` on its diagonal."""
+    matrix[np.diag_indices_from(matrix)] += more
+    factor, failed = lapack.dpotrf(matrix.T, lower=1, overwrite_a=1)  # half of the work of LU
+    inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    if failed:
+        raise ArithmeticError("the matrix of similarities is not positive definite")
+    inverse += inverse.T  # only the lower triangle is filled
+    inverse[np.diag_indices_from(inverse)] /= 2
+    return np.ascontiguousarray(inverse.T)
 
 
 @dataclass(frozen=True)
