@@ -29,12 +29,16 @@ from typing import TYPE_CHECKING, Any, Final
 from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile
 
 from arqmath_bm25.collection.fetching import unpack
-from arqmath_bm25.collection.formulas import COLUMNS, read_formula_ids, read_formulas
+from arqmath_bm25.collection.formulas import (
+    COLUMNS,
+    read_formula_ids,
+    read_formulas,
+    read_topic_formulas,
+)
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.collection.premises import read_premises, read_statements
 from arqmath_bm25.collection.published import Archive
-from arqmath_bm25.collection.topic_formulas import read_topic_formulas
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import Source

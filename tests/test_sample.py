@@ -10,7 +10,16 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.collection.activity import COMMENTS, LINKS, TAGS, USERS, VOTES, VoteTable, read
+from arqmath_bm25.collection.activity import (
+    COMMENTS,
+    LINKS,
+    TAGS,
+    USERS,
+    VOTES,
+    VoteTable,
+    good_rows,
+)
+from arqmath_bm25.collection.dump import ParsedRows
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.collection.topics import read_topics
@@ -73,7 +82,7 @@ def test_comments_votes_and_users_fit_the_posts() -> None:
     ]
     counts: Counter[str] = Counter()
     comments, _, users, tags, links = (
-        list(read(path, kind, counts))
+        [row for _, row in good_rows(ParsedRows(path, kind.root), kind, counts)]
         for path, kind in zip(paths, (COMMENTS, VOTES, USERS, TAGS, LINKS), strict=True)
         if path
     )
@@ -87,14 +96,14 @@ def test_comments_votes_and_users_fit_the_posts() -> None:
     accepted = {post.accepted_answer_id for post in posts} - {None}
     assert {post.post_id for post in posts if votes.of(post.post_id).accepted} == accepted
     assert sum(votes.of(post.post_id).favourite for post in posts) > 5
-    names = {user.user_id: user.name for user in users}
-    assert {who.user_id for who in comments} | {post.owner_user_id for post in posts} <= {
+    names = {user["Id"]: user["DisplayName"] for user in users}
+    assert {who.get("UserId") for who in comments} | {post.owner_user_id for post in posts} <= {
         *names, None
     }  # fmt: skip
     ids = {post.post_id for post in posts}
-    assert {comment.post_id for comment in comments} <= ids
+    assert {comment["PostId"] for comment in comments} <= ids
     assert {link[end] for link in links for end in LINKS.ids} <= ids
-    assert {tag.name for tag in tags} == {tag for post in posts for tag in post.tags}
+    assert {tag["TagName"] for tag in tags} == {tag for post in posts for tag in post.tags}
 
 
 def test_two_assessors_saw_the_same_answers() -> None:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.collection.topic_formulas import (
+from arqmath_bm25.collection.formulas import (
     TopicFormula,
     read_topic_formulas,
 )
+from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.records import Topic

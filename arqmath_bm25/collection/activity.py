@@ -1,10 +1,9 @@
 """What the site's users did besides posts: comments, votes, links, tags, and the users themselves.
 
-Each kind of row is a typed record, read as a stream from the lab's file or the archive's dump.
-Required are only the ids and texts that a record is worthless without: the lab's files lack other
-attributes in many rows (only the last comment of a post has a score, a date and a user), and the
-archive drops users who are gone. Attributes: README_DATA.md of the lab, the archive's schema.
-Badges and the history of posts, which nothing reads, are known well enough to be counted.
+Rows are read with their attributes as the lab's files and the archive's dumps name them
+(README_DATA.md of the lab, the archive's schema). Required are only the ids and texts that a row is
+worthless without: the lab's files lack other attributes in many rows (only the last comment of a
+post has a score, a date and a user), and the archive drops users who are gone.
 
 Tables hold what users did by post or user in little memory: where the rows lie, which are read
 where they are needed as `posts.py` does it, and votes as numbers.
@@ -18,7 +17,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import numpy as np
 
@@ -26,14 +25,13 @@ from arqmath_bm25.collection.dump import (
     BROKEN,
     ParsedRows,
     RowReader,
-    check,
     scan,
     scan_places,
 )
 from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
 
     Numbers = tuple[NDArray[np.int64], NDArray[np.intp]]
 
-R = TypeVar("R")
 Attributes = dict[str, str]
 
 ACCEPTED: Final = 1  # VoteTypeId
@@ -60,60 +57,17 @@ _TALLIED: Final = (ACCEPTED, UP, DOWN, FAVOURITE)
 _ID: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")  # -1 is the site's own user
 
 
-class Comment(NamedTuple):
-    """A comment on a question or an answer."""
-
-    comment_id: str
-    post_id: str  # may be a post that the collection lacks
-    text: str  # Markdown; in the lab's files with spans of formulas
-    creation_date: str | None = None  # ISO 8601 without zone (UTC)
-    score: int | None = None
-    user_id: str | None = None
-    user_name: str | None = None  # instead of the id where the user is gone
-
-
-class Vote(NamedTuple):
-    """One vote on a post."""
-
-    vote_id: str
-    post_id: str
-    vote_type: int  # a key of VOTE_TYPES
-    creation_date: str | None = None  # of the day only
-    user_id: str | None = None  # of favourites and bounties
-    bounty: int | None = None  # reputation
-
-
-class User(NamedTuple):
-    """A user of the site."""
-
-    user_id: str
-    name: str
-    reputation: int | None = None
-    creation_date: str | None = None
-
-
-class Tag(NamedTuple):
-    """A tag of questions."""
-
-    tag_id: str
-    name: str
-    questions: int | None = None  # of the site that have it
-    excerpt_post_id: str | None = None
-    wiki_post_id: str | None = None
-
-
 @dataclass(frozen=True)
-class Kind(Generic[R]):
-    """A kind of dump: its root element, and how its rows become records."""
+class Kind:
+    """A kind of dump: its root element, and what every row has."""
 
     root: str
-    ids: tuple[str, ...]  # attributes that every row has, whole numbers
-    texts: tuple[str, ...]  # others that every row has
-    record: Callable[[Attributes], R]
-    date: str = "CreationDate"
+    ids: tuple[str, ...]  # whole numbers
+    texts: tuple[str, ...] = ()
+    date: str = "CreationDate"  # which not all have
 
     def lacks(self, row: Attributes | str | None) -> str | None:
-        """Say why a row, or what stands for it, is no record; None if it is one."""
+        """Say why a row, or what stands for it, does not count; None if it does."""
         if row is None or isinstance(row, str):
             return row or BROKEN
         if all(is_id(row.get(name, "")) for name in self.ids) and all(
@@ -129,20 +83,10 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def read(path: Path, kind: Kind[R], counts: Counter[str]) -> Iterator[R]:
-    """Yield the records of a dump; `counts` gets the rows and, by reason, those left out.
-
-    Raises InputError if the file is missing, of another kind, or cut off.
-    """
-    check(path, kind.root)
-    for _, row in good_rows(ParsedRows(path, kind.root), kind, counts):
-        yield kind.record(row)
-
-
 def good_rows(
-    rows: ParsedRows, kind: Kind[R], counts: Counter[str]
+    rows: ParsedRows, kind: Kind, counts: Counter[str]
 ) -> Iterator[tuple[Row, Attributes]]:
-    """Yield the rows that are records, with their places."""
+    """Yield the rows that have what is required, with their places; all others are counted."""
     for place, row in rows:
         counts["rows"] += 1
         if reason := kind.lacks(row):
@@ -151,53 +95,23 @@ def good_rows(
             yield place, row
 
 
-def _comment(row: Attributes) -> Comment:
-    return Comment(
-        row["Id"], row["PostId"], row["Text"], row.get("CreationDate"), _number(row, "Score"),
-        row.get("UserId"), row.get("UserDisplayName"),
-    )  # fmt: skip
+COMMENTS: Final = Kind("comments", ("Id", "PostId"), ("Text",))
+VOTES: Final = Kind("votes", ("Id", "PostId", "VoteTypeId"))
+USERS: Final = Kind("users", ("Id",), ("DisplayName",))
+TAGS: Final = Kind("tags", ("Id",), ("TagName",))
+LINKS: Final = Kind("postlinks", ("PostId", "RelatedPostId"))
+BADGES: Final = Kind("badges", ("Id", "UserId"), ("Name",), date="Date")
+POST_HISTORY: Final = Kind("posthistory", ("Id", "PostId", "PostHistoryTypeId"))
 
 
-def _vote(row: Attributes) -> Vote:
-    return Vote(
-        row["Id"], row["PostId"], int(row["VoteTypeId"]), row.get("CreationDate"),
-        row.get("UserId"), _number(row, "BountyAmount"),
-    )  # fmt: skip
-
-
-def _user(row: Attributes) -> User:
-    return User(row["Id"], row["DisplayName"], _number(row, "Reputation"), row.get("CreationDate"))
-
-
-def _tag(row: Attributes) -> Tag:
-    return Tag(
-        row["Id"], row["TagName"], _number(row, "Count"), row.get("ExcerptPostId"),
-        row.get("WikiPostId"),
-    )  # fmt: skip
-
-
-def _number(row: Attributes, name: str) -> int | None:
-    value = row.get(name, "")
-    return int(value) if is_id(value) else None
-
-
-COMMENTS: Final = Kind("comments", ("Id", "PostId"), ("Text",), _comment)
-VOTES: Final = Kind("votes", ("Id", "PostId", "VoteTypeId"), (), _vote)
-USERS: Final = Kind("users", ("Id",), ("DisplayName",), _user)
-TAGS: Final = Kind("tags", ("Id",), ("TagName",), _tag)
-LINKS: Final = Kind("postlinks", ("PostId", "RelatedPostId"), (), dict)
-BADGES: Final = Kind("badges", ("Id", "UserId"), ("Name",), dict, date="Date")
-POST_HISTORY: Final = Kind("posthistory", ("Id", "PostId", "PostHistoryTypeId"), (), dict)
-
-
-class RowTable(Generic[R]):
+class RowTable:
     """Where the rows of a dump lie by one of their ids, 32 bytes each: of comments, the post.
 
     `counts` accounts for every row: rows = rows kept + all that was left out.
     """
 
     def __init__(
-        self, path: Path, kind: Kind[R], key: str, places: IntMatrix, counts: Counter[str]
+        self, path: Path, kind: Kind, key: str, places: IntMatrix, counts: Counter[str]
     ) -> None:
         self.name = path.name
         self.counts = counts
@@ -207,7 +121,7 @@ class RowTable(Generic[R]):
         self._file = RowReader(path)
 
     @classmethod
-    def scan(cls, path: Path, kind: Kind[R], key: str, workers: Workers = HERE) -> Self:
+    def scan(cls, path: Path, kind: Kind, key: str, workers: Workers = HERE) -> Self:
         """Note the place of every row by its attribute `key`, one of the kind's `ids`.
 
         Left out and counted: rows that are broken or lack what is required, and every further one
@@ -220,8 +134,8 @@ class RowTable(Generic[R]):
     def __len__(self) -> int:
         return len(self._places)
 
-    def of(self, key: str) -> list[R]:
-        """Read the records of a post or user, in the order of the file.
+    def of(self, key: str) -> list[Attributes]:
+        """Read the rows of a post or user, in the order of the file.
 
         Raises InputError if the file has changed meanwhile.
         """
@@ -230,10 +144,10 @@ class RowTable(Generic[R]):
         begin = bisect_left(self._places[:, 0], int(key))  # NumPy would copy the column
         end = bisect_right(self._places[:, 0], int(key), begin)
         rows = self._file.read(self._key, self._places[begin:end, [0, 2, 3]].tolist())
-        return [self._kind.record(row) for row in rows if not self._kind.lacks(row)]
+        return [row for row in rows if not self._kind.lacks(row)]
 
 
-def _place(row: Attributes, kind: Kind[R], key: str) -> tuple[int, int] | str:
+def _place(row: Attributes, kind: Kind, key: str) -> tuple[int, int] | str:
     return kind.lacks(row) or (int(row[key]), int(row["Id"]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
@@ -20,12 +21,14 @@ from arqmath_bm25.collection.sites import (
     load_posts,
     scan_sites,
 )
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.files import sources
 from arqmath_bm25.core.manifest import MANIFEST, Manifest
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE, SAMPLE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from arqmath_bm25.collection.posts import Post, PostTable
     from arqmath_bm25.collection.sites import Site
 
@@ -78,16 +81,22 @@ class Collection:
     @cached_property
     def sites(self) -> tuple[Site, ...]:
         """Its dumps, in order of their names. Raises InputError if there is none."""
-        return find_sites([self.layout.data], self.chosen.get("until"))
+        return find_sites(self.layout.data, self.chosen.get("until"))
 
     @cached_property
     def chosen(self) -> dict[str, str]:
         """The address of the site and the last year of posts, where somebody chose them."""
         chosen = {key: value for key, value in self._chosen.items() if value}
-        for place in sorted(self.directory.glob(f"*/{MANIFEST}")):
-            if (manifest := Manifest.read(place.parent)) is not None:
-                chosen = {**manifest.recipe.get("chosen", {}), **chosen}
+        for _, manifest in self._manifests():
+            chosen = {**manifest.recipe.get("chosen", {}), **chosen}
         return chosen
+
+    def _manifests(self) -> Iterator[tuple[Path, Manifest]]:
+        """Yield the indexes with their manifests, but for damaged ones: who opens one is told."""
+        for path in sorted(self.directory.glob(f"*/{MANIFEST}")):
+            with suppress(NoIndexError):
+                if manifest := Manifest.read(path.parent):
+                    yield path.parent, manifest
 
     @property
     def has_posts(self) -> bool:
@@ -111,15 +120,14 @@ class Collection:
     @cached_property
     def _posts(self) -> PostTable:
         made_of = sources(site.posts for site in self.sites)
-        for table in sorted(self.directory.glob(f"*/{POST_TABLE}")):
-            manifest = Manifest.read(table.parent)
+        for index, manifest in self._manifests():
             if (
-                manifest is not None
+                POST_TABLE in manifest.files
                 and manifest.sites == self.site_names
                 and all(source in manifest.sources for source in made_of)
-                and not any(manifest.damages(table.parent, [table.name]))
+                and not any(manifest.damages(index, [POST_TABLE]))
             ):
-                return load_posts(table, self.sites)
+                return load_posts(index / POST_TABLE, self.sites)
         return scan_sites(self.sites)
 
     @property

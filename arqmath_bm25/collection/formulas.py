@@ -12,6 +12,9 @@ OPT). Each file has a header, by which the columns of the three versions are tol
 Fields with quotes, TABs or newlines stand in double quotes: a reader of lines loses rows. There are
 two ways to read them, with the same result: one record for each row, by the csv module, and blocks
 of columns (`tsv_blocks`) where 28 million rows are read.
+
+Every formula of the topics of a year stands in a file of its own: ids (q_1, q_2, …) begin anew each
+year; topics are those of Task 1 (A.n), of which the ones of Task 2 (B.n) are copies.
 """
 
 from __future__ import annotations
@@ -70,13 +73,9 @@ def formula_files(path: Path) -> tuple[Path, ...]:
     """
     if path.is_file():
         return (path,)
-    files = {
-        file.name.partition(".")[0]: file
-        for end in (".gz", "")
-        for file in path.glob(f"*.tsv{end}")
-    }
     numbered: dict[int, Path] = {}
-    for stem, file in sorted(files.items()):
+    for file in sorted((*path.glob("*.tsv"), *path.glob("*.tsv.gz"))):
+        stem = file.name.partition(".")[0]
         if stem.isdecimal() and numbered.setdefault(int(stem), file) is not file:
             raise InputError(
                 f"{file}: {numbered[int(stem)].name} has the same number; remove one of the two"
@@ -227,3 +226,36 @@ def _check_ids(file: Path, before: int, block: Block, columns: list[NDArray[np.i
 
 def _texts(block: Block, name: str, rows: NDArray[np.int64]) -> Iterator[tuple[int, str]]:
     yield from zip(rows.tolist(), block.texts(name, rows), strict=True)
+
+
+# Of the topics of a year. The last column is called `formula`, but `slt` or `opt` in files of 2020.
+_TOPIC_IDS: Final = ("id", "topic_id", "thread_id", "type")
+_TOPIC_FORMULA: Final = frozenset(("formula", "latex", "slt", "opt"))
+
+
+class TopicFormula(NamedTuple):
+    """One formula of a topic."""
+
+    formula_id: str  # q_N, unique within a year
+    topic_id: str  # A.1 … A.400
+    thread_id: str  # of the question, which is not in the collection
+    type: str  # title or question; body in 2022
+    formula: str  # LaTeX or MathML, as the file has it
+
+
+def read_topic_formulas(path: Path) -> Iterator[TopicFormula]:
+    """Yield the formulas of a file, in its order.
+
+    Raises InputError for a missing file, an unknown header, bytes that are not UTF-8, and a row
+    with another number of columns than the header.
+    """
+    names = header(path, "file of topic formulas")
+    formula = next((name for name in names if name in _TOPIC_FORMULA), "")
+    if not formula or not set(names).issuperset(_TOPIC_IDS):
+        raise InputError(
+            f"{path}: row 1: not the header of topic formulas: found {' '.join(names)[:80]!r}, "
+            f"expected {', '.join(_TOPIC_IDS)}, formula between TABs"
+        )
+    places = [names.index(name) for name in (*_TOPIC_IDS, formula)]
+    for row in read_rows(path, len(names)):
+        yield TopicFormula(*(row[place].strip() for place in places))

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -29,12 +29,15 @@ from arqmath_bm25.collection.activity import (
     good_rows,
 )
 from arqmath_bm25.collection.dump import ParsedRows, scan
-from arqmath_bm25.collection.formulas import formula_files, read_formula_blocks
-from arqmath_bm25.collection.posts import Post
+from arqmath_bm25.collection.formulas import (
+    formula_files,
+    read_formula_blocks,
+    read_topic_formulas,
+)
 from arqmath_bm25.collection.published import CATALOGUE, has_hash
-from arqmath_bm25.collection.topic_formulas import read_topic_formulas
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
+from arqmath_bm25.core.labs import GRADES, HIGHEST
 from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
@@ -48,8 +51,8 @@ if TYPE_CHECKING:
 
 Status = Literal["complete", "differs", "not known", "unreadable", "missing"]
 
-_POSTS: Final = Kind("posts", ("Id", "PostTypeId"), ("Body",), Post.from_attributes)
-_KINDS: Final[dict[str, Kind[Any]]] = {
+_POSTS: Final = Kind("posts", ("Id", "PostTypeId"), ("Body",))
+_KINDS: Final[dict[str, Kind]] = {
     kind.root: kind for kind in (_POSTS, COMMENTS, LINKS, VOTES, USERS, TAGS, BADGES, POST_HISTORY)
 }
 # The attribute that says what a row is, and what its values are called.
@@ -61,7 +64,9 @@ _TYPES: Final[dict[str, tuple[str, Mapping[str, str]]]] = {
 }
 _PLACES: Final = ("Collection", "Topics", "Evaluation", "Formulas")  # of the lab
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
-_JUDGMENT: Final = re.compile(rb"([AB]\.\d+)\s+0\s+(\d+)\s+([0-3])(?:\.0)?")
+_JUDGMENT: Final = re.compile(
+    rf"([AB]\.\d+)\s+0\s+(\d+)\s+([{''.join(map(str, GRADES))}])(?:\.0)?".encode()
+)
 _FORMULA_TYPES: Final = ("title", "question", "answer", "comment")
 _ISSUES: Final = ("v", "d", "dv")
 _SMALL: Final = 1 << 24  # bytes of formulas that are not worth a process
@@ -264,7 +269,7 @@ def _add_judgments(report: FileReport, copy: Path) -> None:
             pairs[row[1], row[2]] += 1
             report.counts[f"grade {row[3].decode()}"] += 1
         else:
-            report.defects["rows that are not topic, 0, id, grade 0-3"] += 1
+            report.defects[f"rows that are not topic, 0, id, grade 0-{HIGHEST}"] += 1
     report.counts["topics"] = len({topic for topic, _ in pairs})
     report.defects["judgments given again"] = pairs.total() - len(pairs)
     report.defects = +report.defects

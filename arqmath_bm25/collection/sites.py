@@ -26,7 +26,7 @@ from arqmath_bm25.core.labs import LAST_YEAR, SITE
 from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from arqmath_bm25.core.workers import Workers
@@ -51,14 +51,13 @@ _POST: Final = re.compile(
 class Site(NamedTuple):
     """A dump of one site."""
 
-    name: str
-    data: Path
+    layout: Layout  # its files
     until: int | None  # the last year of its posts that count
 
     @property
-    def layout(self) -> Layout:
-        """Its files."""
-        return Layout(self.data)
+    def name(self) -> str:
+        """The name of its directory."""
+        return self.layout.name
 
     @property
     def posts(self) -> Path:
@@ -108,34 +107,28 @@ def dumps_in(data: Path) -> list[Layout]:
     return [layout for layout in inner if layout.has_posts()]
 
 
-def find_sites(data: Iterable[Path], until: str | None = None) -> tuple[Site, ...]:
-    """Return the dumps in some directories or in the directories in these, in order of names.
+def find_sites(data: Path, until: str | None = None) -> tuple[Site, ...]:
+    """Return the dump in a directory, or those in the directories in it, in order of names.
 
     Posts count up to the year `until`, or all if it is `none`; without it, those of Mathematics
     Stack Exchange and those that lie beside topics of the labs count as they do in the labs.
 
-    Raises InputError if one holds none, or two have the same name.
+    Raises InputError if there is none.
     """
-    found: dict[str, Site] = {}
-    for path in data:
-        for layout in dumps_in(path) or [Layout(path)]:
-            layout.posts()  # or there is none
-            site = Site(layout.name, layout.data, int(until) if until and until != "none" else None)
-            if not until and (layout.has_lab_topics() or site.address == SITE):
-                site = site._replace(until=LAST_YEAR)
-            other = found.setdefault(site.name, site)
-            if other.posts.resolve() != site.posts.resolve():
-                raise InputError(
-                    f"DATA: two dumps are called {site.name}, {other.posts} and {site.posts}; "
-                    "rename a directory, since its name tells the sites' posts apart"
-                )
-    for name in found:
-        if len(found) > 1 and not _NAME.fullmatch(name):
+    sites = []
+    for layout in dumps_in(data) or [Layout(data)]:
+        layout.posts()  # or there is none
+        site = Site(layout, int(until) if until and until != "none" else None)
+        if not until and (layout.has_lab_topics() or site.address == SITE):
+            site = site._replace(until=LAST_YEAR)
+        sites.append(site)
+    for site in sites:
+        if len(sites) > 1 and not _NAME.fullmatch(site.name):
             raise InputError(
-                f"DATA: the name of the directory {shown(name)} becomes a part of ids; it must "
-                "be of letters, digits, '.', '_' and '-'"
+                f"DATA: the name of the directory {shown(site.name)} becomes a part of ids; it "
+                "must be of letters, digits, '.', '_' and '-'"
             )
-    return tuple(found[name] for name in sorted(found))
+    return tuple(sorted(sites, key=lambda site: site.name))
 
 
 def scan_sites(

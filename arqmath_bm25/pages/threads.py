@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from bs4 import BeautifulSoup
 from markupsafe import Markup
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arqmath_bm25.analysis.html import Formula
-    from arqmath_bm25.collection.activity import Comment, Kind
+    from arqmath_bm25.collection.activity import Attributes, Kind
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.collection.layout import Layout
     from arqmath_bm25.collection.posts import Post
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     Address = Callable[[str], str | None]  # of what has a page; None for others
 
-R = TypeVar("R")
 _NAME: Final = re.compile(r"\w+")
 
 
@@ -51,7 +50,7 @@ class Entry(NamedTuple):
     author: str
     accepted: bool
     votes: Tally | None  # None: not known
-    comments: list[tuple[Comment, str]]  # with the names of their authors
+    comments: list[tuple[Attributes, str]]  # with the names of their authors
 
 
 class Linked(NamedTuple):
@@ -75,7 +74,7 @@ class _Activity:
     """What users did on one site."""
 
     def __init__(self, layout: Layout, workers: Workers) -> None:
-        def table(path: Path | None, kind: Kind[R], key: str) -> RowTable[R] | None:
+        def table(path: Path | None, kind: Kind, key: str) -> RowTable | None:
             return RowTable.scan(path, kind, key, workers) if path else None
 
         votes = layout.dump("Votes")
@@ -90,7 +89,7 @@ class _Activity:
         if not user_id:
             return ""
         users = self.users.of(user_id) if self.users else []
-        return users[0].name if users else f"user {user_id}"
+        return users[0]["DisplayName"] if users else f"user {user_id}"
 
 
 class ThreadReader:
@@ -133,7 +132,7 @@ class ThreadReader:
         return Entry(
             post, site.name(post.owner_user_id),
             post.post_id == accepted or bool(votes and votes.accepted), votes,
-            [(one, one.user_name or site.name(one.user_id)) for one in comments],
+            [(row, row.get("UserDisplayName") or site.name(row.get("UserId"))) for row in comments],
         )  # fmt: skip
 
     def _linked(self, posts: list[Post]) -> Iterator[Linked]:

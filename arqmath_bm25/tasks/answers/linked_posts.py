@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arqmath_bm25.collection.dump import ID
+from arqmath_bm25.collection.formulas import read_topic_formulas
 from arqmath_bm25.collection.links import PostLinks
-from arqmath_bm25.collection.topic_formulas import read_topic_formulas
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import year_of
 from arqmath_bm25.core.records import Hit, Part
