@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
+import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +17,6 @@ from arqmath_bm25.core import files
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError, shown
 from arqmath_bm25.core.files import Source, building, complete, manifest_path
 from arqmath_bm25.core.manifest import Manifest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MANIFEST = Manifest("task1", {}, True, {}, [Source("p", 1, "x")], {}, {"documents": 3}, 0.1)
 
@@ -194,6 +194,28 @@ def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
     ):
         raise OSError("no such thing")
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("call", ["replace", "rename"])
+def test_a_disk_that_is_full_when_a_file_gets_its_name_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    (tmp_path / "run.tsv").write_text("old")
+
+    def full(self: Path, target: Path) -> Path:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self), None, str(target))
+
+    monkeypatch.setattr(Path, call, full)
+    message = rf"{re.escape(str(tmp_path))}/(run\.tsv|task1): the disk is full; make room"
+    with pytest.raises(InputError, match=message):
+        if call == "replace":
+            with complete(tmp_path / "run.tsv", manifest={"a": 1}) as file:
+                file.write("new")
+        else:
+            with building(tmp_path / "task1") as place:
+                (place / "new").touch()
+    assert [path.name for path in tmp_path.iterdir()] == ["run.tsv"]
+    assert (tmp_path / "run.tsv").read_text() == "old"
 
 
 SWAPS = """

@@ -1,0 +1,91 @@
+"""Folders and files of somebody else: one sentence that names the path, and nothing is lost."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from running import PROGRAM, arqmath
+
+from arqmath_bm25.core.settings import default_config
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOBODY = 65534
+FLAT = ("task1", "--engine", "flat")
+RUNS = "runs/arqmath-sample/2021/arqmathbm25-task1-bm25-auto"
+A, B = f"{RUNS}-both-P.tsv", f"{RUNS}-text-A.tsv"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of somebody else"),
+]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Return somebody else's folder with an index and runs, which all may read."""
+    config = default_config("task1").read_text()
+    (tmp_path / "other.yaml").write_text(config.replace("stop_words: true", "stop_words: false"))
+    for command in ("index", "run"):
+        done = arqmath(command, *FLAT, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    for path in (tmp_path, *tmp_path.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+        os.chown(path, NOBODY, NOBODY)
+    return tmp_path
+
+
+def unprivileged(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the program as root who may not do more than others."""
+
+    def drop() -> None:
+        libc = ctypes.CDLL(None)
+        for capability in (1, 2, 3):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER
+            assert libc.prctl(24, capability, 0, 0, 0) == 0  # PR_CAPBSET_DROP
+
+    command = [sys.executable, "-c", PROGRAM, *arguments]
+    return subprocess.run(
+        command, cwd=place, preexec_fn=drop, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        (
+            "index task1 --engine flat --config other.yaml --overwrite",
+            "indexes/arqmath-sample/task1",
+        ),
+        ("index task1 --engine flat --indexes new", "new"),
+        (f"fuse {A} {B} -o fused.tsv", "fused.tsv"),
+        (f"convert {A} -o new/out.tsv", "new"),
+        (f"pool {A} -o batch.csv", "batch.html"),
+        (f"report {A} -o pages", "pages"),
+    ],
+)
+def test_nothing_is_written_where_this_user_may_not(place: Path, command: str, names: str) -> None:
+    before = sorted(place.rglob("*"))
+    done = unprivileged(place, *command.split())
+    assert done.returncode == 1
+    assert names in done.stderr
+    assert "Permission denied" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert sorted(place.rglob("*")) == before
+
+
+def test_an_index_of_somebody_else_is_searched(place: Path) -> None:
+    done = unprivileged(place, "search", *FLAT, "differential equation")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_file_that_this_user_may_not_read_is_named(place: Path) -> None:
+    (place / A).chmod(0o600)
+    done = unprivileged(place, "convert", A, "-o", "never.tsv")
+    assert done.returncode == 2
+    assert "readable" in done.stderr  # in a box that wraps
