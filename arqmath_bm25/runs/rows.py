@@ -135,7 +135,7 @@ _Q0: Final = re.compile("Q0")  # a digit may be a formula: the whole run tells
 def _number(text: str) -> float:
     """Return the number that is written, NaN if it is none or infinite."""
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
-    return value if math.isfinite(value) else math.nan
+    return math.nan if math.isinf(value) else value
 
 
 def detect_task(path: Path) -> Task:
