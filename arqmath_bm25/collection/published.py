@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import yaml
-from pydantic import TypeAdapter
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import LabTask, Year  # noqa: TC001  # pydantic looks at them
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from arqmath_bm25.core.labs import LabTask, Year
 
 PUBLISHED: Final = "https://www.cs.rit.edu/~dprl/ARQMath-backup/"
 Part = Literal["topics", "qrels", "posts", "links", "formulas", "slt", "activity", "opt"]
@@ -78,11 +78,15 @@ class PublishedFile:
 
 
 def _read_catalogue() -> tuple[PublishedFile, ...]:
-    entries = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-    for archive in (entry["archive"] for entry in entries if "archive" in entry):
-        if isinstance(archive["members"], int):
-            archive["members"] = [f"{number + 1}.tsv" for number in range(archive["members"])]
-    return TypeAdapter(tuple[PublishedFile, ...]).validate_python(entries)
+    text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+    entries = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+    for entry in entries:
+        entry["tasks"] = frozenset(entry["tasks"])
+        if archive := entry.get("archive"):
+            if isinstance(members := archive["members"], int):
+                members = [f"{number + 1}.tsv" for number in range(members)]
+            entry["archive"] = Archive(archive["target"], tuple(members), archive["size"])
+    return tuple(PublishedFile(**entry) for entry in entries)
 
 
 CATALOGUE: Final = _read_catalogue()
