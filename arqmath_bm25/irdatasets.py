@@ -1,9 +1,8 @@
 """A collection for ir_datasets, under `arqmath-bm25/<collection>/<task>[/<year>]`.
 
 Without a year there are documents only; a year adds queries and, where they are published, qrels.
-Answers and premises are read where they lie; of formulas ir_datasets keeps a copy beside the
-indexes, since their files have no order to find one by. Task 2 is judged by visual ids, which its
-documents name.
+Of the documents ir_datasets keeps a copy beside the indexes, as it does of its own sets. Task 2 is
+judged by visual ids, which its documents name.
 
 Importing this module registers the collection that the environment names by ARQMATH_DATA; so
 `python -m arqmath_bm25.irdatasets export ID docs` is the command `ir_datasets` with its ids.
@@ -11,10 +10,10 @@ Importing this module registers the collection that the environment names by ARQ
 # PyTerrier finds the fields to load by their types, so annotations must not be strings here.
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
-from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
 import ir_datasets
 from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, TrecQrel
@@ -22,17 +21,16 @@ from ir_datasets.indices import Docstore, PickleLz4FullStore
 
 from arqmath_bm25.analysis.answer_text import answer_text
 from arqmath_bm25.collection.formulas import read_formulas
-from arqmath_bm25.collection.posts import ANSWER, Post
+from arqmath_bm25.collection.own_documents import corpus_in, read_documents
 from arqmath_bm25.collection.premises import read_premises
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import Task
 from arqmath_bm25.runs.task_rules import RULES
-from arqmath_bm25.tasks import task_class
+from arqmath_bm25.tasks import configured, task_class
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from arqmath_bm25.api import Collection
+    from arqmath_bm25.api import Collection, TaskName
 
 
 def register_ir_datasets(collection: "Collection") -> list[str]:
@@ -45,10 +43,10 @@ def register_ir_datasets(collection: "Collection") -> list[str]:
     if _registered.setdefault(base, place) != place:
         raise InputError(f"{base} is {_registered[base]} already; rename one of the directories")
     known: dict[str, list[Any]] = {}
-    for task, open_documents in _DOCUMENTS.items():
+    for task in _KINDS:
         if not task_class(task).has_data(collection):
             continue
-        documents, judged = open_documents(collection), collection.judged_years(task)
+        documents, judged = Documents(collection, task), collection.judged_years(task)
         known[f"{base}/{task}"] = [documents]
         for year in collection.years(task):
             parts = [documents, Queries(partial(collection.topics, task, year))]
@@ -102,108 +100,80 @@ class Premise(NamedTuple):
         return self.text
 
 
-class Documents(BaseDocs, Docstore):  # type: ignore[misc]  # ir_datasets is untyped
-    """Documents in an order, which are read where they lie: by their number, and by their id."""
+class OwnDocument(NamedTuple):
+    """A document of one's own."""
 
-    def __init__(
-        self, kind: type[Any], count: int, at: Callable[[int], Any], find: Callable[[str], Any]
-    ) -> None:
-        super().__init__(kind)
-        self.kind, self.count, self.at, self.find = kind, count, at, find
+    doc_id: str
+    text: str
+    title: str
 
-    def docs_iter(self) -> "Slice":
+    def default_text(self) -> str:
+        """Return what there is to index."""
+        return f"{self.title}\n{self.text}".strip()
+
+
+def _answers(collection: "Collection") -> Iterator[Answer]:
+    for thread in collection.posts.threads():
+        title = answer_text(thread.question.title or "") if thread.question else ""
+        for post in thread.answers:
+            text = answer_text(post.body)
+            yield Answer(post.post_id, text, title, post.parent_id or "", post.body)
+
+
+def _formulas(collection: "Collection") -> Iterator[Formula]:
+    for row in read_formulas(collection.layout.formulas()):
+        yield Formula(row.formula_id, row.latex, row.visual_id, row.post_id)
+
+
+def _premises(collection: "Collection") -> Iterator[Premise]:
+    for premise in read_premises(collection.premises.knowledge_base):
+        yield Premise(premise.premise_id, premise.text)
+
+
+def _own_documents(collection: "Collection") -> Iterator[OwnDocument]:
+    corpus = corpus_in(collection.path)
+    for document, _ in read_documents(corpus) if corpus else ():
+        yield OwnDocument(document.doc_id, document.text, document.title)
+
+
+# Task → the class of its documents, and what reads them.
+_KINDS: dict["TaskName", tuple[type[Any], "Callable[[Collection], Iterator[Any]]"]] = {
+    "task1": (Answer, _answers),
+    "task2": (Formula, _formulas),
+    "task3": (Answer, _answers),
+    "nlps": (Premise, _premises),
+    "docs": (OwnDocument, _own_documents),
+}
+
+
+class Documents(BaseDocs):  # type: ignore[misc]  # ir_datasets is untyped
+    """The documents of a task; ir_datasets keeps a copy of them beside the indexes."""
+
+    def __init__(self, collection: "Collection", task: "TaskName") -> None:
+        self._kind, read = _KINDS[task]
+        self._read = partial(read, collection)
+        files = configured(task).index_task.sources(collection)
+        state = [
+            (file.name, file.stat().st_size, file.stat().st_mtime_ns)
+            for file in files
+            if file.exists()
+        ]
+        name = f"ir_datasets-{self._kind.__name__}-{crc32(repr(state).encode()):08x}"
+        self._copy = collection.directory / name.lower()
+
+    def docs_iter(self) -> Iterator[Any]:
         """Read all documents, or those of a slice, `docs_iter()[:5]`, `docs_iter()[: 1 / 4]`."""
-        return Slice(self, range(self.count))
-
-    def get_many_iter(self, doc_ids: Iterable[str]) -> Iterator[Any]:
-        """Read some documents; ids of no document are passed over."""
-        yield from filter(None, map(self.find, doc_ids))
-
-    def docs_store(self) -> Docstore:  # noqa: D102
-        return self
-
-    def docs_cls(self) -> type[Any]:  # noqa: D102
-        return self.kind
-
-    def docs_count(self) -> int:  # noqa: D102
-        return self.count
-
-
-class Slice(Iterator[Any]):
-    """Some documents, which can be cut further: by numbers, or by shares of all."""
-
-    def __init__(self, documents: Documents, numbers: range) -> None:
-        self._documents, self._numbers, self._next = documents, numbers, iter(numbers)
-
-    def __next__(self) -> Any:
-        return self._documents.at(next(self._next))
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __getitem__(self, key: Any) -> Any:
-        if not isinstance(key, slice):
-            return self._documents.at(self._numbers[index(key)])
-        start, stop = (
-            int(end * len(self)) if isinstance(end, float) else end for end in (key.start, key.stop)
-        )
-        return Slice(self._documents, self._numbers[start : stop : key.step])
-
-
-def _answers(collection: "Collection") -> Documents:
-    table = collection.posts
-    question = lru_cache(maxsize=16)(table.read)  # answers come by thread
-
-    def record(post: Post | None) -> Answer | None:
-        if post is None or post.post_type != ANSWER:
-            return None
-        of = question(post.parent_id or "")
-        title = answer_text(of.title or "") if of else ""
-        return Answer(post.post_id, answer_text(post.body), title, post.parent_id or "", post.body)
-
-    def at(number: int) -> Answer | None:
-        return record(table.answer(number))
-
-    return Documents(Answer, table.answer_count, at, lambda doc_id: record(table.read(doc_id)))
-
-
-def _premises(collection: "Collection") -> Documents:
-    premises = [
-        Premise(p.premise_id, p.text) for p in read_premises(collection.premises.knowledge_base)
-    ]
-    by_id = {premise.doc_id: premise for premise in premises}
-    return Documents(Premise, len(premises), premises.__getitem__, by_id.get)
-
-
-class Formulas(BaseDocs):  # type: ignore[misc]
-    """The formulas of the TSV files."""
-
-    def __init__(self, collection: "Collection") -> None:
-        self._files = collection.layout.formulas()
-        self._copy = collection.directory / "ir_datasets-formulas"
-
-    def _read(self) -> Iterator[Formula]:
-        for row in read_formulas(self._files):
-            yield Formula(row.formula_id, row.latex, row.visual_id, row.post_id)
-
-    def docs_iter(self) -> Iterator[Formula]:
-        """Read all formulas; slices as those of `Documents`."""
         return iter(self.docs_store())
 
     def docs_store(self) -> Docstore:
         """Return a store, which is written when it is first asked."""
-        return PickleLz4FullStore(str(self._copy), self._read, Formula, "doc_id", ["doc_id"])
+        return PickleLz4FullStore(str(self._copy), self._read, self._kind, "doc_id", ["doc_id"])
 
-    def docs_cls(self) -> type[Formula]:  # noqa: D102
-        return Formula
+    def docs_cls(self) -> type[Any]:  # noqa: D102
+        return self._kind
 
     def docs_count(self) -> int:  # noqa: D102
         return int(self.docs_store().count())
-
-
-_DOCUMENTS: dict[Task, "Callable[[Collection], BaseDocs]"] = {
-    "task1": _answers, "task2": Formulas, "task3": _answers, "nlps": _premises,
-}  # fmt: skip
 
 
 class Query(NamedTuple):
@@ -241,7 +211,7 @@ class Queries(BaseQueries):  # type: ignore[misc]
 class Qrels(BaseQrels):  # type: ignore[misc]
     """The judgments of a year, which are read when they are first asked for."""
 
-    def __init__(self, read: "Callable[[], pd.DataFrame]", task: Task) -> None:
+    def __init__(self, read: "Callable[[], pd.DataFrame]", task: "TaskName") -> None:
         self._read, self._task = lru_cache(maxsize=1)(read), task
 
     def qrels_iter(self) -> Iterator[TrecQrel]:  # noqa: D102
@@ -257,7 +227,7 @@ class Qrels(BaseQrels):  # type: ignore[misc]
 
     def qrels_defs(self) -> dict[int, str]:
         """Return the lab's grades; of NLPS every premise of a proof is relevant."""
-        if RULES[self._task].judged == "premises":
+        if RULES[task_class(self._task).lab].judged == "premises":
             return {1: "premise"}
         return {3: "high", 2: "medium", 1: "low", 0: "not relevant"}
 

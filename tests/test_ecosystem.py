@@ -48,6 +48,24 @@ def test_ir_datasets_has_documents_queries_judgments_and_a_store(peers: list[str
     )
 
 
+def test_documents_of_ones_own_are_known_and_read_anew_when_they_change(
+    peers: list[str], tmp_path: Path
+) -> None:
+    import ir_datasets
+
+    from arqmath_bm25.irdatasets import Documents, register_ir_datasets
+
+    corpus = tmp_path / "mine.jsonl"
+    corpus.write_text('{"id": "a", "title": "T", "text": "one $x$"}\n{"id": "b", "text": "two"}\n')
+    collection = arq.Collection(corpus, tmp_path / "indexes")
+    (name,) = register_ir_datasets(collection)
+    dataset = ir_datasets.load(name)
+    assert [document.doc_id for document in dataset.docs_iter()] == ["a", "b"]
+    assert dataset.docs_store().get("a").default_text() == "T\none $x$"
+    corpus.write_text('{"id": "c", "text": "three"}\n')
+    assert [document.doc_id for document in Documents(collection, "docs").docs_iter()] == ["c"]
+
+
 @pytest.mark.parametrize(
     ("task", "year"), [("task1", "2021"), ("task2", "2020"), ("task3", "2022"), ("nlps", "dev")]
 )

@@ -194,14 +194,6 @@ class PostTable:
         """Number of answers."""
         return int((self._places[:, 2] == ANSWER).sum())
 
-    @cached_property
-    def _answers(self) -> IntVector:
-        return np.flatnonzero(self._places[:, 2] == ANSWER)
-
-    def answer(self, number: int) -> Post:
-        """Read an answer by its number among all answers, in the order of the table."""
-        return self._read(self._places[self._answers[number], None])[0]
-
     def thread_starts(self) -> IntVector:
         """Row numbers of the table at which a thread begins."""
         threads = self._places[:, 0]

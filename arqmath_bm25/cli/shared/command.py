@@ -55,7 +55,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 def descriptions() -> dict[str, dict[str, Any]]:
     """Read what is said of the parameters: command → parameter → help, or more than that."""
     text = Path(__file__).parents[1].joinpath("options.yaml").read_text(encoding="utf-8")
-    names = {"tasks": TASKS, "scored": labs.TASKS, "parts": PARTS}
+    names = {"tasks": TASKS, "parts": PARTS}
     known = {name: ", ".join(of) for name, of in names.items()}
     text = Template(text).substitute(known, max_depth=labs.MAX_DEPTH)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # which takes an eighth of the time
