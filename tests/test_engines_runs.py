@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import warnings
@@ -106,6 +107,37 @@ def test_the_sample_by_opensearch(sample: Path, opensearch: Nodes, shards: int) 
 
 
 @pytest.mark.slow
+def test_a_cluster_needs_no_other_engine_here(
+    sample: Path, opensearch: Nodes, tmp_path: Path
+) -> None:
+    cluster = ("--engine", "opensearch", "--hosts", ",".join(opensearch.hosts))
+    arqmath("index", "task1", "--indexes", tmp_path / "indexes", *cluster)
+    index = tmp_path / "indexes" / "arqmath-sample" / "task1"
+    assert not [*index.glob("lucene*"), *index.glob("documents")]
+    for name, where, options in (
+        ("here", sample / "indexes", ("--engine", "lucene")),
+        ("there", tmp_path / "indexes", cluster),
+    ):
+        arqmath("run", "task1", "--indexes", where, "--runs", tmp_path / name, *options)
+    here, there = (
+        {path.name: path.read_bytes() for path in (tmp_path / name).rglob("*.tsv")}
+        for name in ("here", "there")
+    )
+    assert here == there
+
+
+def test_postings_that_no_build_of_the_index_wrote_are_not_searched(
+    sample: Path, tmp_path: Path
+) -> None:
+    arqmath("index", "task1", "--indexes", tmp_path, "--engine", "lucene")
+    place = Path("arqmath-sample", "task1")
+    shutil.copytree(sample / "indexes" / place / "lucene.flat", tmp_path / place / "lucene.flat")
+    done = CliRunner().invoke(app, ["search", "task1", "series", "--indexes", str(tmp_path)])
+    assert done.exit_code == 1
+    assert "lucene.flat is not of this index; remove it" in str(done.exception)
+
+
+@pytest.mark.slow
 def test_two_checkouts_and_other_settings_share_a_cluster(
     opensearch: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,7 +161,7 @@ def test_two_checkouts_and_other_settings_share_a_cluster(
         assert not (tmp_path / name / "arqmath-sample" / "task1" / "documents").exists()
     listed = arqmath("cluster", "--hosts", opensearch.hosts[0])
     assert listed.count("arqmath-arqmath-sample-task1-") >= 3
-    monkeypatch.setattr("arqmath_bm25.engines.opensearch._Load", None)  # nothing is loaded again
+    monkeypatch.setattr("arqmath_bm25.engines.opensearch._create_all", None)  # none is loaded again
     for name in names:
         options = ("--config", config[name]) if name in config else ()
         options = (*options, "--indexes", tmp_path / name, *cluster)

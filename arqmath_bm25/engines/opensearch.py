@@ -247,10 +247,10 @@ def _create_all(client: Any, name: str, documents: Path, expected: int) -> None:
     lines, size = _lines(documents), _REQUEST
     with progress("Loading documents into the cluster", expected, "documents") as advance:
         while batch := list(islice(lines, _BATCH)):
-            advance(len(batch))
             attempt, end = 0, time.monotonic() + _PATIENCE
             while batch:
                 refused, reason, too_much = _create(client, name, batch, size)
+                advance(len(batch) - len(refused))
                 if too_much:
                     size = max(size // 2, _SMALLEST)
                 if len(refused) < len(batch):

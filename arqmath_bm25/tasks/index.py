@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.records import Hit, Part, Topic
     from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.engines.engine import EngineName, LocalName, Searcher
+    from arqmath_bm25.engines.engine import EngineName, Searcher
     from arqmath_bm25.engines.opensearch import ClusterIndex
     from arqmath_bm25.tasks.document_parts import Form
     from arqmath_bm25.tasks.task import Ranker, Task
@@ -64,8 +64,13 @@ def why_stale(
     stale = manifest.why_stale(recipe(task, collection), sources(task.sources(collection)))
     if stale:
         return stale
-    damage = next(manifest.damages(directory(task, collection), read_all=read_all), None)
-    return f"this index is damaged: {damage}" if damage else None
+    place = directory(task, collection)
+    damage = next(manifest.damages(place, read_all=read_all), None)
+    if damage:
+        return f"this index is damaged: {damage}"
+    written = {name.partition("/")[0] for name in manifest.files}
+    foreign = [path for path in sorted(place.glob(f"{STORE}*")) if path.name not in written]
+    return f"{foreign[0].name} is not of this index; remove it" if foreign else None
 
 
 def _is_up_to_date(
@@ -182,9 +187,9 @@ def add_engine(
 
 
 @cache  # so that it is said once
-def _builder(engine: EngineName) -> LocalName:
+def _builder(engine: EngineName) -> EngineName:
     """Return the engine to build for; `auto` is Lucene wherever that can be had."""
-    if engine in ("lucene", "flat"):
+    if engine != "auto":
         return engine
     try:
         prepare()

@@ -15,11 +15,12 @@ import re
 import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.system import needed_by
@@ -84,7 +85,7 @@ class SparkWorkers:
         jobs = iter(jobs)
         while wave := list(islice(jobs, _JOBS_PER_CORE * self.count)):
             try:
-                results = self._do(_Try(work, _code()), wave)
+                results = self._do(partial(_done_there, work, _code()), wave)
             except self._errors as error:
                 raise InterruptedWorkError(
                     f"{self.master_url}: Spark gave up a job: {_reason(error)}"
@@ -99,8 +100,8 @@ class SparkWorkers:
 
         There are more questions than cores, so that every executor gets some.
         """
-        for path in filter(None, (data, indexes)):
-            if re.match(r"\w+:/", str(path)):
+        for path in (data, indexes):
+            if path is not None and re.match(r"\w+:/", str(path)):
                 raise InputError(
                     f"{path}: object stores are not read; expected a directory that all machines "
                     "have mounted"
@@ -113,7 +114,7 @@ class SparkWorkers:
             for _ in self.map(look, range(_JOBS_PER_CORE * self.count)):
                 pass
 
-    def _do(self, work: _Try[J, R], wave: list[J]) -> list[R | InputError]:
+    def _do(self, work: Callable[[J], R], wave: list[J]) -> list[R]:
         tasks = self._context.parallelize(wave, len(wave)).map(work)
         with ThreadPoolExecutor(1) as thread:
             results = thread.submit(tasks.collect)
@@ -122,38 +123,30 @@ class SparkWorkers:
                 try:
                     return list(results.result(_LOOK))
                 except TimeoutError:  # Spark itself would wait for executors for ever
-                    alone = 0.0 if self._executors() else alone + _LOOK
+                    processes: Any = self._context._jsc.sc().statusTracker().getExecutorInfos()
+                    alone = 0.0 if len(processes) > 1 else alone + _LOOK  # one is the driver, here
             self._context.cancelAllJobs()
         raise InterruptedWorkError(
             f"{self.master_url}: no executor for {_PATIENCE:.0f} seconds; see whether the "
             "cluster's workers run and have cores to spare"
         )
 
-    def _executors(self) -> int:
-        known: Any = self._context._jsc.sc().statusTracker().getExecutorInfos()
-        return len(known) - 1  # one of them is the driver, this process
-
     def close(self) -> None:
         """Let the cluster go."""
         self._context.stop()
 
 
-class _Try(NamedTuple, Generic[J, R]):
-    """What an executor does with a job."""
-
-    work: Callable[[J], R]
-    code: str
-
-    def __call__(self, job: J) -> R | InputError:
-        if self.code != _code():
-            return InputError(
-                f"{socket.gethostname()}: arqmath_bm25 {_code()} is installed there and "
-                f"{self.code} here; install the same everywhere"
-            )
-        try:
-            return self.work(job)
-        except InputError as error:  # raised, it would be tried four times
-            return error
+def _done_there(work: Callable[[J], R], code: str, job: J) -> R | InputError:
+    """Do a job on the machine of an executor, which must have the same code as this one."""
+    if code != _code():
+        return InputError(
+            f"{socket.gethostname()}: arqmath_bm25 {_code()} is installed there and "
+            f"{code} here; install the same everywhere"
+        )
+    try:
+        return work(job)
+    except InputError as error:  # raised, it would be tried four times
+        return error
 
 
 @cache
@@ -188,17 +181,13 @@ def _check_reachable(master_url: str) -> None:
     kind, _, addresses = master_url.partition("://")
     if kind not in ("spark", "k8s"):
         return
-    problem: Exception | None = None
     for address in addresses.rpartition("://")[2].split(","):
         host, _, port = address.rpartition(":")
-        try:
+        with suppress(OSError, ValueError):
             socket.create_connection((host, int(port)), timeout=5).close()
             return
-        except (OSError, ValueError) as error:
-            problem = error
     raise InputError(
-        f"{master_url}: nothing answers there ({problem}); expected spark://HOST:7077, or "
-        "k8s://https://HOST:6443"
+        f"{master_url}: nothing answers there; expected spark://HOST:7077, or k8s://https://HOST:6443"
     )
 
 
@@ -206,10 +195,9 @@ def _reason(error: Exception) -> str:
     """Return the one line of an error of Spark, Java's trace around it, that says what happened."""
     java: Any = getattr(error, "java_exception", None)
     text = str(java.getMessage() if java else error)
-    own = text.partition("\n\tat ")[0].partition("Driver stacktrace:")[0]
-    lines = [line.strip() for line in own.splitlines() if line.strip()]
-    if not lines:
+    own = text.partition("\n\tat ")[0].partition("Driver stacktrace:")[0].strip()
+    if not own:
         return type(error).__name__
     machine = re.search(r"\(([^\s()]+) executor [^\s()]+\)", own)
     where = f"{machine[1]}: " if machine else ""
-    return where + lines[-1].rpartition("most recent failure: ")[2]
+    return where + own.splitlines()[-1].strip().rpartition("most recent failure: ")[2]
