@@ -26,7 +26,6 @@ from scipy import sparse
 from arqmath_bm25.analysis.term_numbers import Texts, Trees, Vocabulary, spelled
 from arqmath_bm25.core.arrays import ranges
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import new_array
 from arqmath_bm25.engines.flat import FORM, META, code_kind, noted_bytes
 
 if TYPE_CHECKING:
@@ -182,15 +181,6 @@ class _Part:
         self._file = table.with_suffix(_DATA)
         self.meta = json.loads(table.read_text(encoding="utf-8"))
 
-    def kind(self, name: str) -> np.dtype[Any]:
-        """Return the type of an array."""
-        kind: np.dtype[Any] = np.dtype(self.meta["arrays"][name][0])
-        return kind
-
-    def size(self, name: str) -> int:
-        """Return the length of an array."""
-        return int(self.meta["arrays"][name][2])
-
     def read(self, name: str, begin: int = 0, end: int | None = None) -> npt.NDArray[Any]:
         """Return an array, or some of it."""
         kind, offset, length = self.meta["arrays"][name]
@@ -211,7 +201,8 @@ def write_flat(parts: Path, place: Path, expected: int) -> None:
             f"{parts}: {documents[-1]:,} of {expected:,} documents; build the index again"
         )
     place.mkdir()
-    _write_ids(files, place, documents[-1])
+    ids = [np.empty(0, np.bytes_), *(part.read("ids") for part in files)]
+    np.save(place / "ids.npy", np.concatenate(ids))
     members = _write_groups(files, place, groups)
     fields: dict[str, dict[str, Any]] = {}
     for part in files:
@@ -233,16 +224,6 @@ def write_flat(parts: Path, place: Path, expected: int) -> None:
     (place / META).write_text(json.dumps({"form": FORM, "fields": fields}), encoding="utf-8")
 
 
-def _write_ids(files: Sequence[_Part], place: Path, count: int) -> None:
-    size = max((part.kind("ids").itemsize for part in files), default=1)
-    ids = new_array(place / "ids.npy", f"S{size}", (count,))
-    done = 0
-    for part in files:
-        of_part = part.read("ids")
-        ids[done : done + len(of_part)] = of_part
-        done += len(of_part)
-
-
 def _write_groups(files: Sequence[_Part], place: Path, firsts: Sequence[int]) -> Integers:
     """Write the groups of documents; return how many members each has."""
     members = np.zeros(firsts[-1] + 1, np.int64)
@@ -262,7 +243,7 @@ class _FieldPart:
         self._part, self._name, self._first = part, name, first
         code = np.searchsorted(pairs, part.read(f"{name}.pairs"))
         self._code = code.astype(code_kind(len(pairs)))
-        self.postings = part.size(f"{name}.docs")
+        self.postings = int(self._read("starts")[-1])
 
     def cut(self, numbers: Numbers) -> list[int]:
         """Return where ranges of numbers begin among the terms, and the end."""
