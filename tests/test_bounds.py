@@ -68,11 +68,15 @@ def test_what_one_team_alone_brought_is_left_out() -> None:
         "X-1": {"A.1": ranking("abz")}, "X-2": {"A.1": ranking("ac")}, "Y": {"A.1": ranking("cdy")},
     }  # fmt: skip
     teams = {"X-1": "X", "X-2": "X", "Y": "Y"}
-    qrels = {"A.1": {"a": 3, "b": 0, "c": 2, "d": 2, "o": 3}, "A.2": {"q": 3}}
+    qrels = {"A.1": {"a": 3, "b": 1, "c": 2, "d": 2, "o": 3}, "A.2": {"q": 3}}
     everything, without_x, without_y = leave_out(runs, teams, qrels, depth=2)
     assert (everything.team, everything.judgments) == ("", 0)
     assert everything.scores["Y"] == score(runs["Y"], qrels).averages()
-    assert (without_x.team, without_x.judgments, without_x.relevant) == ("X", 2, 1)  # a, b; not c
+    assert (without_x.team, without_x.judgments, without_x.relevant) == (
+        "X",
+        2,
+        1,
+    )  # a, b (of grade 1: not relevant); not c
     assert without_x.scores["X-1"]["map"] == 0.0
     left = {"A.1": {"c": 2, "d": 2, "o": 3}, "A.2": {"q": 3}}  # o: of runs that are not given
     assert without_x.scores["Y"] == score(runs["Y"], left).averages()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +13,9 @@ from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.signatures import Signatures, signatures
 from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
 from arqmath_bm25.analysis.terms import FormulaTree, Paths, Tree, blind, paths
+
+if TYPE_CHECKING:
+    import pytest
 
 FORMULAS = [
     r"x^2+y^2", r"f(x)=\sum_{i=1}^n x_i", r"\frac{a}{b}", r"\frac{b}{a}", "a-b", "b-a", "x_i", "x",
@@ -67,6 +72,13 @@ def test_terms_are_those_of_the_tree(sources: list[str]) -> None:
 def test_trees_do_not_touch_each_other(sources: list[str]) -> None:
     trees = list(map(tree, sources))
     assert by_tree(trees) == [by_tree([one])[0] for one in trees]
+
+
+def test_trees_of_several_batches_are_those_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    trees = list(map(tree, FORMULAS))
+    expected = by_tree(trees)
+    monkeypatch.setattr(Trees, "_TOGETHER", 4)
+    assert by_tree(trees) == expected
 
 
 def test_numbers_are_the_same_wherever_they_are_computed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from math import log
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -83,6 +84,19 @@ def test_formulas_count_in_answer_question_and_title(stage: SecondStage) -> None
     twice = gained(Topic("", "$p^2+q^2$", "<p>$p^2+q^2$</p>"))
     assert twice == pytest.approx([six, three, seven, two], abs=1e-5)
     assert gained(Topic("", "no formula")) == [0, 0, 0, 0]
+
+
+def test_the_three_most_telling_formulas_of_a_body_count(stage: SecondStage) -> None:
+    def gained(formulas: tuple[str, ...]) -> dict[str, float]:
+        body = " and ".join(f"${formula}$" for formula in formulas)
+        found = scores(stage, Topic("", "", body), formulas=1)
+        return {doc: round(score, 5) for doc, score in found.items()}
+
+    formulas = ("p^2+q^2", r"\frac{p}{q}", r"\sqrt p", r"\sum_i i")
+    threes = list(combinations(formulas, 3))
+    assert sum(gained(formulas) == gained(three) for three in threes) == 1
+    for three in threes:
+        assert all(gained(three) != gained(two) for two in combinations(three, 2))
 
 
 def test_idf_counts_formulas_that_differ(stage: SecondStage) -> None:

@@ -129,6 +129,8 @@ def test_a_share_of_each_stratum_is_drawn_for_each_topic() -> None:
     drawn = [item.doc_id for item in sample.items if item.topic_id == "A.9"]
     assert {"1", "2"} < set(drawn)
     assert len(drawn) == 4  # two fifths of five
+    less = draw(items, ranks, (Stratum(2, 1.0), Stratum(7, 0.3)), seed=1)
+    assert less.items == sample.items  # one and a half of five are two: shares are rounded up
     assert sample == draw(items, ranks, strata, seed=1)
     assert any(sample.items != draw(items, ranks, strata, seed).items for seed in range(9))
 
