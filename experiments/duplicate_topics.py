@@ -81,9 +81,7 @@ def _links(path: Path, posts: PostTable) -> NDArray[np.int64]:
     grades = np.where(kind < DUPLICATE, 2, 3)
     between = (post != other) & (np.minimum(post, other) > 0) & np.isin(kind, list(KINDS))
     rows = np.unique(np.column_stack((post, other, grades))[between], axis=0)
-    known: NDArray[np.int64] = rows[
-        posts.are_questions(rows[:, 0]) & posts.are_questions(rows[:, 1])
-    ]
+    known: NDArray[np.int64] = rows[np.isin(rows[:, :2], posts.questions).all(axis=1)]
     return known
 
 

@@ -10,17 +10,9 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.collection.activity import (
-    COMMENTS,
-    LINKS,
-    TAGS,
-    USERS,
-    VOTES,
-    VoteTable,
-    good_rows,
-)
+from arqmath_bm25.collection.activity import KINDS, VoteTable, good_rows
 from arqmath_bm25.collection.dump import ParsedRows
-from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.collection.layout import Dump, Layout
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.labs import YEARS
@@ -73,17 +65,12 @@ def test_every_formula_of_a_post_is_in_the_formula_files() -> None:
 
 def test_comments_votes_and_users_fit_the_posts() -> None:
     layout = Layout(SAMPLE)
-    paths = [
-        layout.dump("Comments"),
-        layout.dump("Votes"),
-        layout.dump("Users"),
-        layout.dump("Tags"),
-        layout.dump("PostLinks"),
-    ]
+    dumps: tuple[Dump, ...] = ("Comments", "Votes", "Users", "Tags", "PostLinks")
+    paths, roots = map(layout.dump, dumps), map(str.lower, dumps)
     counts: Counter[str] = Counter()
     comments, _, users, tags, links = (
-        [row for _, row in good_rows(ParsedRows(path, kind.root), kind, counts)]
-        for path, kind in zip(paths, (COMMENTS, VOTES, USERS, TAGS, LINKS), strict=True)
+        [row for _, row in good_rows(ParsedRows(path, root), KINDS[root], counts)]
+        for path, root in zip(paths, roots, strict=True)
         if path
     )
     assert counts.keys() == {"rows"}
@@ -102,7 +89,7 @@ def test_comments_votes_and_users_fit_the_posts() -> None:
     }  # fmt: skip
     ids = {post.post_id for post in posts}
     assert {comment["PostId"] for comment in comments} <= ids
-    assert {link[end] for link in links for end in LINKS.ids} <= ids
+    assert {link[end] for link in links for end in KINDS["postlinks"].ids} <= ids
     assert {tag["TagName"] for tag in tags} == {tag for post in posts for tag in post.tags}
 
 

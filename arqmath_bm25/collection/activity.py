@@ -15,7 +15,7 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
@@ -28,10 +28,11 @@ from arqmath_bm25.collection.dump import (
     scan,
     scan_places,
 )
+from arqmath_bm25.core.tables import read_table
 from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -43,17 +44,6 @@ if TYPE_CHECKING:
 
 Attributes = dict[str, str]
 
-ACCEPTED: Final = 1  # VoteTypeId
-UP: Final = 2
-DOWN: Final = 3
-FAVOURITE: Final = 5
-VOTE_TYPES: Final = {
-    1: "accepted", 2: "up", 3: "down", 4: "offensive", 5: "favourite", 6: "close", 7: "reopen",
-    8: "bounty start", 9: "bounty close", 10: "deletion", 11: "undeletion", 12: "spam",
-    13: "inform moderator", 15: "moderator review", 16: "edit approved",
-}  # fmt: skip
-
-_TALLIED: Final = (ACCEPTED, UP, DOWN, FAVOURITE)
 _ID: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")  # -1 is the site's own user
 
 
@@ -62,9 +52,11 @@ class Kind:
     """A kind of dump: its root element, and what every row has."""
 
     root: str
-    ids: tuple[str, ...]  # whole numbers
-    texts: tuple[str, ...] = ()
+    ids: Sequence[str]  # whole numbers
+    texts: Sequence[str] = ()
     date: str = "CreationDate"  # which not all have
+    type: str = ""  # the attribute that says what a row is
+    types: Mapping[str, str] = field(default_factory=dict)  # what its values are called
 
     def lacks(self, row: Attributes | str | None) -> str | None:
         """Say why a row, or what stands for it, does not count; None if it does."""
@@ -95,13 +87,8 @@ def good_rows(
             yield place, row
 
 
-COMMENTS: Final = Kind("comments", ("Id", "PostId"), ("Text",))
-VOTES: Final = Kind("votes", ("Id", "PostId", "VoteTypeId"))
-USERS: Final = Kind("users", ("Id",), ("DisplayName",))
-TAGS: Final = Kind("tags", ("Id",), ("TagName",))
-LINKS: Final = Kind("postlinks", ("PostId", "RelatedPostId"))
-BADGES: Final = Kind("badges", ("Id", "UserId"), ("Name",), date="Date")
-POST_HISTORY: Final = Kind("posthistory", ("Id", "PostId", "PostHistoryTypeId"))
+KINDS: Final = {root: Kind(root, **what) for root, what in read_table(__file__).items()}
+COMMENTS, VOTES, USERS = (KINDS[root] for root in ("comments", "votes", "users"))
 
 
 class RowTable:
@@ -152,7 +139,7 @@ def _place(row: Attributes, kind: Kind, key: str) -> tuple[int, int] | str:
 
 
 class Tally(NamedTuple):
-    """The votes of one post that say what was thought of it."""
+    """The votes of one post that say what was thought of it, named as the types of votes."""
 
     accepted: int = 0
     up: int = 0
@@ -186,21 +173,20 @@ class VoteTable:
 
     def of(self, post_id: str) -> Tally:
         """Return the votes of a post, zeros if it has none."""
-        key = len(_TALLIED) * int(post_id) if is_id(post_id) else -1
-        begin, end = np.searchsorted(self._keys, [key, key + len(_TALLIED)])
+        key = len(Tally._fields) * int(post_id) if is_id(post_id) else -1
+        begin, end = np.searchsorted(self._keys, [key, key + len(Tally._fields)])
         columns = (self._keys[begin:end] - key).tolist()
         votes = dict(zip(columns, self._numbers[begin:end].tolist(), strict=True))
-        return Tally(*(votes.get(column, 0) for column in range(len(_TALLIED))))
+        return Tally(*(votes.get(column, 0) for column in range(len(Tally._fields))))
 
 
 def _tallies(rows: ParsedRows) -> tuple[Numbers, Counter[str]]:
     counts: Counter[str] = Counter()
     keys = array("q")
-    columns = {str(kind): column for column, kind in enumerate(_TALLIED)}
     for _, row in good_rows(rows, VOTES, counts):
-        column = columns.get(row["VoteTypeId"])
-        if column is None:
-            counts["votes of other types"] += 1
+        name = VOTES.types.get(row["VoteTypeId"])
+        if name in Tally._fields:
+            keys.append(len(Tally._fields) * int(row["PostId"]) + Tally._fields.index(name))
         else:
-            keys.append(len(_TALLIED) * int(row["PostId"]) + column)
+            counts["votes of other types"] += 1
     return np.unique(np.frombuffer(keys, np.int64), return_counts=True), counts

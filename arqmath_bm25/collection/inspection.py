@@ -16,18 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 
-from arqmath_bm25.collection.activity import (
-    BADGES,
-    COMMENTS,
-    LINKS,
-    POST_HISTORY,
-    TAGS,
-    USERS,
-    VOTE_TYPES,
-    VOTES,
-    Kind,
-    good_rows,
-)
+from arqmath_bm25.collection.activity import KINDS, good_rows
 from arqmath_bm25.collection.dump import ParsedRows, scan
 from arqmath_bm25.collection.formulas import (
     formula_files,
@@ -41,7 +30,7 @@ from arqmath_bm25.core.labs import GRADES, HIGHEST
 from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -51,17 +40,6 @@ if TYPE_CHECKING:
 
 Status = Literal["complete", "differs", "not known", "unreadable", "missing"]
 
-_POSTS: Final = Kind("posts", ("Id", "PostTypeId"), ("Body",))
-_KINDS: Final[dict[str, Kind]] = {
-    kind.root: kind for kind in (_POSTS, COMMENTS, LINKS, VOTES, USERS, TAGS, BADGES, POST_HISTORY)
-}
-# The attribute that says what a row is, and what its values are called.
-_TYPES: Final[dict[str, tuple[str, Mapping[str, str]]]] = {
-    "posts": ("PostTypeId", {"1": "questions", "2": "answers", "4": "wikis", "5": "wikis"}),
-    "postlinks": ("LinkTypeId", {"1": "linked", "3": "duplicates"}),
-    "votes": ("VoteTypeId", {str(number): name for number, name in VOTE_TYPES.items()}),
-    "badges": ("Class", {"1": "gold", "2": "silver", "3": "bronze"}),
-}
 _PLACES: Final = ("Collection", "Topics", "Evaluation", "Formulas")  # of the lab
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _JUDGMENT: Final = re.compile(
@@ -123,7 +101,7 @@ def inspect(
 
 def size(data: Path, files: Iterable[PublishedFile] | None = None) -> int:
     """Return the bytes that `inspect` will tell its progress of."""
-    large = [data / path for path in _paths(data, files) if _root(path) in _KINDS]
+    large = [data / path for path in _paths(data, files) if _root(path) in KINDS]
     large += [tsv for path in _paths(data, files) for tsv in (data / path).glob("*.tsv")]
     return sum(path.stat().st_size for path in large if path.is_file())
 
@@ -138,7 +116,7 @@ def _paths(data: Path, files: Iterable[PublishedFile] | None) -> dict[str, Publi
     found: dict[str, PublishedFile | None] = {file.target: file for file in known}
     if files is None:
         dumps = [path for place in ("*.xml", "Collection/*.xml") for path in data.glob(place)]
-        others = [path for path in dumps if _root(path.name) in _KINDS]
+        others = [path for path in dumps if _root(path.name) in KINDS]
         others += data.glob("Formulas/*_representation_v*/")
         for path in sorted(str(path.relative_to(data)) for path in others):
             found.setdefault(path, None)
@@ -213,8 +191,7 @@ def _add_dump(
 
 
 def _look(rows: ParsedRows, root: str) -> _Found:
-    kind = _KINDS[root]
-    attribute, names = _TYPES.get(root, ("", {}))
+    kind = KINDS[root]
     counts: Counter[str] = Counter()
     types: Counter[str] = Counter()
     ids, parents = array("q"), array("q")
@@ -222,8 +199,8 @@ def _look(rows: ParsedRows, root: str) -> _Found:
     for _, row in good_rows(rows, kind, counts):
         if "Id" in kind.ids:
             ids.append(int(row["Id"]))
-        if attribute in row:
-            types[names.get(row[attribute], "others")] += 1
+        if kind.type in row:
+            types[kind.types.get(row[kind.type], "others")] += 1
         if root == "posts" and row["PostTypeId"] == "2":
             parent = row.get("ParentId", "")
             parents.append(int(parent) if parent.isdecimal() and len(parent) < 19 else -1)

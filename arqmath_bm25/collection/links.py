@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from arqmath_bm25.collection.activity import LINKS, good_rows, is_id
+from arqmath_bm25.collection.activity import KINDS as DUMPS
+from arqmath_bm25.collection.activity import good_rows, is_id
 from arqmath_bm25.collection.dump import ParsedRows, check
 from arqmath_bm25.core.files import load_array
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 # What a post is to another: twice the LinkTypeId, and 1 more for the post that a link leads to.
 DUPLICATE: Final = 6
+_LINKS: Final = DUMPS["postlinks"]
 KINDS: Final = {2: "links to", 6: "duplicate of", 3: "linked from", 7: "has the duplicate"}
 
 
@@ -44,8 +46,8 @@ class PostLinks:
         ends = array("q")
         counts = Counter(rows=0, links=0)
         if path:
-            check(path, LINKS.root)
-            for _, link in good_rows(ParsedRows(path, LINKS.root), LINKS, counts):
+            check(path, _LINKS.root)
+            for _, link in good_rows(ParsedRows(path, _LINKS.root), _LINKS, counts):
                 counts["links"] += 1
                 post, other = int(link["PostId"]), int(link["RelatedPostId"])
                 link_type = link.get("LinkTypeId", "")

@@ -194,6 +194,11 @@ class PostTable:
         """Number of answers."""
         return int((self._places[:, 2] == ANSWER).sum())
 
+    @property
+    def questions(self) -> IntVector:
+        """Numbers of the questions, in the order of the table."""
+        return self.ids[np.flatnonzero(self._places[:, 2] == QUESTION)]
+
     def thread_starts(self) -> IntVector:
         """Row numbers of the table at which a thread begins."""
         threads = self._places[:, 0]
@@ -242,11 +247,6 @@ class PostTable:
         """Return the thread of every post, as a number; -1 of posts that the collection lacks."""
         rows = self.find(self.numbers(post_ids))
         return np.where(rows >= 0, self._places[rows, 0], -1)
-
-    def are_questions(self, post_ids: IntVector) -> NDArray[np.bool_]:
-        """Tell of every post if the table has it, and as a question."""
-        rows = self.find(post_ids)
-        return np.where(rows >= 0, self._places[rows, 2] == QUESTION, False)
 
     def numbers(self, post_ids: Sequence[str]) -> IntVector:
         """Return ids as the numbers that they are in the table; -1 of what is no id here."""

@@ -7,13 +7,13 @@ from datetime import timedelta
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from arqmath_bm25.collection.activity import ACCEPTED, DOWN, FAVOURITE, UP
 from tools.sample.read_source import Answer, Question, with_answers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import date, datetime
 
+ACCEPTED, UP, DOWN, FAVOURITE = 1, 2, 3, 5  # VoteTypeId
 Row = dict[str, int | str | None]
 """The attributes of a `<row>` in order; those with the value None are left out."""
 
