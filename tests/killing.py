@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from arqmath_bm25.cli import main as program
-from arqmath_bm25.runs.provenance import run_manifest
+from arqmath_bm25.core.files import read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,7 +99,7 @@ def seen(path: Path) -> object:
     """Return what readers see: a directory, or a file and the manifest that belongs to it."""
     if path.is_dir():
         return tree(path)
-    return (path.read_bytes(), run_manifest(path)) if path.exists() else None
+    return (path.read_bytes(), read_manifest(path)) if path.exists() else None
 
 
 def main(place: Path, arguments: list[str], output: str) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The manifest beside a run tells its collection and year, and never stops anything."""
+"""The manifest beside a run tells its collection and settings, and never stops anything."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LAYOUT = Layout(SAMPLE)
+NOTHING = Provenance(None, {}, "", manual=False)
 
 
 def beside(run: Path, **content: object) -> Path:
@@ -22,17 +23,17 @@ def beside(run: Path, **content: object) -> Path:
     return run
 
 
-def test_collection_and_year_are_told(tmp_path: Path) -> None:
+def test_collection_and_settings_are_told(tmp_path: Path) -> None:
     run = beside(
         tmp_path / "run.tsv",
         settings={"bm25": {"b": 0.75}}, variant="both", data=str(SAMPLE),
         topics={"name": LAYOUT.topics("task1", "2021").name},
     )  # fmt: skip
-    assert provenance(run) == Provenance(SAMPLE, "2021", {"bm25": {"b": 0.75}}, "both")
+    assert provenance(run) == Provenance(SAMPLE, {"bm25": {"b": 0.75}}, "both", manual=False)
     now = beside(tmp_path / "now.tsv", data={"test collection": {"source": str(tmp_path)}})
-    assert provenance(now) == Provenance(tmp_path, None, {}, "")
+    assert provenance(now) == Provenance(tmp_path, {}, "", manual=False)
     mine = beside(tmp_path / "mine.tsv", data=str(tmp_path), topics={"name": "mine.xml"})
-    assert provenance(mine) == Provenance(tmp_path, None, {}, "")
+    assert provenance(mine) == Provenance(tmp_path, {}, "", manual=False)
 
 
 @pytest.mark.parametrize(
@@ -43,11 +44,11 @@ def test_collection_and_year_are_told(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_what_is_no_manifest_tells_nothing(tmp_path: Path, content: str) -> None:
     (tmp_path / "run.manifest.json").write_text(content, errors="surrogatepass")
-    assert provenance(tmp_path / "run.tsv") in (None, Provenance(None, None, {}, ""))
+    assert provenance(tmp_path / "run.tsv") == NOTHING
 
 
 def test_a_collection_that_is_gone_is_not_told(tmp_path: Path) -> None:
     name = LAYOUT.topics("task1", "2020").name
     run = beside(tmp_path / "r.tsv", data=f"/{'x' * 5000}", topics={"name": name})
-    assert provenance(run) == Provenance(None, "2020", {}, "")
-    assert provenance(tmp_path / "other.tsv") is None
+    assert provenance(run) == NOTHING
+    assert provenance(tmp_path / "other.tsv") == NOTHING

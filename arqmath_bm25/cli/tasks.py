@@ -24,11 +24,11 @@ from arqmath_bm25.cli.shared.options import (
 )
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import sources
+from arqmath_bm25.core.files import read_manifest, sources
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, year_of
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.workers.local import Processes
-from arqmath_bm25.runs.provenance import ir_metadata, run_manifest
+from arqmath_bm25.runs.provenance import ir_metadata
 from arqmath_bm25.runs.run_files import Form, file_name, write_run
 from arqmath_bm25.tasks import TASKS, task_class
 from arqmath_bm25.tasks.index import Index, ensure
@@ -211,7 +211,7 @@ def _manifest(
 
 def _refuse_another(target: Path, manifest: Mapping[str, Any]) -> None:
     """Raise InputError if a run is there that was made of something else."""
-    before = run_manifest(target)
+    before = read_manifest(target)
     if before and any(before.get(key) != manifest.get(key) for key in _DECISIVE):
         raise InputError(
             f"{target}: this run was made with other settings or data; --overwrite replaces it, "

@@ -277,25 +277,29 @@ def _coming_manifest(path: Path) -> Path:
     return path.with_name(f".{manifest_path(path).name}.coming")
 
 
-def read_manifest(path: Path) -> Any:
-    """Return the manifest of a file. Raises OSError or ValueError if there is none.
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Return the manifest of a file; nothing if there is none, or something else in its place.
 
     A writer that was killed when the file had its name, and its manifest had not, left that beside.
     """
-    with suppress(OSError, ValueError):
-        coming = json.loads(_coming_manifest(path).read_bytes())
-        if [coming["sha256"]] == digests([path]):
-            return coming
-    return json.loads(manifest_path(path).read_bytes())
+    for place in (_coming_manifest(path), manifest_path(path)):
+        with suppress(OSError, ValueError, RecursionError):
+            found = json.loads(place.read_bytes())
+            coming = place != manifest_path(path)
+            if isinstance(found, dict) and (not coming or _is_of(found, path)):
+                return found
+    return {}
 
 
 def is_as_written(path: Path) -> bool:
     """Tell whether a file that has a manifest is what was written with it."""
-    try:
-        manifest = read_manifest(path)
-        return isinstance(manifest, dict) and [manifest.get("sha256")] == digests([path])
-    except (OSError, ValueError):
-        return False
+    with suppress(OSError):
+        return _is_of(read_manifest(path), path)
+    return False
+
+
+def _is_of(manifest: Mapping[str, Any], path: Path) -> bool:
+    return [manifest.get("sha256")] == digests([path])
 
 
 @contextmanager

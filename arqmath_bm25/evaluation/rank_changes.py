@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.runs.provenance import Provenance, provenance, run_manifest
+from arqmath_bm25.runs.provenance import provenance
 from arqmath_bm25.tasks import task_class
 from arqmath_bm25.tasks.index import Index
 
@@ -84,9 +84,9 @@ def _parts(
     collection: Collection, run: Scored, topic_id: str, docs: Sequence[str], top: float
 ) -> list[Parts]:
     """Explain the scores of documents in a run."""
-    if (run_manifest(run.file) or {}).get("queries"):
+    known = provenance(run.file)
+    if known.manual:
         raise InputError(f"{run.file}: a manual run, whose queries are not those of the topics")
-    known = provenance(run.file) or Provenance(None, None, {}, "")
     try:
         task = task_class(run.task).of(known.settings)
         task.variants.index(known.variant)

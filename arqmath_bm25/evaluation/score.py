@@ -153,12 +153,12 @@ def _warnings(
         return [Doubt(_ONLY_RELEVANT)]
     if rows_judged == rows:
         return [Doubt(_PRIME)]
+    if rows_judged >= _LEAST_FOUND * rows:
+        return []
     returned = set[str]().union(*(rankings[topic] for topic in answered))
     known = set[str]().union(*(qrels[topic] for topic in answered))
     common = len(returned & known)
-    if rows_judged >= _LEAST_FOUND * rows or common >= _LEAST_FOUND * min(
-        len(returned), len(known)
-    ):
+    if common >= _LEAST_FOUND * min(len(returned), len(known)):
         return []
     return [
         Doubt(

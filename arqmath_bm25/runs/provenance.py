@@ -12,56 +12,35 @@ import platform
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from arqmath_bm25.collection.layout import TOPICS
 from arqmath_bm25.core.files import read_manifest
 from arqmath_bm25.core.system import memory
 from arqmath_bm25.version import __version__
-
-if TYPE_CHECKING:
-    from arqmath_bm25.core.labs import Year
-
-
-_YEARS: Final = {
-    path.rpartition("/")[2]: year for files in TOPICS.values() for year, path in files.items()
-}
 
 
 class Provenance(NamedTuple):
     """What a run was made of, as far as it is known."""
 
     data: Path | None  # root of the collection, if it is still there
-    year: Year | None  # of the topics, if they are the lab's
     settings: dict[str, Any]  # of the task's configuration
     variant: str
+    manual: bool  # whether its queries were written by hand
 
 
-def run_manifest(run: Path) -> dict[str, Any] | None:
-    """Return the manifest beside a run; None if there is none, or something else in its place."""
-    try:
-        found = read_manifest(run)
-    except (OSError, ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def provenance(run: Path) -> Provenance | None:
-    """Tell what a run was made of; None without a manifest."""
-    manifest = run_manifest(run)
-    if manifest is None:
-        return None
-    data, topics = manifest.get("data"), manifest.get("topics")
-    if isinstance(data, dict) and isinstance(told := data.get("test collection"), dict):
-        data = told.get("source")
-    settings, variant = manifest.get("settings"), manifest.get("variant")
+def provenance(run: Path) -> Provenance:
+    """Tell what a run was made of, by the manifest beside it."""
+    manifest = read_manifest(run)
+    data, settings, variant = (manifest.get(name) for name in ("data", "settings", "variant"))
+    if isinstance(data, dict) and isinstance(of_tests := data.get("test collection"), dict):
+        data = of_tests.get("source")
     # Path.is_dir raises for a name that is too long.
     known = isinstance(data, str) and "\0" not in data and os.path.isdir(data)  # noqa: PTH112
     return Provenance(
         Path(data) if known else None,  # type: ignore[arg-type]
-        _YEARS.get(str(topics.get("name"))) if isinstance(topics, dict) else None,
         settings if isinstance(settings, dict) else {},
         variant if isinstance(variant, str) else "",
+        bool(manifest.get("queries")),
     )
 
 
@@ -111,20 +90,13 @@ def ir_metadata(
 
 def _platform() -> dict[str, Any]:
     """Describe this machine and what is installed on it."""
-    distribution, model = platform.system(), platform.processor()
+    distribution = platform.system()
     with suppress(OSError):
         distribution = platform.freedesktop_os_release()["PRETTY_NAME"]
-    with suppress(OSError):
-        told = dict(
-            line.split(":", 1)
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if ":" in line
-        )
-        model = told.get("model name\t", model).strip()
     return {
         "hardware": {
             "cpu": {
-                "model": model,
+                "model": platform.processor(),
                 "architecture": platform.machine(),
                 "operation mode": platform.architecture()[0].replace("bit", "-bit"),
                 "number of cores": os.cpu_count(),

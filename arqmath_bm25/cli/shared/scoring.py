@@ -100,7 +100,7 @@ def data_of(runs: Sequence[Path] | None, data: Path | None) -> Path | None:
     if data is not None or not runs:
         return data
     made_of = provenance(runs[0])
-    if made_of is None or made_of.data in (None, SAMPLE):
+    if made_of.data in (None, SAMPLE):
         return None
     console.print(f"DATA={made_of.data} (from the manifest beside {runs[0]})", soft_wrap=True)
     return made_of.data

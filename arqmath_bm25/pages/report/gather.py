@@ -20,12 +20,12 @@ from arqmath_bm25.collection.own_documents import QRELS, corpus_in, read_documen
 from arqmath_bm25.collection.posts import QUESTION, Post
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError, shown
+from arqmath_bm25.core.files import read_manifest
 from arqmath_bm25.core.labs import RELEVANT, year_of
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import Measure
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.runs.formula_ids import FormulaIds
-from arqmath_bm25.runs.provenance import run_manifest
 from arqmath_bm25.runs.run import Run as ReadRun
 from arqmath_bm25.tasks import configured, task_class
 
@@ -75,7 +75,7 @@ class Run:
     file: str  # the whole name
     topics: Topics
     score: RunScore | None
-    manifest: dict[str, Any] | None  # what lies beside the run file
+    manifest: dict[str, Any]  # what lies beside the run file
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def gather(
             qrels_files[judgments] = None
         _check_formulas(run)
         scored = score if isinstance(score, RunScore) else None
-        runs.append(Run(short, name, returned(run), scored, run_manifest(run.path)))
+        runs.append(Run(short, name, returned(run), scored, read_manifest(run.path)))
     questions = _questions(read_runs, topics, collection)
     status("Looking for posts")
     hits = [hit for run in runs for ranking in run.topics.values() for hit in ranking[:depth]]

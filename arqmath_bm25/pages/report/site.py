@@ -122,8 +122,7 @@ def _holds_any(gathered: Gathered, docs: set[str]) -> bool:
 
 def _settings(run: Run) -> dict[str, str]:
     """Return the settings that a run was made with; of several variants those of its own."""
-    manifest = run.manifest or {}
-    variant, settings = manifest.get("variant"), manifest.get("settings")
+    variant, settings = run.manifest.get("variant"), run.manifest.get("settings")
     found = {"variant": str(variant)} if variant else {}
     left: list[tuple[str, Any]] = [("", settings if isinstance(settings, dict) else {})]
     while left:
