@@ -101,6 +101,11 @@ def begin(text: str) -> str:
     return textwrap.shorten(text[: 4 * _SHOWN], _SHOWN, placeholder=" ...")
 
 
+def listed(counts: Mapping[str, int]) -> str:
+    """Say how many there are of each kind, but for those of which there are none."""
+    return ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
+
+
 class Task(ABC, Generic[S]):
     """A task with its settings. Thread-safe."""
 
@@ -203,7 +208,7 @@ class Task(ABC, Generic[S]):
         `chosen` are years or files, all years of the collection without. Raises InputError for what
         is not there.
         """
-        return collection.layout.topic_files("task1", chosen)
+        return collection.layout.topic_files("task2" if self.lab == "task2" else "task1", chosen)
 
     def read(self, collection: Collection, folder: str, path: Path) -> TopicSet:
         """Read a topic file."""
@@ -211,7 +216,7 @@ class Task(ABC, Generic[S]):
 
     def advice(self, query: str) -> str:
         """Return what may be wrong with a query that was typed; nothing if it seems right."""
-        return advice(query)
+        return advice(query, formula_wanted=self.lab == "task2")
 
     def topic(self, text: str) -> Topic:
         """Return the topic that free text is, with `$…$` around its formulas."""

@@ -24,7 +24,7 @@ from arqmath_bm25.tasks.answers.post_signatures import (
 from arqmath_bm25.tasks.answers.second_stage import LINKS, SecondStage
 from arqmath_bm25.tasks.queries import field_parts, heaviest, topic_query, weighed_by_tf_idf
 from arqmath_bm25.tasks.settings import Task1Settings
-from arqmath_bm25.tasks.task import Ranker, Shown, Task, begin
+from arqmath_bm25.tasks.task import Ranker, Shown, Task, begin, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -112,11 +112,10 @@ class AnswerRetrieval(Task[Task1Settings]):
         left = dict(counts)
         rows, documents = left.pop("rows"), left.pop("documents")
         questions, answers = left.pop("questions"), left.pop("answers")
-        notes = [f"{number:,} {what}" for what, number in left.items() if number]
         return (
             f"{rows:,} posts read, {questions:,} questions, {answers:,} answers; "
             f"{documents:,} answers indexed, {answers - documents:,} lost"
-            + (f" ({'; '.join(notes)})" if notes else "")
+            + (f" ({notes})" if (notes := listed(left)) else "")
         )
 
     def ranker(self, index: OpenIndex) -> Ranker:

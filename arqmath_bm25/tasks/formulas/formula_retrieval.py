@@ -21,9 +21,9 @@ from arqmath_bm25.tasks.formulas.formula_documents import write_formula_document
 from arqmath_bm25.tasks.formulas.formula_instances import InstanceTable
 from arqmath_bm25.tasks.formulas.post_formulas import contents, find_formula, write_post_formulas
 from arqmath_bm25.tasks.index import Index
-from arqmath_bm25.tasks.queries import advice, field_parts
+from arqmath_bm25.tasks.queries import field_parts
 from arqmath_bm25.tasks.settings import Task2Settings
-from arqmath_bm25.tasks.task import Ranker, Shown, Task, TopicSet
+from arqmath_bm25.tasks.task import Ranker, Shown, Task, TopicSet, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -106,41 +106,26 @@ class FormulaRetrieval(Task[Task2Settings]):
         """Say what became of every row: rows = instances + what was left out."""
         left = dict(counts)
         rows, instances, documents = (left.pop(key) for key in ("rows", "instances", "documents"))
-        within = {
-            key: left.pop(key)
-            for key in ("instances without a visual id", "formulas without a symbol")
-            if key in left
-        }
-        left_out = [f"{number:,} {what}" for what, number in left.items()]
-        notes = [f"{number:,} {what}" for what, number in within.items()]
-        lost = rows - instances - sum(left.values())
+        indexed = ("instances without a visual id", "formulas without a symbol")
+        notes = listed({kind: left.pop(kind, 0) for kind in indexed})
+        left_out, lost = listed(left), rows - instances - sum(left.values())
         return (
             f"{rows:,} formulas read, {instances:,} indexed as {documents:,} visually distinct ones"
-            + (f" ({', '.join(notes)})" if notes else "")
-            + (f"; left out: {', '.join(left_out)}" if left_out else "")
+            + (f" ({notes})" if notes else "")
+            + (f"; left out: {left_out}" if left_out else "")
             + f"; {lost:,} lost"
         )
 
-    def topic_files(
-        self, collection: Collection, chosen: Sequence[str] | None = None
-    ) -> list[tuple[str, Path]]:
-        """Return topic files of Task 2."""
-        return collection.layout.topic_files("task2", chosen)
-
     def read(self, collection: Collection, folder: str, path: Path) -> TopicSet:
         """Read topics with their formulas; InputError for topics of another task."""
-        found = super().read(collection, folder, path)
-        for topic in found.topics:
+        topics = super().read(collection, folder, path)
+        for topic in topics.topics:
             if not topic.formulas:
                 raise InputError(
                     f"{path}: topic {topic.topic_id} has no <Formula_Id> or no <Latex>; expected "
                     "a topic file of Task 2"
                 )
-        return found
-
-    def advice(self, query: str) -> str:
-        """Return what may be wrong with a query: prose, or a dollar left open."""
-        return advice(query, formula_wanted=True)
+        return topics
 
     def topic(self, text: str) -> Topic:
         """Return free text as a topic: its formulas, and its words if there are any."""
@@ -153,9 +138,8 @@ class FormulaRetrieval(Task[Task2Settings]):
         """Return all variants; without answers, those without context."""
         if collection.has_answers:
             return self.variants, ""
-        known = [name for name in self.variants if name not in self._contextual]
         note = f"{collection.layout.data}: no answers, so only the variants without context are run"
-        return known, note
+        return [name for name in self.variants if name not in self._contextual], note
 
     def ranker(self, index: OpenIndex) -> FormulaRanker:
         """Return what ranks formulas."""
