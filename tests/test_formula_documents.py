@@ -17,8 +17,7 @@ from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import HERE, Processes
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.formulas import formula_documents as documents
-from arqmath_bm25.tasks.formulas.formula_documents import write_formula_documents
-from arqmath_bm25.tasks.formulas.formula_instances import InstanceTable
+from arqmath_bm25.tasks.formulas.formula_documents import InstanceTable, write_formula_documents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

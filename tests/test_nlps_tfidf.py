@@ -18,8 +18,7 @@ from arqmath_bm25.collection.premises import (
     read_statements,
 )
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE
-from arqmath_bm25.tasks.premises.candidates import Candidates
-from arqmath_bm25.tasks.premises.tfidf import Tfidf
+from arqmath_bm25.tasks.premises.tfidf import Candidates, Tfidf
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -37,7 +37,7 @@ from experiments.tuning.premise_folds import cross_validate, folds, hidden_influ
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from arqmath_bm25.tasks.premises.candidates import Ranking
+    from arqmath_bm25.tasks.premises.tfidf import Ranking
 
 ANALYZER = Analyzer(AnalysisSettings())
 ALONE = RidgeVariant(method="ridge", profile=0, text=0, citations=0)

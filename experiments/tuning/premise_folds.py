@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.collection.premises import Statement
     from arqmath_bm25.evaluation.score import Score
-    from arqmath_bm25.tasks.premises.candidates import Ranking
     from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
     from arqmath_bm25.tasks.premises.ridge import KernelRidge
     from arqmath_bm25.tasks.premises.text_kernel import Matrix
+    from arqmath_bm25.tasks.premises.tfidf import Ranking
 
 FOLDS: Final = 5
 _MOST: Final = 4000  # statements in all folds; bounds the memory for large training sets

@@ -2,29 +2,50 @@
 
 Rows are read once, in one process; only formulas that are analysed become text, in as many
 processes as there are. Every row is accounted for: read = indexed + each kind of left out.
+
+Which formula instances may be returned, and which of them are one visually distinct formula.
+
+An instance may be returned if it stands in a title, a question or an answer and is not marked as
+missing from the posts (issue d, dv). Instances with one visual id belong together. Instances
+without one (the files of 2020, and some of which LaTeXML made nothing) are grouped by their LaTeX
+without white space, as the lab did, under negative numbers.
+
+Rows are taken as columns of a block of rows at a time. Only ids are kept: 20 bytes an instance, 600
+MB for the whole collection.
 """
 
 from __future__ import annotations
 
+import hashlib
+from array import array
 from collections import Counter
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
+
+import numpy as np
 
 from arqmath_bm25.analysis.analyzer import FormulaAnalyzer
-from arqmath_bm25.collection.formulas import formula_files, read_formula_blocks
+from arqmath_bm25.collection.formulas import DELETED, formula_files, read_formula_blocks
+from arqmath_bm25.core.files import load_array, new_array
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING
 from arqmath_bm25.tasks.document_parts import JSON, write_parts
-from arqmath_bm25.tasks.formulas.formula_instances import Groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from arqmath_bm25.analysis.settings import FormulaAnalysisSettings, FormulaField
+    from arqmath_bm25.collection.tsv_blocks import Block
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.tasks.document_parts import Form
 
+N = TypeVar("N", np.uint64, np.int32)
+
+TYPES: Final = ("answer", "question", "title")  # what may be returned, preferred ones first
+_LARGEST: Final = 2**31 - 1
 _PER_PART: Final = 20_000  # documents that one process writes at a time
 
 
@@ -84,3 +105,200 @@ def _documents(
             counts["formulas without a symbol"] += 1
             bags["contents"] = NOTHING
         yield Document(visual_id, bags)
+
+
+class Instance(NamedTuple):
+    """A formula where it stands."""
+
+    formula_id: str
+    post_id: str
+    thread_id: str
+    type: str  # one of TYPES
+
+
+class InstanceTable:
+    """Which instances a visually distinct formula has: five columns of 32-bit integers, sorted.
+
+    The rows of the table are visual id, formula id, post, thread, and the number of the type.
+    """
+
+    def __init__(self, table: NDArray[np.int32]) -> None:
+        self._table = table
+
+    def __len__(self) -> int:
+        return int(self._table.shape[1])
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Map a table that `write_formula_documents` wrote."""
+        # Slices of a memmap object cost ten times those of the array that it is.
+        return cls(load_array(path))
+
+    def best(
+        self, visual_id: str, threads: NDArray[np.int32], scores: NDArray[np.float64]
+    ) -> tuple[Instance, float]:
+        """Return the instance of a formula whose thread scores best, and that score.
+
+        `threads` is sorted; other threads score 0. Of equal instances the first one is taken:
+        answers before questions before titles, then by id.
+        """
+        visual = np.int32(visual_id)  # of another type, the whole column would be copied
+        begin = int(np.searchsorted(self._table[0], visual))
+        chosen, score = begin, 0.0
+        if len(threads):
+            end = int(np.searchsorted(self._table[0], visual, side="right"))
+            found = self._table[3, begin:end]
+            at = np.minimum(np.searchsorted(threads, found), len(threads) - 1)
+            scored = np.where(threads[at] == found, scores[at], 0.0)
+            place = int(scored.argmax())
+            chosen, score = chosen + place, float(scored[place])
+        formula, post, thread, kind = self._table[1:, chosen].tolist()
+        return Instance(str(formula), str(post), str(thread), TYPES[kind]), score
+
+    def find(self, formula_id: int) -> tuple[str, str] | None:
+        """Return the visual id and the post of an instance, None if there is none."""
+        for visual, _, post, *_ in self._table.T[self._table[1] == formula_id].tolist():
+            return str(visual), str(post)
+        return None
+
+
+class Groups:
+    """Decides what becomes of each row, and collects the instances."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter(rows=0, instances=0)
+        self._formulas, self._visual, self._unnumbered = _IdSet(), _IdSet(), _Numbers()
+        self._columns = [array("i") for _ in range(5)]  # these grow without a second copy
+
+    def add(self, block: Block) -> list[tuple[str, str]]:
+        """Count rows; return id and formula of the documents that begin with one of them."""
+        self.counts["rows"] += len(block)
+        rows, *columns = self._instances(block)
+        self.counts["instances"] += len(rows)
+        visual = _ids(block, "visual_id")[rows]
+        without = visual == 0
+        first = np.empty(len(rows), np.bool_)
+        first[~without] = self._visual.add(visual[~without])
+        if without.any():
+            self.counts["instances without a visual id"] += int(without.sum())
+            latex = block.texts("formula", rows[without])
+            numbers, first[without] = self._unnumbered.add(latex)
+            visual[without] = -1 - numbers
+        for column, values in zip(self._columns, (visual, *columns), strict=True):
+            column.frombytes(values.astype(np.int32).tobytes())
+        ids = map(str, visual[first].tolist())
+        return list(zip(ids, block.texts("formula", rows[first]), strict=True))
+
+    def _instances(self, block: Block) -> list[NDArray[np.int64]]:
+        """Return which rows may be returned, and their formula, post, thread and type."""
+        kinds = block.codes("type", (*TYPES, "comment"))
+        columns = [_ids(block, name) for name in ("id", "post_id", "thread_id")]
+        columns.append(kinds.astype(np.int64))
+        rows = np.arange(len(block))
+        for reason, left_out in (
+            ("formulas of comments", kinds == len(TYPES)),
+            ("rows of other types", kinds < 0),
+            ("formulas not found in the posts (issue d)", block.codes("issue", DELETED) >= 0),
+            ("blank formulas", block.blank("formula")),
+            ("rows with an id that is no number", np.minimum.reduce(columns[:3]) == 0),
+        ):
+            rows = self._keep(reason, rows, ~left_out[rows])
+        new = self._formulas.add(columns[0][rows])
+        rows = self._keep("rows with a formula id seen before", rows, new)
+        return [rows, *(column[rows] for column in columns)]
+
+    def _keep(
+        self, reason: str, rows: NDArray[np.int64], kept: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        if left_out := len(rows) - int(np.count_nonzero(kept)):
+            self.counts[reason] += left_out
+        return rows[kept]
+
+    def save(self, path: Path) -> None:
+        """Write the instances, sorted by visual id, type and formula id."""
+        columns = [np.frombuffer(column, np.int32) for column in self._columns]
+        visual, formula, _, _, kind = columns
+        order = np.lexsort((formula, kind, visual))
+        table = new_array(path, np.int32, (len(columns), len(order)))
+        for number, column in enumerate(columns):
+            table[number] = column[order]
+
+
+def _ids(block: Block, name: str) -> NDArray[np.int64]:
+    """Return a column of ids, 0 where there is none that fits into 32 bits."""
+    numbers = block.numbers(name)
+    numbers[(numbers < 0) | (numbers > _LARGEST)] = 0
+    return numbers
+
+
+class _IdSet:
+    """Numbers from 1 to 2**31 - 1, one bit for each."""
+
+    def __init__(self) -> None:
+        # 256 MB of address space; the system gives memory for the pages that are written to.
+        self._bits = np.zeros(1 << 28, np.uint8)
+
+    def add(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Add numbers; tell which are new, and the first of their kind among these."""
+        places, bits = numbers >> 3, np.left_shift(1, numbers & 7).astype(np.uint8)
+        new: NDArray[np.bool_] = self._bits[places] & bits == 0
+        candidates = np.flatnonzero(new)
+        first = candidates[np.unique(numbers[candidates], return_index=True)[1]]
+        new[candidates] = False
+        new[first] = True
+        np.bitwise_or.at(self._bits, places[first], bits[first])
+        return new
+
+
+class _Numbers:
+    """Numbers formulas that differ in more than white space, in the order in which they come.
+
+    Of a formula 12 bytes are kept, since the files of 2020 have some nine million of them: a hash
+    of 64 bits and the number. Both stand in runs, sorted by hash, of which each has at least twice
+    the length of the next: a run that would be longer is merged with the one before it. So there
+    are few runs to search, and a formula moves only as often as runs double. (A hash table would
+    need 12 bytes for each of its places, a third of them empty, and a second table to grow.)
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._runs: list[tuple[NDArray[np.uint64], NDArray[np.int32]]] = []
+
+    def add(self, formulas: list[str]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """Return the number of each formula, from 0 on, and whether it is new and the first."""
+        hashes = np.frombuffer(b"".join(map(_hash, formulas)), np.uint64)
+        distinct, places, which = np.unique(hashes, return_index=True, return_inverse=True)
+        numbers = np.full(len(distinct), -1, np.int32)
+        for known, their_numbers in self._runs:
+            at = np.minimum(np.searchsorted(known, distinct), len(known) - 1)
+            found = known[at] == distinct
+            numbers[found] = their_numbers[at[found]]
+        new = np.flatnonzero(numbers < 0)
+        numbers[new[np.argsort(places[new])]] = np.arange(self._count, self._count + len(new))
+        self._count += len(new)
+        if len(new):
+            self._append(distinct[new], numbers[new])
+        first = np.zeros(len(hashes), np.bool_)
+        first[places[new]] = True
+        return numbers[which], first
+
+    def _append(self, hashes: NDArray[np.uint64], numbers: NDArray[np.int32]) -> None:
+        while self._runs and len(self._runs[-1][0]) < 2 * len(hashes):
+            known, their_numbers = self._runs.pop()
+            # Where the hashes of the shorter run stand in the merged one.
+            inserted = np.zeros(len(known) + len(hashes), np.bool_)
+            inserted[np.searchsorted(known, hashes) + np.arange(len(hashes))] = True
+            hashes = _merged(inserted, known, hashes)
+            numbers = _merged(inserted, their_numbers, numbers)
+        self._runs.append((hashes, numbers))
+
+
+def _merged(inserted: NDArray[np.bool_], old: NDArray[N], new: NDArray[N]) -> NDArray[N]:
+    merged = np.empty(len(inserted), old.dtype)
+    merged[inserted] = new
+    merged[~inserted] = old
+    return merged
+
+
+def _hash(formula: str) -> bytes:
+    return hashlib.blake2b("".join(formula.split()).encode(), digest_size=8).digest()

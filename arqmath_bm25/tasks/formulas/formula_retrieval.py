@@ -17,8 +17,7 @@ from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.progress import progress, status, tell
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.formulas.formula_documents import write_formula_documents
-from arqmath_bm25.tasks.formulas.formula_instances import InstanceTable
+from arqmath_bm25.tasks.formulas.formula_documents import InstanceTable, write_formula_documents
 from arqmath_bm25.tasks.formulas.post_formulas import contents, find_formula, write_post_formulas
 from arqmath_bm25.tasks.index import Index
 from arqmath_bm25.tasks.queries import field_parts

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.tasks.document_parts import Form
-    from arqmath_bm25.tasks.premises.candidates import Ranking
+    from arqmath_bm25.tasks.premises.tfidf import Ranking
     from arqmath_bm25.tasks.task import OpenIndex
 
 _MODEL: Final = "model"

@@ -29,8 +29,8 @@ from scipy.linalg import lapack
 from threadpoolctl import threadpool_limits  # scikit-learn depends on it
 
 from arqmath_bm25.core.records import Part
-from arqmath_bm25.tasks.premises.candidates import Candidates
 from arqmath_bm25.tasks.premises.text_kernel import TextVectors, gram
+from arqmath_bm25.tasks.premises.tfidf import Candidates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.analysis.analyzer import Analyzer
     from arqmath_bm25.collection.premises import Premise, Statement
-    from arqmath_bm25.tasks.premises.candidates import Ranking
     from arqmath_bm25.tasks.premises.text_kernel import Matrix
+    from arqmath_bm25.tasks.premises.tfidf import Ranking
     from arqmath_bm25.tasks.settings import RidgeSettings, RidgeVariant
 
 BLOCK: Final = 64  # statements that are ranked at a time

@@ -1,10 +1,13 @@
-"""The baseline of the shared task, `baseline_tfidf.py`: cosine similarity of tf-idf vectors.
+"""The premises to choose from, and the baseline of the shared task: cosines of tf-idf vectors.
 
-The script fits scikit-learn's TfidfVectorizer on the texts of the premises, without any option
-(words of two and more characters, lower case, no stop words, smoothed idf, L2 norm), and sorts all
-premises for every statement by cosine distance. Its sort leaves the order of ties to chance. Here
-the similarities are computed for a block of statements at a time, so that memory does not grow with
-statements x premises, and only the best premises are sorted.
+A method gives every candidate a score. The best come first; ties are ordered by descending id, as
+in all rankings of the package. So every candidate has a rank: those that match nothing come last.
+
+The baseline is `baseline_tfidf.py`, which fits scikit-learn's TfidfVectorizer on the texts of the
+premises, without any option (words of two and more characters, lower case, no stop words, smoothed
+idf, L2 norm), and sorts all premises for every statement by cosine distance. Its sort leaves the
+order of ties to chance. Here the similarities are computed for a block of statements at a time, so
+that memory does not grow with statements x premises, and only the best premises are sorted.
 """
 
 from __future__ import annotations
@@ -14,15 +17,47 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from arqmath_bm25.core.system import needed_by
-from arqmath_bm25.tasks.premises.candidates import Candidates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from arqmath_bm25.collection.premises import Premise, Statement
-    from arqmath_bm25.tasks.premises.candidates import Ranking
+
+    Scores = NDArray[np.float64]  # one for every candidate, in the order of `Candidates.ids`
+    Ranking = list[tuple[str, float]]  # ids of premises with their scores, the best first
 
 _BLOCK: Final = 64  # statements; 8 MB of similarities for 16,000 premises
+_DECIMALS: Final = 12  # scores that differ less are tied: the rest is rounding
+_TIED: Final = 2 * 10.0**-_DECIMALS
+
+
+class Candidates:
+    """The ids of premises to rank."""
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self.ids = sorted(set(ids), reverse=True)
+        self.position = {premise_id: place for place, premise_id in enumerate(self.ids)}
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def best(self, scores: Scores, depth: int, last: str = "") -> Ranking:
+        """Return the `depth` best candidates, all if there are fewer, scores rounded.
+
+        `last` is an id to put after all others: a statement is no premise of its own proof.
+        """
+        if last in self.position:
+            scores = scores.copy()
+            scores[self.position[last]] = -np.inf
+        depth = min(depth, len(self.ids))
+        least = np.partition(scores, -depth)[-depth]
+        among = np.flatnonzero(scores >= least - _TIED)  # more if the last place is tied
+        rounded = scores[among].round(_DECIMALS)
+        order = np.argsort(-rounded, kind="stable")[:depth]
+        ids = [self.ids[place] for place in among[order].tolist()]
+        return list(zip(ids, rounded[order].tolist(), strict=True))
 
 
 class Tfidf:
