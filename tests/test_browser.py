@@ -97,7 +97,7 @@ def search_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def thread(tmp_path_factory: pytest.TempPathFactory) -> Path:
     post = next(iter(read_qrels(Layout(SAMPLE).qrels("task1", "2021"))["A.203"]))
     directory = tmp_path_factory.mktemp("threads")
-    threads(directory / "site", [post], indexes=directory, workers=1)
+    threads(directory / "site", [post], indexes=directory, threads=1)
     return next(path for path in (directory / "site").glob("*.html") if path.stem != "index")
 
 
@@ -237,6 +237,8 @@ def test_pages_that_are_served_are_for_everyone(
 ) -> None:
     post = next(iter(read_qrels(Layout(SAMPLE).qrels("task1", "2021"))["A.203"]))
     check(browser, f"{search_page}/{path.format(post)}")
+    missing = path == "posts/1"
+    assert all(missing and "404" in complaint for complaint in complaints(browser))
 
 
 def jumps(browser: Chrome, address: str) -> float:
@@ -360,7 +362,7 @@ def test_a_hundred_topics_are_three_screens_of_a_phone_at_most(
 
 def test_comments_stand_to_the_right_of_their_post(browser: Chrome, tmp_path: Path) -> None:
     posts = [row["Id"] for row in rows(Layout(SAMPLE).posts())]
-    threads(tmp_path / "pages", posts, indexes=tmp_path, workers=1)
+    threads(tmp_path / "pages", posts, indexes=tmp_path, threads=1)
     page = next(p for p in sorted((tmp_path / "pages").iterdir()) if "comment-" in p.read_text())
     browser.get(page.as_uri())
     left = "return document.querySelector(arguments[0]).getBoundingClientRect().left"

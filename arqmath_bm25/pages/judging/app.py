@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import csv
 import secrets
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import parse_qs
 
-from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -91,15 +90,11 @@ class JudgingSite:
 
     async def _page(self, _: Request) -> Response:
         hit = next((hit for key, hit in self._hits.items() if key not in self._labels), None)
-        values: dict[str, Any] = {"hit": hit, "token": self._token, "keys": _KEYS}
-        if hit is not None:
-            # Cells are HTML that `pool` wrote; the policy of the page lets none of it run.
-            shown = {"title", "question", "formula"}
-            values |= {name: Markup(hit.row.get(name, "")) for name in shown}  # noqa: S704
-            values["shown"] = Markup(hit.html)  # noqa: S704
         judged, hits = self.progress
-        page = self._templates.get_template("judging.html")
-        html = page.render(judged=judged, hits=hits, results=self._results.name, **values)
+        html = self._templates.get_template("judging.html").render(
+            hit=hit, token=self._token, keys=_KEYS, judged=judged, hits=hits,
+            results=self._results.name,
+        )  # fmt: skip
         return HTMLResponse(html, headers={"cache-control": "no-store"})
 
     async def _judge(self, request: Request) -> Response:

@@ -143,7 +143,7 @@ def gather(
     hits = [hit for run in runs for ranking in run.topics.values() for hit in ranking[:depth]]
     read = _own_documents(corpus, hits, judged).get if corpus else collection.posts.read
     return Gathered(
-        title=_title(rules, corpus),
+        title=task_class("docs" if corpus else rules.task).title,
         rules=rules,
         collection=collection,
         runs=runs,
@@ -157,12 +157,6 @@ def gather(
         link=(lambda _: "") if corpus else collection.link,
         absent=_count_absent(hits, read, corpus or collection.posts.path),
     )
-
-
-def _title(rules: AnswerRules, corpus: Path | None) -> str:
-    if corpus:
-        return task_class("docs").title
-    return f"Task {rules.task.removeprefix('task')}: {task_class(rules.task).title.lower()}"
 
 
 def returned(run: ReadRun) -> Topics:

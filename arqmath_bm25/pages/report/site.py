@@ -33,7 +33,7 @@ _SHOWN: Final = {
     "ndcg_prime": "nDCG′", "map_prime": "MAP′", "p10_prime": "P′@10", "bpref": "bpref",
     "judged_at_10": "judged@10",
 }  # fmt: skip
-_OTHERS: Final = ("map_prime", "p10_prime", "bpref")  # measures that may contradict a verdict
+_OTHERS: Final = list(_SHOWN)[1:-1]  # measures that may contradict a verdict
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9.-]+")
 
 

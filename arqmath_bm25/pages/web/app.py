@@ -6,6 +6,7 @@ Lucene.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -30,7 +31,7 @@ from arqmath_bm25.pages.writing import templates
 from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from collections.abc import Collection as Collection_
 
     from starlette.requests import Request
@@ -292,19 +293,17 @@ class Site:
     @cached_property
     def _examples(self) -> list[tuple[str, str]]:
         """Tasks and queries to begin with: their own, and the first topics that there are."""
-        return [example for name in self._indexes for example in self._examples_of(name)]
-
-    def _examples_of(self, name: str) -> Iterator[tuple[str, str]]:
-        task = self._indexes[name].task
-        yield name, task.example
-        try:
-            files = task.topic_files(self._collection)
-            topics = task.read(self._collection, *files[0]).topics if files else []
-        except InputError:  # a collection need not have topics, nor good ones, to be searched
-            return
-        for topic in topics[:_EXAMPLES]:
-            text = f"${topic.latex}$" if topic.latex else read_title(topic.title).text
-            yield name, text[:MAX_QUERY]
+        examples = []
+        for name, index in self._indexes.items():
+            examples.append((name, index.task.example))
+            with suppress(InputError):  # a collection need not have topics, nor good ones
+                for _, path in index.task.topic_files(self._collection)[:1]:
+                    topics = index.task.read(self._collection, "", path).topics[:_EXAMPLES]
+                    texts = (
+                        f"${t.latex}$" if t.latex else read_title(t.title).text for t in topics
+                    )
+                    examples += [(name, text[:MAX_QUERY]) for text in texts]
+        return examples
 
     def _page(self, template: str, **values: Any) -> Response:
         return HTMLResponse(self._templates.get_template(template).render(values))
