@@ -20,7 +20,7 @@ from arqmath_bm25.core.errors import InputError, ScoreWarning
 from arqmath_bm25.core.labs import MAX_DEPTH, official_stem, year_of
 from arqmath_bm25.evaluation.comparing import compare_runs
 from arqmath_bm25.evaluation.evaluator import Scored, score_run
-from arqmath_bm25.evaluation.measures import MEASURES, named_measures
+from arqmath_bm25.evaluation.measures import MEASURES, key_of, named_measures
 from arqmath_bm25.evaluation.qrels import Judgments, read_grade
 from arqmath_bm25.runs import run_files
 from arqmath_bm25.runs.formula_ids import FormulaIds
@@ -85,16 +85,16 @@ def evaluate(
     score = _score("run", run, qrels, task, named_measures(*names or ())).score
     _warn(score.warnings)
     table = pd.DataFrame.from_dict(score.values, orient="index").rename_axis("qid")
-    found = pd.Series(score.to_json())
+    numbers = pd.Series(score.to_json())
     if names is not None:
-        keys = {name: _key(name) for name in names}
-        if unknown := [name for name, key in keys.items() if key not in table]:
+        keys = list(map(key_of, names))
+        if unknown := [name for name, key in zip(names, keys, strict=True) if key not in table]:
             raise InputError(
                 f"measures: {unknown[0]}: runs of this task have {', '.join(map(str, table))}"
             )
-        table = pd.DataFrame({name: table[key] for name, key in keys.items()})
-        found = pd.Series({name: found[key] for name, key in keys.items()}, dtype=float)
-    return table if per_topic else found
+        table = table[keys].set_axis(names, axis="columns")
+        numbers = numbers[keys].set_axis(names).astype(float)
+    return table if per_topic else numbers
 
 
 def compare(
@@ -111,11 +111,10 @@ def compare(
     t-test and the randomization test, plain and corrected by Holm. `attrs` has the `measure`
     (default: the first that the task reports) and the `warnings`, which are ScoreWarnings too.
     """
-    key = None if measure is None else _key(str(measure))
-    further = named_measures(*filter(None, [key]))
-    found = compare_runs(
-        [_score(name, run, qrels, task, further) for name, run in _named(runs).items()], key
-    )
+    name = None if measure is None else str(measure)
+    further = named_measures(*filter(None, [name]))
+    scored = [_score(run, frame, qrels, task, further) for run, frame in _named(runs).items()]
+    found = compare_runs(scored, name)
     _warn(found.warnings)
     frame = pd.DataFrame(map(asdict, found.comparisons))
     frame.attrs.update(measure=found.measure, warnings=found.warnings)
@@ -143,12 +142,10 @@ def fuse(
             raise InputError(f"{name}: a run of {other}; fuse runs of Task 1 or of Task 2")
     factors = check_weights("weights", weights, len(named))
     read = [Run(Path(name), task, _rows(run)) for name, run in named.items()]
-    visual = {
-        str(doc): str(visual)
-        for run in named.values()
-        if "visual_id" in run
-        for doc, visual in zip(run["docno"], run["visual_id"], strict=True)
-    }
+    visual: dict[str, str] = {}
+    for run in named.values():
+        if "visual_id" in run:
+            visual.update(zip(run["docno"].astype(str), run["visual_id"].astype(str), strict=True))
     posts = all("post_id" in run for run in named.values())
     fused = fuse_runs(read, factors, method, k, depth, posts)
     hits = (
@@ -197,15 +194,10 @@ def _ids(run: pd.DataFrame, qrels: pd.DataFrame) -> Callable[[], FormulaIds]:
     if of_v2 or not {"visual_id", "post_id"} <= set(run):
         raise InputError(
             "qrels: their attrs are lost, which say what the visual ids are; set qrels.attrs to "
-            "those of Collection.qrels('task2', …)"
+            f"those of Collection.qrels({FormulaRules.task!r}, …)"
         )
     columns = run.drop_duplicates("docno")[["docno", "visual_id", "post_id"]].to_numpy()
     return partial(FormulaIds.of_rows, columns)
-
-
-def _key(name: str) -> str:
-    """Return the key of a measure that is asked for by any of its names."""
-    return next((one.key for one in named_measures(name)), name)
 
 
 def _named(runs: Mapping[str, pd.DataFrame] | Sequence[pd.DataFrame]) -> dict[str, pd.DataFrame]:
@@ -231,15 +223,11 @@ def read_run(path: str | Path) -> pd.DataFrame:
     no run.
     """
     run = Run.read(Path(path))
-    return _frame(run, sorted(row for rows in run.topics.values() for row in rows))
-
-
-def _frame(run: Run, rows: Iterable[Row]) -> pd.DataFrame:
     further = _FURTHER.get(run.task, ())[:1]
     frame = pd.DataFrame(
         [
             (row.topic_id, row.doc_id, row.score, row.rank, *(getattr(row, f) for f in further))
-            for row in rows
+            for row in sorted(row for rows in run.topics.values() for row in rows)
         ],
         columns=[*_RANKED, *further],
     )

@@ -136,7 +136,7 @@ def check_alike(letter: str, rows: Rows, data: bool) -> None:
         for form in FORMS[letter]:
             for end in ("tsv", "tsv.gz")[: 1 + (form == "trec")]:
                 path = written(folder, f"{form}.{end}", rows, FORMS[letter][form])
-                read = Run.read(path, task, evaluator.ids)  # type: ignore[arg-type]
+                read = Run.read(path, task, evaluator.open_ids)  # type: ignore[arg-type]
                 fused = folder / f"fused-{form}.{end}"
                 given = ["--data", place.layout.data, "--indexes", place.indexes] if data else []
                 arqmath("fuse", path, other, "-o", fused, "--task", task, *given,
@@ -197,7 +197,7 @@ def test_of_a_repeated_formula_every_command_takes_the_last_score(folder: Path) 
     path = written(folder, "run.tsv", rows, lab2)
     write_qrels(folder / "qrels.v3.tsv", {"B.1": {"9002": 3, "9004": 1}})
     evaluator = Evaluator(place, qrels=folder / "qrels.v3.tsv")
-    read = Run.read(path, ids=evaluator.ids)
+    read = Run.read(path, ids=evaluator.open_ids)
     assert list(evaluator.score_run(read).rankings["B.1"]) == ["9004", "9007", "9002"]
     assert [hit.doc_id for hit in returned(read)["B.1"]] == ["9004", "9007", "9002"]
     for command in (["fuse", path, path], ["convert", path]):
@@ -237,7 +237,7 @@ def test_a_run_of_visual_ids_is_scored_as_it_stands(folder: Path) -> None:
         "".join(f"B.1 Q0 {doc} {n} {-n} x\n" for n, doc in enumerate(("9001", "77777", "9004"), 1))
     )
     evaluator = Evaluator(place, qrels=folder / "qrels.v3.tsv")
-    run = Run.read(folder / "run.trec", ids=evaluator.ids)
+    run = Run.read(folder / "run.trec", ids=evaluator.open_ids)
     scored = evaluator.score_run(run)
     assert scored.score.values["B.1"]["ndcg_prime"] == pytest.approx(1.0)
     hits = returned(run)["B.1"]

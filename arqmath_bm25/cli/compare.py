@@ -32,10 +32,9 @@ def compare(
     from arqmath_bm25.evaluation.rank_changes import moves
 
     info = read_topic_info(*scoring.topic_info or ())
-    further = named_measures(*filter(None, [measure]))
-    evaluator = scoring.evaluator(runs, further)
+    evaluator = scoring.evaluator(runs, named_measures(*filter(None, [measure])))
     scored = scoring.score(evaluator, runs)
-    compared = compare_runs(scored, further[0].key if further else measure, info)
+    compared = compare_runs(scored, measure, info)
     if scoring.write(scored, lambda: json.dumps(compared.to_json(), indent=1)):
         score_tables.print_comparison(compared, topic_values)
         if why is not None:

@@ -59,7 +59,7 @@ def evaluate(
             scored = list(_score_folder(evaluator, run_folder, scoring))
     sets = _topic_sets(by, scoring, evaluator, scored) if by else {}
     if scoring.write(scored, lambda: json.dumps([run.to_json() for run in scored], indent=1)):
-        score_tables.print_scores(scored, [each.key for each in evaluator.further])
+        score_tables.print_scores(scored, [each.key for each in evaluator.measures])
         score_tables.print_topic_sets(scored, sets, by or "")
         judged = [run for run in scored if run.rankings]
         if bounds:

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import stats
 
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.evaluation.measures import key_of
 from arqmath_bm25.evaluation.score import RunScore, shared_notes
 from arqmath_bm25.evaluation.topic_sets import label_means
 
@@ -161,7 +162,7 @@ def compare_runs(
     have the same judgments.
     """
     first = runs[0]
-    measure = measure or default_measure(first.score)
+    measure = key_of(measure) if measure else default_measure(first.score)
     if measure not in first.score.keys:
         raise InputError(f"{measure}: {first.file} is scored by {', '.join(first.score.keys)}")
     scored: dict[str, Scored] = {}

@@ -94,62 +94,51 @@ def score_run(
     return Scored(_name(run.path), run.path, run.task, judgments, result, rankings)
 
 
+@dataclass(kw_only=True)
 class Evaluator:
-    """Scores one run file after the other; judgments and formula ids are read once."""
+    """Scores one run file after the other; judgments and formula ids are read once.
 
-    def __init__(
-        self,
-        collection: Collection,
-        *,
-        qrels: Path | None = None,
-        formulas: Path | None = None,
-        ids: IdKind | None = None,
-        cut: bool = True,
-        answer_map: Path | None = None,
-        measures: Iterable[Measure] = (),
-        least_grade: int = 0,
-        progress: Callable[[int], None] = lambda _: None,
-    ) -> None:
-        """The collection has judgments and formulas; `qrels` and `formulas` take their place.
+    The collection has judgments and formulas; `qrels` and `formulas` take their place. Judgments of
+    a part of a pool (`sampled_pools`) may stand in for these: they add xinfAP.
+    """
 
-        Judgments of a part of a pool (`sampled_pools`) may stand in for these: they add xinfAP.
-        `ids` are those of the judgments of Task 2, if their file does not say it; without `cut` all
-        rows of a topic count, not the best 1,000. `answer_map` names the answers of Task 3,
-        `measures` come on top of the usual; topics without a grade of `least_grade` do not count.
-        """
-        self.collection = collection
-        self._layout = collection.layout
-        if corpus := corpus_in(self._layout.data):  # documents of one's own, as BEIR scores them
-            measures = (*measures, *named_measures("nDCG@10", "R@100"))
+    collection: Collection = field(kw_only=False)
+    qrels: Path | None = None
+    formulas: Path | None = None
+    ids: IdKind | None = None  # of the judgments of Task 2, if their file does not say it
+    cut: bool = True  # the best 1,000 of a topic count, not all
+    answer_map: Path | None = None  # names the answers of Task 3
+    measures: Iterable[Measure] = ()  # on top of the usual
+    least_grade: int = 0  # topics without it do not count
+    progress: Callable[[int], None] = lambda _: None
+
+    def __post_init__(self) -> None:
+        if corpus := corpus_in(self.collection.layout.data):  # one's own, as BEIR scores them
+            self.measures = (*self.measures, *named_measures("nDCG@10", "R@100"))
             judged = corpus.parent / QRELS
-            qrels = qrels or (judged if judged.is_file() else None)
-        self._qrels_file = qrels
-        self._formulas = formulas
-        self._kind = ids
-        self._depth = MAX_DEPTH if cut else None
-        self._answer_map = answer_map
-        self.further = tuple(dict.fromkeys(measures))  # measures on top of the usual
-        self._least_grade = least_grade
-        self._progress = progress
+            self.qrels = self.qrels or (judged if judged.is_file() else None)
+        self.measures = tuple(dict.fromkeys(self.measures))
         self.judgments = cache(self._read_judgments)
-        self.ids = cache(self._read_ids)
+        self.open_ids = cache(self._read_ids)
 
     def score(self, path: Path, task: Task | None = None, year: Year | None = None) -> Scored:
         """Score one run; a Task 1 run scored as `task3` is taken as the answers at its top.
 
         Raises InputError for whatever file cannot be read or does not fit its judgments.
         """
-        return self.score_run(Run.read(path, task, self.ids), year)
+        return self.score_run(Run.read(path, task, self.open_ids), year)
 
     def score_run(self, run: Run, year: Year | None = None) -> Scored:
-        """Score a run that was read with the `ids`; raises InputError as `score` does."""
+        """Score a run that was read with `open_ids`; raises InputError as `score` does."""
         if run.rules.judged == "answers":
             return self._score_answers(run, year)
         judgments = self.judgments(run.task, self._file_of(run, year))
         run.rank_by(judgments.ids, judgments.qrels)
         self._refuse_strangers(run, judgments.qrels)
         with _about(run.path):
-            scored = score_run(run, judgments, (*MEASURES, *self.further), self._depth)
+            scored = score_run(
+                run, judgments, (*MEASURES, *self.measures), MAX_DEPTH if self.cut else None
+            )
         if isinstance(scored.score, RunScore) and is_sampled(judgments.file):
             estimates = xinfap_by_topic(scored.rankings, read_sampled_qrels(judgments.file))
             scored = replace(scored, score=scored.score.adding(XINFAP, estimates))
@@ -162,7 +151,7 @@ class Evaluator:
         if rules.judged == "premises":
             judged: Sequence[str] = SPLITS[:1]  # the premises of the test set are masked
         else:
-            judged = self._layout.judged_years(rules.qrels_of)
+            judged = self.collection.layout.judged_years(rules.qrels_of)
         if rules.judged == "answers" and not _of_posts(Run.read(path, task)):
             return "it needs --qrels and --answer-map"
         return None if folder in judged else f"there are no judgments of {task} {folder}"
@@ -182,13 +171,13 @@ class Evaluator:
         if self.collection.on_site or run.rules.judged != "documents":
             return
         found = run.rankings()
-        if self._formulas is None and found.counts["unknown"] > len(run) // 2:
+        if self.formulas is None and found.counts["unknown"] > len(run) // 2:
             raise InputError(
                 f"{run.path}: {found.counts['unknown']:,} of its {len(run):,} formulas are not in "
                 f"the formula index of DATA; {_NO_DATA}"
             )
         judged = any(qrels.get(t, {}).keys() & docs.keys() for t, docs in found.topics.items())
-        if self._qrels_file is None and not judged and qrels.keys() & found.topics.keys():
+        if self.qrels is None and not judged and qrels.keys() & found.topics.keys():
             raise InputError(
                 f"{run.path}: DATA has no judgment of any of its documents; {_NO_DATA}, or name "
                 "the judgments with --qrels FILE"
@@ -196,11 +185,11 @@ class Evaluator:
 
     def _file_of(self, run: Run, year: Year | None) -> Path:
         """Return the file of the judgments of a run."""
-        if self._qrels_file is not None:
-            return self._qrels_file
+        if self.qrels is not None:
+            return self.qrels
         if run.rules.judged != "premises":
             with _about(run.path):
-                return self._layout.qrels(run.rules.qrels_of, year or year_of(run.topics))
+                return self.collection.layout.qrels(run.rules.qrels_of, year or year_of(run.topics))
         files = self.collection.premises  # a run lies in the folder of its split, as in dev/
         for split in files.splits():
             if run.path.resolve().parent.name == split:
@@ -211,7 +200,7 @@ class Evaluator:
 
     def _score_answers(self, run: Run, year: Year | None) -> Scored:
         of_posts = _of_posts(run)
-        if run.columns != run.task or (of_posts and self._answer_map is None):
+        if run.columns != run.task or (of_posts and self.answer_map is None):
             judgments = self.judgments(run.task, self._file_of(run, year))
             with _about(run.path):
                 return score_run(run, judgments._replace(notes=(OF_POSTS,) if of_posts else ()))
@@ -230,29 +219,29 @@ class Evaluator:
         return Scored(names[0], run.path, run.task, judgments, result)
 
     def _answer_files(self) -> tuple[Path, Judgments]:
-        if self._answer_map is None or self._qrels_file is None:
+        if self.answer_map is None or self.qrels is None:
             raise InputError(
                 "the answers of Task 3 runs are judged under ids of their own: give both --qrels "
                 "FILE and --answer-map FILE (rows run, topic, d_N). A Task 1 run can be scored "
                 "as answers without them: eval RUN --task task3"
             )
-        return self._answer_map, self.judgments(TextRules.task, self._qrels_file)
+        return self.answer_map, self.judgments(TextRules.task, self.qrels)
 
     def _read_ids(self) -> FormulaIds:
-        if self._formulas is None:
-            return FormulaIds.of(self.collection, self._progress)
-        return FormulaIds.cached(self._formulas, self.collection.directory, self._progress)
+        if self.formulas is None:
+            return FormulaIds.of(self.collection, self.progress)
+        return FormulaIds.cached(self.formulas, self.collection.directory, self.progress)
 
     def _read_judgments(self, task: Task, file: Path) -> Judgments:
         rules, on_site = RULES[task], self.collection.on_site
         if rules.judged == "premises":
             return Judgments(file, read_gold(file))
-        qrels = {t: g for t, g in read_qrels(file).items() if max(g.values()) >= self._least_grade}
+        qrels = {t: g for t, g in read_qrels(file).items() if max(g.values()) >= self.least_grade}
         if not qrels:
-            raise InputError(f"{file}: no topic has a grade of {self._least_grade} or more")
+            raise InputError(f"{file}: no topic has a grade of {self.least_grade} or more")
         judgments, lacking = Judgments(file, qrels), None
         if rules.by_formula:
-            judgments, ids = by_visual_id(qrels, self.ids(), file, self._kind), self.ids()
+            judgments, ids = by_visual_id(qrels, self.open_ids(), file, self.ids), self.open_ids()
             holds = ids.has if judgments.ids == "formula" else ids.is_visual
             lacking = coverage_note(qrels, lambda docs: holds(docs).sum()) if on_site else None
         elif rules.judged == "documents" and on_site and (posts := self.collection.posts_if_known):

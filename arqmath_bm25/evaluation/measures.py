@@ -80,6 +80,11 @@ def named_measures(*names: str) -> list[Measure]:
     return [_named(name) for name in names if name not in _ALL]
 
 
+def key_of(name: str) -> str:
+    """Return the key of a measure by its name of ir_measures, or by the key itself."""
+    return next((measure.key for measure in named_measures(name)), name)
+
+
 def _named(name: str) -> Measure:
     if name == "xinfAP":
         raise InputError(

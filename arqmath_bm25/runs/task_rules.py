@@ -85,20 +85,19 @@ class AnswerRules:
 
     def check_name(self, path: Path, findings: Findings) -> None:
         """Tell of the name of a run file."""
-        name = parse_run_name(path.stem)
+        name, departures = parse_run_name(path.stem), []
         kind = "" if self.judged == "documents" else "-[extract|generate]"
         if official_stem(path) != path.stem:
-            findings.warn("file name", None, f"{path.name}: a prime file: cut to what was judged")
+            departures.append(": a prime file: cut to what was judged")
         if name is None or path.suffix != ".tsv":
-            expected = f"[team]-{self.task}-[id]-[manual|auto]-[text|math|both]{kind}-[P|A].tsv"
-            findings.warn("file name", None, f"{path.name}; expected {expected}")
-            return
-        if name.task != self.task:
-            message = f"{path.name} says {name.task}; checked as {self.task}"
-            findings.warn("file name", None, message)
-        if "." in path.stem:
-            message = f"{path.name}: the lab's scripts cut it at the first dot"
-            findings.warn("file name", None, message)
+            form = f"[team]-{self.task}-[id]-[manual|auto]-[text|math|both]{kind}-[P|A].tsv"
+            departures.append(f"; expected {form}")
+        elif name.task != self.task:
+            departures.append(f" says {name.task}; checked as {self.task}")
+        if name is not None and path.suffix == ".tsv" and "." in path.stem:
+            departures.append(": the lab's scripts cut it at the first dot")
+        for departure in departures:
+            findings.warn("file name", None, f"{path.name}{departure}")
 
     def check_topics(
         self, topics: Mapping[str, Sequence[Row]], labs: Sequence[Collection[str]],
