@@ -5,19 +5,24 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from serving import running
 from typer.testing import CliRunner
 
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis.html import Delimiters, read_body, read_title
 from arqmath_bm25.analysis.tokenizer import load_tokenizer, tokenizer_version
 from arqmath_bm25.cli import app
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.pages.web.app import Site
 from arqmath_bm25.tasks.answers import answer_documents
+from arqmath_bm25.tasks.index import Index
 
 CONFIG = Path(__file__).parent.parent / "configs" / "task1_tokens.yaml"
 TEXT = r"of $5 a \$x^2\$ or <span class='m'>b</span> $$y$$, \(z\) \begin{align}w\end{align}"
@@ -94,6 +99,39 @@ def test_an_index_keeps_its_delimiters(tmp_path: Path) -> None:
     bad = configured(tmp_path / "c", delimiters="dollars")
     refused = arqmath("index", "task1", *where, "--config", bad, fails=True)
     assert "analysis.latex.delimiters: Input should be 'mathjax', 'escaped', 'spans' or" in refused
+
+
+def test_all_tasks_and_pages_keep_the_delimiters(tmp_path: Path) -> None:
+    data = dump(tmp_path / "electronics.stackexchange.com", r"It costs $5, \$R_1+R_2\$, $6.")
+    where = ("--data", data, "--indexes", tmp_path / "i", "--engine", "flat")
+    config = yaml.safe_load((CONFIG.parent / "task2.yaml").read_text(encoding="utf-8"))
+    config["analysis"]["delimiters"] = "escaped"
+    config["variants"].pop("both")
+    config["run"]["primary"] = "math"
+    (tmp_path / "task2").write_text(yaml.safe_dump(config), encoding="utf-8")
+    task1 = configured(tmp_path / "task1", delimiters="escaped")
+    arqmath("index", "task2", *where, "--config", tmp_path / "task2")
+    arqmath("index", "task1", *where, "--config", task1)
+
+    collection = Collection(data, tmp_path / "i")
+    index = Index.open(collection, "task2", tmp_path / "task2")
+    (hit,) = index.search(r"\$R_1+R_2\$", "math", 5)
+    formula = index.task.shown(hit, collection).formula
+    assert formula is not None
+    assert formula.latex == "R_1+R_2"
+    assert r"as in \$x^2\$" in index.task.advice(r"a \$x+y")
+    assert index.task.advice("from $5 to 6") == ""
+
+    indexes = {"task1": Index.open(collection, "task1", task1), "task2": index}
+    arqmath("threads", 1, "--data", data, "-o", tmp_path / "t", "--delimiters", "escaped")
+    drawn = [(tmp_path / "t" / "1.html").read_text(encoding="utf-8")]
+    with running(Site(collection, indexes, 1)) as address:
+        for page in ("/posts/2", "/threads/1", "/?q=costs&task=task1"):
+            with urlopen(address + page) as answer:  # noqa: S310
+                drawn.append(answer.read().decode())
+    for text in drawn:
+        assert 'title="R_1+R_2"' in text
+        assert "$5" in text
 
 
 MODULE = """

@@ -148,14 +148,8 @@ _BLANKS = re.compile(f" ?(?:{_TAG_END} ?)+")
 
 def read_body(html: str, delimiters: Delimiters = "mathjax") -> Content:
     """Read an HTML body. Any string is read; nothing raises."""
-    return _found(_read_plain(html) or _read_any(html, delimiters), delimiters)
-
-
-def _found(content: Content, delimiters: Delimiters) -> Content:
-    """Return content without formulas where there is no mathematics."""
-    if delimiters != "none":
-        return content
-    return Content(tuple(one.latex if isinstance(one, Formula) else one for one in content.pieces))
+    plain = None if delimiters == "none" else _read_plain(html)
+    return plain or _read_any(html, delimiters)
 
 
 def _read_plain(html: str) -> Content | None:
@@ -238,12 +232,9 @@ def hide_math(code: str) -> str:
 
 def read_title(title: str, delimiters: Delimiters = "mathjax") -> Content:
     """Read a title: plain text, which may hold math spans or dollars."""
-    cut = _cut_plain_spans(title)
-    plain = _join_plain(unescape(cut[0]), cut[1]) if cut else None
-    return _found(plain or _read_any_title(title, delimiters), delimiters)
-
-
-def _read_any_title(title: str, delimiters: Delimiters = "mathjax") -> Content:
+    cut = None if delimiters == "none" else _cut_plain_spans(title)
+    if cut and (plain := _join_plain(unescape(cut[0]), cut[1])):
+        return plain
     text, formulas = cut_spans(title)
     return _split(unescape(text), formulas, delimiters)
 
@@ -361,7 +352,7 @@ def split_math(
             continue
         if prose := _prose(text[done : start.start()]):
             yield prose
-        yield formula
+        yield formula.latex if delimiters == "none" else formula
         done = at
     if prose := _prose(text[done:]):
         yield prose

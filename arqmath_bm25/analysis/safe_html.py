@@ -19,6 +19,8 @@ from arqmath_bm25.analysis.html import Formula, cut_spans, escape_bare_less, hid
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from arqmath_bm25.analysis.html import Delimiters
+
 
 class FormulaWriter(Protocol):
     """Writes a formula as HTML; what it returns is not looked at again."""
@@ -54,7 +56,10 @@ def plain(text: str) -> str:
     return escape(_UNPRINTABLE.sub("", text))
 
 
-def safe_body(html: str, formula: FormulaWriter, prose: Callable[[str], str] = plain) -> str:
+def safe_body(
+    html: str, formula: FormulaWriter, prose: Callable[[str], str] = plain,
+    delimiters: Delimiters = "mathjax",
+) -> str:  # fmt: skip
     """Return a body as harmless, well-formed HTML with its formulas and prose as they write them.
 
     Code is not given to `prose`. Any string is read; nothing raises.
@@ -75,20 +80,23 @@ def safe_body(html: str, formula: FormulaWriter, prose: Callable[[str], str] = p
         if code:
             content = hide_math(content)
         alone = bool(_BLOCK.match(before) and _BLOCK.match(after))
-        parts += _write(content, formulas, formula, plain if code else prose, alone)
+        parts += _write(content, formulas, formula, plain if code else prose, delimiters, alone)
     return "".join(parts)
 
 
-def safe_title(title: str, formula: FormulaWriter, prose: Callable[[str], str] = plain) -> str:
+def safe_title(
+    title: str, formula: FormulaWriter, prose: Callable[[str], str] = plain,
+    delimiters: Delimiters = "mathjax",
+) -> str:  # fmt: skip
     """Return a title, which is plain text with math, as HTML."""
     text, formulas = cut_spans(title)
-    return "".join(_write(unescape(text), formulas, formula, prose, alone=False))
+    return "".join(_write(unescape(text), formulas, formula, prose, delimiters))
 
 
 def _write(
     text: str, formulas: list[Formula], formula: FormulaWriter, prose: Callable[[str], str],
-    alone: bool,
+    delimiters: Delimiters, alone: bool = False,
 ) -> list[str]:  # fmt: skip
-    pieces = [p for p in split_math(text, formulas) if isinstance(p, Formula) or p]
+    pieces = [p for p in split_math(text, formulas, delimiters) if isinstance(p, Formula) or p]
     display = alone and sum(isinstance(p, Formula) or bool(p.strip(" .,;:")) for p in pieces) == 1
     return [formula(p, display) if isinstance(p, Formula) else prose(p) for p in pieces]

@@ -52,6 +52,7 @@ class FormulaAnalysisSettings(Settings):
     """How a formula becomes the terms of its fields."""
 
     source: Literal["latex", "slt", "opt"] = "latex"
+    delimiters: Delimiters = "mathjax"  # of formulas in posts and queries; see html.py
     ngrams: tuple[Annotated[int, Field(ge=2, le=5)], Annotated[int, Field(ge=2, le=5)]] = (2, 3)
     layout: tuple[Annotated[int, Field(ge=2, le=5)], Annotated[int, Field(ge=2, le=5)]] = (2, 3)
     patterns: tuple[Annotated[int, Field(ge=2, le=5)], Annotated[int, Field(ge=2, le=5)]] = (3, 4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import THREADS, Place, out
 from arqmath_bm25.core.errors import InputError
@@ -19,6 +20,7 @@ def threads(
     ids: list[str] | None = None,
     pool: Path | None = None,
     threads: int = THREADS,
+    delimiters: Delimiters = "mathjax",
 ) -> None:
     """Write threads as the labs' assessors saw them, as pages that open from disk.
 
@@ -41,5 +43,5 @@ def threads(
     for line in reader.left_out():
         out.print(f"left out: {line}", markup=False)
     with progress("Writing pages", len(wanted), "posts") as advance:
-        written = write_threads(reader, wanted, output, advance)
+        written = write_threads(reader, wanted, output, advance, delimiters)
     out.print(f"{output / 'index.html'}: {written} threads", markup=False)

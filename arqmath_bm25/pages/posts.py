@@ -22,6 +22,7 @@ from arqmath_bm25.pages.latex_to_mathml import render
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from arqmath_bm25.analysis.html import Delimiters
     from arqmath_bm25.analysis.safe_html import FormulaWriter
 
 _WORD: Final = re.compile(r"&#?\w+;|[^\W\d_]{2,}")  # of text that is HTML already
@@ -40,7 +41,8 @@ _SENTENCE: Final = re.compile(r"(?<=[.?!])\s+|\n")
 class PostWriter:
     """Writes posts with the terms of one query marked."""
 
-    def __init__(self, query: Sequence[Content] = ()) -> None:
+    def __init__(self, query: Sequence[Content] = (), delimiters: Delimiters = "mathjax") -> None:
+        self._delimiters = delimiters  # of the posts
         self._terms = _terms(query)
         asked = (formula.latex for content in query for formula in content.formulas)
         self._formulas = {
@@ -63,12 +65,12 @@ class PostWriter:
 
         Pictures become links to them, so that no page asks the network.
         """
-        body = safe_body(html, self._marking(found), self.prose)
+        body = safe_body(html, self._marking(found), self.prose, self._delimiters)
         return _trusted(_PICTURE.sub(_link_to_picture, body))
 
     def title(self, title: str, found: str = "") -> Markup:
         """Return a title; the formula with id `found` is marked."""
-        return _trusted(safe_title(title, self._marking(found), self.prose))
+        return _trusted(safe_title(title, self._marking(found), self.prose, self._delimiters))
 
     def content(self, content: Content) -> Markup:
         """Return prose and formulas that were read before."""
@@ -192,6 +194,6 @@ def excerpt(content: Content, length: int) -> Content:
     return content
 
 
-def beginning(html: str, length: int) -> Content:
+def beginning(html: str, length: int, delimiters: Delimiters = "mathjax") -> Content:
     """Return the first `length` characters or so of a body, of which not all needs to be read."""
-    return excerpt(read_body(html[: _MARKUP * length]), length)
+    return excerpt(read_body(html[: _MARKUP * length], delimiters), length)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from arqmath_bm25.analysis.html import Formula
+    from arqmath_bm25.analysis.html import Delimiters, Formula
     from arqmath_bm25.collection.activity import Attributes, Kind
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.collection.layout import Layout
@@ -152,9 +152,9 @@ class ThreadReader:
 class ThreadWriter(PostWriter):
     """Writes the posts of one page, formulas with anchors and links as `address` has them."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, delimiters: Delimiters = "mathjax") -> None:
         """`address` is that of what a link leads to."""
-        super().__init__()
+        super().__init__(delimiters=delimiters)
         self._address = address
         self._anchors: set[str] = set()
         self.place = "title"  # what is being written: anchors of formulas without ids begin so
@@ -186,14 +186,17 @@ class ThreadWriter(PostWriter):
         )
 
 
-def thread_values(thread: ThreadPosts, collection: Collection, address: Address) -> dict[str, Any]:
+def thread_values(
+    thread: ThreadPosts, collection: Collection, address: Address,
+    delimiters: Delimiters = "mathjax",
+) -> dict[str, Any]:  # fmt: skip
     """Return what the template `thread.html` shows; `address` is that of a post."""
 
     def address_of_link(url: str) -> str | None:
         post_id = collection.linked_post(url, thread.thread_id)
         return address(post_id) if post_id else None
 
-    writer = ThreadWriter(address_of_link)
+    writer = ThreadWriter(address_of_link, delimiters)
     question = thread.question.post if thread.question else None
     title = (question and question.title) or f"(no question {thread.thread_id})"
 
@@ -202,8 +205,9 @@ def thread_values(thread: ThreadPosts, collection: Collection, address: Address)
         return writer.body(comment_html(text) if kind == "comment" else text)
 
     return {
-        "thread": thread, "title": writer.title(title), "plain_title": read_title(title).text,
-        "body": body, "title_of": PostWriter().title, "address": address,
+        "thread": thread, "title": writer.title(title), "body": body,
+        "plain_title": read_title(title, delimiters).text,
+        "title_of": PostWriter(delimiters=delimiters).title, "address": address,
     }  # fmt: skip
 
 
@@ -212,6 +216,7 @@ def write_threads(
     post_ids: Iterable[str],
     directory: Path,
     progress: Callable[[int], None] = lambda _: None,
+    delimiters: Delimiters = "mathjax",
 ) -> int:
     """Write a page for the thread of each post, and an overview; return how many threads.
 
@@ -237,7 +242,7 @@ def write_threads(
         for thread_id, file in files.items():
             thread = reader.read(thread_id)
             assert thread is not None  # noqa: S101  # one of its posts is there
-            values = thread_values(thread, reader.collection, address)
+            values = thread_values(thread, reader.collection, address, delimiters)
             titles[thread_id] = (file, values["plain_title"])
             pages.write(file, "thread.html", **values)
             progress(1)

@@ -104,10 +104,9 @@ class DocumentRetrieval(AnswerRetrieval):
     def documents(self, collection: Collection) -> Iterator[tuple[str, Indexed]]:
         """Yield the text of every document and what is indexed of it."""
         analyzer = Analyzer(self.settings.analysis)
-        delimiters = self.settings.analysis.latex.delimiters
         for document, _ in read_documents(_corpus(collection)):
-            title = read_title(document.title, delimiters)
-            text = read_body(document.body, delimiters)
+            title = read_title(document.title, self.delimiters)
+            text = read_body(document.body, self.delimiters)
             indexed = _indexed(
                 document, analyzer(title), analyzer(text), analyzer, self.settings.fields
             )
@@ -140,9 +139,8 @@ class DocumentRetrieval(AnswerRetrieval):
     def shown(self, hit: Hit, collection: Collection) -> Shown:
         """Return a document."""
         document = _read(collection, hit.doc_id)
-        delimiters = self.settings.analysis.latex.delimiters
-        text = begin(read_body(document.body, delimiters).text)
-        title = read_title(document.title, delimiters).text
+        text = begin(read_body(document.body, self.delimiters).text)
+        title = read_title(document.title, self.delimiters).text
         note = f"{hit.score:.2f}  {document.doc_id}"
         return Shown(title or document.doc_id, note=note, text=text, title=title)
 

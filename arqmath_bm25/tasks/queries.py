@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from math import log, log2
 from typing import TYPE_CHECKING, Final
 
-from arqmath_bm25.analysis.html import read_title
+from arqmath_bm25.analysis.html import Delimiters, read_title
 from arqmath_bm25.core.records import Part
 from arqmath_bm25.tasks.answers.answer_documents import question_fields
 from arqmath_bm25.tasks.settings import kind
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 _MATH: Final = re.compile(r"\\[A-Za-z]{2,}|[\^_]\s*[{\w]|[∑∏∫∂√∞≤≥≠∈⊂∀∃⁰¹²³⁴-⁹₀-₉]|\w\s*=\s*\w")
 _WORD: Final = re.compile(r"(?<![\\\w])[A-Za-z]{3,}")
-_DOLLAR: Final = re.compile(r"(?<!\\)\$")
+# What is typed around formulas, where that can be chosen, and how to find it.
+_MARKS: Final[dict[Delimiters, str]] = {"mathjax": "$", "escaped": r"\$"}
+_DOLLARS: Final = {"$": re.compile(r"(?<!\\)\$"), r"\$": re.compile(r"\\\$")}
 
 
 def topic_query(
@@ -110,20 +112,23 @@ def field_parts(fields: TermScores, divisor: float = 1) -> list[Part]:
     return sorted(parts, key=lambda part: (-part.score, part.name))
 
 
-def advice(query: str, formula_wanted: bool = False) -> str:
+def advice(query: str, formula_wanted: bool = False, delimiters: Delimiters = "mathjax") -> str:
     """Return what to say of a query, nothing if it is as it should be.
 
     `formula_wanted` tells that formulas are searched for, so that one needs no dollars.
     """
-    if len(_DOLLAR.findall(query)) % 2:
-        return "a dollar is left open: formulas stand between two, as in $x^2$"
-    content = read_title(query)
-    if content.formulas:
+    mark = _MARKS.get(delimiters)
+    if mark and len(_DOLLARS[mark].findall(query)) % 2:
+        return f"a dollar is left open: formulas stand between two, as in {mark}x^2{mark}"
+    if read_title(query, delimiters).formulas:
         return ""
     if formula_wanted:
         if len(_WORD.findall(query)) > 2 and not _MATH.search(query):
             return "this reads like prose, and formulas are searched for; for words take task1"
         return ""
-    if _MATH.search(query):
-        return f"there is no formula between dollars, so all of it counts as words; try '${query}$'"
+    if mark and _MATH.search(query):
+        return (
+            "there is no formula between dollars, so all of it counts as words; "
+            f"try '{mark}{query}{mark}'"
+        )
     return ""

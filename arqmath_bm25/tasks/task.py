@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from arqmath_bm25.analysis.html import Formula
+    from arqmath_bm25.analysis.html import Delimiters, Formula
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.collection.posts import Post
     from arqmath_bm25.core import labs
@@ -165,6 +165,12 @@ class Task(ABC, Generic[S]):
         return {"analysis version": VERSION, **self.analysis}
 
     @property
+    def delimiters(self) -> Delimiters:
+        """What formulas stand between in posts and queries."""
+        analysis = getattr(self.settings, "analysis", None)
+        return getattr(getattr(analysis, "latex", analysis), "delimiters", "mathjax")
+
+    @property
     def analysis(self) -> dict[str, Any]:
         """The settings that decide the content of the index."""
         analysis: dict[str, Any] = self.settings.analysis.model_dump(mode="json")  # type: ignore[attr-defined]
@@ -216,7 +222,7 @@ class Task(ABC, Generic[S]):
 
     def advice(self, query: str) -> str:
         """Return what may be wrong with a query that was typed; nothing if it seems right."""
-        return advice(query, formula_wanted=self.lab == "task2")
+        return advice(query, self.lab == "task2", self.delimiters)
 
     def topic(self, text: str) -> Topic:
         """Return the topic that free text is, with `$…$` around its formulas."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
+    from arqmath_bm25.analysis.html import Delimiters
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.records import Hit, Part
     from arqmath_bm25.tasks.index import Index
@@ -83,6 +84,7 @@ class Site:
         """`indexes` are those of the tasks that can be searched, at most `threads` at once."""
         self._collection = collection
         self._indexes = indexes
+        self._delimiters = next(iter(indexes.values())).task.delimiters
         self._threads = CapacityLimiter(threads)
         self._reading = Lock()
         self._templates = templates("search", "search.js", True, collection.origin)
@@ -152,7 +154,8 @@ class Site:
         title = (question.title if question else None) or "(no question)"
         return self._page(
             "post.html", post=post, title=writer.title(title, formula),
-            plain_title=read_title(title).text, body=writer.body(post.body, formula),
+            plain_title=read_title(title, self._delimiters).text,
+            body=writer.body(post.body, formula),
             question=writer.body(question.body) if question and question != post else None,
             link=self._collection.link(post),
         )  # fmt: skip
@@ -170,7 +173,9 @@ class Site:
         thread = reader.read(thread_id) if thread_id else None
         if thread is None:
             raise _no_post(post_id)
-        return self._page("thread.html", **thread_values(thread, self._collection, address))
+        return self._page(
+            "thread.html", **thread_values(thread, self._collection, address, self._delimiters)
+        )
 
     @cached_property
     def _thread_reader(self) -> ThreadReader:
@@ -180,7 +185,7 @@ class Site:
         query = self._query(request.query_params)
         hits, shown, parts = self._search_hits(query)
         results = [
-            {"rank": rank, **_as_json(hit, document, parts.get(hit.doc_id))}
+            {"rank": rank, **_as_json(hit, document, parts.get(hit.doc_id), self._delimiters)}
             for rank, (hit, document) in enumerate(zip(hits, shown, strict=False), query.before + 1)
         ]
         variant = query.variant or self._variants(query.task)[0]
@@ -253,7 +258,10 @@ class Site:
     def _result(self, hit: Hit, shown: Shown, writer: PostWriter) -> dict[str, Any]:
         """Return what the page says of a hit."""
         post, formula = shown.post, shown.formula
-        text = writer.passage(read_body(post.body), _EXCERPT) if post else read_title(shown.text)
+        text, like = read_title(shown.text), ""
+        if post:
+            text = writer.passage(read_body(post.body, self._delimiters), _EXCERPT)
+            like = beginning(post.body, _LIKE, self._delimiters).text.removesuffix("…")
         return shown._asdict() | {
             "id": hit.doc_id,
             "score": hit.score,
@@ -261,17 +269,17 @@ class Site:
             "text": writer.content(text),
             "drawn": writer.formula(formula, display=True) if formula else "",
             "link": self._collection.link(post) if post else "",
-            "like": beginning(post.body, _LIKE).text.removesuffix("…") if post else "",
+            "like": like,
         }
 
     def _writer(self, query: str, task: str) -> PostWriter:
         """Mark what a query asks for: its words, or its formulas where these are searched for."""
-        return PostWriter([self._content(query, task)])
+        return PostWriter([self._content(query, task)], self._delimiters)
 
     def _content(self, query: str, task: str) -> Content:
         """Return a query; where formulas are searched for, they need no dollars."""
         formulas = self._indexes[task].task.topic(query).formulas if task in self._indexes else ()
-        content = read_title(query)
+        content = read_title(query, self._delimiters)
         if formulas and not content.formulas:
             return Content(tuple(Formula(latex, None) for latex in formulas))
         return content
@@ -309,15 +317,17 @@ class Site:
         return HTMLResponse(self._templates.get_template(template).render(values))
 
 
-def _as_json(hit: Hit, shown: Shown, parts: list[Part] | None) -> dict[str, Any]:
+def _as_json(
+    hit: Hit, shown: Shown, parts: list[Part] | None, delimiters: Delimiters
+) -> dict[str, Any]:
     """Return what the JSON interface says of a hit; formulas stand between dollars."""
     post, question, formula = shown.post, shown.question, shown.formula
     return {
         "score": hit.score,
         "post_id": post.post_id if post else None,
         "question_id": question.post_id if question else None,
-        "title": read_title(_title(shown)).text,
-        "text": beginning(post.body, _TEXT).text if post else shown.text,
+        "title": read_title(_title(shown), delimiters if question else "mathjax").text,
+        "text": beginning(post.body, _TEXT, delimiters).text if post else shown.text,
         "formula_id": formula.formula_id if formula else None,
         "latex": formula.latex if formula else None,
         "doc_id": hit.doc_id,

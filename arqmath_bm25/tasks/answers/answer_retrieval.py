@@ -104,7 +104,7 @@ class AnswerRetrieval(Task[Task1Settings]):
             for answer, document in zip(thread.answers, found, strict=True):
                 bags = {**document.own, **document.shared}
                 own = {field: bags[field] for field in fields if field in bags}
-                text = read_body(answer.body, self.settings.analysis.latex.delimiters).text
+                text = read_body(answer.body, self.delimiters).text
                 yield text, document._replace(own=own, shared={})
 
     def account(self, counts: Mapping[str, int]) -> str:
@@ -128,9 +128,10 @@ class AnswerRetrieval(Task[Task1Settings]):
         """Return an answer with the title of its question."""
         answer = collection.post(hit.doc_id)
         question = collection.question_of(answer)
-        title = read_title(question.title or "").text if question else "(no question)"
+        heading = question.title or "" if question else "(no question)"
+        title = read_title(heading, self.delimiters).text
         note = f"{hit.score:.2f}  {collection.place(answer)}"
-        text = begin(read_body(answer.body).text)
+        text = begin(read_body(answer.body, self.delimiters).text)
         return Shown(title, note=note, text=text, post=answer, question=question)
 
 

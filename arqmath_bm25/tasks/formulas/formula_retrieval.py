@@ -85,7 +85,7 @@ class FormulaRetrieval(Task[Task2Settings]):
                 "our own; the judgments of the labs do not hold for these"
             )
             with status("Reading formulas of posts"):
-                write_post_formulas(collection.sites[0], source, workers)
+                write_post_formulas(collection.sites[0], source, workers, self.delimiters)
         size = sum(file.stat().st_size for file in formula_files(source))
         with progress("Analysing formulas", size, "B") as advance:
             counts = write_formula_documents(
@@ -128,7 +128,7 @@ class FormulaRetrieval(Task[Task2Settings]):
 
     def topic(self, text: str) -> Topic:
         """Return free text as a topic: its formulas, and its words if there are any."""
-        content = read_title(text)
+        content = read_title(text, self.delimiters)
         formulas = tuple(formula.latex for formula in content.formulas)
         words = text if formulas and content.prose.strip() else ""
         return Topic("", words, formulas=formulas or (text,))
@@ -148,9 +148,10 @@ class FormulaRetrieval(Task[Task2Settings]):
         """Return a formula with the text around it."""
         post = collection.post(hit.post_id)
         question = collection.question_of(post)
-        title = read_title(question.title or "").text if question else "(no question)"
+        asked = question.title or "" if question else "(no question)"
+        title = read_title(asked, self.delimiters).text
         heading, text, formula = f"formula {hit.doc_id}", "", Formula("", hit.doc_id)
-        if found := find_formula(hit.doc_id, contents(post)):
+        if found := find_formula(hit.doc_id, contents(post, self.delimiters)):
             formula, pieces = found.formula, found.content.pieces
             before = Content(pieces[: found.piece]).text[-_SHOWN:].partition(" ")[2]
             after = Content(pieces[found.piece + 1 :]).text[:_SHOWN].rpartition(" ")[0]

@@ -9,6 +9,7 @@ What comes after the 400th formula of a post is left out.
 from __future__ import annotations
 
 import csv
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from arqmath_bm25.analysis.html import Content
+    from arqmath_bm25.analysis.html import Content, Delimiters
     from arqmath_bm25.collection.posts import Post, PostTable
     from arqmath_bm25.collection.sites import Site
     from arqmath_bm25.core.workers import Workers
@@ -40,7 +41,9 @@ class Place(NamedTuple):
     piece: int  # its number among the pieces of the content
 
 
-def write_post_formulas(site: Site, file: Path, workers: Workers) -> None:
+def write_post_formulas(
+    site: Site, file: Path, workers: Workers, delimiters: Delimiters = "mathjax"
+) -> None:
     """Write the formulas of all questions and answers of a site as a TSV."""
     table = scan_sites([site], workers)
     rows = range(0, len(table), _POSTS_PER_PART)
@@ -48,13 +51,13 @@ def write_post_formulas(site: Site, file: Path, workers: Workers) -> None:
     with file.open("w", encoding="utf-8", newline="") as tsv:
         writer = csv.writer(tsv, delimiter="\t", lineterminator="\n")
         writer.writerow(COLUMNS["v1"])
-        for found in workers.map(_formulas, parts):
+        for found in workers.map(partial(_formulas, delimiters), parts):
             writer.writerows(found)
 
 
-def contents(post: Post) -> tuple[Content, Content]:
+def contents(post: Post, delimiters: Delimiters = "mathjax") -> tuple[Content, Content]:
     """Read the title of a post, which is empty if it is an answer, and its body."""
-    return read_title(post.title or ""), read_body(post.body)
+    return read_title(post.title or "", delimiters), read_body(post.body, delimiters)
 
 
 def find_formula(formula_id: str, contents: Sequence[Content]) -> Place | None:
@@ -74,13 +77,15 @@ def find_formula(formula_id: str, contents: Sequence[Content]) -> Place | None:
     return None
 
 
-def _formulas(part: tuple[PostTable, int]) -> list[tuple[str, str, str, str, str]]:
+def _formulas(
+    delimiters: Delimiters, part: tuple[PostTable, int]
+) -> list[tuple[str, str, str, str, str]]:
     found = []
     posts, row = part  # the number of the first one
     for thread in posts.threads():
         for post in (*([thread.question] if thread.question else ()), *thread.answers):
             thread_id = post.post_id if post.post_type == QUESTION else post.parent_id
-            title, body = map(write_out, contents(post))
+            title, body = map(write_out, contents(post, delimiters))
             kind = "question" if post.post_type == QUESTION else "answer"
             typed = chain(
                 (("title", formula) for formula in title.formulas),
