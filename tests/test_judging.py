@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import GRADE_OF_LABEL
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.judging.judge import judge, read_annotations
-from arqmath_bm25.pages.judging.annotation import COLUMNS
+from arqmath_bm25.pages.judging.annotation import COLUMNS, TEMPLATE
 from arqmath_bm25.pages.judging.app import JudgingSite
 
 if TYPE_CHECKING:
@@ -132,3 +133,12 @@ def test_labels_of_another_batch_are_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match=r"labels\.csv: row 2: post 1 for topic A\.1 is not in"):
         JudgingSite(write_batch(tmp_path / "batch.csv", 3), results)
+
+
+def test_pages_have_the_grades_of_the_labs() -> None:
+    pages = TEMPLATE.parents[1]
+    labels = re.findall(r'type="radio" value="([^"]+)"', TEMPLATE.read_text("utf-8"))
+    assert labels == list(GRADE_OF_LABEL)
+    graded = [label for label, grade in GRADE_OF_LABEL.items() if grade is not None]
+    (words,) = re.findall(r"const GRADES = (.*);", (pages / "static/report.js").read_text("utf-8"))
+    assert json.loads(words) == [*graded, "Unjudged"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -57,21 +58,22 @@ def fetch(
     if data.exists() and not data.is_dir():
         raise InputError(f"--data {data}: it is a file; expected a directory, or a new name")
     _announce(files, data, source)
-    outcomes = []
+    outcomes: Counter[str] = Counter()
+    lacking = 0
     with fetching.alone(data):
         for file in files:
-            outcomes.append(fetching.fetch(file, place, data))
-            note = " (optional)" if file.optional and outcomes[-1] == "absent" else ""
-            out.print(f"{file.target}: {_SAID[outcomes[-1]]}{note}", markup=False)
-    absent = [file for file, outcome in zip(files, outcomes, strict=True) if outcome == "absent"]
-    fetched = outcomes.count("fetched")
-    there = len(files) - fetched - len(absent)
-    out.print(f"{data}: {fetched} fetched, {there} already there", markup=False)
-    if fetched:
+            outcome = fetching.fetch(file, place, data)
+            outcomes[outcome] += 1
+            lacking += outcome == "absent" and not file.optional
+            note = " (optional)" if file.optional and outcome == "absent" else ""
+            out.print(f"{file.target}: {_SAID[outcome]}{note}", markup=False)
+    there = outcomes["there"] + outcomes["differs"]
+    out.print(f"{data}: {outcomes['fetched']} fetched, {there} already there", markup=False)
+    if outcomes["fetched"]:
         print_reports(look(data, files, THREADS))
-    if required := [file for file in absent if not file.optional]:
+    if lacking:
         raise InputError(
-            f"{source} does not have {len(required)} of the {len(files)} files (named above); "
+            f"{source} does not have {lacking} of the {len(files)} files (named above); "
             f"expected the paths of {PUBLISHED}"
         )
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 SCHEMES: Final = ("http", "https")
 PAUSES: Final = (1.0, 2.0, 4.0, 8.0, 16.0)  # seconds before the next attempt; then it is given up
-PATIENCE: Final = 300.0  # seconds that a server may ask to wait
+PATIENCE: Final = 300.0  # seconds to wait at most if a server asks for it
 _TIMEOUT: Final = 60.0  # seconds without a byte
 _BLOCK: Final = 1 << 18
 _MB: Final = 1_000_000
@@ -100,9 +100,8 @@ def download(
     An attempt that breaks off is repeated after each of PAUSES, or when the server says
     (Retry-After); they are counted anew when one got clearly further than all before. Raises
     AbsentError if the server has no such file, and InputError if the last attempt fails too (what
-    was read is kept for the next call), if the server asks for more than PATIENCE, encodes the file
-    or does not say how long it is, if the disk is too small, and what `check` raises (nothing is
-    kept).
+    was read is kept for the next call), if the server encodes the file or does not say how long it
+    is, if the disk is too small, and what `check` raises (nothing is kept).
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.part")
@@ -134,14 +133,12 @@ def _persist(url: str, file: IO[bytes], note: Path, pause: Callable[[float], Non
             failures += 1
             if file.tell() > furthest + _BLOCK:
                 furthest, failures = file.tell(), 0
-            if failures > len(PAUSES) or error.wait > PATIENCE:
+            if failures > len(PAUSES):
                 why = f"given up after {failures} attempts"
-                if error.wait > PATIENCE:
-                    why = f"it asks to come back in {error.wait:,.0f} s"
                 if file.tell():
                     why += ". What was read is kept: call it again to go on from there"
                 raise InputError(f"{url}: {error}; {why}") from None
-            seconds = max(PAUSES[max(failures - 1, 0)], error.wait)
+            seconds = max(PAUSES[max(failures - 1, 0)], min(error.wait, PATIENCE))
             tell(f"{url}: {error}; trying again in {seconds:.0f} s")
             pause(seconds)
 

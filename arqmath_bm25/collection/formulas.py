@@ -210,22 +210,15 @@ def read_formula_ids(path: Path) -> Iterator[FormulaIds]:
 
 def _check_ids(file: Path, before: int, block: Block, columns: list[NDArray[np.int64]]) -> None:
     """Raise InputError for the first row with an id that is no number; a visual id may be empty."""
-    wrong = [
-        (row, number, text)
-        for number, column in enumerate(columns)
-        for row, text in _texts(block, _IDS[number], np.flatnonzero(column < 0))
-        if text or _IDS[number] != "visual_id"
-    ]
-    if wrong:
-        row, number, text = min(wrong)
+    wrong = np.minimum.reduce(columns) < 0
+    if wrong.any():
+        wrong &= (np.minimum(*columns[:2]) < 0) | ~block.blank("visual_id")
+    for row in np.flatnonzero(wrong)[:1]:
+        name = next(name for name, ids in zip(_IDS, columns, strict=True) if ids[row] < 0)
+        (text,) = block.texts(name, np.array([row]))
         raise InputError(
-            f"{file}: formula {before + row + 1}: {_IDS[number]} is {shown(text)}; expected "
-            "a whole number"
+            f"{file}: formula {before + row + 1}: {name} is {shown(text)}; expected a whole number"
         )
-
-
-def _texts(block: Block, name: str, rows: NDArray[np.int64]) -> Iterator[tuple[int, str]]:
-    yield from zip(rows.tolist(), block.texts(name, rows), strict=True)
 
 
 # Of the topics of a year. The last column is called `formula`, but `slt` or `opt` in files of 2020.

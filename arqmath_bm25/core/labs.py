@@ -24,6 +24,12 @@ Variant = Literal["text", "math", "both"]
 VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)
 Year = Literal["2020", "2021", "2022"]
 YEARS: Final[tuple[Year, ...]] = get_args(Year)
+# Topics are numbered through the labs.
+TOPIC_NUMBERS: Final[dict[Year, range]] = {
+    "2020": range(1, 101),
+    "2021": range(201, 301),
+    "2022": range(301, 401),
+}
 Split = Literal["dev", "test"]  # sets of statements (NLPS)
 SPLITS: Final[tuple[Split, ...]] = get_args(Split)
 
@@ -36,18 +42,18 @@ SITE: Final = "math.stackexchange.com"  # whose posts the collection holds
 # The lab dropped posts after 2018, and so must anyone who starts from a raw dump: the topics are
 # questions of 2019-2021 and stand in it together with their answers.
 LAST_YEAR: Final = 2018
-GRADES: Final = range(4)  # of judgments: 0 is not relevant, 3 is highly relevant
-HIGHEST: Final = GRADES[-1]  # larger ones of Task 3 say why there is no grade
-RELEVANT: Final = 2  # the least grade that counts as relevant
 # What assessors choose from; None is no judgment.
 GRADE_OF_LABEL: Final[dict[str, int | None]] = {
-    "High": HIGHEST,
-    "Medium": RELEVANT,
+    "High": 3,
+    "Medium": 2,
     "Low": 1,
     "Not relevant": 0,
     "System failure": None,
     "Do not know": None,
 }
+GRADES: Final = sorted(grade for grade in GRADE_OF_LABEL.values() if grade is not None)
+HIGHEST: Final = GRADES[-1]  # larger ones of Task 3 say why there is no grade
+RELEVANT: Final = 2  # the least grade that counts as relevant
 
 COLUMNS: Final[dict[Task, tuple[str, ...]]] = {
     "task1": ("topic", "post", "rank", "score", "run id"),
@@ -57,7 +63,6 @@ COLUMNS: Final[dict[Task, tuple[str, ...]]] = {
 }
 _PRIME_PREFIX: Final = re.compile(r"prime?_")
 _TOPIC: Final = re.compile(r"[AB]\.([1-9][0-9]{0,2})")
-_HUNDREDS: Final[dict[int, Year]] = {0: "2020", 2: "2021", 3: "2022"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,21 +114,19 @@ def official_stem(path: Path) -> str:
 
 
 def year_of(topics: Iterable[str]) -> Year:
-    """Tell the lab's year from topic ids; InputError unless all are of one year.
-
-    Topics are numbered through the labs: A.1-100 in 2020, A.201-300 in 2021, A.301-400 in 2022.
-    """
-    years: dict[Year, str] = {}
+    """Tell the lab's year from topic ids; InputError unless all are of one year."""
+    topic_of: dict[Year, str] = {}
     for topic in topics:
-        match = _TOPIC.fullmatch(topic)
-        year = _HUNDREDS.get((int(match[1]) - 1) // 100) if match else None
+        number = int(match[1]) if (match := _TOPIC.fullmatch(topic)) else 0
+        year = next((year for year, numbers in TOPIC_NUMBERS.items() if number in numbers), None)
         if year is None:
+            ranges = ", ".join(f"A.{of[0]}-{of[-1]}" for of in TOPIC_NUMBERS.values())
             raise InputError(
-                f"topic {shown(topic)} is of none of the labs (A.1-100, A.201-300, A.301-400, or "
-                "B): say with --qrels FILE which judgments to use"
+                f"topic {shown(topic)} is of none of the labs ({ranges}, or B): say with "
+                "--qrels FILE which judgments to use"
             )
-        years.setdefault(year, topic)
-    if len(years) > 1:
-        found = " and ".join(f"{topic} ({year})" for year, topic in sorted(years.items()))
+        topic_of.setdefault(year, topic)
+    if len(topic_of) > 1:
+        found = " and ".join(f"{topic} ({year})" for year, topic in sorted(topic_of.items()))
         raise InputError(f"topics of more than one year, {found}: choose one with --topics YEAR")
-    return next(iter(years))
+    return next(iter(topic_of))

@@ -17,6 +17,7 @@ import numpy as np
 
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import complete
+from arqmath_bm25.core.labs import HIGHEST
 from arqmath_bm25.runs.formula_ids import id_number
 from arqmath_bm25.runs.rows import read_columns
 
@@ -120,7 +121,7 @@ def read_grade(where: str, doc: str, text: str) -> int:
     if match is None:
         exchanged = _GRADE.fullmatch(doc) and text.isdecimal()
         hint = "; columns 3 and 4 seem to have changed places" if exchanged else ""
-        raise InputError(f"{where}: grade is {shown(text)}; expected 0, 1, 2 or 3{hint}")
+        raise InputError(f"{where}: grade is {shown(text)}; expected 0 to {HIGHEST}{hint}")
     return int(match[1])
 
 

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = ("Input.topic_id", "Input.doc_id", "Input.post_1", "Answer.grade_1")
 _LONGEST_FORM: Final = 1000  # bytes
-_KEYS: Final = dict(zip(GRADE_OF_LABEL, ("3", "2", "1", "0", "f", "d"), strict=True))
+_KEYS: Final = {label: str(grade) for label, grade in GRADE_OF_LABEL.items()} | {
+    "System failure": "f",
+    "Do not know": "d",
+}
 
 
 class _Asked(NamedTuple):

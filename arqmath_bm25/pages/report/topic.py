@@ -69,6 +69,7 @@ def topic_page(gathered: Gathered, topic: Topic) -> dict[str, Any]:
         "asks": writer.asks,  # how many words and formulas it has
         "documents": {document.doc_id: document for document in documents},
         "judged": topic.topic_id in gathered.qrels,
+        "words": [*_WORDS.values(), "Unjudged"],
         "absent": absent,  # relevant ones that no run returns and DATA does not tell
         "answer": lambda hit: writer.content(read_title(hit.answer)),
     }
