@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from arqmath_bm25.cli.inspect import look, print_reports
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import THREADS, out
 from arqmath_bm25.collection import fetching
-from arqmath_bm25.collection.published import (
-    DEFAULT_PARTS,
-    PARTS,
-    PUBLISHED,
-    Part,
-    PublishedFile,
-    needed,
-)
+from arqmath_bm25.collection.published import DEFAULT_PARTS, PARTS, PUBLISHED, needed
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LabTask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from arqmath_bm25.collection.published import Part, PublishedFile
 
 _SAID = {
     "fetched": "fetched",
@@ -42,9 +37,9 @@ def fetch(
 ) -> None:
     """Download the official collection, topics and judgments (about 1.3 GB, 6 GB unpacked).
 
-    Files that are there already are passed over; an interrupted download goes on where it broke
-    off; optional files may be missing. In the end the files are compared with what is known of the
-    collection, as `inspect` does. The data may be used for research with attribution, not
+    Files that exist already are skipped; an interrupted download resumes; optional files may be
+    missing. In the end the files are compared with what is known of the collection, as `inspect`
+    does. The data may be used for research with attribution, not
     commercially; the texts are CC BY-SA.
 
     Example: arqmath-bm25 fetch --data /data/ARQMath --task task1
@@ -83,7 +78,7 @@ def _parts(only: str) -> list[Part]:
     for part in chosen:
         if part not in PARTS:
             raise InputError(f"--only {part}: expected some of {', '.join(PARTS)}, between commas")
-    return cast("list[Part]", chosen)
+    return [part for part in PARTS if part in chosen]
 
 
 def _announce(files: Sequence[PublishedFile], data: Path, source: str) -> None:

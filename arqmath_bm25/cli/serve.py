@@ -26,8 +26,8 @@ def serve(place: SearchPlace, host: str = "127.0.0.1", port: int = 8000) -> None
     from arqmath_bm25.pages.web.server import listen, own_names, server
 
     collection = place.collection
-    places = {name: task_class(name).place(collection) for name in TASKS}
-    tasks = [name for name in TASKS if Manifest.read(collection.indexes / places[name] / name)]
+    places = {n: collection.indexes / task_class(n).place(collection) / n for n in TASKS}
+    tasks = [name for name, directory in places.items() if Manifest.read(directory)]
     if not tasks:
         build_it = command_line("index", "all", data=place.data, indexes=place.indexes)
         raise InputError(

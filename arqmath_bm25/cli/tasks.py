@@ -12,16 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
+from arqmath_bm25.cli.shared import options
 from arqmath_bm25.cli.shared.command import command
-from arqmath_bm25.cli.shared.options import (
-    RUNS,
-    THREADS,
-    Place,
-    SearchPlace,
-    command_line,
-    out,
-    results,
-)
+from arqmath_bm25.cli.shared.options import RUNS, THREADS, Place, SearchPlace, out, results
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import read_manifest, sources
@@ -149,7 +142,7 @@ def run(
                 official = topic_set.folder in (*YEARS, *SPLITS)
                 for each in variants:
                     run_name = ranking.manual_name(each) if queries else ranking.run_name(each)
-                    remake_it = command_line(
+                    remake_it = options.command_line(
                         "run", name, data=place.data,
                         topics=topic_set.folder if official else topic_set.path, queries=queries,
                         config=config, variant=each, depth=depth, format=written,

@@ -83,15 +83,16 @@ class Scoring:
 
 
 def _per_topic_csv(scored: Sequence[Scored]) -> str:
-    keys = dict.fromkeys(
-        key for one in scored for values in one.score.values.values() for key in values
-    )
+    rows = [
+        {"run": run.run, "task": run.task, "topic": topic, **values}
+        for run in scored
+        for topic, values in run.score.values.items()
+    ]
     text = io.StringIO()
-    rows = csv.DictWriter(text, ["run", "task", "topic", *keys], lineterminator="\n")
-    rows.writeheader()
-    for one in scored:
-        for topic, values in one.score.values.items():
-            rows.writerow({"run": one.run, "task": one.task, "topic": topic, **values})
+    columns = dict.fromkeys(["run", "task", "topic", *(key for row in rows for key in row)])
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
     return text.getvalue()
 
 
