@@ -402,7 +402,7 @@ class Index(_ByValue):
             raise InputError(f"topics: qid {twice} comes twice; drop_duplicates('qid') first")
         records = [_topic(row, task) for row in topics.to_dict("records")]
         ranked = list(self._opened.rank(records, chosen, depth, self._threads))
-        return self._ranked(records, ranked, chosen, text)
+        return self._ranked(records, ranked, chosen, depth, text)
 
     def score(self, candidates: Frame, variant: str | None = None) -> pd.DataFrame:
         """Score documents that somebody else found: rows of topics with a docno each.
@@ -441,14 +441,21 @@ class Index(_ByValue):
         return frame.reindex(rows.index)[sorted(map(str, frame))].fillna(0.0)
 
     def _ranked(
-        self, topics: list[Topic], ranked: list[list[Hit]], variant: str, text: bool = False
+        self,
+        topics: list[Topic],
+        ranked: list[list[Hit]],
+        variant: str,
+        depth: int = MAX_DEPTH,
+        text: bool = False,
     ) -> pd.DataFrame:
         task = self._opened.task
         frame = run_frame(zip((t.topic_id for t in topics), ranked, strict=True), task.lab)
         if text:
             shown = [self._texts(hit) for hits in ranked for hit in hits]
             frame = frame.join(pd.DataFrame(shown, frame.index, ["title", "text"]))
-        frame.attrs.update(task=task.lab, name=task.run_name(variant))
+        name = task.run_name(variant)
+        manifest = self._opened.manifest_of(name, variant, depth, "arqmath_bm25.Index.run")
+        frame.attrs.update(task=task.lab, name=name, manifest=manifest)
         return frame
 
     def _texts(self, hit: Hit) -> dict[str, str]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 import pandas as pd
 
 from arqmath_bm25.core.errors import InputError, ScoreWarning
+from arqmath_bm25.core.files import read_manifest
 from arqmath_bm25.core.labs import MAX_DEPTH, official_stem, year_of
 from arqmath_bm25.evaluation.comparing import compare_runs
 from arqmath_bm25.evaluation.evaluator import Scored, score_run
@@ -28,6 +29,7 @@ from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.rows import Row
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES, AnswerRules, FormulaRules, TextRules
+from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -219,8 +221,8 @@ def read_run(path: str | Path) -> pd.DataFrame:
     """Read a run file of any task, in the lab's form or TREC's, plain or packed by gzip.
 
     Returns the columns of `Index.run` (but for visual_id), rows and ranks as in the file; attrs
-    have its `name`. Rows of NLPS have no scores: they get 1 / rank. Raises InputError for what is
-    no run.
+    have its `name`, and its manifest if there is one. Rows of NLPS have no scores: they get
+    1 / rank. Raises InputError for what is no run.
     """
     run = Run.read(Path(path))
     further = _FURTHER.get(run.task, ())[:1]
@@ -231,7 +233,8 @@ def read_run(path: str | Path) -> pd.DataFrame:
         ],
         columns=[*_RANKED, *further],
     )
-    frame.attrs.update(task=run.task, **({"name": run.name} if run.name else {}))
+    known = {"name": run.name, "manifest": read_manifest(Path(path))}
+    frame.attrs.update(task=run.task, **{key: value for key, value in known.items() if value})
     return frame
 
 
@@ -242,13 +245,19 @@ def write_run(
 
     Rows are put in the order of their scores, and equal scores are lowered by the least that
     leaves no tie, so that the file scores what the run does; rows that repeat a document are left
-    out. Raises InputError if it cannot be written.
+    out. The manifest of a run that an index made, or that was read, goes with it (in `attrs`, which
+    `assign` and selections keep): a run of another name was made from that one. Raises InputError
+    if it cannot be written.
     """
     path = Path(path)
     need(run, "run", "qid", "docno", "score")
     read = Run(path, _task_of(run), _rows(run))
     name = name or run.attrs.get("name") or official_stem(path)
-    run_files.write_run(path, run_files.hits_of(read), name, read.task, form)
+    manifest = run.attrs.get("manifest")
+    if manifest and manifest.get("tag") != name:
+        data = manifest.get("data")
+        manifest = {"version": __version__, "tag": name, "data": data, "made from": manifest}
+    run_files.write_run(path, run_files.hits_of(read), name, read.task, form, manifest)
 
 
 def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: Task) -> pd.DataFrame:

@@ -332,6 +332,24 @@ def test_given_documents_are_scored_as_they_are_ranked(engine: Any, tmp_path: Pa
     assert found.to_list() == pytest.approx(expected[expected >= 0].to_list(), abs=1e-4)
 
 
+def test_a_reranked_run_keeps_the_manifest_of_the_run_that_it_was_made_from(
+    sample: arq.Collection, tmp_path: Path
+) -> None:
+    run = sample.index("task1").run(sample.topics("task1", 2021), variant="text", depth=20)
+    arq.write_run(run, tmp_path / "run.tsv")
+    manifest = json.loads((tmp_path / "run.manifest.json").read_text())
+    assert (manifest["variant"], manifest["depth"]) == ("text", 20)
+    assert manifest["tag"] == run.attrs["name"]
+    for first in (run, arq.read_run(tmp_path / "run.tsv")):
+        arq.write_run(first.assign(score=range(len(run))), tmp_path / "mine.tsv", name="mine")
+        mine = json.loads((tmp_path / "mine.manifest.json").read_text())
+        for made in (manifest, mine["made from"]):
+            made.pop("sha256", None)
+        assert mine["made from"] == manifest
+        assert mine["tag"] == "mine"
+    assert "variant" not in mine  # nothing is explained by settings that did not make it
+
+
 def test_topics_may_be_a_list_of_dicts_with_any_ids(sample: arq.Collection) -> None:
     index = sample.index("task1")
     run = index.run([{"qid": 7, "query": "prime"}], depth=np.int64(2))

@@ -6,7 +6,6 @@ import textwrap
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,17 +16,15 @@ from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import RUNS, THREADS, Place, SearchPlace, out, results
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import read_manifest, sources
+from arqmath_bm25.core.files import read_manifest
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, year_of
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.workers.local import Processes
-from arqmath_bm25.runs.provenance import ir_metadata
 from arqmath_bm25.runs.run_files import Form, file_name, write_run
 from arqmath_bm25.tasks import TASKS, task_class
 from arqmath_bm25.tasks.index import Index, ensure
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
 from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
-from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from arqmath_bm25.core.records import Hit, Part
@@ -148,8 +145,8 @@ def run(
                         config=config, variant=each, depth=depth, format=written,
                     )  # fmt: skip
                     target = folder / file_name(run_name, ranking.lab, written)
-                    manifest = _manifest(
-                        opened, topic_set, each, depth, queries, run_name, remake_it
+                    manifest = opened.manifest_of(
+                        run_name, each, depth, remake_it, topic_set.path, queries
                     )
                     if not overwrite:
                         _refuse_another(target, manifest)
@@ -175,31 +172,6 @@ def _topic_sets(
     files = task.topic_files(collection, list(dict.fromkeys(chosen or ())))
     sets = [task.read(collection, folder, path) for folder, path in files]
     return with_queries(task, sets, by_hand, queries) if queries else sets
-
-
-def _manifest(
-    index: Index, topics: TopicSet, variant: str, depth: int, queries: Path | None, name: str,
-    command: str,
-) -> dict[str, Any]:  # fmt: skip
-    """Return what stands beside a run: what it is, and what it was made of."""
-    task = index.task
-    (topic_file,) = sources([topics.path])
-    settings = task.settings.model_dump(mode="json")
-    data = {
-        "name": task.place(index.collection),
-        "source": str(index.collection.layout.data.resolve()),
-        "topics": topic_file.name,
-    }
-    return {
-        **ir_metadata(task.lab, name, command, settings, variant, data),
-        "version": __version__,
-        "settings": settings,
-        "variant": variant,
-        "depth": min(depth, task.depth),
-        "topics": asdict(topic_file),
-        **({"queries": asdict(sources([queries])[0])} if queries else {}),
-        "collection": [asdict(source) for source in index.manifest.sources],
-    }
 
 
 def _refuse_another(target: Path, manifest: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
@@ -22,6 +23,7 @@ from arqmath_bm25.engines.engine import AUTO, Engine, flat_place
 from arqmath_bm25.engines.lucene.indexing import index_parts
 from arqmath_bm25.engines.lucene.jvm import prepare
 from arqmath_bm25.engines.opening import open_searcher
+from arqmath_bm25.runs.provenance import ir_metadata
 from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.document_parts import clear
 from arqmath_bm25.tasks.post_filter import ALL_POSTS, SEARCHED, PostFilter
@@ -362,6 +364,36 @@ class Index:
     ) -> Iterator[list[Hit]]:
         """Rank given documents of each topic; InputError if the task cannot."""
         return self._ranker.score(topics, variant, candidates)
+
+    def manifest_of(
+        self,
+        name: str,
+        variant: str,
+        depth: int,
+        command: str,
+        topics: Path | None = None,
+        queries: Path | None = None,
+    ) -> dict[str, Any]:
+        """Return what stands beside a run: what it is, and what it was made of."""
+        task = self.task
+        settings = task.settings.model_dump(mode="json")
+        place, source = task.place(self.collection), self.collection.layout.data.resolve()
+        data = {"name": place, "source": str(source)}
+        files = {}
+        if topics is not None:
+            (files["topics"],) = sources([topics])
+            data["topics"] = files["topics"].name
+        if queries is not None:
+            (files["queries"],) = sources([queries])
+        return {
+            **ir_metadata(task.lab, name, command, settings, variant, data),
+            "version": __version__,
+            "settings": settings,
+            "variant": variant,
+            "depth": min(depth, task.depth),
+            **{what: asdict(file) for what, file in files.items()},
+            "collection": [asdict(source) for source in self.manifest.sources],
+        }
 
     def close(self) -> None:
         """Close what is open; what is asked afterwards opens it again."""
