@@ -30,7 +30,7 @@ from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.analysis.settings import AnalysisSettings, FormulaAnalysisSettings
 from arqmath_bm25.collection.collection import INDEXES
 from arqmath_bm25.collection.collection import Collection as Files
-from arqmath_bm25.core.errors import InputError, NoIndexError, shown
+from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, TASKS, YEARS
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers.local import Processes
@@ -482,7 +482,7 @@ def _count(name: str, number: object) -> int:
 
 def _query(query: object) -> str:
     if not isinstance(query, str):
-        raise InputError(f"query {shown(query)}: expected a text with $…$ around its formulas")
+        raise InputError(f"query {repr(query)[:60]}: expected a text with $…$ around its formulas")
     return query
 
 
