@@ -409,7 +409,7 @@ class Index(_ByValue):
 
         Returns the rows with score and rank (from 1), best first, as `run` ranks them where its
         first stage returns these documents and no others; a document without a term of the query
-        begins at 0. Task 1 only. Raises InputError as `run` does.
+        begins at 0. Answers (Task 1) and documents of `docs` only. Raises InputError as `run` does.
         """
         task, chosen = self._opened.task, self.chosen(variant)
         rows = _frame(candidates, "candidates", "qid", "query", "docno")

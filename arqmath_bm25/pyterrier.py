@@ -36,7 +36,8 @@ class Retriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier's classes ar
 
     Example: `Retriever(collection.index("task1"), variant="both")`
 
-    Given results instead of topics, `other >> Retriever(…)`, it scores the documents of these.
+    Given results instead of topics, `other >> Retriever(…)`, it scores the documents of these:
+    answers of Task 1, or documents of the task `docs`; others are an InputError.
     """
 
     def __init__(self, index: Index, variant: str | None = None, depth: int = MAX_DEPTH) -> None:

@@ -20,21 +20,33 @@ from arqmath_bm25.version import __version__
 
 # Command → its module, its function there, and what `--help` says of it.
 COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
-    "fetch": ("fetch", "fetch", "Fetch the official distribution, or parts of it."),
-    "inspect": ("inspect", "inspect", "Show what DATA holds, and if that is all; check an index."),
-    "index": ("tasks", "index", "Build the index of a task; nothing is done if it is up to date."),
+    "fetch": ("fetch", "fetch", "Download the official distribution, or parts of it."),
+    "inspect": (
+        "inspect",
+        "inspect",
+        "Show what DATA holds, and if it is complete; check an index.",
+    ),
+    "index": ("tasks", "index", "Build the index of a task, unless it is up to date."),
     "run": ("tasks", "run", "Rank the documents of a task for its topics and write the run files."),
-    "cluster": ("cluster", "cluster", "List indexes of this program in a cluster; remove some."),
+    "cluster": (
+        "cluster",
+        "cluster",
+        "List indexes of this program in a cluster, or remove some.",
+    ),
     "search": ("tasks", "search", "Show the best hits for a query."),
     "eval": ("eval", "evaluate", "Score runs as the labs do."),
     "compare": ("compare", "compare", "Compare runs topic by topic with the first one."),
-    "convert": ("convert", "convert", "Write a run in the lab's form or TREC's, packed or not."),
+    "convert": ("convert", "convert", "Write a run in the lab's form or TREC's, gzipped or not."),
     "fuse": ("fuse", "fuse", "Fuse the rankings of several runs of a task into one run."),
-    "validate": ("validate", "validate", "Hold runs against the rules of the labs."),
-    "pool": ("pool", "pool", "Pool runs for judging, into a CSV batch for the annotation tool."),
-    "judge": ("judge", "judge", "Turn the annotations of a batch into qrels."),
-    "report": ("report", "report", "Write a report of runs as pages that open from disk."),
-    "threads": ("threads", "threads", "Write threads with all that belongs to them as pages."),
+    "validate": ("validate", "validate", "Check runs against the rules of the labs."),
+    "pool": ("pool", "pool", "Pool runs for judging: write a CSV batch for the annotation tool."),
+    "judge": ("judge", "judge", "Turn annotations into qrels; judge a batch in a browser."),
+    "report": ("report", "report", "Write a report on runs: HTML pages that open from disk."),
+    "threads": (
+        "threads",
+        "threads",
+        "Write threads as HTML pages: question, answers, comments.",
+    ),
     "serve": ("serve", "serve", "Serve a search page over the indexes, and a JSON interface."),
 }
 console.quiet = False  # a library says nothing on standard error

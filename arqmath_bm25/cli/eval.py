@@ -92,7 +92,7 @@ def _left_out(judged: Sequence[Scored], depth: int) -> list[unjudged.LeftOut]:
     if len(set(teams.values())) < 2:
         raise InputError(
             f"--leave-out: all runs are of one team, {next(iter(teams.values()), 'none')}; what it "
-            "alone brought to the pool is told by the runs of other teams: name these as well"
+            "alone brought to the pool shows only beside runs of other teams: name these as well"
         )
     rankings = {run.run: run.rankings for run in judged}
     return unjudged.leave_out(rankings, teams, judged[0].judgments.qrels, depth)

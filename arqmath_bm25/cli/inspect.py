@@ -33,9 +33,9 @@ _MB = 1_000_000
 def inspect(data: Path = SAMPLE, as_json: bool = False, threads: int = THREADS) -> None:
     """Show what every file of DATA holds, beside what is known of the official collection.
 
-    Rows, what they are, dates and defects. `complete`: the counts and the hash that are known are
-    those of the official file. Without DATA: of the bundled sample. Of an index, every file is
-    compared with what was written; exit status 1 if one differs. Nothing is changed.
+    The table has rows, what they are, dates and defects. A file is `complete` if its counts and
+    hash are those of the official file, where these are known. If DATA is an index, every file is
+    compared with what was written; the exit status is 1 if one differs. Nothing is changed.
 
     Example: arqmath-bm25 inspect /data/ARQMath
 

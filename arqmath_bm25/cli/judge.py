@@ -38,8 +38,8 @@ def judge(
     A formula gets the highest grade of its instances. "System failure" and "Do not know" are left
     out and counted.
 
-    With --serve, this machine serves pages on which one hit after another is judged, and the labels
-    are saved as results. Ctrl-C ends it; the next time goes on after the last label.
+    With --serve, hits are judged one after another in a browser on this machine, and the labels are
+    saved as results. Ctrl-C ends it; the next call resumes after the last label.
 
     Example: arqmath-bm25 judge one.csv two.csv --disagreements disputes.csv --rule highest -o q.tsv
     """

@@ -58,7 +58,7 @@ def index(
     replicas: int = 0,
     spark: str | None = None,
 ) -> None:
-    """Build the index of a task; nothing is done if it is up to date.
+    """Build the index of a task, unless it is up to date.
 
     Index builds are atomic: an interrupted build leaves the old index, and resumes when you rerun
     the command. What another engine needs is added to an index that exists.
@@ -115,7 +115,7 @@ def run(
     """Rank the documents of a task for its topics and write the run files.
 
     The run of a year goes to RUNS/COLLECTION/YEAR/TEAM-TASK-ID-auto-VARIANT-P.tsv (A: not the
-    primary one; manual instead of auto with --queries), with a manifest beside it.
+    primary variant; manual instead of auto with --queries), with a manifest beside it.
 
     Example: arqmath-bm25 run task1 --data /data/ARQMath --topics 2021 --variant both
     """

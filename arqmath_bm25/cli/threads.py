@@ -22,11 +22,11 @@ def threads(
     threads: int = THREADS,
     delimiters: Delimiters = "mathjax",
 ) -> None:
-    """Write threads as the labs' assessors saw them, as pages that open from disk.
+    """Write threads as the labs' assessors saw them: HTML pages that open from disk.
 
-    Question, answers with votes and acceptance, comments, users, dates, tags, duplicates and
-    links, as far as DATA has them. Every post and formula has an anchor: ID.html#post-ID,
-    ID.html#formula-ID. Links lead to other pages that are written, or nowhere.
+    A page has the question, its answers with votes and acceptance, comments, users, dates, tags,
+    duplicates and links, as far as DATA has them. Every post and formula has an anchor:
+    ID.html#post-ID, ID.html#formula-ID. Links lead to pages that are written too, or nowhere.
 
     Example: arqmath-bm25 threads --pool batch.csv --data /data/ARQMath -o threads
     """
