@@ -137,21 +137,18 @@ def leave_out(
             docs = brought.setdefault(topic, {})
             for doc in best(topics[topic], depth):
                 docs.setdefault(doc, set()).add(teams[run])
-    found = []
+    parts = []
     for team in ["", *dict.fromkeys(teams[run] for run in runs)]:
-        kept = {
-            topic: {d: g for d, g in grades.items() if brought.get(topic, {}).get(d) != {team}}
-            for topic, grades in qrels.items()
-        }
-        left = [
-            grade
-            for topic, grades in qrels.items()
-            for doc, grade in grades.items()
-            if doc not in kept[topic]
-        ]
-        kept = {topic: grades for topic, grades in kept.items() if grades}
+        kept: Qrels = {}
+        left_out: list[int] = []
+        for topic, grades in qrels.items():
+            alone = {doc for doc in grades if brought.get(topic, {}).get(doc) == {team}}
+            left_out += [grades[doc] for doc in alone]
+            if rest := {doc: grade for doc, grade in grades.items() if doc not in alone}:
+                kept[topic] = rest
         if not kept:
             raise InputError(f"{team} alone brought every judgment: nothing is left without it")
         scores = {run: score(topics, kept, measures).averages() for run, topics in runs.items()}
-        found.append(LeftOut(team, len(left), sum(grade >= RELEVANT for grade in left), scores))
-    return found
+        relevant = sum(grade >= RELEVANT for grade in left_out)
+        parts.append(LeftOut(team, len(left_out), relevant, scores))
+    return parts

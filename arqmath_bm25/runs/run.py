@@ -66,6 +66,7 @@ class Run:
         Formulas and posts of Task 2 are put into their columns.
         """
         self.path = path
+        self.task = task  # whose rules it follows
         self.rules = RULES[task]
         self.topics: dict[str, list[Row]] = {}
         self.run_ids: Counter[str] = Counter()
@@ -132,11 +133,6 @@ class Run:
             findings.warn("run id", None, message)
         self.rules.check_topics(self.topics, labs, findings)
         return findings
-
-    @property
-    def task(self) -> Task:
-        """The task whose rules it follows."""
-        return self.rules.task
 
     @property
     def name(self) -> str:

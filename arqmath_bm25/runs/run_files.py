@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import re
-from typing import IO, TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from arqmath_bm25.core.records import Hit
 from arqmath_bm25.runs.rows import POST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from arqmath_bm25.core.labs import Task
@@ -80,13 +80,14 @@ def write_run(
     row = _ROWS.get("trec" if form == "trec" and task in ("task1", "task2") else task, "")
     count = 0
     with complete(path, manifest=manifest) as file:
+        table = csv.writer(file, delimiter="\t", lineterminator="\n")  # quotes answers at need
         for topic, hits in rankings:
             scores = separated([hit.score for hit in hits])
             for rank, (hit, score) in enumerate(zip(hits, scores, strict=True), 1):
                 if task == "task3":
                     of_post = POST if _POST_ID.fullmatch(hit.doc_id) else ""
                     sources = f"{of_post}{hit.doc_id}"
-                    row_writer(file, task)((topic, 1, f"{score:.9g}", run_id, sources, hit.text))
+                    table.writerow((topic, 1, f"{score:.9g}", run_id, sources, hit.text))
                 else:
                     file.write(
                         row.format(topic=topic, hit=hit, rank=rank, score=score, run_id=run_id)
@@ -101,10 +102,3 @@ def hits_of(run: Run) -> Iterator[tuple[str, list[Hit]]]:
         yield topic, [
             Hit(doc, row.score, row.post_id, text=one_line(row.answer)) for doc, row in docs.items()
         ]  # fmt: skip
-
-
-def row_writer(file: IO[str], task: Task) -> Callable[[Iterable[object]], object]:
-    """Return what writes the columns of a row, those of Task 3 in quotes if they need them."""
-    if task == "task3":
-        return csv.writer(file, delimiter="\t", lineterminator="\n").writerow
-    return lambda columns: file.write("\t".join(map(str, columns)) + "\n")
