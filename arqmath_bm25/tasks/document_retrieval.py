@@ -47,13 +47,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arqmath_bm25.analysis.analyzer import Terms
-    from arqmath_bm25.analysis.settings import AnalysisSettings
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.runs.run_files import Form as RunForm
     from arqmath_bm25.tasks.answers.second_stage import Gain
     from arqmath_bm25.tasks.document_parts import Form
-    from arqmath_bm25.tasks.settings import StageSettings
+    from arqmath_bm25.tasks.settings import StageSettings, Task1Settings
     from arqmath_bm25.tasks.task import OpenIndex
 
 _PLACES: Final = "documents.npz"  # ids of documents, and where they are in their file
@@ -95,8 +94,7 @@ class DocumentRetrieval(AnswerRetrieval):
             (places[begin : begin + _PER_PART], directory / f"part-{begin:010}.npz")
             for begin in range(0, len(places), _PER_PART)
         )
-        settings = self.settings
-        documents = partial(_documents, path.absolute(), settings.analysis, settings.fields)
+        documents = partial(_documents, path.absolute(), self.settings)
         counts = sum(write_parts(documents, parts, directory, workers, forms), Counter[str]())
         write_signatures(directory, place / SIGNATURES)
         return dict(counts)
@@ -188,22 +186,18 @@ def _load_table(file: Path, _: int) -> tuple[dict[str, int], NDArray[np.int64]]:
 
 
 def _documents(
-    path: Path,
-    settings: AnalysisSettings,
-    fields: tuple[str, ...],
-    part: tuple[list[Place], Path],
-    counts: Counter[str],
+    path: Path, settings: Task1Settings, part: tuple[list[Place], Path], counts: Counter[str]
 ) -> Iterator[Indexed]:
     places, formulas = part
-    ngrams = any(field.endswith("_math") for field in fields)
-    analyzer, signatures = Analyzer(settings, ngrams), PartSignatures()
+    ngrams = any(field.endswith("_math") for field in settings.fields)
+    analyzer, signatures = Analyzer(settings.analysis, ngrams), PartSignatures()
     counts["documents without words"] = 0
     for place in places:
         document = read_document(path, place)
         title, text = analyzer.title(document.title), analyzer.body(document.body)
         signatures.add(text.paths.formulas, title.paths.formulas)
         counts["documents without words"] += not (text.prose.words or title.prose.words)
-        yield _indexed(document, title, text, analyzer, fields)
+        yield _indexed(document, title, text, analyzer, settings.fields)
     signatures.save(formulas)
 
 

@@ -50,13 +50,8 @@ def directory(task: Task[Any], collection: Collection) -> Path:
 
 def recipe(task: Task[Any], collection: Collection) -> dict[str, Any]:
     """Return what decides the content of the index, beside the files."""
-    sites = collection.site_names
-    chosen = collection.chosen
-    return {
-        **task.recipe,
-        **({"sites": sites} if sites else {}),
-        **({"chosen": chosen} if chosen else {}),
-    }
+    of_collection = {"sites": collection.site_names, "chosen": collection.chosen}
+    return task.recipe | {name: value for name, value in of_collection.items() if value}
 
 
 def why_stale(

@@ -46,22 +46,22 @@ def with_queries(
 
     Raises InputError for a query whose topic is in none of the sets.
     """
-    known = {topic.topic_id for one in sets for topic in one.topics}
+    topics = {topic.topic_id for topic_set in sets for topic in topic_set.topics}
     for topic, query in queries.items():
-        if topic not in known:
-            read = ", ".join(str(one.path) for one in sets)
+        if topic not in topics:
+            read = ", ".join(str(topic_set.path) for topic_set in sets)
             raise InputError(f"{path}: topic {topic} is not in {read}; --topics chooses others")
         if note := task.advice(query):
             tell(f"{path}: topic {topic}: {note}")
-    if without := len(known) - len(queries):
-        tell(f"{path}: {without:,} of {len(known):,} topics have no query, so no rows either")
+    if without := len(topics) - len(queries):
+        tell(f"{path}: {without:,} of {len(topics):,} topics have no query, so no rows either")
     return [
-        one._replace(
+        topic_set._replace(
             topics=[
                 task.topic(query)._replace(topic_id=topic.topic_id, excluded=topic.excluded)
-                for topic in one.topics
+                for topic in topic_set.topics
                 if (query := queries.get(topic.topic_id, ""))
             ]
         )
-        for one in sets
+        for topic_set in sets
     ]

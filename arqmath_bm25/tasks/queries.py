@@ -107,8 +107,8 @@ def field_parts(fields: TermScores, divisor: float = 1) -> list[Part]:
     for field, of_field in fields.items():
         terms = sorted(of_field.items(), key=lambda item: (-item[1], item[0]))
         scores = [score / divisor for _, score in terms]
-        given = zip((term for term, _ in terms), scores, strict=True)
-        parts.append(Part(field, sum(scores), tuple(given)))
+        named = zip((term for term, _ in terms), scores, strict=True)
+        parts.append(Part(field, sum(scores), tuple(named)))
     return sorted(parts, key=lambda part: (-part.score, part.name))
 
 

@@ -100,8 +100,8 @@ class AnswerRetrieval(Task[Task1Settings]):
         """Yield the text of every answer and what is indexed of it."""
         analyzer, fields = Analyzer(self.settings.analysis), self.settings.fields
         for thread in collection.posts.threads():
-            found = answer_documents([thread], analyzer, PartSignatures())
-            for answer, document in zip(thread.answers, found, strict=True):
+            documents = answer_documents([thread], analyzer, PartSignatures())
+            for answer, document in zip(thread.answers, documents, strict=True):
                 bags = {**document.own, **document.shared}
                 own = {field: bags[field] for field in fields if field in bags}
                 text = read_body(answer.body, self.delimiters).text
@@ -164,10 +164,10 @@ class AnswerRanker(Ranker):
         if candidates is None:
             most = max((len(topic.excluded) for topic in topics), default=0)
             wanted = max(depth, stage.depth if stage else 0) + most
-            found = self._searcher.search_many(queries, wanted, threads)
+            rankings = self._searcher.search_many(queries, wanted, threads)
         else:
-            found = map(self._searcher.score, queries, candidates)
-        for topic, hits in zip(topics, found, strict=True):
+            rankings = map(self._searcher.score, queries, candidates)
+        for topic, hits in zip(topics, rankings, strict=True):
             hits = self._allowed(topic, hits)
             yield (self._second(topic, hits, stage) if stage else hits)[:depth]
 

@@ -142,9 +142,9 @@ class PostSignatures:
         lengths = np.maximum(ends - begins, 0)
         numbers, formulas = pd.factorize(self._formulas[ranges(begins, lengths)])
         first, last = self._starts[formulas], self._starts[formulas + 1]
-        found = Formulas(
+        distinct = Formulas(
             self._terms[ranges(first, last - first)],
             np.concatenate(([0], np.cumsum(last - first))),
             self._norms[formulas],
         )
-        return found, numbers, np.concatenate(([0], np.cumsum(lengths)))
+        return distinct, numbers, np.concatenate(([0], np.cumsum(lengths)))

@@ -117,7 +117,7 @@ class SecondStage:
         for formula in part.paths.formulas:
             trees.number(formula)
         terms, ends = signatures(trees)
-        return {one.tobytes(): one for one in np.split(terms, ends[:-1]) if len(one)}
+        return {tree.tobytes(): tree for tree in np.split(terms, ends[:-1]) if len(tree)}
 
 
 def _best(scores: NDArray[np.float64], thread: NDArray[np.intp]) -> NDArray[np.float64]:

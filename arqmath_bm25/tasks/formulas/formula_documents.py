@@ -147,9 +147,9 @@ class InstanceTable:
         chosen, score = begin, 0.0
         if len(threads):
             end = int(np.searchsorted(self._table[0], visual, side="right"))
-            found = self._table[3, begin:end]
-            at = np.minimum(np.searchsorted(threads, found), len(threads) - 1)
-            scored = np.where(threads[at] == found, scores[at], 0.0)
+            its_threads = self._table[3, begin:end]
+            rows = np.minimum(np.searchsorted(threads, its_threads), len(threads) - 1)
+            scored = np.where(threads[rows] == its_threads, scores[rows], 0.0)
             place = int(scored.argmax())
             chosen, score = chosen + place, float(scored[place])
         formula, post, thread, kind = self._table[1:, chosen].tolist()
@@ -269,10 +269,10 @@ class _Numbers:
         hashes = np.frombuffer(b"".join(map(_hash, formulas)), np.uint64)
         distinct, places, which = np.unique(hashes, return_index=True, return_inverse=True)
         numbers = np.full(len(distinct), -1, np.int32)
-        for known, their_numbers in self._runs:
-            at = np.minimum(np.searchsorted(known, distinct), len(known) - 1)
-            found = known[at] == distinct
-            numbers[found] = their_numbers[at[found]]
+        for run, of_run in self._runs:
+            rows = np.minimum(np.searchsorted(run, distinct), len(run) - 1)
+            held = run[rows] == distinct
+            numbers[held] = of_run[rows[held]]
         new = np.flatnonzero(numbers < 0)
         numbers[new[np.argsort(places[new])]] = np.arange(self._count, self._count + len(new))
         self._count += len(new)
@@ -284,12 +284,12 @@ class _Numbers:
 
     def _append(self, hashes: NDArray[np.uint64], numbers: NDArray[np.int32]) -> None:
         while self._runs and len(self._runs[-1][0]) < 2 * len(hashes):
-            known, their_numbers = self._runs.pop()
+            run, of_run = self._runs.pop()
             # Where the hashes of the shorter run stand in the merged one.
-            inserted = np.zeros(len(known) + len(hashes), np.bool_)
-            inserted[np.searchsorted(known, hashes) + np.arange(len(hashes))] = True
-            hashes = _merged(inserted, known, hashes)
-            numbers = _merged(inserted, their_numbers, numbers)
+            inserted = np.zeros(len(run) + len(hashes), np.bool_)
+            inserted[np.searchsorted(run, hashes) + np.arange(len(hashes))] = True
+            hashes = _merged(inserted, run, hashes)
+            numbers = _merged(inserted, of_run, numbers)
         self._runs.append((hashes, numbers))
 
 

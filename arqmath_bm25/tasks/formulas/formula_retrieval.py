@@ -151,10 +151,10 @@ class FormulaRetrieval(Task[Task2Settings]):
         asked = question.title or "" if question else "(no question)"
         title = read_title(asked, self.delimiters).text
         heading, text, formula = f"formula {hit.doc_id}", "", Formula("", hit.doc_id)
-        if found := find_formula(hit.doc_id, contents(post, self.delimiters)):
-            formula, pieces = found.formula, found.content.pieces
-            before = Content(pieces[: found.piece]).text[-_SHOWN:].partition(" ")[2]
-            after = Content(pieces[found.piece + 1 :]).text[:_SHOWN].rpartition(" ")[0]
+        if place := find_formula(hit.doc_id, contents(post, self.delimiters)):
+            formula, pieces = place.formula, place.content.pieces
+            before = Content(pieces[: place.piece]).text[-_SHOWN:].partition(" ")[2]
+            after = Content(pieces[place.piece + 1 :]).text[:_SHOWN].rpartition(" ")[0]
             heading, text = formula.latex, f"... {before} ${formula.latex}$ {after} ..."
         note = f"{hit.score:.2f}  {collection.place(post)}  {title}"
         return Shown(
@@ -164,8 +164,8 @@ class FormulaRetrieval(Task[Task2Settings]):
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return an instance of a formula by its id."""
         table = InstanceTable.load(index.directory / _INSTANCES)
-        found = table.find(int(docno)) if docno.isascii() and docno.isdecimal() else None
-        return Hit(docno, 0, post_id=found[1], visual_id=found[0]) if found else None
+        instance = table.find(int(docno)) if docno.isascii() and docno.isdecimal() else None
+        return Hit(docno, 0, post_id=instance[1], visual_id=instance[0]) if instance else None
 
     def full_text(self, hit: Hit, collection: Collection) -> str:
         """Return the LaTeX of a formula."""
@@ -222,11 +222,11 @@ class FormulaRanker(Ranker):
         weights = self._variant(variant)
         queries = [self.query(topic, weights.fields) for topic in topics]
         searched = max(depth, MAX_DEPTH) if weights.context else depth
-        found = self._searcher.search_many(queries, searched, threads)
+        rankings = self._searcher.search_many(queries, searched, threads)
         contexts: Iterator[Context] = (_NO_CONTEXT for _ in topics)
         if weights.context:
             contexts = self.contexts(topics, threads)
-        for hits, context in zip(found, contexts, strict=True):
+        for hits, context in zip(rankings, contexts, strict=True):
             yield self.choose(hits, context, weights.context)[:depth]
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:

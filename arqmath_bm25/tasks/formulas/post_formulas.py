@@ -51,8 +51,8 @@ def write_post_formulas(
     with file.open("w", encoding="utf-8", newline="") as tsv:
         writer = csv.writer(tsv, delimiter="\t", lineterminator="\n")
         writer.writerow(COLUMNS["v1"])
-        for found in workers.map(partial(_formulas, delimiters), parts):
-            writer.writerows(found)
+        for rows_of_part in workers.map(partial(_formulas, delimiters), parts):
+            writer.writerows(rows_of_part)
 
 
 def contents(post: Post, delimiters: Delimiters = "mathjax") -> tuple[Content, Content]:
@@ -80,7 +80,7 @@ def find_formula(formula_id: str, contents: Sequence[Content]) -> Place | None:
 def _formulas(
     delimiters: Delimiters, part: tuple[PostTable, int]
 ) -> list[tuple[str, str, str, str, str]]:
-    found = []
+    formulas = []
     posts, row = part  # the number of the first one
     for thread in posts.threads():
         for post in (*([thread.question] if thread.question else ()), *thread.answers):
@@ -94,8 +94,8 @@ def _formulas(
             first = _FIRST + _PER_POST * row
             for number, (where, formula) in enumerate(islice(typed, _PER_POST), first):
                 formula_id = formula.formula_id or str(number)
-                found.append(
+                formulas.append(
                     (formula_id, post.post_id, thread_id or post.post_id, where, formula.latex)
                 )
             row += 1
-    return found
+    return formulas

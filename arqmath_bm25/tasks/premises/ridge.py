@@ -130,8 +130,8 @@ class Model:
             vectors, rows = TextVectors.fit([s.text for s in training], settings.kernel, fitted)
             with threadpool_limits(1, "blas"):  # so that sums depend on no number of threads
                 ridge = KernelRidge.fit(rows, settings.penalty)
-            known = [texts.get(premise, "") for premise in self.candidates.ids]
-            fitted = Fitted(vectors, ridge, vectors(known))
+            of_candidates = [texts.get(premise, "") for premise in self.candidates.ids]
+            fitted = Fitted(vectors, ridge, vectors(of_candidates))
         self.fitted = fitted
         profiles = citations.T @ fitted.ridge.rows
         lengths = np.sqrt(np.asarray(profiles.multiply(profiles).sum(axis=1)).ravel())
