@@ -20,7 +20,7 @@ import hashlib
 from array import array
 from collections import Counter
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import numpy as np
 
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.tsv_blocks import Block
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.tasks.document_parts import Form
-
-N = TypeVar("N", np.uint64, np.int32)
 
 TYPES: Final = ("answer", "question", "title")  # what may be returned, preferred ones first
 _LARGEST: Final = 2**31 - 1
@@ -285,19 +283,10 @@ class _Numbers:
     def _append(self, hashes: NDArray[np.uint64], numbers: NDArray[np.int32]) -> None:
         while self._runs and len(self._runs[-1][0]) < 2 * len(hashes):
             run, of_run = self._runs.pop()
-            # Where the hashes of the shorter run stand in the merged one.
-            inserted = np.zeros(len(run) + len(hashes), np.bool_)
-            inserted[np.searchsorted(run, hashes) + np.arange(len(hashes))] = True
-            hashes = _merged(inserted, run, hashes)
-            numbers = _merged(inserted, of_run, numbers)
+            hashes, numbers = np.concatenate((run, hashes)), np.concatenate((of_run, numbers))
+            order = np.argsort(hashes, kind="stable")  # merges what is sorted
+            hashes, numbers = hashes[order], numbers[order]
         self._runs.append((hashes, numbers))
-
-
-def _merged(inserted: NDArray[np.bool_], old: NDArray[N], new: NDArray[N]) -> NDArray[N]:
-    merged = np.empty(len(inserted), old.dtype)
-    merged[inserted] = new
-    merged[~inserted] = old
-    return merged
 
 
 def _hash(formula: str) -> bytes:
