@@ -83,8 +83,7 @@ class RankingSettings(Settings):
 
     def weights(self, variant: str) -> dict[str, float]:
         """Weight of every field that a variant looks into."""
-        weights = self.variants[variant]
-        weights = getattr(weights, "fields", weights)
+        weights = getattr(self.variants[variant], "fields", self.variants[variant])
         return {field: weight for field, weight in weights.items() if weight}
 
     def _weighed(self, fields: tuple[Any, ...]) -> tuple[Any, ...]:

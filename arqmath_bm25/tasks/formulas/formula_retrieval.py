@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.posts import PostTable
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.tasks.document_parts import Form
-    from arqmath_bm25.tasks.settings import FormulaVariant
     from arqmath_bm25.tasks.task import OpenIndex
 
 _INSTANCES: Final = "instances.npy"
@@ -219,19 +218,19 @@ class FormulaRanker(Ranker):
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int
     ) -> Iterator[list[Hit]]:
         """Yield the `depth` best formulas of every topic."""
-        weights = self._variant(variant)
+        weights = self._settings.variants[variant]  # type: ignore[index]  # it is one of them
         queries = [self.query(topic, weights.fields) for topic in topics]
-        searched = max(depth, MAX_DEPTH) if weights.context else depth
-        rankings = self._searcher.search_many(queries, searched, threads)
         contexts: Iterator[Context] = (_NO_CONTEXT for _ in topics)
+        searched = depth
         if weights.context:
-            contexts = self.contexts(topics, threads)
+            contexts, searched = self.contexts(topics, threads), max(depth, MAX_DEPTH)
+        rankings = self._searcher.search_many(queries, searched, threads)
         for hits, context in zip(rankings, contexts, strict=True):
             yield self.choose(hits, context, weights.context)[:depth]
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
         """Return what fields gave to hits and, if it counts, their context."""
-        weights = self._variant(variant)
+        weights = self._settings.variants[variant]  # type: ignore[index]  # it is one of them
         query = self.query(topic, weights.fields)
         fields = self._searcher.explain(query, [hit.visual_id for hit in hits])
         if not weights.context or not hits:
@@ -243,9 +242,6 @@ class FormulaRanker(Ranker):
             [*field_parts(of_hit, best.score), Part("context", weights.context * text)]
             for of_hit, text in zip(fields, texts, strict=True)
         ]
-
-    def _variant(self, name: str) -> FormulaVariant:
-        return next(weights for known, weights in self._settings.variants.items() if known == name)
 
     def query(self, topic: Topic, weights: Mapping[FormulaField, float]) -> dict[str, Any]:
         """Return field → term → weight; a term that occurs twice weighs twice as much."""
