@@ -229,7 +229,7 @@ def read_run(path: str | Path) -> pd.DataFrame:
     frame = pd.DataFrame(
         [
             (row.topic_id, row.doc_id, row.score, row.rank, *(getattr(row, f) for f in further))
-            for row in sorted(row for rows in run.topics.values() for row in rows)
+            for row in sorted(run.rows)
         ],
         columns=[*_RANKED, *further],
     )

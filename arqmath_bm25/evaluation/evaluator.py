@@ -260,7 +260,7 @@ def _about(source: object) -> Iterator[None]:
 
 def _of_posts(run: Run) -> bool:
     """Tell whether all answers of a run say from which posts they are taken."""
-    return all(row.sources.startswith(POST) for rows in run.topics.values() for row in rows)
+    return all(row.sources.startswith(POST) for row in run.rows)
 
 
 def _name(path: Path) -> str:

@@ -103,7 +103,7 @@ def _posts(runs: Sequence[Run]) -> dict[str, str]:
                 f"{run.path}: what is a formula here is a post in {runs[0].path}, so one of them "
                 "has exchanged columns; --data DATA tells which"
             )
-        for row in (row for rows in run.topics.values() for row in rows if row.post_id):
+        for row in filter(lambda row: row.post_id, run.rows):
             post, other = posts.setdefault(row.doc_id, (row.post_id, run))
             if post != row.post_id and other is not run:
                 raise InputError(
@@ -111,7 +111,7 @@ def _posts(runs: Sequence[Run]) -> dict[str, str]:
                     f"of post {post}; `arqmath-bm25 validate --data DATA` says which row is wrong"
                 )
     for run in runs:
-        for row in (row for rows in run.topics.values() for row in rows):
+        for row in run.rows:
             if row.doc_id not in posts:
                 raise InputError(
                     f"{run.path}: no run says of which post formula {row.doc_id} is; "

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Self
 
 import numpy as np
@@ -122,8 +123,9 @@ class Run:
         self.rules.check_name(self.path, findings)
         for topic, rows in self.topics.items():
             self.rules.check(topic, rows, findings)
-            for row in rows if eligible is not None else ():
-                if eligible is not None and (fault := eligible(row.doc_id, row.post_id)):
+        if eligible is not None:
+            for row in self.rows:
+                if fault := eligible(row.doc_id, row.post_id):
                     findings.error(fault.rule, row.line, fault.message)
         if "" in self.run_ids:
             findings.error("run id", None, "there are rows without a run id")
@@ -133,6 +135,11 @@ class Run:
             findings.warn("run id", None, message)
         self.rules.check_topics(self.topics, labs, findings)
         return findings
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows, topic by topic."""
+        return list(chain.from_iterable(self.topics.values()))
 
     @property
     def name(self) -> str:
@@ -152,9 +159,9 @@ class Run:
         """
         if depth not in self._rankings:
             rows, counts = {}, Counter[str]()
-            for topic, found in self.topics.items():
-                ordered = self.rules.order(found)
-                counts["repeated"] += len(found) - len(ordered)
+            for topic, of_topic in self.topics.items():
+                ordered = self.rules.order(of_topic)
+                counts["repeated"] += len(of_topic) - len(ordered)
                 counts["cut"] += len(ordered[depth:]) if depth else 0
                 rows[topic] = self._distinct(ordered[:depth], counts)
             topics = {
@@ -182,15 +189,11 @@ class Run:
         if kind == "visual_v2" and self.ids is not None:
             self.ids = self.ids.of_v2()
         self._rankings.clear()
-        mapped = self.rankings().topics
-        as_formulas, as_they_stand = (
-            sum(len(qrels[topic].keys() & docs) for topic, docs in topics if topic in qrels)
-            for topics in (
-                ((topic, docs.keys()) for topic, docs in mapped.items()),
-                ((topic, {row.doc_id for row in rows}) for topic, rows in self.topics.items()),
-            )
-        )
-        if as_they_stand > as_formulas:
+        judged = {(topic, doc) for topic, docs in qrels.items() for doc in docs}
+        ranked = self.rankings().topics
+        as_formulas = judged.intersection((t, doc) for t, docs in ranked.items() for doc in docs)
+        as_they_stand = judged.intersection((row.topic_id, row.doc_id) for row in self.rows)
+        if len(as_they_stand) > len(as_formulas):
             self.form = "visual"
             self._rankings.clear()
 
@@ -207,14 +210,13 @@ class Run:
     def leave_out(self, eligible: Eligible) -> Counter[str]:
         """Leave out what may not be returned; return the broken rules with their rows."""
         faults: Counter[str] = Counter()
-        for topic, rows in list(self.topics.items()):
-            faulty = [eligible(row.doc_id, row.post_id) for row in rows]
-            faults.update(fault.rule for fault in faulty if fault is not None)
-            self.topics[topic] = [
-                row for row, fault in zip(rows, faulty, strict=True) if fault is None
-            ]
-            if not self.topics[topic]:
-                del self.topics[topic]
+        kept: dict[str, list[Row]] = {}
+        for row in self.rows:
+            if fault := eligible(row.doc_id, row.post_id):
+                faults[fault.rule] += 1
+            else:
+                kept.setdefault(row.topic_id, []).append(row)
+        self.topics = kept
         self._rankings.clear()
         return faults
 
@@ -224,12 +226,12 @@ class Run:
     def _distinct(self, rows: Sequence[Row], counts: Counter[str]) -> dict[str, Row]:
         """Return the row of each document; of Task 2 by visual id, in trec_eval's order."""
         if self.form == "visual":  # each with an instance, where the formula index has one
-            known = {} if self.ids is None else self.ids.instances(row.doc_id for row in rows)
-            found = {}
-            for row in in_order(rows):
-                formula, post = known.get(row.doc_id, ("", ""))
-                found[row.doc_id] = row._replace(doc_id=formula, post_id=post)
-            return found
+            shown = {} if self.ids is None else self.ids.instances(row.doc_id for row in rows)
+            instances = ((row, *shown.get(row.doc_id, ("", ""))) for row in in_order(rows))
+            return {
+                row.doc_id: row._replace(doc_id=formula, post_id=post)
+                for row, formula, post in instances
+            }
         if self.ids is None:
             return {row.doc_id: row for row in rows}
         ids, first = self.ids, dict[str, Row]()
@@ -250,11 +252,11 @@ class Run:
 
     def without_post(self) -> Row | None:
         """Return the first row of a formula whose post is not said."""
-        rows = (row for found in self.topics.values() for row in found)
-        return next((row for row in rows if not row.post_id and self.rules.by_formula), None)
+        rows = self.rows if self.rules.by_formula else ()
+        return next((row for row in rows if not row.post_id), None)
 
     def _put_right(self) -> None:
-        self.form = self._form_of([row for rows in self.topics.values() for row in rows])
+        self.form = self._form_of(self.rows)
         if self.form == "lab":
             return
         exchanged = self.form == "exchanged"
@@ -297,8 +299,7 @@ def _answer_columns(path: Path) -> Task:
 def exchanged_with(run: Run, other: Run) -> bool:
     """Tell whether pairs of formula and post of one run of Task 2 are turned round in another."""
     pairs, others = (
-        {(row.doc_id, row.post_id) for rows in one.topics.values() for row in rows if row.post_id}
-        for one in (run, other)
+        {(row.doc_id, row.post_id) for row in each.rows if row.post_id} for each in (run, other)
     )
     return any((post, formula) in others for formula, post in pairs if formula != post)
 
