@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25.collection.download import PATIENCE, PAUSES, _opener, download
+from arqmath_bm25.collection.download import PATIENCE, PAUSES, download
 from arqmath_bm25.collection.fetching import alone, fetch
 from arqmath_bm25.collection.published import PublishedFile
 from arqmath_bm25.core.errors import InputError
@@ -492,9 +492,11 @@ def test_no_server(tmp_path: Path) -> None:
         download("http://127.0.0.1:9/file", tmp_path / "file", accept, lambda _: None)
 
 
-def test_no_opener_reads_local_files() -> None:
-    handled = set(_opener().handle_open)
-    assert handled <= {"http", "https"}
+@pytest.mark.parametrize("url", ["file:///etc/hostname", "ftp://127.0.0.1/file", "data:,file"])
+def test_only_the_web_is_read(url: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="expected an http or https address"):
+        download(url, tmp_path / "file", accept)
+    assert files_of(tmp_path) == set()
 
 
 def test_a_wrong_hash_leaves_nothing(server: Server, tmp_path: Path) -> None:

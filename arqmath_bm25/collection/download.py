@@ -18,16 +18,7 @@ from ssl import SSLCertVerificationError
 from typing import IO, TYPE_CHECKING, Final
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import (
-    HTTPDefaultErrorHandler,
-    HTTPErrorProcessor,
-    HTTPHandler,
-    HTTPRedirectHandler,
-    HTTPSHandler,
-    OpenerDirector,
-    ProxyHandler,
-    Request,
-)
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import progress, tell
@@ -68,6 +59,8 @@ class _BrokenError(Exception):
 
 
 class _WebOnly(HTTPRedirectHandler):
+    """Follows redirects on the web alone, and from https to https."""
+
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> Request | None:
@@ -78,15 +71,6 @@ class _WebOnly(HTTPRedirectHandler):
                 f"{req.full_url}: redirects to {newurl}; only {' and '.join(allowed)} is followed"
             )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-def _opener() -> OpenerDirector:
-    """Return an opener for the web alone: urllib's default one also reads files and FTP."""
-    opener = OpenerDirector()
-    errors = (HTTPDefaultErrorHandler, HTTPErrorProcessor)
-    for handler in (ProxyHandler, HTTPHandler, HTTPSHandler, _WebOnly, *errors):
-        opener.add_handler(handler())
-    return opener
 
 
 def download(
@@ -103,6 +87,8 @@ def download(
     was read is kept for the next call), if the server encodes the file or does not say how long it
     is, if the disk is too small, and what `check` raises (nothing is kept).
     """
+    if urlsplit(url).scheme not in SCHEMES:
+        raise InputError(f"{url}: expected an http or https address")
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.part")
     note = target.with_name(f"{target.name}.part.from")
@@ -186,7 +172,7 @@ def check_room(path: Path, size: int) -> None:
 def _open(request: Request) -> HTTPResponse:
     url = request.full_url
     try:
-        response: HTTPResponse = _opener().open(request, timeout=_TIMEOUT)
+        response: HTTPResponse = build_opener(_WebOnly).open(request, timeout=_TIMEOUT)
     except HTTPError as error:
         error.close()
         message = f"the server answers {error.code} {error.reason}"

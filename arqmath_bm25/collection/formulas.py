@@ -163,7 +163,7 @@ def read_rows(path: Path, columns: int) -> Iterator[list[str]]:
             raise InputError(f"{path}: after line {rows.line_num}: {error}") from None
 
 
-class FormulaIds(NamedTuple):
+class IdColumns(NamedTuple):
     """The ids of some formula instances, as columns of equal length."""
 
     formula: NDArray[np.int64]
@@ -185,7 +185,7 @@ def read_formula_blocks(file: Path) -> Iterator[Block]:
         raise
 
 
-def read_formula_ids(path: Path) -> Iterator[FormulaIds]:
+def read_formula_ids(path: Path) -> Iterator[IdColumns]:
     """Yield the ids alone of what `read_formulas` yields, in blocks.
 
     Raises InputError as that does, for files without visual ids (v1), and naming the row where
@@ -205,7 +205,7 @@ def read_formula_ids(path: Path) -> Iterator[FormulaIds]:
             before += len(block)
             old = block.numbers("old_visual_id") if "old_visual_id" in names else visual
             comment, deleted = block.codes("type", ["comment"]), block.codes("issue", DELETED)
-            yield FormulaIds(formula, post, visual, old, comment >= 0, deleted >= 0)
+            yield IdColumns(formula, post, visual, old, comment >= 0, deleted >= 0)
 
 
 def _check_ids(file: Path, before: int, block: Block, columns: list[NDArray[np.int64]]) -> None:
