@@ -155,9 +155,9 @@ def _first_row(path: Path, text: bytes, root: str) -> int:
             f"{path}: row 0: the file declares a DTD, which the dumps do not; take the line "
             "<!DOCTYPE …> out of it"
         )
-    found = _ROOT.match(head)
-    if found is None or found[1] != root.encode():
-        shown = f"<{found[1].decode('ascii', 'replace')}>" if found else repr(bytes(head[:20]))
+    tag = _ROOT.match(head)
+    if tag is None or tag[1] != root.encode():
+        shown = f"<{tag[1].decode('ascii', 'replace')}>" if tag else repr(bytes(head[:20]))
         raise InputError(
             f"{path}: not a {root} file: expected the root element <{root}>, found {shown}"
         )
@@ -176,9 +176,9 @@ class ParsedRows:
 
     def __iter__(self) -> Iterator[tuple[Row, dict[str, str] | str]]:
         while batch := list(islice(self._rows, ROWS_TOGETHER)):
-            found = None if self.in_comment else _together([row.xml for row in batch])
-            if found:
-                yield from zip(batch, found, strict=True)
+            parsed = None if self.in_comment else _together([row.xml for row in batch])
+            if parsed:
+                yield from zip(batch, parsed, strict=True)
             else:
                 for row in batch:
                     yield from self._apart(row)
@@ -197,9 +197,9 @@ class ParsedRows:
                 part = cast("re.Match[bytes]", _PART.match(xml, at))  # which matches anything
                 end = part.end()
                 self.in_comment = bool(part["comment"])
-                found = _attributes(part["row"]) if part["row"] else None
-                if found is not None:
-                    yield Row(offset + part.start("row"), part["row"]), found
+                attributes = _attributes(part["row"]) if part["row"] else None
+                if attributes is not None:
+                    yield Row(offset + part.start("row"), part["row"]), attributes
                     continue
                 rest = part["row"] or part["broken"]
                 lost, reason = max(1, len(_HAS_ID.findall(rest))) if rest else 0, BROKEN
@@ -228,7 +228,7 @@ def scan(
         progress(end - begin)
     if any(in_comment for _, in_comment in parts):  # the next range could not know
         parts = [task((0, ends[-1]))]
-    return [found for found, _ in parts]
+    return [result for result, _ in parts]
 
 
 def _in_range(
@@ -318,15 +318,15 @@ def attributes(rows: Sequence[bytes]) -> list[dict[str, str] | None]:
 def _together(rows: Sequence[bytes]) -> list[dict[str, str]] | None:
     """Parse rows at once; None if they are not just rows, one for each."""
     try:
-        found = _parse(b"".join(rows))
+        parsed = _parse(b"".join(rows))
     except etree.XMLSyntaxError:
         return None
-    return found if found is not None and len(found) == len(rows) else None
+    return parsed if parsed is not None and len(parsed) == len(rows) else None
 
 
 def _attributes(row: bytes) -> dict[str, str] | None:
-    found = _together([row]) or _together([_repaired(row)])
-    return found[0] if found else None
+    parsed = _together([row]) or _together([_repaired(row)])
+    return parsed[0] if parsed else None
 
 
 def _repaired(row: bytes) -> bytes:

@@ -155,23 +155,23 @@ def _extract(path: Path, archive: Archive, target: Path, place: Path) -> None:
 
 def _members(path: Path, zipped: ZipFile, archive: Archive) -> list[ZipInfo]:
     """Return the expected members in their order; others, such as __MACOSX, are passed over."""
-    found: dict[str, ZipInfo] = {}
+    members: dict[str, ZipInfo] = {}
     for info in zipped.infolist():
         inside = PurePosixPath(info.filename.replace("\\", "/"))
         if info.filename.endswith("/") or inside.name not in archive.members:
             continue
-        if inside.name in found:
+        if inside.name in members:
             raise InputError(f"{path}: two members are called {inside.name}")
         if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
             raise InputError(
                 f"{path}: member {info.filename!r} is compressed by method {info.compress_type}, "
                 f"which is not read here; unpack it with another program to {archive.target}"
             )
-        found[inside.name] = info
+        members[inside.name] = info
     for name in archive.members:
-        if name not in found:
+        if name not in members:
             raise InputError(
                 f"{path}: no member {name}; expected {len(archive.members)} "
                 f"({archive.members[0]} … {archive.members[-1]})"
             )
-    return [found[name] for name in archive.members]
+    return [members[name] for name in archive.members]

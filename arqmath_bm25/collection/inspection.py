@@ -66,12 +66,12 @@ class FileReport:
 
     def judge(self, file: PublishedFile, copy: Path) -> None:
         """Set the status of this report of `copy` by what is known of the published file."""
-        found = {"rows": self.rows, "first": self.first, "last": self.last}
-        found |= self.counts | self.defects
+        counted = {"rows": self.rows, "first": self.first, "last": self.last}
+        counted |= self.counts | self.defects
         self.problems = [
-            f"{name} {_shown(found.get(name, 0))}, known {_shown(value)}"
+            f"{name} {_shown(counted.get(name, 0))}, known {_shown(value)}"
             for name, value in file.known.items()
-            if found.get(name, 0) != value
+            if counted.get(name, 0) != value
         ]
         if file.sha256 and not has_hash(copy, file.sha256):
             self.problems.append(f"SHA-256 is not {file.sha256}…")
@@ -112,15 +112,15 @@ def _paths(data: Path, files: Iterable[PublishedFile] | None) -> dict[str, Publi
     Of a raw dump, which has none of the lab's directories, nothing is missing.
     """
     is_raw = not any((data / place).is_dir() for place in _PLACES)
-    known = files if files is not None else () if is_raw else CATALOGUE
-    found: dict[str, PublishedFile | None] = {file.target: file for file in known}
+    published = files if files is not None else () if is_raw else CATALOGUE
+    paths: dict[str, PublishedFile | None] = {file.target: file for file in published}
     if files is None:
         dumps = [path for place in ("*.xml", "Collection/*.xml") for path in data.glob(place)]
         others = [path for path in dumps if _root(path.name) in KINDS]
         others += data.glob("Formulas/*_representation_v*/")
         for path in sorted(str(path.relative_to(data)) for path in others):
-            found.setdefault(path, None)
-    return found
+            paths.setdefault(path, None)
+    return paths
 
 
 def _root(path: str) -> str:
@@ -175,17 +175,17 @@ def _add_dump(
     report: FileReport, copy: Path, workers: Workers, progress: Callable[[int], None]
 ) -> None:
     root = _root(report.path)
-    found = scan(copy, root, partial(_look, root=root), workers, progress)
-    for part in found:
+    parts = scan(copy, root, partial(_look, root=root), workers, progress)
+    for part in parts:
         report.defects += part.counts
         report.counts += part.types
     report.rows = report.defects.pop("rows", 0)
-    dates = sorted(date for part in found for date in part.dates)
+    dates = sorted(date for part in parts for date in part.dates)
     report.first, report.last = (dates[0], dates[-1]) if dates else ("", "")
-    ids = np.concatenate([part.ids for part in found])
+    ids = np.concatenate([part.ids for part in parts])
     distinct = np.unique(ids)
     report.defects["rows with an Id seen before"] = len(ids) - len(distinct)
-    parents = np.concatenate([part.parents for part in found])
+    parents = np.concatenate([part.parents for part in parts])
     report.defects["answers without their question"] = int((~np.isin(parents, distinct)).sum())
     report.defects = +report.defects
 

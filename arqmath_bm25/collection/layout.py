@@ -49,13 +49,13 @@ class Layout:
     def __init__(self, data: str | Path) -> None:
         data = Path(data)
         if not data.is_dir() and corpus_in(data) is None:
-            found = "it is a file" if data.exists() else "there is no such directory"
+            what = "it is a file" if data.exists() else "there is no such directory"
             if data.suffix.lower() in (".7z", ".zip", ".gz", ".bz2", ".xz"):
                 raise InputError(
                     f"DATA={data}: an archive; unpack it into a directory, and give that"
                 )
             raise InputError(
-                f"DATA={data}: {found}. Expected the root of an ARQMath distribution: a directory "
+                f"DATA={data}: {what}. Expected the root of an ARQMath distribution: a directory "
                 f"with Collection/, Topics/ and Evaluation/, published at {PUBLISHED}, or that of "
                 "knowledge_base.json"
             )

@@ -94,15 +94,15 @@ class PremiseFiles:
         return next(filter(Path.is_file, paths), None)
 
     def _file(self, name: str) -> Path:
-        found = self._find(name)
-        if found is None:
+        file = self._find(name)
+        if file is None:
             path = self.directory / name
             zipped = [
                 p for p in (path.with_suffix(".zip"), path.with_suffix(".json.zip")) if p.exists()
             ]
             hint = f"unzip {zipped[0].name} first" if zipped else f"it is published at {PUBLISHED}"
             raise InputError(f'DATA={self.directory}: missing file "{name}"; {hint}')
-        return found
+        return file
 
 
 def read_premises(path: Path) -> list[Premise]:
@@ -130,16 +130,16 @@ def read_statements(path: Path) -> list[Statement]:
     a statement that comes twice, a missing text or list of premises, and a set without statements.
     """
     statements = []
-    for statement_id, found in _read_object(path, "statement").items():
+    for statement_id, fields in _read_object(path, "statement").items():
         where = f"{path}: statement {statement_id}"
-        if not isinstance(found, dict):
+        if not isinstance(fields, dict):
             raise InputError(
-                f'{where}: expected {{"text": …, "premises": […]}}, found {shown(found)}'
+                f'{where}: expected {{"text": …, "premises": […]}}, found {shown(fields)}'
             )
-        text = found.get("text")
+        text = fields.get("text")
         if not _is_text(text):
             raise InputError(f'{where}: expected its "text", found {shown(text)}')
-        premises = found.get("premises")
+        premises = fields.get("premises")
         if not isinstance(premises, list):
             raise InputError(
                 f'{where}: expected "premises", a list of ids ([] where they are not known), '
@@ -161,27 +161,27 @@ def _read_object(path: Path, kind: str) -> dict[str, Any]:
     """Read a JSON object whose keys are ids; all its numbers become text, digit for digit."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        members = dict(pairs)
+        if len(members) < len(pairs):
             (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
             raise InputError(
                 f"{path}: {twice} comes twice as a key; every {kind} may come once: remove one"
             )
-        return found
+        return members
 
     try:
         text = read_text(path, f"{kind} file")
-        found = json.loads(text, parse_int=str, parse_float=str, object_pairs_hook=once)
+        content = json.loads(text, parse_int=str, parse_float=str, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise InputError(
-            f"{path}: expected a JSON object with {kind} ids as keys, found {shown(found)}"
+            f"{path}: expected a JSON object with {kind} ids as keys, found {shown(content)}"
         )
-    for key in found:
+    for key in content:
         if not _ID.fullmatch(key):
             raise InputError(f"{path}: {kind} id {shown(key)} is neither an integer nor a UUID")
-    return found
+    return content
 
 
 def _is_text(value: object) -> TypeGuard[str]:

@@ -93,8 +93,8 @@ def _address(name: str, posts: Path) -> str:
 
 def linked_post(url: str) -> tuple[str, str] | None:
     """Return the host of a link, nothing for the page's own, and the id of the post it names."""
-    found = _POST.fullmatch(url)
-    return (found["host"] or "", found[4] or found[3] or found[2]) if found else None
+    match = _POST.fullmatch(url)
+    return (match["host"] or "", match[4] or match[3] or match[2]) if match else None
 
 
 def dumps_in(data: Path) -> list[Layout]:

@@ -155,10 +155,10 @@ def _rewrite(columns: int, data: bytes, last: bool) -> tuple[_Rows, bytes]:
         raise BrokenRowError
     written = io.StringIO(newline="")
     csv.writer(written, delimiter="\t", quoting=csv.QUOTE_ALL).writerows(rows)
-    found = _find(columns, b"", written.getvalue().encode(), last=True)
-    if found is None:
+    regular = _find(columns, b"", written.getvalue().encode(), last=True)
+    if regular is None:
         raise AssertionError(rows)
-    return found[0], data[begins[-1] :]
+    return regular[0], data[begins[-1] :]
 
 
 def _outer(quotes: Places, end: int) -> tuple[Places, Places]:
@@ -221,8 +221,8 @@ class Block:
         for code, word in enumerate(words):
             sought = int.from_bytes(word.encode(), "little")
             rows = np.flatnonzero(lengths == len(word.encode()))
-            found = self._words[starts[rows] + _WORD] & np.uint64(256 ** len(word.encode()) - 1)
-            codes[rows[found == np.uint64(sought)]] = code
+            read = self._words[starts[rows] + _WORD] & np.uint64(256 ** len(word.encode()) - 1)
+            codes[rows[read == np.uint64(sought)]] = code
         return codes
 
     def blank(self, name: str) -> Marks:

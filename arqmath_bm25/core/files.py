@@ -103,9 +103,9 @@ def decoded(data: bytes, where: str, line: int = 1) -> str:
         return data.removeprefix(_BOM if line == 1 else b"").decode()
     except UnicodeDecodeError as error:
         line += error.object.count(b"\n", 0, error.start)
-        found = error.object[error.start]
+        byte = error.object[error.start]
         raise InputError(
-            f"{where}: row {line}: not UTF-8 text (byte 0x{found:02x}: {error.reason}); "
+            f"{where}: row {line}: not UTF-8 text (byte 0x{byte:02x}: {error.reason}); "
             "save it as UTF-8"
         ) from None
 
@@ -172,7 +172,7 @@ def digests(paths: Iterable[Path], read_all: bool = False) -> list[str]:
     kept: dict[str, str] = {}
     with suppress(OSError, ValueError):  # there is none yet, or it is damaged
         kept = {str(key): str(digest) for key, digest in json.loads(cache.read_bytes()).items()}
-    before, found = dict(kept), []
+    before, now = dict(kept), []
     for path in paths:
         status = path.stat()
         key = f"{status.st_dev} {status.st_ino} {status.st_size} "
@@ -183,12 +183,12 @@ def digests(paths: Iterable[Path], read_all: bool = False) -> list[str]:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             if status.st_size >= _REMEMBERED:
                 kept[key] = digest
-        found.append(digest)
+        now.append(digest)
     if kept != before:
         # In a read-only home, the next call reads the files again.
         with suppress(InputError, OSError), complete(cache) as text:
             json.dump(dict(list(kept.items())[-_KEPT:]), text)
-    return found
+    return now
 
 
 @dataclass(frozen=True)
