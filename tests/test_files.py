@@ -223,7 +223,7 @@ import sys
 from pathlib import Path
 from arqmath_bm25.core import files
 if sys.argv[2] == "two renames":
-    files._exchange = lambda one, other: False
+    files.exchange = lambda one, other: False
 if sys.argv[3] == "read":
     while not Path(sys.argv[1], "stop").exists():
         files.restore(Path(sys.argv[1], "task1"))

@@ -306,7 +306,7 @@ def test_rows_and_ids_of_real_files_agree(collection: str, request: pytest.Fixtu
         assert len(rows) == 81_203  # its README
 
 
-@pytest.mark.parametrize("second", ["01.tsv", "01.tsv.gz", "\u0661.tsv"])
+@pytest.mark.parametrize("second", ["01.tsv", "1.tsv.gz", "01.tsv.gz", "\u0661.tsv"])
 def test_two_files_of_one_number_are_an_error(tmp_path: Path, second: str) -> None:
     for name in ("1.tsv", second):
         (tmp_path / name).touch()

@@ -15,7 +15,7 @@ import numpy as np
 from arqmath_bm25.collection.activity import KINDS as DUMPS
 from arqmath_bm25.collection.activity import good_rows, is_id
 from arqmath_bm25.collection.dump import ParsedRows, check
-from arqmath_bm25.core.files import load_array
+from arqmath_bm25.core.arrays import load_array
 
 if TYPE_CHECKING:
     from pathlib import Path

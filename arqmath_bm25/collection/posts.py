@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 import numpy as np
 
 from arqmath_bm25.collection.dump import ID, ROWS_TOGETHER, RowReader, scan_places
+from arqmath_bm25.core.arrays import load_array
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import load_array
 from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ would write the same is refused.
 from __future__ import annotations
 
 import csv
-import ctypes
 import errno
 import gzip
 import hashlib
@@ -26,12 +25,11 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, cast
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
-from arqmath_bm25.core.system import lock
+from arqmath_bm25.core.system import exchange, lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from numpy.typing import NDArray
 
 DOCUMENTS: Final = "documents"  # in a directory that is being built: what a next try can use
 _BUILDER: Final = "builder.pid"
@@ -45,8 +43,6 @@ GZIP: Final = b"\x1f\x8b"
 ARCHIVES: Final = {
     b"PK\x03\x04": "zip", b"7z\xbc\xaf\x27\x1c": "7z", b"BZh": "bzip2", b"\xfd7zXZ": "xz",
 }  # fmt: skip
-_HERE: Final = -100  # AT_FDCWD and RENAME_EXCHANGE of renameat2(2)
-_EXCHANGE: Final = 2
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -125,32 +121,6 @@ def read_csv(path: Path, kind: str, *columns: str) -> list[dict[str, str]]:
         if name not in (table.fieldnames or ()):
             raise InputError(f"{path}: row 1: no column {name}; expected a {kind}")
     return rows
-
-
-def load_array(path: Path) -> NDArray[Any]:
-    """Map a NumPy file into memory; InputError if it is missing or damaged."""
-    import numpy as np  # takes a tenth of a second, which a command may not need
-
-    try:
-        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(
-            f"{path}: a damaged file of an index ({' '.join(str(error).split())[:80]}); build the "
-            "index again with --overwrite"
-        ) from None
-
-
-def new_array(path: Path, kind: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return a new file as an array to write to. Raises OSError if there is no room for all of it.
-
-    Room is made before: a disk that fills up under a map ends the process.
-    """
-    import numpy as np
-
-    table = np.lib.format.open_memmap(path, "w+", kind, shape)
-    with path.open("r+b") as file:
-        os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
-    return table
 
 
 def contents(directory: Path, *without: str) -> dict[str, tuple[int, str]]:
@@ -364,20 +334,13 @@ def _swap(built: Path, directory: Path, busy: Callable[[], str]) -> None:
         built.rename(directory)
         return
     with locked(directory, busy, directory=True):  # under whatever name, until it is removed
-        if _exchange(built, directory):
+        if exchange(built, directory):
             shutil.rmtree(built, ignore_errors=True)
             return
         previous = _previous(directory)
         directory.rename(previous)
         built.rename(directory)
         shutil.rmtree(previous, ignore_errors=True)
-
-
-def _exchange(one: Path, other: Path) -> bool:
-    """Let two directories change their names in one step; False where the system does not."""
-    rename = getattr(ctypes.CDLL(None), "renameat2", None)
-    names = (_HERE, os.fsencode(one), _HERE, os.fsencode(other))
-    return rename is not None and rename(*names, _EXCHANGE) == 0
 
 
 def restore(directory: Path) -> None:

@@ -5,20 +5,32 @@ Linux and macOS have all of it; the package says at import that Windows does not
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from arqmath_bm25.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
+
+_CURRENT: Final = -100  # AT_FDCWD and RENAME_EXCHANGE of renameat2(2)
+_EXCHANGE: Final = 2
 
 
 def lock(descriptor: int, wait: bool = True) -> None:
     """Lock an open file or directory until it is closed; BlockingIOError if another has it."""
     fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Let two directories change their names in one step; False where the system does not."""
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    names = (_CURRENT, os.fsencode(one), _CURRENT, os.fsencode(other))
+    return rename is not None and rename(*names, _EXCHANGE) == 0
 
 
 def memory() -> int:

@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from arqmath_bm25.analysis.term_numbers import term_numbers
+from arqmath_bm25.core.arrays import load_array
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import load_array
 from arqmath_bm25.engines.engine import Searcher, best_first, flat_place, ranked
 
 try:  # not public, but looks scores up while it adds them: a quarter of the time of np.add.at

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from arqmath_bm25.core.files import load_array
+from arqmath_bm25.core.arrays import load_array
 from arqmath_bm25.engines.lucene.jvm import java_cast, java_class
 
 if TYPE_CHECKING:

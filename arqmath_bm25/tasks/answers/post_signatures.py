@@ -19,8 +19,7 @@ import pandas as pd
 from arqmath_bm25.analysis.formula_similarity import FormulaIdf, Formulas, norms
 from arqmath_bm25.analysis.signatures import signatures
 from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
-from arqmath_bm25.core.arrays import ranges
-from arqmath_bm25.core.files import load_array, new_array
+from arqmath_bm25.core.arrays import load_array, new_array, ranges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -26,7 +26,7 @@ import numpy as np
 
 from arqmath_bm25.analysis.analyzer import FormulaAnalyzer
 from arqmath_bm25.collection.formulas import DELETED, formula_files, read_formula_blocks
-from arqmath_bm25.core.files import load_array, new_array
+from arqmath_bm25.core.arrays import load_array, new_array
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING
 from arqmath_bm25.tasks.document_parts import JSON, write_parts
