@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import secrets
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
@@ -25,7 +25,7 @@ from arqmath_bm25.pages.web.server import STATIC, Guard
 from arqmath_bm25.pages.writing import templates
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Container
     from pathlib import Path
 
     from starlette.requests import Request
@@ -39,14 +39,6 @@ _KEYS: Final = {label: str(grade) for label, grade in GRADE_OF_LABEL.items()} | 
 }
 
 
-class _Asked(NamedTuple):
-    """A hit of a batch, and the row that shows its topic."""
-
-    key: HitKey
-    html: str
-    row: dict[str, str]
-
-
 class JudgingSite:
     """The pages of one batch; `results` keeps its labels, also those of an earlier day."""
 
@@ -56,11 +48,10 @@ class JudgingSite:
             batch, "batch", "topic_id", "doc_id", "title", "question", "post_1", "hit_1"
         )
         self._hits = {
-            hit.key: hit
+            HitKey(row["topic_id"], row["doc_id"], post): {**row, "hit": row[f"hit_{n}"]}
             for row in rows
             for n in range(1, MAX_INSTANCES + 1)
             if (post := row.get(f"post_{n}"))
-            for hit in [_Asked(HitKey(row["topic_id"], row["doc_id"], post), row[f"hit_{n}"], row)]
         }
         if not self._hits:
             raise InputError(f"{batch}: no row has a hit; expected a batch that `pool` wrote")
@@ -81,7 +72,7 @@ class JudgingSite:
         """How many hits are judged, and of how many."""
         return len(self._labels), len(self._hits)
 
-    def app(self, hosts: Collection[str] = ("localhost", "127.0.0.1", "::1")) -> ASGIApp:
+    def app(self, hosts: Container[str] = ("localhost", "127.0.0.1", "::1")) -> ASGIApp:
         """Return the application, which answers to the names `hosts`."""
         routes = [
             Route("/", self._page),
@@ -92,11 +83,11 @@ class JudgingSite:
         return Guard(Starlette(routes=routes), hosts)
 
     async def _page(self, _: Request) -> Response:
-        hit = next((hit for key, hit in self._hits.items() if key not in self._labels), None)
+        key = next((key for key in self._hits if key not in self._labels), None)
         judged, hits = self.progress
         html = self._templates.get_template("judging.html").render(
-            hit=hit, token=self._token, keys=_KEYS, judged=judged, hits=hits,
-            results=self._results.name,
+            key=key, row=key and self._hits[key], token=self._token, keys=_KEYS, judged=judged,
+            hits=hits, results=self._results.name,
         )  # fmt: skip
         return HTMLResponse(html, headers={"cache-control": "no-store"})
 

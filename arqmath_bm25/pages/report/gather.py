@@ -82,7 +82,7 @@ class Run:
 class Gathered:
     """What a report shows."""
 
-    title: str  # what was looked for
+    task: str  # what was looked for
     rules: AnswerRules  # of the runs
     collection: Collection
     runs: list[Run]
@@ -94,7 +94,7 @@ class Gathered:
     ids: Callable[[], FormulaIds]  # the formula index of Task 2
     post: Callable[[str], Post | None]  # reads a post, or a document of one's own as one
     link: Callable[[Post], str]  # where it stands on the web
-    absent: int  # posts that would be shown, if the collection had them
+    missing: int  # posts that would be shown, if the collection had them
 
 
 def gather(
@@ -143,7 +143,7 @@ def gather(
     hits = [hit for run in runs for ranking in run.topics.values() for hit in ranking[:depth]]
     read = _own_documents(corpus, hits, judged).get if corpus else collection.posts.read
     return Gathered(
-        title=task_class("docs" if corpus else rules.task).title,
+        task=task_class("docs" if corpus else rules.task).title,
         rules=rules,
         collection=collection,
         runs=runs,
@@ -155,7 +155,7 @@ def gather(
         ids=ids,
         post=read,
         link=(lambda _: "") if corpus else collection.link,
-        absent=_count_absent(hits, read, corpus or collection.posts.path),
+        missing=_count_absent(hits, read, corpus or collection.posts.path),
     )
 
 

@@ -55,40 +55,24 @@ def write_report(
     names = page_names(gathered.questions)
     scores = {run.name: run.score for run in gathered.runs if run.score}
     averages = {name: score.averages() for name, score in scores.items()}
-    shared = {
-        "runs": gathered.runs,
-        "values": {run.name: run.score.values if run.score else {} for run in gathered.runs},
-        "averages": averages,
-        "measures": _SHOWN if gathered.qrels else {},
-        "task": gathered.title,
-        "collection": gathered.collection.name,
-        "depth": gathered.depth,
-        "pages": names,
-        "threads": links,
-    }
     with site(directory, "report", "report.js", gathered.collection.origin) as pages:
-        pages.shared.update(shared)
-        topics = [None, *gathered.questions, None]
+        pages.shared.update(
+            vars(gathered), measures=_SHOWN if gathered.qrels else {}, averages=averages,
+            values={run.name: run.score.values if run.score else {} for run in gathered.runs},
+            failures={run.name: _failures(gathered, run) for run in gathered.runs},
+            settings={run.name: _settings(run) for run in gathered.runs},
+            pages=names, threads=links,
+        )  # fmt: skip
         titles = {}
-        for before, question, after in zip(
-            topics, gathered.questions.values(), topics[2:], strict=False
-        ):
+        for topic, question in gathered.questions.items():
             values = topic_page(gathered, question)
-            titles[question.topic_id] = values["title"]
-            file = f"topics/{names[question.topic_id]}"
-            pages.write(file, "topic.html", **values, previous=before, following=after)
+            titles[topic] = values["title"]
+            pages.write(f"topics/{names[topic]}", "topic.html", **values)
             progress(1)
-        settings = list(map(_settings, gathered.runs))
-        failures = {run.name: _failures(gathered, run) for run in gathered.runs}
-        for number, run in enumerate(gathered.runs):
-            pages.write(
-                f"runs/{number + 1}.html", "run.html", run=run, settings=settings[number],
-                baseline=gathered.runs[0], baseline_settings=settings[0],
-                failures=failures[run.name],
-            )  # fmt: skip
+        for number, run in enumerate(gathered.runs, 1):
+            pages.write(f"runs/{number}.html", "run.html", run=run, baseline=gathered.runs[0])
         pages.write(
-            "index.html", "report.html", questions=gathered.questions, titles=titles,
-            qrels=gathered.qrels_files, notes=_notes(gathered, scores), failures=failures,
+            "index.html", "report.html", titles=titles, notes=_notes(gathered, scores),
             curves=_curves(averages), depths=list(enumerate(DEPTHS)),
             **_compared(scores, averages),
         )  # fmt: skip
@@ -153,8 +137,8 @@ def _notes(gathered: Gathered, scores: Mapping[str, RunScore]) -> list[str]:
         for warning in score.warnings:
             warned.setdefault(warning, []).append(name)
     notes = [f"{', '.join(names)}: {warning}" for warning, names in warned.items()]
-    if gathered.absent:
-        notes.append(f"{gathered.absent:,} of the posts that are shown are not in the collection")
+    if gathered.missing:
+        notes.append(f"{gathered.missing:,} of the posts that are shown are not in the collection")
     return notes
 
 

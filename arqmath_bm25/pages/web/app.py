@@ -31,8 +31,7 @@ from arqmath_bm25.pages.writing import templates
 from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-    from collections.abc import Collection as Collection_
+    from collections.abc import Awaitable, Callable, Container, Mapping
 
     from starlette.requests import Request
     from starlette.types import ASGIApp
@@ -91,10 +90,11 @@ class Site:
         self._templates.globals |= {
             "tasks": {name: i.task for name, i in indexes.items()},
             "variants": self._variants, "preview": self._drawn, "none_passes": NONE_PASSES,
-            "max_query": MAX_QUERY, "max_depth": _MAX_HITS,
+            "max_query": MAX_QUERY, "max_depth": _MAX_HITS, "holds": self._holds(),
+            "examples": self._examples(),
         }  # fmt: skip
 
-    def app(self, hosts: Collection_[str] = ("localhost", "127.0.0.1", "::1")) -> ASGIApp:
+    def app(self, hosts: Container[str] = ("localhost", "127.0.0.1", "::1")) -> ASGIApp:
         """Return the application, which answers to the names `hosts`."""
         routes = [
             Route("/", self._threaded(self._search_page)),
@@ -125,10 +125,8 @@ class Site:
         return endpoint
 
     def _search_page(self, request: Request) -> Response:
-        values: dict[str, Any] = {"results": None, "advice": "", "count": 0, "more": False}
         if not request.query_params.get("q", "").strip():
-            values |= {"holds": self._holds, "examples": self._examples}
-            return self._page("search.html", query=self._query({"q": " "}), **values)
+            return self._page("search.html", query=self._query({"q": " "}), results=None)
         query = self._query(request.query_params)
         writer = self._writer(query.q, query.task)
         hits, shown, parts = self._search_hits(query)
@@ -138,7 +136,7 @@ class Site:
             thread = document.question.post_id if document.question else hit.doc_id
             threads.setdefault(thread, []).append(result)
         return self._page(
-            "search.html", query=query, results=list(threads.values()), holds=self._holds,
+            "search.html", query=query, results=list(threads.values()),
             advice=self._indexes[query.task].task.advice(query.q), count=len(shown),
             more=len(hits) > query.depth,
         )  # fmt: skip
@@ -289,18 +287,16 @@ class Site:
         content = self._content(query, task)
         return PostWriter().content(content) if content.formulas else Markup("")
 
-    @cached_property
     def _holds(self) -> str:
-        """What can be searched, in a few words."""
+        """Say what can be searched, in a few words."""
         counts = [
             f"{index.manifest.counts['documents']:,} {index.task.title.lower()}"
             for index in self._indexes.values()
         ]
         return f"{self._collection.name}: {', '.join(counts)}"
 
-    @cached_property
     def _examples(self) -> list[tuple[str, str]]:
-        """Tasks and queries to begin with: their own, and the first topics that there are."""
+        """Return tasks and queries to begin with: their own, and the first topics there are."""
         examples = []
         for name, index in self._indexes.items():
             examples.append((name, index.task.example))

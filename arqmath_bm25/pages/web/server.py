@@ -24,7 +24,7 @@ from arqmath_bm25.pages.writing import policy, static
 
 if TYPE_CHECKING:
     from asyncio import TimerHandle, Transport
-    from collections.abc import Collection
+    from collections.abc import Container
 
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -48,7 +48,7 @@ _FILES: Final = {
 class Guard:
     """Answers only to the server's own names, and adds the headers that every response has."""
 
-    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
+    def __init__(self, app: ASGIApp, hosts: Container[str]) -> None:
         self._app = app
         self._hosts = hosts
 
