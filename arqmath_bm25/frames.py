@@ -74,7 +74,7 @@ def evaluate(
     *,
     measures: Sequence[object] | None = None,
     task: Task | None = None,
-) -> pd.Series[Any] | pd.DataFrame:
+) -> pd.Series | pd.DataFrame:  # pdoc cannot read Series[Any]
     """Score a run by judgments, as `eval` does.
 
     Returns the numbers under the keys of `eval --json`, or with `per_topic` a row for every judged
