@@ -164,8 +164,8 @@ class Collection(_ByValue, Files):
             opened = Opened.open(files, task, settings, by)
         if by.name in ("lucene", "flat"):
             owner = opened.task.index_task
-            for one in (owner, *owner.needed(files)):
-                add_engine(one, files, by, Processes(threads))
+            for indexed in (owner, *owner.needed(files)):
+                add_engine(indexed, files, by, Processes(threads))
             opened = Opened.open(files, task, settings, by)
         return Index(files, opened, threads, settings and settings.absolute())
 
@@ -221,7 +221,7 @@ class Collection(_ByValue, Files):
         of the frame, which selections keep. Raises InputError if there are none.
         """
         file, notes = Path(str(year)), list[str]()
-        known: dict[str, Any] = {"task": task}
+        attrs: dict[str, Any] = {"task": task}
         rules = RULES[task_class(task).lab]
         if rules.judged == "premises":
             file = next((self.premises.statements(s) for s in SPLITS if s == str(year)), file)
@@ -232,11 +232,11 @@ class Collection(_ByValue, Files):
             read = Evaluator(self).judgments(rules.qrels_of, file)
             judged, notes = read.qrels, list(read.notes)
         if rules.by_formula:
-            known.update(formulas=str(self.layout.formulas()), tables=str(self.directory))
-            known.update(ids=read.ids)
+            attrs.update(formulas=str(self.layout.formulas()), tables=str(self.directory))
+            attrs.update(ids=read.ids)
         rows = [(qid, doc, label) for qid, docs in judged.items() for doc, label in docs.items()]
         frame = pd.DataFrame(rows, columns=["qid", "docno", "label"])
-        frame.attrs.update(known, file=str(file), notes=notes)
+        frame.attrs.update(attrs, file=str(file), notes=notes)
         return frame
 
 
@@ -330,7 +330,9 @@ class Index(_ByValue):
         hits = self._opened.search(_query(query), self.chosen(variant), k, posts)
         frame = run_frame([("", hits)], task.lab).drop(columns="qid")
         shown = [task.shown(hit, self.collection) for hit in hits]
-        return frame.assign(title=list(map(_title, shown)), text=[one.text for one in shown])
+        return frame.assign(
+            title=list(map(_title, shown)), text=[document.text for document in shown]
+        )
 
     def document(self, docno: str) -> dict[str, str]:
         """Return a document: docno, title (of its question) and text, all of it.
@@ -430,14 +432,14 @@ class Index(_ByValue):
         """
         task, chosen = self._opened.task, self.chosen(variant)
         rows = _frame(candidates, "candidates", "qid", "query", "docno")
-        found = []
+        features = []
         for _, of_topic in rows.groupby("qid", sort=False):
             hits = [self._opened.task.find(str(docno), self._opened) for docno in of_topic["docno"]]
             topic = _topic(of_topic.iloc[0].to_dict(), task)
             parts = self._opened.explain(topic, chosen, [hit or Hit("", 0) for hit in hits])
-            given = [{part.name: part.score for part in of_hit} for of_hit in parts]
-            found.append(pd.DataFrame(given, index=of_topic.index))
-        frame = pd.concat(found) if found else pd.DataFrame(index=rows.index)
+            scores = [{part.name: part.score for part in of_hit} for of_hit in parts]
+            features.append(pd.DataFrame(scores, index=of_topic.index))
+        frame = pd.concat(features) if features else pd.DataFrame(index=rows.index)
         return frame.reindex(rows.index)[sorted(map(str, frame))].fillna(0.0)
 
     def _ranked(

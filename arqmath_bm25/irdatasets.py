@@ -42,21 +42,21 @@ def register_ir_datasets(collection: "Collection") -> list[str]:
     place = str(collection.path.absolute())
     if _registered.setdefault(base, place) != place:
         raise InputError(f"{base} is {_registered[base]} already; rename one of the directories")
-    known: dict[str, list[Any]] = {}
+    datasets: dict[str, list[Any]] = {}
     for task in _KINDS:
         if not task_class(task).has_data(collection):
             continue
         documents, judged = Documents(collection, task), collection.judged_years(task)
-        known[f"{base}/{task}"] = [documents]
+        datasets[f"{base}/{task}"] = [documents]
         for year in collection.years(task):
             parts = [documents, Queries(partial(collection.topics, task, year))]
             if year in judged:
                 parts.append(Qrels(partial(collection.qrels, task, year), task))
-            known[f"{base}/{task}/{year}"] = parts
-    for name, parts in known.items():
+            datasets[f"{base}/{task}/{year}"] = parts
+    for name, parts in datasets.items():
         if name not in ir_datasets.registry:
             ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
-    return list(known)
+    return list(datasets)
 
 
 _registered: dict[str, str] = {}  # the directory of each collection

@@ -72,10 +72,10 @@ class _Commands(TyperGroup):
 def load(name: str) -> Any:
     """Import a command, and return it as click has it."""
     module, function, _ = COMMANDS[name]
-    one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    found = getattr(import_module(f"arqmath_bm25.cli.{module}"), function)
-    one.command(name, context_settings=_SETTINGS)(found)
-    return typer.main.get_command(one)
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    command = getattr(import_module(f"arqmath_bm25.cli.{module}"), function)
+    alone.command(name, context_settings=_SETTINGS)(command)
+    return typer.main.get_command(alone)
 
 
 app = typer.Typer(

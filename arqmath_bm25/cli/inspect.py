@@ -65,8 +65,8 @@ def look(data: Path, files: Sequence[PublishedFile] | None, threads: int) -> lis
     """Inspect `files` of `data` (default: all there are), with a progress bar."""
     total = inspection.size(data, files) / _MB
     with progress(f"reading {data}", total, "MB") as advance:
-        told = inspection.inspect(data, files, Processes(threads), lambda n: advance(n / _MB))
-        return list(told)
+        reports = inspection.inspect(data, files, Processes(threads), lambda n: advance(n / _MB))
+        return list(reports)
 
 
 def print_reports(reports: Sequence[FileReport]) -> None:

@@ -42,8 +42,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     def called(*values: Any, **named: Any) -> None:
         arguments = shown.bind(*values, **named).arguments
         for name, kind in groups.items():
-            given = [field.name for field in fields(kind) if field.name in arguments]
-            arguments[name] = kind(**{field: arguments.pop(field) for field in given})
+            names = [field.name for field in fields(kind) if field.name in arguments]
+            arguments[name] = kind(**{field: arguments.pop(field) for field in names})
         function(**arguments)
 
     called.__signature__ = shown  # type: ignore[attr-defined]
@@ -56,8 +56,8 @@ def descriptions() -> dict[str, dict[str, Any]]:
     """Read what is said of the parameters: command → parameter → help, or more than that."""
     text = Path(__file__).parents[1].joinpath("options.yaml").read_text(encoding="utf-8")
     names = {"tasks": TASKS, "parts": PARTS}
-    known = {name: ", ".join(of) for name, of in names.items()}
-    text = Template(text).substitute(known, max_depth=labs.MAX_DEPTH)
+    lists = {placeholder: ", ".join(of) for placeholder, of in names.items()}
+    text = Template(text).substitute(lists, max_depth=labs.MAX_DEPTH)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # which takes an eighth of the time
     loaded: dict[str, dict[str, Any]] = yaml.load(text, loader)  # noqa: S506  # a safe one
     return loaded

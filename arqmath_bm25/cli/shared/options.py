@@ -70,12 +70,12 @@ class SearchPlace(Place):
 
 def command_line(*words: str, **options: object) -> str:
     """Return a command of this program as it can be pasted; default options are left out."""
-    given = [
+    flags = [
         f"--{name} {shlex.quote(str(value))}"
         for name, value in options.items()
         if value is not None and value != _DEFAULTS.get(name)
     ]
-    return " ".join(["arqmath-bm25", *words, *given])
+    return " ".join(["arqmath-bm25", *words, *flags])
 
 
 def topic_files(topics: str | None, task: LabTask, collection: Collection | None) -> list[Path]:
