@@ -69,21 +69,17 @@ def compare(values: Mapping[str, Mapping[str, float]]) -> list[Comparison]:
     table = {name: np.array([values[name][t] for t in topics]) for name in names}
     baseline, *others = names
     differences = {name: table[name] - table[baseline] for name in others}
-    t_tests = [_t_test(differences[name]) for name in others]
-    randomizations = [_randomization(differences[name]) for name in others]
-    corrected = zip(holm(t_tests), holm(randomizations), strict=True)
-    found = []
-    for name, t_test, randomization, holms in zip(
-        others, t_tests, randomizations, corrected, strict=True
-    ):
-        difference = differences[name]
+    t_tests = list(map(_t_test, differences.values()))
+    randomizations = list(map(_randomization, differences.values()))
+    tests = zip(t_tests, randomizations, holm(t_tests), holm(randomizations), strict=True)
+    comparisons = []
+    for (name, difference), p_values in zip(differences.items(), tests, strict=True):
         wins, losses = int((difference > _TIE).sum()), int((difference < -_TIE).sum())
-        found.append(Comparison(
+        comparisons.append(Comparison(
             name, baseline, float(table[name].mean()), float(difference.mean()),
-            *_interval(difference), wins, len(topics) - wins - losses, losses,
-            t_test, randomization, *holms,
+            *_interval(difference), wins, len(topics) - wins - losses, losses, *p_values,
         ))  # fmt: skip
-    return found
+    return comparisons
 
 
 def _t_test(difference: NDArray[np.float64]) -> float:
@@ -114,12 +110,11 @@ def _interval(difference: NDArray[np.float64]) -> tuple[float, float]:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Correct p-values for their number (S. Holm, Scandinavian Journal of Statistics 6, 1979)."""
-    corrected = [0.0] * len(p_values)
-    least = 0.0
-    for rank, at in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        least = max(least, min(1.0, (len(p_values) - rank) * p_values[at]))
-        corrected[at] = least
-    return corrected
+    order = np.argsort(p_values, kind="stable")
+    raised = np.minimum(1, np.arange(len(order), 0, -1) * np.array(p_values)[order])
+    corrected = np.empty(len(order))
+    corrected[order] = np.maximum.accumulate(raised)
+    return [float(p_value) for p_value in corrected]
 
 
 _OTHERS = ("map_prime", "p10_prime", "bpref")  # measures that may contradict a verdict

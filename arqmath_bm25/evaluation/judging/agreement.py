@@ -53,11 +53,11 @@ def agreements(grades: Mapping[HitKey, Mapping[str, int]]) -> dict[str, list[Agr
             both = by_assessor[two[0]], by_assessor[two[1]]
             topics[""].append(both)
             topics.setdefault(hit.topic_id, []).append(both)
-    found: dict[str, list[Agreement]] = {}
+    by_topic: dict[str, list[Agreement]] = {}
     for two in sorted(pairs):
         for topic, judged in pairs[two].items():
-            found.setdefault(topic, []).append(_agreement(two, judged))
-    return found
+            by_topic.setdefault(topic, []).append(_agreement(two, judged))
+    return by_topic
 
 
 def _agreement(assessors: tuple[str, str], pairs: list[tuple[int, int]]) -> Agreement:
@@ -76,7 +76,7 @@ def _kappa(pairs: NDArray[np.int64], weights: str | None = None) -> float:
         return float(cohen_kappa_score(*pairs.T, weights=weights, labels=GRADES))
 
 
-_KEY: Final = ("topic_id", "doc_id", "post_id")
+_KEY: Final = HitKey._fields
 
 
 def write_disagreements(path: Path, annotations: Annotations) -> int:
@@ -90,18 +90,18 @@ def write_disagreements(path: Path, annotations: Annotations) -> int:
             f"{path}: somebody has filled in labels; name another file for the disagreements"
         )
     disputed = {
-        hit: given for hit, given in annotations.items() if len({one.label for one in given}) > 1
+        hit: notes for hit, notes in annotations.items() if len({note.label for note in notes}) > 1
     }
-    assessors = sorted({one.assessor for given in disputed.values() for one in given})
-    said = [f"{kind} of {name}" for name in assessors for kind in ("label", "comment")]
+    assessors = sorted({note.assessor for notes in disputed.values() for note in notes})
+    columns = [f"{kind} of {name}" for name in assessors for kind in ("label", "comment")]
     with complete(path) as file:
-        table = csv.DictWriter(file, [*_KEY, "label", *said], restval="", quoting=csv.QUOTE_ALL)
+        table = csv.DictWriter(file, [*_KEY, "label", *columns], restval="", quoting=csv.QUOTE_ALL)
         table.writeheader()
-        for hit, given in disputed.items():
-            row = dict(zip(_KEY, hit, strict=True))
-            for one in given:
-                row[f"label of {one.assessor}"] = one.label
-                row[f"comment of {one.assessor}"] = _inert(one.comment)
+        for hit, notes in disputed.items():
+            row = hit._asdict()
+            for note in notes:
+                row[f"label of {note.assessor}"] = note.label
+                row[f"comment of {note.assessor}"] = _inert(note.comment)
             table.writerow(row)
     return len(disputed)
 

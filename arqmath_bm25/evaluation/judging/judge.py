@@ -70,13 +70,14 @@ def read_annotations(files: Sequence[Path]) -> Annotations:
     no results CSV, a hit without label, an unknown label, and an assessor who gives a hit two
     different labels, naming the rows.
     """
-    found: dict[HitKey, dict[str, Annotation]] = {}
+    annotations: dict[HitKey, dict[str, Annotation]] = {}
     for path in files:
         for annotation in _read(path):
-            first = found.setdefault(annotation.hit, {}).setdefault(annotation.assessor, annotation)
+            of_hit = annotations.setdefault(annotation.hit, {})
+            first = of_hit.setdefault(annotation.assessor, annotation)
             if first.label != annotation.label:
                 raise _unsettled(first, annotation)
-    return {hit: list(by_assessor.values()) for hit, by_assessor in found.items()}
+    return {hit: list(by_assessor.values()) for hit, by_assessor in annotations.items()}
 
 
 def judge(
@@ -90,11 +91,11 @@ def judge(
     documents = set()
     labels: Counter[str] = Counter()
     settled = 0
-    for hit, given in annotations.items():
+    for hit, notes in annotations.items():
         documents.add((hit.topic_id, hit.doc_id))
-        label = (adjudicated or {}).get(hit) or _settle(given, rule)
+        label = (adjudicated or {}).get(hit) or _settle(notes, rule)
         labels[label] += 1
-        settled += len({one.label for one in given}) > 1
+        settled += len({note.label for note in notes}) > 1
         grade = GRADE_OF_LABEL[label]
         if grade is not None:
             grades = best.setdefault(hit.topic_id, {})
@@ -114,20 +115,20 @@ def grades_by_assessor(annotations: Annotations) -> dict[HitKey, dict[str, int]]
     }
 
 
-def _settle(given: list[Annotation], rule: Rule) -> str:
+def _settle(notes: list[Annotation], rule: Rule) -> str:
     order = list(GRADE_OF_LABEL)  # best first, no judgment last
-    counts = Counter(one.label for one in given)
+    counts = Counter(note.label for note in notes)
     match rule:
         case "first":
-            return given[0].label
+            return notes[0].label
         case "highest":
             return min(counts, key=order.index)
         case "majority":
             return min(counts, key=lambda label: (-counts[label], order.index(label)))
-    for one in given:
-        if one.label != given[0].label:
-            raise _unsettled(given[0], one)
-    return given[0].label
+    for note in notes:
+        if note.label != notes[0].label:
+            raise _unsettled(notes[0], note)
+    return notes[0].label
 
 
 def _unsettled(first: Annotation, other: Annotation) -> InputError:
