@@ -14,8 +14,7 @@ from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.evaluation.visual_qrels import by_visual_id
+from arqmath_bm25.evaluation.qrels import by_visual_id, read_qrels
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.tasks import configured
 

@@ -17,9 +17,8 @@ from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import HERE, Processes
-from arqmath_bm25.evaluation.qrels import read_qrels
+from arqmath_bm25.evaluation.qrels import by_visual_id, read_qrels
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.evaluation.visual_qrels import by_visual_id
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run_files import separated
 from arqmath_bm25.tasks import configured

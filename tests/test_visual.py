@@ -12,9 +12,14 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import COLUMNS
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.evaluator import Evaluator
-from arqmath_bm25.evaluation.qrels import coverage_note, read_qrels, write_qrels
+from arqmath_bm25.evaluation.qrels import (
+    by_visual_id,
+    coverage_note,
+    kind_of_name,
+    read_qrels,
+    write_qrels,
+)
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.evaluation.visual_qrels import by_visual_id, kind_of_name
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Rankings, Run, best
 

@@ -17,10 +17,15 @@ from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, official_stem, year_of
 from arqmath_bm25.evaluation.answers import OF_POSTS, read_answer_map, score_answers
 from arqmath_bm25.evaluation.measures import MEASURES, Measure, named_measures
 from arqmath_bm25.evaluation.nlps import read_gold, score_premises
-from arqmath_bm25.evaluation.qrels import Judgments, coverage_note, is_sampled, read_qrels
+from arqmath_bm25.evaluation.qrels import (
+    Judgments,
+    by_visual_id,
+    coverage_note,
+    is_sampled,
+    read_qrels,
+)
 from arqmath_bm25.evaluation.sampled_pools import XINFAP, read_sampled_qrels, xinfap_by_topic
 from arqmath_bm25.evaluation.score import RunScore, Score, score
-from arqmath_bm25.evaluation.visual_qrels import by_visual_id
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.rows import POST, detect_task
 from arqmath_bm25.runs.run import Run
