@@ -137,8 +137,8 @@ class Compared:
             "measure": self.measure,
             "qrels": self.qrels,
             "topics": len(next(iter(self.values.values()))),
-            "means": {run: fmean(found.values()) for run, found in self.values.items()},
-            "comparisons": [asdict(one) for one in self.comparisons],
+            "means": {run: fmean(of_topics.values()) for run, of_topics in self.values.items()},
+            "comparisons": [asdict(comparison) for comparison in self.comparisons],
             "categories": [
                 {**part._asdict(), "topics": len(part.topics), "means": means}
                 for part, means in self.by_label
@@ -174,14 +174,14 @@ def compare_runs(
         for note in run.score.warnings:
             notes.setdefault(note, []).append(name)
     values = {
-        name: {topic: found[measure] for topic, found in run.score.values.items()}
+        name: {topic: by_measure[measure] for topic, by_measure in run.score.values.items()}
         for name, run in scored.items()
     }
     comparisons = compare(values)
     averages = {name: run.score.averages() for name, run in scored.items()}
     warnings = [
         *shared_notes(notes, len(scored)),
-        *filter(None, (contradiction(one, measure, averages) for one in comparisons)),
+        *filter(None, (contradiction(each, measure, averages) for each in comparisons)),
     ]
     by_label = label_means(values, info) if info else []
     return Compared(measure, str(first.judgments.file), values, comparisons, warnings, by_label)
@@ -194,11 +194,11 @@ def default_measure(score: Score) -> str:
 
 
 def contradiction(
-    one: Comparison, key: str, averages: Mapping[str, Mapping[str, float]]
+    compared: Comparison, key: str, averages: Mapping[str, Mapping[str, float]]
 ) -> str | None:
     """Say which other measures put two runs in the opposite order; None if none does."""
-    run, baseline = averages[one.run], averages[one.baseline]
+    run, baseline = averages[compared.run], averages[compared.baseline]
     others = [name for name in _OTHERS if name != key and name in run]
-    against = [name for name in others if one.difference * (run[name] - baseline[name]) < 0]
-    said = f"{one.run} against {one.baseline}: {', '.join(against)} say the opposite of {key}"
-    return said if against else None
+    against = [name for name in others if compared.difference * (run[name] - baseline[name]) < 0]
+    pair = f"{compared.run} against {compared.baseline}"
+    return f"{pair}: {', '.join(against)} say the opposite of {key}" if against else None

@@ -106,6 +106,6 @@ def label_means(
 ) -> list[tuple[TopicSet, dict[str, float]]]:
     """Average what runs have over the topics of each label; InputError if no topic has one."""
     return [
-        (part, {run: fmean(found[t] for t in part.topics) for run, found in values.items()})
+        (part, {run: fmean(of_topic[t] for t in part.topics) for run, of_topic in values.items()})
         for part in topic_sets(next(iter(values.values())), info)
     ]

@@ -54,7 +54,7 @@ def bounds(rankings: Mapping[str, Ranking], qrels: Qrels) -> dict[str, Bounds]:
         for topic, grades in qrels.items()
     ]
     return {
-        key: Bounds(*(average(found[key][end] for found in topics) for end in (0, 1)))
+        key: Bounds(*(average(of_topic[key][end] for of_topic in topics) for end in (0, 1)))
         for key in KEYS
     }
 
