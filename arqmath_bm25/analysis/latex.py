@@ -20,7 +20,7 @@ import re
 from itertools import chain
 from typing import Final, NamedTuple
 
-from arqmath_bm25.analysis.text import normalize
+from arqmath_bm25.analysis.text import Memo, normalize
 from arqmath_bm25.core.tables import read_table
 
 _TABLE: Final = read_table(__file__)
@@ -134,25 +134,8 @@ def read(latex: str) -> tuple[list[str], str]:
     return items, " ".join(words)
 
 
-class _Meaning(dict[str, tuple[str, ...]]):
-    """What a match of _PIECE says, as symbols and marks; looked up once, then remembered."""
-
-    _KEPT = 1 << 14
-    _LONGEST = 100  # characters: what is longer does not come back
-
-    def __missing__(self, piece: str) -> tuple[str, ...]:
-        if len(self) >= self._KEPT:
-            self.clear()
-        items = _meaning(piece)
-        if len(piece) <= self._LONGEST:
-            self[piece] = items
-        return items
-
-
-_MEANING = _Meaning()
-
-
 def _meaning(piece: str) -> tuple[str, ...]:
+    """Return what a match of _PIECE says, as symbols and marks."""
     first = piece[0]
     if first == "\\":
         return _meaning_of_command(piece)
@@ -164,6 +147,10 @@ def _meaning(piece: str) -> tuple[str, ...]:
     if piece.isalpha() and piece not in _BARE_NAMES:
         return tuple(piece)
     return ("dots",) if piece.startswith("..") else (piece[:MAX_TOKEN],)
+
+
+# What is longer does not come back.
+_MEANING: Final = Memo(_meaning, most=1 << 14, longest=100)
 
 
 def _meaning_of_command(piece: str) -> tuple[str, ...]:

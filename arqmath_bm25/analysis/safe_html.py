@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import nh3
 
 from arqmath_bm25.analysis.html import Formula, cut_spans, escape_bare_less, hide_math, split_math
+from arqmath_bm25.core.tables import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,15 +30,10 @@ class FormulaWriter(Protocol):
         """Return HTML; `display` tells that the formula stands in a block of its own."""
 
 
+_TABLE: Final = read_table(__file__)
 _SANITISER: Final = nh3.Cleaner(
-    tags=set(
-        "a b blockquote br code dd del div dl dt em h1 h2 h3 h4 h5 h6 hr i img kbd li ol p pre s "
-        "span strong sub sup table tbody td th thead tr u ul".split()
-    ),
-    clean_content_tags=set(
-        "applet embed frame frameset iframe math noembed noframes noscript object option plaintext "
-        "script select style svg template textarea title xmp".split()
-    ),
+    tags=set(_TABLE["tags"].split()),
+    clean_content_tags=set(_TABLE["without_content"].split()),
     attributes={"*": set(), "a": {"href"}, "img": {"src", "alt"}},
     url_schemes={"http", "https"},
     link_rel="noopener noreferrer nofollow",

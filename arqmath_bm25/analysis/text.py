@@ -10,29 +10,23 @@ from __future__ import annotations
 import re
 import unicodedata
 from threading import Lock
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import Stemmer
 
-# Function words of English, after the Snowball project's list, and a few that mathematical prose
-# uses as such (let, thus, yes). Words that may name a topic (prove, find, show) stay in.
-STOP_WORDS: Final = frozenset(
-    """
-    a about above after again all also am an and any are as at be because been before being
-    below between both but by can cannot could did do does doing don down during each either
-    else ever few for from further get gets had has have having he her here hers him his how
-    however i if in into is it its itself just let ll may me might more most much must my no nor not
-    now of off on once only or other our ours out over own re same she should since so some such
-    than that the their theirs them then there these they this those through thus to too under
-    until up us ve very was we were what when where whether which while who whom whose why will
-    with would yes yet you your yours
-    """.split()
-)
+from arqmath_bm25.core.tables import read_table
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+STOP_WORDS: Final = frozenset(read_table(__file__)["stop_words"].split())
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _ASCII_WORD = re.compile("[a-z]+|[0-9]+")  # the same of what is folded and ASCII, twice as fast
 _CONTRACTION = re.compile(r"(?:n['’]t|['’](?:s|re|ve|ll|d|m))\b")
 MAX_WORD: Final = 100  # characters; Lucene splits tokens at 255
+_KEPT_WORDS: Final = 1 << 16  # about 10 MB
 _MAY_BE_MARKS = re.compile(r"[^\w\s\0-\u02ff]{31,}")
 _MAX_MARKS = 30  # on one character, as in UAX #15's stream-safe text format
 
@@ -54,11 +48,36 @@ def _fewer_marks(run: re.Match[str]) -> str:
     return "".join(kept)
 
 
+class Memo(dict[str, T]):
+    """What a function says of texts, of which short ones are remembered."""
+
+    def __init__(self, function: Callable[[str], T], most: int, longest: int) -> None:
+        """`most` texts of at most `longest` characters are kept."""
+        super().__init__()
+        self._function, self._most, self._longest = function, most, longest
+
+    def __missing__(self, text: str) -> T:
+        if len(self) >= self._most:
+            self.clear()
+        value = self._function(text)
+        if len(text) <= self._longest:
+            self[text] = value
+        return value
+
+
 class WordAnalyzer:
     """Turns prose into index terms."""
 
     def __init__(self, stemmer: str | None = "english", stop_words: bool = True) -> None:
-        self._stems = _Stems(stemmer, STOP_WORDS if stop_words else frozenset())
+        stem = Stemmer.Stemmer(stemmer, 0).stemWord if stemmer else str
+        left_out = STOP_WORDS if stop_words else frozenset()
+        one_at_a_time = Lock()  # a stemmer works in buffers of its own
+
+        def term(word: str) -> str:
+            with one_at_a_time:
+                return "" if word in left_out else stem(word[:MAX_WORD])
+
+        self._stems = Memo(term, _KEPT_WORDS, MAX_WORD)  # nothing for a stop word
 
     def __call__(self, prose: str) -> list[str]:
         """Return the terms of `prose` in order."""
@@ -69,24 +88,3 @@ class WordAnalyzer:
         if "'" in prose or "’" in prose:
             prose = _CONTRACTION.sub(" ", prose)
         return list(filter(None, map(self._stems.__getitem__, word.findall(prose))))
-
-
-class _Stems(dict[str, str]):
-    """The term of every word that was met, nothing for a stop word."""
-
-    _KEPT = 1 << 16  # words; about 10 MB
-
-    def __init__(self, stemmer: str | None, stop_words: frozenset[str]) -> None:
-        super().__init__()
-        self._stem = Stemmer.Stemmer(stemmer, 0).stemWord if stemmer else str
-        self._one_at_a_time = Lock()  # a stemmer works in buffers of its own
-        self._stop_words = stop_words
-
-    def __missing__(self, word: str) -> str:
-        if len(self) >= self._KEPT:
-            self.clear()
-        with self._one_at_a_time:
-            term: str = "" if word in self._stop_words else self._stem(word[:MAX_WORD])
-        if len(word) <= MAX_WORD:
-            self[word] = term
-        return term
