@@ -91,8 +91,8 @@ def test_no_text_raises_anywhere_and_all_that_is_written_is_text(one: str, other
 
 def test_one_analyzer_serves_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     # Few things are remembered, so that the threads empty the tables under each other's hands.
-    monkeypatch.setattr("arqmath_bm25.analysis.text._Stems._KEPT", 20)
-    monkeypatch.setattr("arqmath_bm25.analysis.latex._Meaning._KEPT", 20)
+    monkeypatch.setattr("arqmath_bm25.analysis.text._KEPT_WORDS", 20)
+    monkeypatch.setattr("arqmath_bm25.analysis.latex._MEANING._most", 20)
     posts = PostTable.scan(SAMPLE / "Collection" / "Posts.V1.3.xml")
     ids = [str(post) for post in posts.ids[:60]]
     analyzer = Analyzer(AnalysisSettings())
