@@ -78,7 +78,11 @@ def test_no_engine_has_anything_to_do_with_it(tmp_path: Path) -> None:
 def test_the_manifest_tells_what_was_indexed(index: Index) -> None:
     manifest = Manifest.read(index.directory)
     assert manifest is not None
-    assert manifest.counts == {"documents": 4, "statements": 1, "cited": 2}
+    counts = {"documents": 4, "training statements": 1, "premises that these cite": 2}
+    assert manifest.counts == counts
+    assert TASK.account(counts) == (
+        "4 premises indexed, 1 training statements, 2 premises that these cite"
+    )
     assert why_stale(TASK, index.collection, manifest) is None
     other = changed(TASK.settings, analysis__text__stop_words=False)
     reason = why_stale(PremiseSelection(other), index.collection, manifest)

@@ -42,7 +42,7 @@ from arqmath_bm25.tasks.document_parts import write_parts
 from arqmath_bm25.tasks.task import Shown, TopicSet, begin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -109,11 +109,6 @@ class DocumentRetrieval(AnswerRetrieval):
                 document, analyzer(title), analyzer(text), analyzer, self.settings.fields
             )
             yield f"{title.text} {text.text}".strip(), indexed
-
-    def account(self, counts: Mapping[str, int]) -> str:
-        """Say what became of every row."""
-        without = counts.get("documents without words", 0)
-        return f"{counts['documents']:,} documents indexed, {without:,} of them without words"
 
     def topic_files(
         self, collection: Collection, chosen: Sequence[str] | None = None
@@ -191,12 +186,12 @@ def _documents(
     places, formulas = part
     ngrams = any(field.endswith("_math") for field in settings.fields)
     analyzer, signatures = Analyzer(settings.analysis, ngrams), PartSignatures()
-    counts["documents without words"] = 0
+    counts["of them without words"] = 0
     for place in places:
         document = read_document(path, place)
         title, text = analyzer.title(document.title), analyzer.body(document.body)
         signatures.add(text.paths.formulas, title.paths.formulas)
-        counts["documents without words"] += not (text.prose.words or title.prose.words)
+        counts["of them without words"] += not (text.prose.words or title.prose.words)
         yield _indexed(document, title, text, analyzer, settings.fields)
     signatures.save(formulas)
 

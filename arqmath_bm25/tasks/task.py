@@ -202,7 +202,8 @@ class Task(ABC, Generic[S]):
 
     def account(self, counts: Mapping[str, int]) -> str:
         """Say what became of every row."""
-        raise NotImplementedError
+        others = (f"{count:,} {kind}" for kind, count in counts.items() if kind != "documents")
+        return f"{counts['documents']:,} {self.title.lower()} indexed, {', '.join(others)}"
 
     # Its topics
 

@@ -23,7 +23,7 @@ from arqmath_bm25.tasks.settings import NlpsSettings, RidgeVariant
 from arqmath_bm25.tasks.task import Ranker, Shown, Task, TopicSet, begin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.workers import Workers
@@ -82,18 +82,12 @@ class PremiseSelection(Task[NlpsSettings]):
         with status("Learning from the training set"):
             model = Model(premises, training, self.settings.ridge, _analyzer(self.settings))
             model.fitted.save(place / _MODEL)
+        cited = {premise for statement in training for premise in statement.premises}
         return {
             "documents": len(premises),
-            "statements": len(training),
-            "cited": len({premise for statement in training for premise in statement.premises}),
+            "training statements": len(training),
+            "premises that these cite": len(cited),
         }
-
-    def account(self, counts: Mapping[str, int]) -> str:
-        """Say how much there is."""
-        return (
-            f"{counts['documents']:,} premises, {counts['statements']:,} training "
-            f"statements, which cite {counts['cited']:,} premises"
-        )
 
     def topic_files(
         self, collection: Collection, chosen: Sequence[str] | None = None
