@@ -14,7 +14,11 @@ from arqmath_bm25.core.files import DOCUMENTS
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.records import Hit, Part
-from arqmath_bm25.tasks.answers.answer_documents import answer_documents, write_answer_documents
+from arqmath_bm25.tasks.answers.answer_documents import (
+    answer_documents,
+    as_bag,
+    write_answer_documents,
+)
 from arqmath_bm25.tasks.answers.linked_posts import LinkedPosts
 from arqmath_bm25.tasks.answers.post_signatures import (
     SIGNATURES,
@@ -102,7 +106,8 @@ class AnswerRetrieval(Task[Task1Settings]):
         for thread in collection.posts.threads():
             documents = answer_documents([thread], analyzer, PartSignatures())
             for answer, document in zip(thread.answers, documents, strict=True):
-                bags = {**document.own, **document.shared}
+                indexed = as_bag(document) if self.settings.bag else document
+                bags = {**indexed.own, **indexed.shared}
                 own = {field: bags[field] for field in fields if field in bags}
                 text = read_body(answer.body, self.delimiters).text
                 yield text, document._replace(own=own, shared={})
