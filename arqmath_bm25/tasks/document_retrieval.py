@@ -39,7 +39,7 @@ from arqmath_bm25.tasks.answers.post_signatures import (
 )
 from arqmath_bm25.tasks.answers.second_stage import SecondStage
 from arqmath_bm25.tasks.document_parts import write_parts
-from arqmath_bm25.tasks.task import Shown, TopicSet, begin
+from arqmath_bm25.tasks.task import Shown, Task, TopicSet, begin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,6 +69,7 @@ class DocumentRetrieval(AnswerRetrieval):
     topics_are = "queries"
     hits_are = "document"
     form: ClassVar[RunForm] = "trec"
+    account = Task.account
 
     @classmethod
     def has_data(cls, collection: Collection) -> bool:
@@ -95,7 +96,9 @@ class DocumentRetrieval(AnswerRetrieval):
             for begin in range(0, len(places), _PER_PART)
         )
         documents = partial(_documents, path.absolute(), self.settings)
-        counts = sum(write_parts(documents, parts, directory, workers, forms), Counter[str]())
+        counts: Counter[str] = Counter()
+        for counted in write_parts(documents, parts, directory, workers, forms):
+            counts.update(counted)
         write_signatures(directory, place / SIGNATURES)
         return dict(counts)
 

@@ -202,8 +202,8 @@ class Task(ABC, Generic[S]):
 
     def account(self, counts: Mapping[str, int]) -> str:
         """Say what became of every row."""
-        others = (f"{count:,} {kind}" for kind, count in counts.items() if kind != "documents")
-        return f"{counts['documents']:,} {self.title.lower()} indexed, {', '.join(others)}"
+        kinds = {"documents": f"{self.title.lower()} indexed"}
+        return ", ".join(f"{count:,} {kinds.get(kind, kind)}" for kind, count in counts.items())
 
     # Its topics
 
