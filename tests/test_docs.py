@@ -20,6 +20,7 @@ import pytest
 
 from arqmath_bm25.cli import COMMANDS, load
 from arqmath_bm25.cli.shared.command import descriptions
+from arqmath_bm25.collection.published import PARTS
 from arqmath_bm25.core.sample_data import SAMPLE
 
 ROOT = Path(__file__).parent.parent
@@ -137,6 +138,7 @@ def test_every_option_has_a_description_and_every_description_an_option() -> Non
             used.add((function if own else "any", option.name))
             assert getattr(option, "help", None), (command, option.name)
     assert described <= used
+    assert all(part in descriptions()["fetch"]["only"]["help"] for part in PARTS)
 
 
 @pytest.mark.slow
