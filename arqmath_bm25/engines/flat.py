@@ -40,7 +40,7 @@ except ImportError:
     coo_matvec = None
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     import numpy.typing as npt
@@ -123,26 +123,19 @@ class FlatSearcher(Searcher):
 
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
         """Return what the terms that a document holds give to its score, for each document."""
-        return [self._explain(query, doc_id) for doc_id in doc_ids]
-
-    def _explain(self, query: Query, doc_id: str) -> TermScores:
-        given: TermScores = {}
-        for doc in np.flatnonzero(self.ids == doc_id.encode()).astype(np.int32):
-            for name in query.keys() & self._fields.keys():
-                row = self._groups[doc] if self._fields[name].shared else doc
-                if of_field := dict(self._given(name, query[name], row)):
-                    given[name] = of_field
-        return given
-
-    def _given(
-        self, name: str, terms: Mapping[str, float], row: np.integer
-    ) -> Iterator[tuple[str, float]]:
-        """Yield the terms that a document or group holds in a field, with what they give."""
-        field = self._fields[name]
-        for term, weight, begin, end in zip(*self._weighted(field, terms), strict=True):
-            place = begin + np.searchsorted(field.docs[begin:end], row)
-            if place < end and field.docs[place] == row:
-                yield term, float(weight - weight / field.divisors[field.codes[place]])
+        explained: list[TermScores] = [{} for _ in doc_ids]
+        matches = (np.flatnonzero(self.ids == doc_id.encode()) for doc_id in doc_ids)
+        docs = np.array([match[0] if len(match) else -1 for match in matches], np.int32)
+        for name in query.keys() & self._fields.keys():
+            field = self._fields[name]
+            rows = np.where(docs < 0, -1, self._groups[docs]) if field.shared else docs
+            weighted = zip(*self._weighted(field, query[name]), strict=True)
+            for term, weight, begin, end in weighted:
+                places = np.minimum(begin + np.searchsorted(field.docs[begin:end], rows), end - 1)
+                for number in np.flatnonzero(field.docs[places] == rows).tolist():
+                    divisor = field.divisors[field.codes[places[number]]]
+                    explained[number].setdefault(name, {})[term] = float(weight - weight / divisor)
+        return explained
 
     def document_counts(self, field: str, terms: Iterable[str]) -> dict[str, int]:
         """Count the documents that hold a term in a field, of those terms that any holds."""
@@ -151,8 +144,8 @@ class FlatSearcher(Searcher):
         asked = list(terms)
         rows, places = _find(self._fields[field], asked)
         counts = _counts(self._fields[field], places).tolist()
-        found = dict(zip([asked[row] for row in rows], counts, strict=True))
-        return {term: found[term] for term in asked if term in found}
+        documents = dict(zip([asked[row] for row in rows], counts, strict=True))
+        return {term: documents[term] for term in asked if term in documents}
 
     def close(self) -> None:
         """Close the index."""

@@ -133,9 +133,9 @@ class FlatPart:
 
 def _spelled(trees: Trees, spelling: Spelling, texts: Texts) -> tuple[Numbers, sparse.csr_array]:
     """Return the distinct terms of all trees, and how often each tree has each of them."""
-    found = [terms for batch in trees.batches() for terms in spelled(spelling, batch, texts)]
-    rows = np.concatenate([rows for rows, _ in found])
-    codes, numbers = pd.factorize(np.concatenate([numbers for _, numbers in found]))
+    terms = [pair for batch in trees.batches() for pair in spelled(spelling, batch, texts)]
+    rows = np.concatenate([rows for rows, _ in terms])
+    codes, numbers = pd.factorize(np.concatenate([numbers for _, numbers in terms]))
     matrix = sparse.coo_array(
         (np.ones(len(rows), np.int32), (rows, codes)), (len(trees), len(numbers))
     )

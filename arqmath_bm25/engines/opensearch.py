@@ -317,8 +317,8 @@ def add_replicas(client: Any, index: ClusterIndex, replicas: int, patience: int 
     """
     name = index.name
     try:
-        (found,) = _patiently(client.indices.get_settings, index=name).values()
-        if int(found["settings"]["index"]["number_of_replicas"]) < replicas:
+        (described,) = _patiently(client.indices.get_settings, index=name).values()
+        if int(described["settings"]["index"]["number_of_replicas"]) < replicas:
             settings = {"number_of_replicas": replicas}
             _patiently(client.indices.put_settings, index=name, body=settings)
         copying = replicas
@@ -406,8 +406,8 @@ class OpenSearchSearcher(Searcher):
     def _ask(self, query: object, size: int, **further: object) -> list[Any]:
         fields = {"stored_fields": "_none_", "docvalue_fields": ["id"]}
         body = {"query": query, "size": size, **fields, **further}
-        found = _search(self._client, self._index, body, "dfs_query_then_fetch")
-        hits: list[Any] = found["hits"]["hits"]
+        answer = _search(self._client, self._index, body, "dfs_query_then_fetch")
+        hits: list[Any] = answer["hits"]["hits"]
         return hits
 
     def document_counts(self, field: str, terms: Iterable[str]) -> dict[str, int]:
@@ -416,16 +416,16 @@ class OpenSearchSearcher(Searcher):
             return {}
         filters = {"filters": [{"term": {field: {"value": term}}} for term in terms]}
         body = {"size": 0, "aggs": {"terms": {"filters": filters}}}
-        found = _search(self._client, self._index, body)["aggregations"]["terms"]["buckets"]
-        counts = [int(bucket["doc_count"]) for bucket in found]
+        buckets = _search(self._client, self._index, body)["aggregations"]["terms"]["buckets"]
+        counts = [int(bucket["doc_count"]) for bucket in buckets]
         return {term: count for term, count in zip(terms, counts, strict=True) if count}
 
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
         """Return what the terms that a document holds give to its score, for each document."""
         asked = {"should": _clauses(query), "filter": {"ids": {"values": list(doc_ids)}}}
         hits = self._ask({"bool": asked}, len(doc_ids), explain=True)
-        found = {hit["fields"]["id"][0]: term_scores(hit["_explanation"]) for hit in hits}
-        return [found.get(doc_id, {}) for doc_id in doc_ids]
+        scores = {hit["fields"]["id"][0]: term_scores(hit["_explanation"]) for hit in hits}
+        return [scores.get(doc_id, {}) for doc_id in doc_ids]
 
     def close(self) -> None:
         """Close the connections."""

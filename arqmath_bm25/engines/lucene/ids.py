@@ -79,5 +79,5 @@ def _blocks(reader: Any) -> Iterator[npt.NDArray[np.bytes_]]:
                 handles.constant(builder, java_class("java.lang.StringBuilder")()),
                 step,
             )
-            found = loop.invokeWithArguments(java_class("java.util.ArrayList")()).toString()
-            yield np.array(found.encode().split(_END.encode())[:-1])
+            ids = loop.invokeWithArguments(java_class("java.util.ArrayList")()).toString()
+            yield np.array(ids.encode().split(_END.encode())[:-1])

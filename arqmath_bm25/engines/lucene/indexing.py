@@ -95,7 +95,7 @@ def index_parts(
             _Shard(Path(place, f"{number:05}"), parts[number::count], fields)
             for number in range(count)
         ]
-        _join([found for found in workers.map(_build, shards) if found], index)
+        _join(list(filter(None, workers.map(_build, shards))), index)
     _finish(index, expected)
 
 

@@ -68,17 +68,17 @@ class LuceneSearcher(Searcher):
         """Score given documents, best first; 0 for one that holds none of the terms."""
         scores = dict.fromkeys(doc_ids, 0.0)
         if (xml := query_xml(query)) and scores and self.count:
-            given = f'<TermsQuery fieldName="id">{escape(" ".join(scores))}</TermsQuery>'
+            documents = f'<TermsQuery fieldName="id">{escape(" ".join(scores))}</TermsQuery>'
             among = (
                 f'<BooleanQuery><Clause occurs="must">{xml}</Clause>'
-                f'<Clause occurs="filter">{given}</Clause></BooleanQuery>'
+                f'<Clause occurs="filter">{documents}</Clause></BooleanQuery>'
             )
             try:
                 parsed = self._parser.parse(self._stream(among.encode()))
-                ids, found = self._best(parsed, False, len(scores))
+                ids, best = self._best(parsed, False, len(scores))
             finally:
                 detach_thread()
-            scores |= {hit.doc_id: hit.score for hit in ranked(ids, found, len(ids))}
+            scores |= {hit.doc_id: hit.score for hit in ranked(ids, best, len(ids))}
         return best_first(scores)
 
     def _best(self, query: Any, skip: bool, wanted: int) -> tuple[Ids, Scores]:
@@ -112,11 +112,11 @@ class LuceneSearcher(Searcher):
             detach_thread()
 
     def _explain(self, query: Any, doc_id: str) -> TermScores:
-        found: TermScores = {}
+        scores: TermScores = {}
         for number in np.flatnonzero(self._ids == doc_id.encode()).tolist():
             explanation = self._searcher.explain(query, number)
-            found = term_scores(json.loads(self._json.writeValueAsString(explanation)))
-        return found
+            scores = term_scores(json.loads(self._json.writeValueAsString(explanation)))
+        return scores
 
     def document_counts(self, field: str, terms: Iterable[str]) -> dict[str, int]:
         """Count the documents that hold a term in a field, of those terms that any holds."""
