@@ -168,7 +168,7 @@ MUTANTS: Final = (
     Mutant("core/manifest.py", "if now != digest:", "if False:",
            "damage"),
     # engines/
-    Mutant("engines/lucene/ids.py",
+    Mutant("engines/lucene/indexing.py",
            "handles.constant(number, min(begin + _TOGETHER, count)),",
            "handles.constant(number, min(begin + _TOGETHER - 1, count)),", "lucene"),
     Mutant("engines/engine.py",

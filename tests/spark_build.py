@@ -18,7 +18,7 @@ from arqmath_bm25.collection import dump
 from arqmath_bm25.core import progress
 from arqmath_bm25.core.workers import spark
 from arqmath_bm25.engines.lucene import indexing
-from arqmath_bm25.engines.lucene.ids import open_reader
+from arqmath_bm25.engines.lucene.indexing import open_reader
 from arqmath_bm25.engines.lucene.jvm import java_cast, java_class
 from arqmath_bm25.tasks.answers import answer_documents
 

@@ -17,8 +17,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines import flat
 from arqmath_bm25.engines.engine import Document, flat_place
 from arqmath_bm25.engines.flat_build import FlatPart, write_flat
-from arqmath_bm25.engines.lucene.ids import read_ids
-from arqmath_bm25.engines.lucene.indexing import index_documents
+from arqmath_bm25.engines.lucene.indexing import index_documents, read_ids
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.engines.opensearch import (

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.engines.lucene import ids, jvm
+from arqmath_bm25.engines.lucene import indexing, jvm
 from arqmath_bm25.engines.lucene.indexing import index_documents
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 
@@ -227,11 +227,11 @@ def test_ids_are_any_text_and_scores_32_bit_floats(tmp_path: Path) -> None:
 def test_no_id_is_lost_between_the_blocks_that_they_come_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ids, "_TOGETHER", 3)
+    monkeypatch.setattr(indexing, "_TOGETHER", 3)
     for count in (1, 3, 7, 24):  # in four files: blocks are full, or not
         documents = [{"id": f"{n:02}", "contents": "a"} for n in range(count)]
         index = build(tmp_path / str(count), documents)
-        assert sorted(ids.read_ids(index).tolist()) == [b"%02d" % n for n in range(count)]
+        assert sorted(indexing.read_ids(index).tolist()) == [b"%02d" % n for n in range(count)]
 
 
 def test_an_index_of_nothing_has_no_hits(tmp_path: Path) -> None:

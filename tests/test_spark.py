@@ -20,7 +20,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.spark import SparkWorkers, _look
-from arqmath_bm25.engines.lucene.ids import read_ids
+from arqmath_bm25.engines.lucene.indexing import read_ids
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:

@@ -62,25 +62,25 @@ class Processes:
         """
         jobs = iter(jobs)
         first = list(islice(jobs, 2))
+        jobs = chain(first, jobs)
         if self.count == 1 or len(first) < 2:
-            yield from map(work, chain(first, jobs))
+            yield from map(work, jobs)
             return
         with ProcessPoolExecutor(self.count, _Spawn(), _end_with_parent) as pool:
             waiting: deque[Future[R]] = deque()
             try:
-                for job in chain(first, jobs):
-                    waiting.append(pool.submit(work, job))
-                    if len(waiting) > 2 * self.count:
-                        yield waiting.popleft().result()
-                while waiting:
+                while True:
+                    room = 2 * self.count + 1 - len(waiting)
+                    waiting.extend(pool.submit(work, job) for job in islice(jobs, room))
+                    if not waiting:
+                        return
                     yield waiting.popleft().result()
             except BrokenProcessPool:
                 raise InterruptedWorkError(
                     "a worker process was killed, perhaps for want of memory; try fewer --jobs"
                 ) from None
             finally:
-                for future in waiting:
-                    future.cancel()
+                pool.shutdown(cancel_futures=True)
 
 
 HERE: Final = Processes(1)  # for work that is not worth a process

@@ -22,7 +22,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from arqmath_bm25.engines.engine import FEW, Searcher, best_first, ranked, term_scores, with_ties
-from arqmath_bm25.engines.lucene.ids import open_reader, read_ids
+from arqmath_bm25.engines.lucene.indexing import open_reader, read_ids
 from arqmath_bm25.engines.lucene.jvm import detach_thread, java_class
 
 if TYPE_CHECKING:
