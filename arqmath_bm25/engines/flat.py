@@ -174,7 +174,8 @@ class FlatSearcher(Searcher):
                 piece = slice(start, min(start + _TOGETHER, end))
                 _add_at(sums, docs[piece], of_codes, codes[piece])
         few = np.flatnonzero(~many)
-        for batch in np.split(few, _cuts(lengths[few])) if len(few) else ():
+        cuts = np.flatnonzero(np.diff(np.cumsum(lengths[few]) // _TOGETHER)) + 1
+        for batch in np.split(few, cuts) if len(few) else ():
             pieces = list(map(slice, begins[batch].tolist(), ends[batch].tolist()))
             weight = weights[batch].repeat(lengths[batch])
             chosen = np.concatenate([codes[piece] for piece in pieces])
@@ -224,11 +225,6 @@ def _divisors(pairs: Integers, k1: np.float32, b: np.float32, average: np.float3
         inverse = one / (k1 * ((one - b) + b * lengths / average))
     divisors: Floats = one + pairs[:, 0].astype(np.float32) * inverse[pairs[:, 1]]
     return divisors
-
-
-def _cuts(lengths: Integers) -> npt.NDArray[np.intp]:
-    """Return where to cut a sequence of lists so that parts have about _TOGETHER postings."""
-    return np.flatnonzero(np.diff(np.cumsum(lengths) // _TOGETHER)) + 1
 
 
 def _add_at(sums: Sums, docs: Integers, scores: Sums, codes: Integers) -> None:
