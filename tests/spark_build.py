@@ -29,7 +29,10 @@ def hold(place: Path) -> None:
 
     def held(work: Any, numbered: tuple[int, Any]) -> Any:
         number, job = numbered
-        name = f"{getattr(work, '__name__', 'other')}-{number}"
+        function = work
+        while isinstance(function, partial):
+            function = function.func
+        name = f"{getattr(function, '__name__', 'other')}-{number}"
         note = place / f"{os.getpid()}.{name}"
         note.write_text(str(os.getpid()))
         note.rename(place / f"begun.{name}")
