@@ -12,16 +12,15 @@ from hypothesis import strategies as st
 
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis import latex
-from arqmath_bm25.analysis.formula_similarity import FormulaIdf, FormulaQuery, Formulas
+from arqmath_bm25.analysis.formula_similarity import FormulaIdf, FormulaQuery, Formulas, signatures
 from arqmath_bm25.analysis.operator_tree import read_operators
-from arqmath_bm25.analysis.signatures import signatures
 from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
 from arqmath_bm25.analysis.terms import FormulaTree, Paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arqmath_bm25.analysis.signatures import Signature
+    from arqmath_bm25.analysis.formula_similarity import Signature
 
 
 def signature(source: str) -> Signature:

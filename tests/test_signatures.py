@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arqmath_bm25.analysis import latex
+from arqmath_bm25.analysis.formula_similarity import Signatures, signatures
 from arqmath_bm25.analysis.operator_tree import read_operators
-from arqmath_bm25.analysis.signatures import Signatures, signatures
 from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
 from arqmath_bm25.analysis.terms import FormulaTree, Paths, Tree, blind, paths
 

@@ -19,18 +19,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from arqmath_bm25.analysis.latex import (
-    ACCENTS,
-    CELL,
-    CLOSE,
-    OPEN,
-    ROW,
-    SUB,
-    SUPER,
-    TABLE,
-    TABLE_END,
-    VARIABLES,
-)  # fmt: skip
+from arqmath_bm25.analysis import latex
+from arqmath_bm25.analysis.latex import CELL, CLOSE, OPEN, ROW, TABLE, VARIABLES
 from arqmath_bm25.analysis.terms import LOWER, Tree
 from arqmath_bm25.core.tables import read_table
 
@@ -82,12 +72,12 @@ def _roles() -> dict[str, _Role]:
     roles = {
         OPEN: _Role("open_braces"),
         CLOSE: _Role("close_braces"),
-        SUPER: _Role("script", "^", rest=_UPPER),
-        SUB: _Role("script", "_", rest=LOWER),
+        latex.SUPER: _Role("script", "^", rest=_UPPER),
+        latex.SUB: _Role("script", "_", rest=LOWER),
         TABLE: _Role("nothing"),
         CELL: _Role("end_cell"),
         ROW: _Role("end_cell"),
-        TABLE_END: _Role("close_table"),
+        latex.TABLE_END: _Role("close_table"),
         _INDEX: _Role("index"),
         "exp": _Role("exponential", "^", _FUNCTION, _FIRST, _SECOND),
     }
@@ -105,7 +95,7 @@ def _roles() -> dict[str, _Role]:
     turned = _TABLE["turned"].split()
     for symbol, other in zip(turned[::2], turned[1::2], strict=True):
         roles[symbol] = roles[other]._replace(first=_SECOND, rest=_FIRST)
-    for symbol in ACCENTS:
+    for symbol in latex.ACCENTS:
         roles[symbol] = _Role("taker", symbol, 0, _FIRST, "")
     return roles
 

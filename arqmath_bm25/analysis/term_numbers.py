@@ -136,36 +136,29 @@ class Trees:
 def spelled(spelling: Spelling, columns: Columns, texts: Texts) -> Iterator[tuple[Places, Numbers]]:
     """Yield the terms of many trees: the number of the tree, and that of the term."""
     if isinstance(spelling, Paths):
-        yield from _paths(spelling, columns, texts)
-    else:
-        yield from _lines(spelling, columns, texts)
+        return _paths(spelling, columns, texts)
+    return _lines(spelling, columns, texts)
 
 
 def _paths(paths: Paths, columns: Columns, texts: Texts) -> Iterator[tuple[Places, Numbers]]:
     """Yield the paths through many trees."""
-    numbers, lengths = texts.numbers[columns.symbols], texts.lengths[columns.symbols]
-    yield from _numbers(paths, columns, texts, numbers, lengths)
-    if paths.also_blind:
-        hidden = texts.variables[columns.symbols]
-        is_lower = texts.numbers == term_numbers([LOWER])
-        hidden[columns.parents[~is_lower[columns.edges]]] = False
-        numbers[hidden], lengths[hidden] = term_numbers([PLACE]), len(PLACE)
-        yield from _numbers(paths, columns, texts, numbers, lengths)
-
-
-def _numbers(
-    paths: Paths, columns: Columns, texts: Texts, numbers: Numbers, lengths: Places
-) -> Iterator[tuple[Places, Numbers]]:
-    trees, _, parents, edges = columns
-    steps = texts.numbers[edges] * powers(lengths) + numbers
-    shifts = powers(texts.lengths[edges] + lengths)
-    ending, complete = numbers, np.ones(len(trees), np.bool_)
+    trees, symbols, parents, edges = columns
+    numbers, lengths = texts.numbers[symbols], texts.lengths[symbols]
     root = parents == np.arange(len(parents))
-    for nodes in range(2, paths.high + 1):
-        ending = ending[parents] * shifts + steps
-        complete = complete[parents] & ~root
-        if nodes >= paths.low:
-            yield trees[complete], ending[complete]
+    for is_blind in (False, True)[: 1 + paths.also_blind]:
+        if is_blind:
+            hidden = texts.variables[symbols]
+            is_lower = texts.numbers == term_numbers([LOWER])
+            hidden[parents[~is_lower[edges]]] = False
+            numbers[hidden], lengths[hidden] = term_numbers([PLACE]), len(PLACE)
+        steps = texts.numbers[edges] * powers(lengths) + numbers
+        shifts = powers(texts.lengths[edges] + lengths)
+        ending, complete = numbers, np.ones(len(trees), np.bool_)
+        for nodes in range(2, paths.high + 1):
+            ending = ending[parents] * shifts + steps
+            complete = complete[parents] & ~root
+            if nodes >= paths.low:
+                yield trees[complete], ending[complete]
 
 
 def _lines(lines: Lines, columns: Columns, texts: Texts) -> Iterator[tuple[Places, Numbers]]:

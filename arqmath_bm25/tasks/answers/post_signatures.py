@@ -1,4 +1,4 @@
-"""What the formulas of posts are like: their signatures (`analysis.signatures`) beside an index.
+"""What the formulas of posts are like: their signatures (`formula_similarity`) beside an index.
 
 Each part of the documents leaves those of its posts in a file of its own; these are put one behind
 the other, in the order of the table of posts, and mapped into memory where they are used. The idf
@@ -16,8 +16,7 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
-from arqmath_bm25.analysis.formula_similarity import FormulaIdf, Formulas, norms
-from arqmath_bm25.analysis.signatures import signatures
+from arqmath_bm25.analysis.formula_similarity import FormulaIdf, Formulas, norms, signatures
 from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
 from arqmath_bm25.core.arrays import load_array, new_array, ranges
 

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from arqmath_bm25.analysis.formula_similarity import FormulaQuery
-from arqmath_bm25.analysis.signatures import signatures
+from arqmath_bm25.analysis.formula_similarity import FormulaQuery, signatures
 from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.core.records import Hit
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arqmath_bm25.analysis.analyzer import Analyzer, Terms
-    from arqmath_bm25.analysis.signatures import Signature
+    from arqmath_bm25.analysis.formula_similarity import Signature
     from arqmath_bm25.core.records import Topic
     from arqmath_bm25.tasks.settings import StageSettings
     from arqmath_bm25.tasks.task import OpenIndex
