@@ -20,11 +20,7 @@ from arqmath_bm25.tasks.answers.answer_documents import (
     write_answer_documents,
 )
 from arqmath_bm25.tasks.answers.linked_posts import LinkedPosts
-from arqmath_bm25.tasks.answers.post_signatures import (
-    SIGNATURES,
-    PartSignatures,
-    write_signatures,
-)
+from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, PartSignatures, write_signatures
 from arqmath_bm25.tasks.answers.second_stage import LINKS, SecondStage
 from arqmath_bm25.tasks.queries import field_parts, heaviest, topic_query, weighed_by_tf_idf
 from arqmath_bm25.tasks.settings import Task1Settings
