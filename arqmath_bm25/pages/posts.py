@@ -57,20 +57,20 @@ class PostWriter:
     def shares(self, contents: Sequence[Content]) -> tuple[int, int]:
         """Return how many of the query's words and formulas a post has."""
         has = [_symbols(formula.latex) for content in contents for formula in content.formulas]
-        found = sum(any(asked in one for one in has) for asked in self._formulas)
-        return len(self._terms & _terms(contents)), found
+        formulas = sum(any(asked in symbols for symbols in has) for asked in self._formulas)
+        return len(self._terms & _terms(contents)), formulas
 
-    def body(self, html: str, found: str = "") -> Markup:
-        """Return a body; the formula with id `found` is marked.
+    def body(self, html: str, formula_id: str = "") -> Markup:
+        """Return a body; the formula with id `formula_id` is marked.
 
         Pictures become links to them, so that no page asks the network.
         """
-        body = safe_body(html, self._marking(found), self.prose, self._delimiters)
+        body = safe_body(html, self._marking(formula_id), self.prose, self._delimiters)
         return _trusted(_PICTURE.sub(_link_to_picture, body))
 
-    def title(self, title: str, found: str = "") -> Markup:
-        """Return a title; the formula with id `found` is marked."""
-        return _trusted(safe_title(title, self._marking(found), self.prose, self._delimiters))
+    def title(self, title: str, formula_id: str = "") -> Markup:
+        """Return a title; the formula with id `formula_id` is marked."""
+        return _trusted(safe_title(title, self._marking(formula_id), self.prose, self._delimiters))
 
     def content(self, content: Content) -> Markup:
         """Return prose and formulas that were read before."""
@@ -99,7 +99,7 @@ class PostWriter:
         """Return how many words and formulas of the query some pieces have."""
         has = [set(tokenize(p.latex).symbols) for p in pieces if isinstance(p, Formula)]
         asked = (set(formula.split()) for formula in self._formulas)
-        shares = (max((len(one & two) / len(one) for two in has), default=0.0) for one in asked)
+        shares = (max((len(own & both) / len(own) for both in has), default=0.0) for own in asked)
         words = len(self._terms & _terms([Content(tuple(pieces))]))
         return words + sum(share for share in shares if share >= _LIKE)
 
@@ -107,23 +107,23 @@ class PostWriter:
         """Return words, those of the query marked."""
         return _WORD.sub(self._mark, plain(text)) if self._terms else plain(text)
 
-    def formula(self, formula: Formula, display: bool = False, found: str = "") -> Markup:
-        """Return a formula as MathML, marked if it has the id `found` or holds one asked for."""
+    def formula(self, formula: Formula, display: bool = False, formula_id: str = "") -> Markup:
+        """Return a formula as MathML, marked by its id or if it holds one that was asked for."""
         if not formula.latex:
             return Markup()  # it defined macros only
         html = render(formula.latex, display)
-        if found and formula.formula_id == found:
+        if formula_id and formula.formula_id == formula_id:
             html = f'<mark class="found">{html}</mark>'
         elif self._formulas and any(asked in _symbols(formula.latex) for asked in self._formulas):
             html = f"<mark>{html}</mark>"
         return _trusted(html)
 
-    def _marking(self, found: str) -> FormulaWriter:
+    def _marking(self, formula_id: str) -> FormulaWriter:
         macros = Macros()  # of this post
 
         def write(formula: Formula, display: bool) -> str:
             latex = macros.write_out(formula.latex)
-            return self.formula(formula._replace(latex=latex), display, found)
+            return self.formula(formula._replace(latex=latex), display, formula_id)
 
         return write
 

@@ -119,9 +119,9 @@ class ThreadReader:
             return None
         accepted = thread.question.accepted_answer_id if thread.question else None
         answers = [self._entry(post, accepted) for post in thread.answers]
-        answers.sort(key=lambda one: (not one.accepted, -(one.post.score or 0)))
+        answers.sort(key=lambda answer: (not answer.accepted, -(answer.post.score or 0)))
         question = self._entry(thread.question, None) if thread.question else None
-        posts = [one.post for one in (question, *answers) if one]
+        posts = [entry.post for entry in (question, *answers) if entry]
         return ThreadPosts(thread_id, question, answers, list(self._linked(posts)))
 
     def _entry(self, post: Post, accepted: str | None) -> Entry:
@@ -159,9 +159,9 @@ class ThreadWriter(PostWriter):
         self._anchors: set[str] = set()
         self.place = "title"  # what is being written: anchors of formulas without ids begin so
 
-    def body(self, html: str, found: str = "") -> Markup:
+    def body(self, html: str, formula_id: str = "") -> Markup:
         """Return a body; its links lead to pages or nowhere."""
-        body = super().body(html, found)
+        body = super().body(html, formula_id)
         if "<a" not in body:
             return body
         soup = BeautifulSoup(body, "html.parser")
@@ -175,14 +175,14 @@ class ThreadWriter(PostWriter):
                     link.append(f" [{target}]")
         return Markup(str(soup))  # noqa: S704  # of what `safe_html` has written
 
-    def formula(self, formula: Formula, display: bool = False, found: str = "") -> Markup:
+    def formula(self, formula: Formula, display: bool = False, formula_id: str = "") -> Markup:
         """Return a formula as MathML with an anchor that no other one of the page has."""
         anchor = f"formula-{formula.formula_id}"
         if not _NAME.fullmatch(formula.formula_id or "") or anchor in self._anchors:
             anchor = f"{self.place}-formula-{len(self._anchors) + 1}"
         self._anchors.add(anchor)
         return Markup('<span id="{}">{}</span>').format(
-            anchor, super().formula(formula, display, found)
+            anchor, super().formula(formula, display, formula_id)
         )
 
 

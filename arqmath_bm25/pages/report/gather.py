@@ -119,25 +119,12 @@ def gather(
     ids = cache(lambda: FormulaIds.of(collection))
     corpus = corpus_in(collection.layout.data)
     status("Reading runs")
-    names = _names(files)
     read_runs = [ReadRun.read(file, task or ("task1" if corpus else None), ids) for file in files]
     _check(read_runs, qrels)
     rules = read_runs[0].rules
-    evaluator = cache(lambda file: Evaluator(collection, qrels=file, measures=_MEASURES))
-    judged: Qrels = {}
-    qrels_files: dict[Path, None] = {}
-    runs: list[Run] = []
-    for run, name, short in zip(read_runs, names, _short(names), strict=True):
-        score = None
-        if judgments := qrels or _judgments(run, collection):
-            status("Scoring")
-            found = evaluator(judgments).score_run(run)
-            score = found.score
-            judged |= found.judgments.qrels
-            qrels_files[judgments] = None
-        _check_formulas(run)
-        scored = score if isinstance(score, RunScore) else None
-        runs.append(Run(short, name, returned(run), scored, read_manifest(run.path)))
+    status("Scoring")
+    runs, judgments = _score(read_runs, qrels, collection)
+    judged = {topic: grades for file in judgments.values() for topic, grades in file.items()}
     questions = _questions(read_runs, topics, collection)
     status("Looking for posts")
     hits = [hit for run in runs for ranking in run.topics.values() for hit in ranking[:depth]]
@@ -149,7 +136,7 @@ def gather(
         runs=runs,
         questions=questions,
         depth=depth,
-        qrels_files=list(qrels_files),
+        qrels_files=list(judgments),
         qrels=judged,
         latex=_latex(collection, hits) if rules.by_formula else {},
         ids=ids,
@@ -157,6 +144,25 @@ def gather(
         link=(lambda _: "") if corpus else collection.link,
         missing=_count_absent(hits, read, corpus or collection.posts.path),
     )
+
+
+def _score(
+    runs: Sequence[ReadRun], qrels: Path | None, collection: Collection
+) -> tuple[list[Run], dict[Path, Qrels]]:
+    """Score runs that have judgments; return all, and the judgments that there are by file."""
+    evaluator = cache(lambda file: Evaluator(collection, qrels=file, measures=_MEASURES))
+    judgments: dict[Path, Qrels] = {}
+    scored_runs = []
+    names = _names([run.path for run in runs])
+    for run, name, short in zip(runs, names, _short(names), strict=True):
+        score = None
+        if file := qrels or _judgments(run, collection):
+            scored = evaluator(file).score_run(run)
+            score = scored.score if isinstance(scored.score, RunScore) else None
+            judgments[file] = scored.judgments.qrels
+        _check_formulas(run)
+        scored_runs.append(Run(short, name, returned(run), score, read_manifest(run.path)))
+    return scored_runs, judgments
 
 
 def returned(run: ReadRun) -> Topics:

@@ -107,19 +107,19 @@ def _holds_any(gathered: Gathered, docs: set[str]) -> bool:
 def _settings(run: Run) -> dict[str, str]:
     """Return the settings that a run was made with; of several variants those of its own."""
     variant, settings = run.manifest.get("variant"), run.manifest.get("settings")
-    found = {"variant": str(variant)} if variant else {}
+    flat = {"variant": str(variant)} if variant else {}
     left: list[tuple[str, Any]] = [("", settings if isinstance(settings, dict) else {})]
     while left:
         name, value = left.pop()
         if isinstance(value, dict):
             if name.endswith(("variants", "stages", "fusions")):
-                value = {key: one for key, one in value.items() if key == variant}
-            left += [(f"{name} {key}".strip(), one) for key, one in reversed(value.items())]
+                value = {key: inner for key, inner in value.items() if key == variant}
+            left += [(f"{name} {key}".strip(), inner) for key, inner in reversed(value.items())]
         elif isinstance(value, str) and Path(value).is_absolute():
-            found[name] = Path(value).name  # where files are is nobody's business
+            flat[name] = Path(value).name  # where files are is nobody's business
         else:
-            found[name] = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return found
+            flat[name] = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return flat
 
 
 def page_names(topics: Iterable[str]) -> dict[str, str]:
@@ -164,10 +164,10 @@ def _compared(scores: Mapping[str, RunScore], averages: _Averages) -> dict[str, 
         "verdicts": [] if doubtful else verdicts,
         "comparisons": comparisons,
         "differences": {
-            one.run: {
-                t: by_topic[one.run][t] - by_topic[one.baseline][t] for t in by_topic[one.run]
+            pair.run: {
+                t: by_topic[pair.run][t] - by_topic[pair.baseline][t] for t in by_topic[pair.run]
             }
-            for one in comparisons
+            for pair in comparisons
         },
     }
 
@@ -177,16 +177,16 @@ def _verdict(averages: _Averages, comparisons: Sequence[Comparison]) -> dict[str
     value = max(of_run["ndcg_prime"] for of_run in averages.values())
     best = [name for name, of_run in averages.items() if of_run["ndcg_prime"] == value]
     leads = []
-    for one in comparisons if len(best) == 1 else ():
-        if best[0] in (one.run, one.baseline):
-            turned = best[0] == one.baseline
-            other = one.run if turned else one.baseline
+    for pair in comparisons if len(best) == 1 else ():
+        if best[0] in (pair.run, pair.baseline):
+            turned = best[0] == pair.baseline
+            other = pair.run if turned else pair.baseline
             leads.append({
                 "other": other,
-                "difference": abs(one.difference),
-                "wins": one.losses if turned else one.wins,
-                "losses": one.wins if turned else one.losses,
-                "p_value": one.randomization_holm,
+                "difference": abs(pair.difference),
+                "wins": pair.losses if turned else pair.wins,
+                "losses": pair.wins if turned else pair.losses,
+                "p_value": pair.randomization_holm,
                 "against": [
                     _SHOWN[key] for key in _OTHERS if averages[best[0]][key] < averages[other][key]
                 ],
@@ -197,7 +197,7 @@ def _verdict(averages: _Averages, comparisons: Sequence[Comparison]) -> dict[str
 def _curves(averages: _Averages) -> dict[str, dict[str, list[tuple[float, float]]]]:
     """Return the points of two charts by run: precision by recall, and how much is judged."""
     recall = [(float(level), f"iprec_{level}") for level in RECALL_LEVELS]
-    judged = [(float(at), f"judged_{depth}") for at, depth in enumerate(DEPTHS)]
+    judged = [(float(x), f"judged_{depth}") for x, depth in enumerate(DEPTHS)]
     return {
         name: {run: [(x, values[key]) for x, key in keys] for run, values in averages.items()}
         for name, keys in (("recall", recall), ("judged", judged))

@@ -230,8 +230,8 @@ class Site:
 
     def _variants(self, task: str) -> list[str]:
         """Return the variants of a task, the best one first."""
-        found = self._indexes[task].task
-        return sorted(found.variants, key=lambda variant: variant != found.primary)
+        of_index = self._indexes[task].task
+        return sorted(of_index.variants, key=lambda variant: variant != of_index.primary)
 
     def _search_hits(
         self, query: SearchQuery
