@@ -22,27 +22,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from arqmath_bm25.analysis.latex import (
-    ACCENTS,
-    CELL,
-    CLOSE,
-    INFIX,
-    OPEN,
-    ROW,
-    SUB,
-    SUPER,
-    TABLE,
-    TABLE_END,
-)
+from arqmath_bm25.analysis import latex
+from arqmath_bm25.analysis.latex import CELL, CLOSE, INFIX, OPEN, ROW, TABLE, TABLE_END
 from arqmath_bm25.analysis.terms import Tree
 
 _NEXT, _ABOVE, _BELOW, _OVER, _UNDER, _WITHIN, _ELEMENT, _SHAPE = (f"~{e}~" for e in "nabouwes")
 _ARGUMENTS: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("frac", "binom", "stackrel", "underset"), (_OVER, _UNDER)),
-    **dict.fromkeys(("sqrt", *ACCENTS), (_WITHIN,)),
+    **dict.fromkeys(("sqrt", *latex.ACCENTS), (_WITHIN,)),
     **dict.fromkeys(("matrix", "cases"), (_ELEMENT,)),
 }
-_SCRIPTS: Final = {SUPER: (_ABOVE,), SUB: (_BELOW,)}
+_SCRIPTS: Final = {latex.SUPER: (_ABOVE,), latex.SUB: (_BELOW,)}
 _NO_BASE: Final = "{}"  # what a script without a base belongs to
 
 # Lines by what closes them.
