@@ -37,7 +37,7 @@ LocalName = Literal["lucene", "flat"]
 EngineName = Literal["auto", LocalName, "opensearch"]
 FEW: Final = 64  # terms up to which it pays to skip documents that cannot be among the best
 _MARGIN: Final = 50  # hits beyond k that are asked for at first; few ties are longer
-_TERM: Final = re.compile(r"weight\(([^:]+):(.+) in \d+\) \[", re.DOTALL)
+_TERM: Final = re.compile(r"\Aweight\(([^:]+):(.+) in \d+\) \[", re.DOTALL)
 _NO_FIELDS: Final[dict[str, Bag]] = {}
 
 
