@@ -200,11 +200,14 @@ MUTANTS: Final = (
     Mutant("evaluation/measures.py",
            "run[topic] = {doc: ranking[doc] for doc in grades if doc in ranking}",
            "run[topic] = dict(ranking)", "measures"),
-    Mutant("runs/task_rules.py", "key=lambda at: (scores[at], ids[at]), reverse=True",
-           "key=lambda at: -scores[at]", "measures"),
+    Mutant("runs/task_rules.py",
+           "places = sorted(range(len(rows)), key=lambda at: (scores[at], ids[at]), reverse=True)",
+           "places = sorted(range(len(rows)), key=lambda at: -scores[at])", "measures"),
     Mutant("runs/task_rules.py", "first.setdefault(row.doc_id, row)", "first[row.doc_id] = row",
            "measures"),
-    Mutant("runs/task_rules.py", "first._replace(score=row.score)", "first", "visual run"),
+    Mutant("runs/task_rules.py",
+           "last[row.doc_id] = row if first is None else first._replace(score=row.score)",
+           "last[row.doc_id] = row if first is None else first", "visual run"),
     Mutant("runs/run.py", 'return "exchanged" if as_exchanged > as_lab else "lab"', 'return "lab"',
            "run"),
     Mutant("runs/formula_ids.py",
@@ -215,7 +218,9 @@ MUTANTS: Final = (
            r'_GRADE: Final = re.compile(r"([0-9])(?:\.0*)?")',
            r'_GRADE: Final = re.compile(r"([0-9]+)(?:\.0*)?")', "qrels"),
     Mutant("evaluation/qrels.py",
+           "if grade is not None and "
            "qrels.setdefault(topic, {}).setdefault(doc, grade) != grade:",
+           "if grade is not None and "
            "qrels.setdefault(topic, {}).setdefault(doc, grade) < 0:", "qrels"),
     Mutant("evaluation/sampled_pools.py", "relevant_above[doc.stratum] += 1", "pass", "xinfap"),
     # guidelines/

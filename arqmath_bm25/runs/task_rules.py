@@ -48,6 +48,14 @@ def in_order(rows: Iterable[Row]) -> list[Row]:
     return [rows[at] for at in places]
 
 
+def _without_repeated(rows: Iterable[Row]) -> list[Row]:
+    """Return the first row of each document."""
+    first: dict[str, Row] = {}
+    for row in rows:
+        first.setdefault(row.doc_id, row)
+    return list(first.values())
+
+
 class AnswerRules:
     """Task 1: answers, up to 1,000 a topic; of an answer that is repeated the first row counts."""
 
@@ -62,10 +70,7 @@ class AnswerRules:
 
     def order(self, rows: Sequence[Row]) -> list[Row]:
         """Return the rows that count, best first; none is cut off."""
-        first: dict[str, Row] = {}
-        for row in rows:
-            first.setdefault(row.doc_id, row)
-        return in_order(first.values())
+        return in_order(_without_repeated(rows))
 
     def eligible(
         self, collection: Files, ids: Callable[[], FormulaIds] | None = None
@@ -240,10 +245,7 @@ class PremiseRules(AnswerRules):
 
     def order(self, rows: Sequence[Row]) -> list[Row]:
         """Return the rows that count, best first; none is cut off."""
-        first: dict[str, Row] = {}
-        for row in sorted(rows, key=lambda row: -row.score):
-            first.setdefault(row.doc_id, row)
-        return list(first.values())
+        return _without_repeated(sorted(rows, key=lambda row: -row.score))
 
     def is_topic(self, topic: str) -> bool:
         """Tell whether a topic can be the id of a statement."""
