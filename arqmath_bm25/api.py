@@ -513,15 +513,11 @@ def _topic(row: Mapping[Hashable, Any], task: Task[Any]) -> Topic:
     """
     qid, query = str(row["qid"]), _query(row["query"])
     if isinstance(row.get("title"), str) and isinstance(row.get("question"), str):
-        formula = row.get("formula")
-        topic = Topic(
-            qid, row["title"], row["question"], _tags(row.get("tags")),
-            row.get("formula_id", ""), (formula,) if formula else (),
-        )  # fmt: skip
+        formula, tags = row.get("formula"), row.get("tags")
+        tags = tuple(tags) if isinstance(tags, (tuple, list)) else ()
+        formulas = (formula,) if formula else ()
+        question = row["title"], row["question"]
+        topic = Topic(qid, *question, tags, row.get("formula_id", ""), formulas)
         if _text(topic) == query:
             return topic
     return task.topic(query)._replace(topic_id=qid)
-
-
-def _tags(tags: Any) -> tuple[str, ...]:
-    return tuple(tags) if isinstance(tags, (tuple, list)) else ()

@@ -8,18 +8,10 @@ from pathlib import Path
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import out
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.evaluation import sampled_pools
+from arqmath_bm25.evaluation.judging import agreement
 from arqmath_bm25.evaluation.judging import judge as judging
-from arqmath_bm25.evaluation.judging.agreement import (
-    agreements,
-    read_adjudication,
-    write_disagreements,
-)
 from arqmath_bm25.evaluation.qrels import write_qrels
-from arqmath_bm25.evaluation.sampled_pools import (
-    read_sampled_qrels,
-    with_grades,
-    write_sampled_qrels,
-)
 
 
 @command
@@ -51,22 +43,25 @@ def judge(
     if not results or output is None:
         raise InputError("judge needs RESULTS.csv and -o QRELS.tsv, or --serve BATCH.csv")
     notes = judging.read_annotations(results)
-    for agreement in agreements(judging.grades_by_assessor(notes)).get("", ()):
-        first, second = agreement.assessors
+    for pair in agreement.agreements(judging.grades_by_assessor(notes)).get("", ()):
+        first, second = pair.assessors
         out.print(
-            f"{first} and {second}: {agreement.hits:,} hits, kappa {agreement.kappa:.3f} graded, "
-            f"{agreement.quadratic:.3f} weighted, {agreement.binary:.3f} binary", markup=False,
+            f"{first} and {second}: {pair.hits:,} hits, kappa {pair.kappa:.3f} graded, "
+            f"{pair.quadratic:.3f} weighted, {pair.binary:.3f} binary", markup=False,
         )  # fmt: skip
     if disagreements is not None:
-        count = write_disagreements(disagreements, notes)
+        count = agreement.write_disagreements(disagreements, notes)
         out.print(f"{disagreements}: {count:,} hits with different labels")
-    judged = judging.judge(notes, rule, read_adjudication(adjudicated) if adjudicated else {})
+    settled = agreement.read_adjudication(adjudicated) if adjudicated else {}
+    judged = judging.judge(notes, rule, settled)
     if not judged.qrels:
         raise InputError(f"{results[0]}: no hit was given a grade; there is nothing to write")
     if sampled is None:
         write_qrels(output, judged.qrels)
     else:
-        write_sampled_qrels(output, with_grades(read_sampled_qrels(sampled), judged.qrels))
+        pool = sampled_pools.read_sampled_qrels(sampled)
+        graded = sampled_pools.with_grades(pool, judged.qrels)
+        sampled_pools.write_sampled_qrels(output, graded)
     if judged.settled:
         out.print(f"{judged.settled:,} hits with different labels: {rule}, or as adjudicated")
     documents = sum(map(len, judged.qrels.values()))
