@@ -26,7 +26,7 @@ from arqmath_bm25.evaluation.qrels import Judgments, read_grade
 from arqmath_bm25.runs import run_files
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
-from arqmath_bm25.runs.rows import Row
+from arqmath_bm25.runs.rows import RunRow
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES, AnswerRules, FormulaRules, TextRules
 from arqmath_bm25.version import __version__
@@ -293,7 +293,7 @@ def _task_of(run: pd.DataFrame) -> Task:
     return task
 
 
-def _rows(run: pd.DataFrame) -> Iterator[Row]:
+def _rows(run: pd.DataFrame) -> Iterator[RunRow]:
     """Yield the rows of a run as if they stood in a file."""
     ranks, posts, answers = (
         run[name] if name in run else repeat(default)
@@ -301,7 +301,7 @@ def _rows(run: pd.DataFrame) -> Iterator[Row]:
     )
     columns = zip(run["qid"], run["docno"], ranks, run["score"], posts, answers, strict=False)
     for line, (qid, doc, rank, value, post, answer) in enumerate(columns, 1):
-        yield Row(
+        yield RunRow(
             line, str(qid), str(doc), int(rank), float(value), "", str(post), answer=str(answer)
         )
 

@@ -49,7 +49,7 @@ def register_ir_datasets(collection: "Collection") -> list[str]:
         documents, judged = Documents(collection, task), collection.judged_years(task)
         datasets[f"{base}/{task}"] = [documents]
         for year in collection.years(task):
-            parts = [documents, Queries(partial(collection.topics, task, year))]
+            parts = [documents, TaskQueries(partial(collection.topics, task, year))]
             if year in judged:
                 parts.append(Qrels(partial(collection.qrels, task, year), task))
             datasets[f"{base}/{task}/{year}"] = parts
@@ -76,7 +76,7 @@ class Answer(NamedTuple):
         return f"{self.title}\n{self.text}"
 
 
-class Formula(NamedTuple):
+class FormulaDoc(NamedTuple):
     """A formula in a post."""
 
     doc_id: str
@@ -89,7 +89,7 @@ class Formula(NamedTuple):
         return f"${self.latex}$"
 
 
-class Premise(NamedTuple):
+class PremiseDoc(NamedTuple):
     """A premise of the knowledge base (NLPS)."""
 
     doc_id: str
@@ -100,7 +100,7 @@ class Premise(NamedTuple):
         return self.text
 
 
-class OwnDocument(NamedTuple):
+class OwnDoc(NamedTuple):
     """A document of one's own."""
 
     doc_id: str
@@ -120,29 +120,29 @@ def _answers(collection: "Collection") -> Iterator[Answer]:
             yield Answer(post.post_id, text, title, post.parent_id or "", post.body)
 
 
-def _formulas(collection: "Collection") -> Iterator[Formula]:
+def _formulas(collection: "Collection") -> Iterator[FormulaDoc]:
     for row in read_formulas(collection.layout.formulas()):
-        yield Formula(row.formula_id, row.latex, row.visual_id, row.post_id)
+        yield FormulaDoc(row.formula_id, row.latex, row.visual_id, row.post_id)
 
 
-def _premises(collection: "Collection") -> Iterator[Premise]:
+def _premises(collection: "Collection") -> Iterator[PremiseDoc]:
     for premise in read_premises(collection.premises.knowledge_base):
-        yield Premise(premise.premise_id, premise.text)
+        yield PremiseDoc(premise.premise_id, premise.text)
 
 
-def _own_documents(collection: "Collection") -> Iterator[OwnDocument]:
+def _own_documents(collection: "Collection") -> Iterator[OwnDoc]:
     corpus = corpus_in(collection.path)
     for document, _ in read_documents(corpus) if corpus else ():
-        yield OwnDocument(document.doc_id, document.text, document.title)
+        yield OwnDoc(document.doc_id, document.text, document.title)
 
 
 # Task → the class of its documents, and what reads them.
 _KINDS: dict["TaskName", tuple[type[Any], "Callable[[Collection], Iterator[Any]]"]] = {
     "task1": (Answer, _answers),
-    "task2": (Formula, _formulas),
+    "task2": (FormulaDoc, _formulas),
     "task3": (Answer, _answers),
-    "nlps": (Premise, _premises),
-    "docs": (OwnDocument, _own_documents),
+    "nlps": (PremiseDoc, _premises),
+    "docs": (OwnDoc, _own_documents),
 }
 
 
@@ -190,7 +190,7 @@ class Query(NamedTuple):
         return self.query
 
 
-class Queries(BaseQueries):  # type: ignore[misc]
+class TaskQueries(BaseQueries):  # type: ignore[misc]
     """The topics of a year, which are read when they are first asked for."""
 
     def __init__(self, read: "Callable[[], pd.DataFrame]") -> None:

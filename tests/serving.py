@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.workers.local import HERE
-from arqmath_bm25.pages.web.app import Site
+from arqmath_bm25.pages.web.app import SearchPages
 from arqmath_bm25.pages.web.server import listen, server
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index, build
@@ -28,16 +28,16 @@ def build_indexes(data: Path, indexes: Path) -> Path:
     return indexes
 
 
-def open_site(data: Path, indexes: Path) -> Site:
+def open_site(data: Path, indexes: Path) -> SearchPages:
     """Return the handlers of a search page."""
     collection = Collection(data, indexes)
     tasks = [name for name in ("task1", "task2") if (collection.directory / name).exists()]
     opened = {name: Index.open(collection, name) for name in tasks}
-    return Site(collection, opened, threads=2)
+    return SearchPages(collection, opened, threads=2)
 
 
 @contextmanager
-def running(site: Site) -> Iterator[str]:
+def running(site: SearchPages) -> Iterator[str]:
     """Serve a search page at a free port; yields its address."""
     listening = listen("127.0.0.1", 0)
     address = f"http://127.0.0.1:{listening.getsockname()[1]}"

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import arqmath_bm25 as arq
 from arqmath_bm25.cli import app
-from arqmath_bm25.collection.own_documents import Document, read_documents
+from arqmath_bm25.collection.own_documents import OwnDocument, read_documents
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.qrels import read_qrels
 
@@ -141,10 +141,10 @@ def test_every_form_of_file(tmp_path: Path) -> None:
     tsv = tmp_path / "docs.tsv"
     tsv.write_text("\ufeffid\ttitle\ttext\na\tA\tone\nb\t\ttwo\n\nc\tthree\n", encoding="utf-8")
     assert [document for document, _ in read_documents(tsv)] == [
-        Document("a", "one", "A"), Document("b", "two"), Document("c", "three")
+        OwnDocument("a", "one", "A"), OwnDocument("b", "two"), OwnDocument("c", "three")
     ]  # fmt: skip
     rows = jsonl(tmp_path / "a.jsonl", {"id": 7, "text": "x", "title": None, "more": {}})
-    assert [document for document, _ in read_documents(rows)] == [Document("7", "x")]
+    assert [document for document, _ in read_documents(rows)] == [OwnDocument("7", "x")]
 
 
 GOOD = '{"id": "a", "text": "x"}'

@@ -18,7 +18,7 @@ import arqmath_bm25 as arq
 from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.pages.web.app import Site
+from arqmath_bm25.pages.web.app import SearchPages
 from arqmath_bm25.tasks.index import Index
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def test_serve_and_the_library(small: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"docno no: .* has no such document"):
         index.document("no")
     opened = Collection(small, tmp_path / "indexes")
-    site = Site(opened, {"docs": Index.open(opened, "docs")}, threads=1)
+    site = SearchPages(opened, {"docs": Index.open(opened, "docs")}, threads=1)
     with running(site) as address:
         page = urlopen(f"{address}/?q=Euler&task=docs").read().decode()  # noqa: S310
         answer = json.load(urlopen(f"{address}/api/search?q=Euler&task=docs"))  # noqa: S310

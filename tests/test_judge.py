@@ -16,7 +16,7 @@ from arqmath_bm25.evaluation.judging.agreement import (
 )
 from arqmath_bm25.evaluation.judging.judge import (
     HitKey,
-    Judged,
+    JudgedBatch,
     grades_by_assessor,
     read_annotations,
 )
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def judge(*paths: Path, **settings) -> Judged:
+def judge(*paths: Path, **settings) -> JudgedBatch:
     return judge_annotations(read_annotations(paths), **settings)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RunName, parse_run_name
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.runs.rows import Row, read_run
+from arqmath_bm25.runs.rows import RunRow, read_run
 from arqmath_bm25.runs.run_files import separated, write_run
 
 
@@ -67,12 +67,12 @@ def test_what_submissions_hold_is_read(tmp_path: Path, text: str) -> None:
 
 def test_task2_and_task3_rows(tmp_path: Path) -> None:
     path = run_file(tmp_path / "t2", "B.1\t77\t30\t1\t2.5\tr\n")
-    assert list(read_run(path, "task2")) == [Row(1, "B.1", "77", 1, 2.5, "r", "30")]
+    assert list(read_run(path, "task2")) == [RunRow(1, "B.1", "77", 1, 2.5, "r", "30")]
     path = run_file(tmp_path / "t2", "B.1\tQ0\t77\t1\t2.5\tr\n")
-    assert list(read_run(path, "task2")) == [Row(1, "B.1", "77", 1, 2.5, "r", "")]
+    assert list(read_run(path, "task2")) == [RunRow(1, "B.1", "77", 1, 2.5, "r", "")]
     path = run_file(tmp_path / "t3", "A.301\t1\t2.5\tr\tpost 30\tIt is $x y$ so.\n")
     assert list(read_run(path, "task3")) == [
-        Row(1, "A.301", "30", 1, 2.5, "r", "", "post 30", "It is $x y$ so.")
+        RunRow(1, "A.301", "30", 1, 2.5, "r", "", "post 30", "It is $x y$ so.")
     ]
 
 

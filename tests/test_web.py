@@ -27,7 +27,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.pages.posts import PostWriter
-from arqmath_bm25.pages.web.app import MAX_QUERY, Site
+from arqmath_bm25.pages.web.app import MAX_QUERY, SearchPages
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index, build
 from arqmath_bm25.tasks.post_filter import NONE_PASSES
@@ -439,7 +439,7 @@ def test_slow_connections_keep_nobody_out(client: Client, monkeypatch: pytest.Mo
 def test_premises_are_searched_too(tmp_path: Path) -> None:
     collection = Collection(indexes=tmp_path)
     build(configured("nlps"), collection, HERE)
-    site = Site(collection, {"nlps": Index.open(collection, "nlps")}, threads=1)
+    site = SearchPages(collection, {"nlps": Index.open(collection, "nlps")}, threads=1)
     with running(site) as address:
         asked: dict[str, Any] = {"q": "normal subgroup", "task": "nlps"}
         found = Client(address).get("/api/search", **asked).json()

@@ -22,7 +22,7 @@ def serve(place: SearchPlace, host: str = "127.0.0.1", port: int = 8000) -> None
     """
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise InputError("serve needs starlette and uvicorn: pip install 'arqmath-bm25[web]'")
-    from arqmath_bm25.pages.web.app import Site
+    from arqmath_bm25.pages.web.app import SearchPages
     from arqmath_bm25.pages.web.server import listen, own_names, server
 
     collection = place.collection
@@ -37,7 +37,7 @@ def serve(place: SearchPlace, host: str = "127.0.0.1", port: int = 8000) -> None
         opened = {n: Index.open(collection, n, engine=place.chosen_engine) for n in tasks}
         for index in opened.values():  # what does not serve is told before the first search
             index.search("", index.task.primary, 1)
-        site = Site(collection, opened, THREADS)
+        site = SearchPages(collection, opened, THREADS)
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}/"
         out.print(f"{address}: {', '.join(opened)} of {collection.name}; Ctrl-C ends it")

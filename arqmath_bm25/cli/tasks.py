@@ -29,7 +29,7 @@ from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
 if TYPE_CHECKING:
     from arqmath_bm25.core.records import Hit, Part
     from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.tasks.task import Shown, Task, TopicSet
+    from arqmath_bm25.tasks.task import Shown, Task, TopicFile
 
 # What of a run's manifest decides its ranking.
 _DECISIVE: Final = ("settings", "variant", "depth", "topics", "queries", "collection")
@@ -163,7 +163,7 @@ def run(
 
 def _topic_sets(
     task: Task[Any], collection: Collection, chosen: Sequence[str] | None, queries: Path | None
-) -> Sequence[TopicSet]:
+) -> Sequence[TopicFile]:
     """Read the topic files asked for, each with the name of its folder under runs."""
     by_hand = read_queries(queries) if queries else {}
     if queries:
@@ -185,7 +185,7 @@ def _refuse_another(target: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def _write_run(
-    index: Index, topics: TopicSet, variant: str, depth: int, threads: int, target: Path,
+    index: Index, topics: TopicFile, variant: str, depth: int, threads: int, target: Path,
     form: Form, manifest: Mapping[str, Any],
 ) -> Iterator[str]:  # fmt: skip
     """Write one run with its manifest; yields what is to be printed about it."""

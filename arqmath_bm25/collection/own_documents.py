@@ -35,7 +35,7 @@ _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 _HEADER: Final = ("id", "_id")
 
 
-class Document(NamedTuple):
+class OwnDocument(NamedTuple):
     """A document, or a query."""
 
     doc_id: str
@@ -53,7 +53,7 @@ class Document(NamedTuple):
         return "".join(f"<p>{escape(part, quote=False)}</p>" for part in parts if part)
 
 
-class Place(NamedTuple):
+class RowPlace(NamedTuple):
     """Where a row is in its file."""
 
     offset: int
@@ -67,7 +67,7 @@ def corpus_in(data: Path) -> Path | None:
     return data / CORPUS if (data / CORPUS).is_file() else None
 
 
-def read_documents(path: Path) -> Iterator[tuple[Document, Place]]:
+def read_documents(path: Path) -> Iterator[tuple[OwnDocument, RowPlace]]:
     """Read the rows of a file with their places.
 
     Raises InputError naming file and line for a row that is no document, or has the id of an
@@ -77,7 +77,7 @@ def read_documents(path: Path) -> Iterator[tuple[Document, Place]]:
     offset = 0
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
-            place = Place(offset, len(line))
+            place = RowPlace(offset, len(line))
             offset += len(line)
             if not line.strip() or (number == 1 and _is_header(path, line)):
                 continue
@@ -92,7 +92,7 @@ def read_documents(path: Path) -> Iterator[tuple[Document, Place]]:
         raise InputError(f"{path}: the file has no rows; expected a document on each line")
 
 
-def read_document(path: Path, place: Place) -> Document:
+def read_document(path: Path, place: RowPlace) -> OwnDocument:
     """Read the row at a place."""
     with path.open("rb") as file:
         file.seek(place.offset)
@@ -104,7 +104,7 @@ def _is_header(path: Path, line: bytes) -> bool:
     return path.suffix.lower() == ".tsv" and first.decode("utf-8", "replace") in _HEADER
 
 
-def _read(path: Path, number: int, line: bytes) -> Document:
+def _read(path: Path, number: int, line: bytes) -> OwnDocument:
     where = f"{path}: line {number}"
     try:
         text = line.decode("utf-8").lstrip("\ufeff").rstrip("\r\n")
@@ -118,16 +118,16 @@ def _read(path: Path, number: int, line: bytes) -> Document:
     return document
 
 
-def _of_tsv(where: str, text: str) -> Document:
+def _of_tsv(where: str, text: str) -> OwnDocument:
     columns = text.split("\t")
     if len(columns) not in (2, 3):
         raise InputError(
             f"{where}: {len(columns)} columns; expected id, text or id, title, text, and TABs"
         )
-    return Document(columns[0], columns[-1], columns[1] if len(columns) == 3 else "")
+    return OwnDocument(columns[0], columns[-1], columns[1] if len(columns) == 3 else "")
 
 
-def _of_json(where: str, line: str) -> Document:
+def _of_json(where: str, line: str) -> OwnDocument:
     try:
         row = json.loads(line, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
@@ -154,7 +154,7 @@ def _of_json(where: str, line: str) -> Document:
     for name, values in (("tags", tags), ("excluded_ids", excluded)):
         if not isinstance(values, list) or not all(isinstance(one, str | int) for one in values):
             raise InputError(f"{where}: {name} is {shown(values)}; expected a list of texts")
-    return Document(str(ids[0]), text, title, tuple(map(str, tags)), tuple(map(str, excluded)))
+    return OwnDocument(str(ids[0]), text, title, tuple(map(str, tags)), tuple(map(str, excluded)))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 Numbered = tuple[int, list[str]]  # line of a file, and its columns
 
 
-class Row(NamedTuple):
+class RunRow(NamedTuple):
     """One row of a run."""
 
     line: int  # 1-based line of the file
@@ -66,7 +66,9 @@ class Row(NamedTuple):
     answer: str = ""  # Task 3
 
 
-def read_run(path: Path, task: Task = "task1", findings: Findings | None = None) -> Iterator[Row]:
+def read_run(
+    path: Path, task: Task = "task1", findings: Findings | None = None
+) -> Iterator[RunRow]:
     """Yield the rows of a run in file order; what departs from the lab's form goes to `findings`.
 
     Rows that cannot be understood are left out; without `findings` they raise InputError, as does
@@ -86,7 +88,7 @@ def read_run(path: Path, task: Task = "task1", findings: Findings | None = None)
             yield row
 
 
-def split_row(line: int, columns: Sequence[str], task: Task, findings: Findings) -> Row | None:
+def split_row(line: int, columns: Sequence[str], task: Task, findings: Findings) -> RunRow | None:
     """Make a row of the columns of one; None, and a finding, if they are no row."""
     names = COLUMNS[task]
     mark = {"task1": _TREC_MARK, "task2": _Q0}.get(task)
@@ -105,7 +107,7 @@ def split_row(line: int, columns: Sequence[str], task: Task, findings: Findings)
         findings.unreadable("columns", line, f"expected {form}, found {len(columns)}")
         return None
     if task == "nlps":
-        return Row(line, columns[0], columns[1], 0, 0.0, "")
+        return RunRow(line, columns[0], columns[1], 0, 0.0, "")
     at = names.index("rank")
     rank_text, score_text, run_id = columns[at : at + 3]
     rank, score = _number(rank_text), _number(score_text)
@@ -124,9 +126,9 @@ def split_row(line: int, columns: Sequence[str], task: Task, findings: Findings)
     if task == "task3":
         sources, answer = columns[4:]
         doc = sources.removeprefix(POST)
-        return Row(line, columns[0].strip(), doc, int(rank), score, run_id, "", sources, answer)
+        return RunRow(line, columns[0].strip(), doc, int(rank), score, run_id, "", sources, answer)
     post_id = columns[2] if task == "task2" else ""
-    return Row(line, columns[0], columns[1], int(rank), score, run_id, post_id)
+    return RunRow(line, columns[0], columns[1], int(rank), score, run_id, post_id)
 
 
 _Q0: Final = re.compile("Q0")  # a digit may be a formula: the whole run tells

@@ -19,7 +19,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.runs.findings import Findings, Refusing
 from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, id_number
-from arqmath_bm25.runs.rows import WITHOUT_POST, Row, detect_task, read_run
+from arqmath_bm25.runs.rows import WITHOUT_POST, RunRow, detect_task, read_run
 from arqmath_bm25.runs.task_rules import RULES, in_order
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Rankings(NamedTuple):
     """What counts of a run."""
 
     topics: dict[str, Ranking]  # topic -> document -> score, best first
-    rows: dict[str, dict[str, Row]]  # topic -> document -> the row that stands for it
+    rows: dict[str, dict[str, RunRow]]  # topic -> document -> the row that stands for it
     counts: Counter[str]  # rows that do not count, or should not be there; keys of _NOTES
     notes: list[str]  # the same in sentences
 
@@ -59,7 +59,7 @@ class Run:
         self,
         path: Path,
         task: Task,
-        rows: Iterable[Row],
+        rows: Iterable[RunRow],
         ids: Callable[[], FormulaIds] | None = None,
     ) -> None:
         """`path` names the run in messages; `ids` opens the formula index of its collection.
@@ -69,7 +69,7 @@ class Run:
         self.path = path
         self.task = task  # whose rules it follows
         self.rules = RULES[task]
-        self.topics: dict[str, list[Row]] = {}
+        self.topics: dict[str, list[RunRow]] = {}
         self.run_ids: Counter[str] = Counter()
         for row in rows:
             self.topics.setdefault(row.topic_id, []).append(row)
@@ -137,7 +137,7 @@ class Run:
         return findings
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[RunRow]:
         """All rows, topic by topic."""
         return list(chain.from_iterable(self.topics.values()))
 
@@ -197,11 +197,11 @@ class Run:
             self.form = "visual"
             self._rankings.clear()
 
-    def first(self, topic: str, doc: str) -> Row:
+    def first(self, topic: str, doc: str) -> RunRow:
         """Return the row that stands for a document of `rankings()`."""
         return self.rankings().rows[topic][doc]
 
-    def document(self, row: Row) -> str:
+    def document(self, row: RunRow) -> str:
         """Return what judgments call the document of a row: of a formula its visual id."""
         if self.ids is None or self.form == "visual":
             return row.doc_id
@@ -210,7 +210,7 @@ class Run:
     def leave_out(self, eligible: Eligible) -> Counter[str]:
         """Leave out what may not be returned; return the broken rules with their rows."""
         faults: Counter[str] = Counter()
-        kept: dict[str, list[Row]] = {}
+        kept: dict[str, list[RunRow]] = {}
         for row in self.rows:
             if fault := eligible(row.doc_id, row.post_id):
                 faults[fault.rule] += 1
@@ -223,7 +223,7 @@ class Run:
     def __len__(self) -> int:
         return sum(map(len, self.topics.values()))
 
-    def _distinct(self, rows: Sequence[Row], counts: Counter[str]) -> dict[str, Row]:
+    def _distinct(self, rows: Sequence[RunRow], counts: Counter[str]) -> dict[str, RunRow]:
         """Return the row of each document; of Task 2 by visual id, in trec_eval's order."""
         if self.form == "visual":  # each with an instance, where the formula index has one
             shown = {} if self.ids is None else self.ids.instances(row.doc_id for row in rows)
@@ -234,7 +234,7 @@ class Run:
             }
         if self.ids is None:
             return {row.doc_id: row for row in rows}
-        ids, first = self.ids, dict[str, Row]()
+        ids, first = self.ids, dict[str, RunRow]()
         places = ids.find(_numbers(row.doc_id for row in rows))
         for place, row in zip(places.tolist(), rows, strict=True):
             if place < 0:
@@ -250,7 +250,7 @@ class Run:
         order = in_order(row._replace(doc_id=visual) for visual, row in first.items())
         return {row.doc_id: first[row.doc_id] for row in order}
 
-    def without_post(self) -> Row | None:
+    def without_post(self) -> RunRow | None:
         """Return the first row of a formula whose post is not said."""
         rows = self.rows if self.rules.by_formula else ()
         return next((row for row in rows if not row.post_id), None)
@@ -268,7 +268,7 @@ class Run:
                 for row in rows
             ]
 
-    def _form_of(self, rows: Sequence[Row]) -> Form:
+    def _form_of(self, rows: Sequence[RunRow]) -> Form:
         """Tell columns `formula, post` from `post, formula` and from TREC's `1, formula`."""
         paired = [(row.doc_id, row.post_id) for row in rows if row.post_id]
         if not paired:

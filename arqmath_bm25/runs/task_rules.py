@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from arqmath_bm25.runs.eligible import Eligible
     from arqmath_bm25.runs.findings import Findings
     from arqmath_bm25.runs.formula_ids import FormulaIds
-    from arqmath_bm25.runs.rows import Row
+    from arqmath_bm25.runs.rows import RunRow
 
 _PLAIN: Final = re.compile("0|[1-9][0-9]*")  # an id: "07" is not "7"
 
 
-def in_order(rows: Iterable[Row]) -> list[Row]:
+def in_order(rows: Iterable[RunRow]) -> list[RunRow]:
     """Return rows in trec_eval's order."""
     rows = list(rows)
     with np.errstate(over="ignore"):
@@ -48,9 +48,9 @@ def in_order(rows: Iterable[Row]) -> list[Row]:
     return [rows[at] for at in places]
 
 
-def _without_repeated(rows: Iterable[Row]) -> list[Row]:
+def _without_repeated(rows: Iterable[RunRow]) -> list[RunRow]:
     """Return the first row of each document."""
-    first: dict[str, Row] = {}
+    first: dict[str, RunRow] = {}
     for row in rows:
         first.setdefault(row.doc_id, row)
     return list(first.values())
@@ -68,7 +68,7 @@ class AnswerRules:
     by_formula: ClassVar[bool] = False  # documents are formulas, and visual ids to judgments
     ids: ClassVar[dict[str, str]] = {"post": "doc_id"}  # columns of ids, with their fields
 
-    def order(self, rows: Sequence[Row]) -> list[Row]:
+    def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return the rows that count, best first; none is cut off."""
         return in_order(_without_repeated(rows))
 
@@ -84,7 +84,7 @@ class AnswerRules:
         """Tell whether a topic is one of the task, by its form."""
         return re.fullmatch(rf"{self.letter}\.[1-9][0-9]*", topic) is not None
 
-    def shown(self, doc: str, row: Row) -> tuple[str, str, str]:
+    def shown(self, doc: str, row: RunRow) -> tuple[str, str, str]:
         """Return what judgments call a document, the post to show, and the formula in it."""
         return doc, doc, ""
 
@@ -105,7 +105,7 @@ class AnswerRules:
             findings.warn("file name", None, f"{path.name}{departure}")
 
     def check_topics(
-        self, topics: Mapping[str, Sequence[Row]], labs: Sequence[Collection[str]],
+        self, topics: Mapping[str, Sequence[RunRow]], labs: Sequence[Collection[str]],
         findings: Findings,
     ) -> None:  # fmt: skip
         """Tell of topics that are none of the task, or of no lab, and of those that are missing."""
@@ -125,7 +125,7 @@ class AnswerRules:
                 message = f"{len(missing)} of {len(lab)} topics have no rows: {some}"
                 findings.warn("missing topic", None, message)
 
-    def check(self, topic: str, rows: Sequence[Row], findings: Findings) -> None:
+    def check(self, topic: str, rows: Sequence[RunRow], findings: Findings) -> None:
         """Tell of all that is wrong with the rows of one topic among themselves."""
         for column, field in self.ids.items():
             for row in rows:
@@ -133,7 +133,7 @@ class AnswerRules:
                 if not _PLAIN.fullmatch(name):
                     message = f"{column} is {shown(name)}; expected a plain number"
                     findings.error("id", row.line, message)
-        seen: dict[str, Row] = {}
+        seen: dict[str, RunRow] = {}
         for row in rows:
             if seen.setdefault(row.doc_id, row) is not row:
                 findings.error("duplicate", row.line, f"{row.doc_id} is in topic {topic} already")
@@ -148,7 +148,7 @@ class AnswerRules:
         _check_scores(topic, sorted(seen.values(), key=lambda row: row.rank), findings)
 
 
-def _check_scores(topic: str, rows: Sequence[Row], findings: Findings) -> None:
+def _check_scores(topic: str, rows: Sequence[RunRow], findings: Findings) -> None:
     """Compare the ranks of rows, in whose order they stand, with scores as trec_eval sees them."""
     with np.errstate(over="ignore"):
         scores = np.array([row.score for row in rows], np.float32)
@@ -179,9 +179,9 @@ class FormulaRules(AnswerRules):
     by_formula = True
     ids: ClassVar = {"formula": "doc_id", "post": "post_id"}
 
-    def order(self, rows: Sequence[Row]) -> list[Row]:
+    def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return the rows that count, best first; none is cut off."""
-        last: dict[str, Row] = {}
+        last: dict[str, RunRow] = {}
         for row in rows:
             first = last.get(row.doc_id)
             last[row.doc_id] = row if first is None else first._replace(score=row.score)
@@ -196,7 +196,7 @@ class FormulaRules(AnswerRules):
 
         return eligible_formulas(ids() if ids is not None else FormulaIds.of(collection))
 
-    def shown(self, doc: str, row: Row) -> tuple[str, str, str]:
+    def shown(self, doc: str, row: RunRow) -> tuple[str, str, str]:
         """Return the visual id, the post to show, and the formula in it."""
         return doc, row.post_id, row.doc_id
 
@@ -210,15 +210,15 @@ class TextRules(AnswerRules):
     trec = False
     ids: ClassVar = {}
 
-    def shown(self, doc: str, row: Row) -> tuple[str, str, str]:
+    def shown(self, doc: str, row: RunRow) -> tuple[str, str, str]:
         """Return nothing: a text is judged under an id of its own, and stands in no post."""
         return "", "", ""
 
-    def order(self, rows: Sequence[Row]) -> list[Row]:
+    def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return the rows, best first."""
         return sorted(rows, key=lambda row: (row.score, -row.rank, row.doc_id), reverse=True)
 
-    def check(self, topic: str, rows: Sequence[Row], findings: Findings) -> None:
+    def check(self, topic: str, rows: Sequence[RunRow], findings: Findings) -> None:
         """Tell of all that is wrong with the rows of one topic."""
         for row in rows:
             if row is not rows[0]:
@@ -243,7 +243,7 @@ class PremiseRules(AnswerRules):
     trec = False
     ids: ClassVar = {"premise": "doc_id"}
 
-    def order(self, rows: Sequence[Row]) -> list[Row]:
+    def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return the rows that count, best first; none is cut off."""
         return _without_repeated(sorted(rows, key=lambda row: -row.score))
 

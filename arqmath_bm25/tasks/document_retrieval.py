@@ -19,8 +19,8 @@ from arqmath_bm25.analysis.formula_similarity import FormulaQuery
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.collection.own_documents import (
     QUERIES,
-    Document,
-    Place,
+    OwnDocument,
+    RowPlace,
     corpus_in,
     read_document,
     read_documents,
@@ -39,7 +39,7 @@ from arqmath_bm25.tasks.answers.post_signatures import (
 )
 from arqmath_bm25.tasks.answers.second_stage import SecondStage
 from arqmath_bm25.tasks.document_parts import write_parts
-from arqmath_bm25.tasks.task import Shown, Task, TopicSet, begin
+from arqmath_bm25.tasks.task import Shown, Task, TopicFile, begin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -122,11 +122,11 @@ class DocumentRetrieval(AnswerRetrieval):
             raise InputError(f"{files[0]}: no such file; give --topics FILE.jsonl")
         return [(file.stem, file) for file in files]
 
-    def read(self, collection: Collection, folder: str, path: Path) -> TopicSet:
+    def read(self, collection: Collection, folder: str, path: Path) -> TopicFile:
         """Read queries, or topics of the labs."""
         if path.suffix == ".xml":
             return super().read(collection, folder, path)
-        return TopicSet(folder, path, [_topic(query) for query, _ in read_documents(path)])
+        return TopicFile(folder, path, [_topic(query) for query, _ in read_documents(path)])
 
     def ranker(self, index: OpenIndex) -> AnswerRanker:
         """Return what ranks documents by weighted fields and by their formulas."""
@@ -166,9 +166,9 @@ class DocumentStage(SecondStage):
         return {"formulas": settings.formulas * similar}
 
 
-def _read(collection: Collection, doc_id: str) -> Document:
+def _read(collection: Collection, doc_id: str) -> OwnDocument:
     rows, places = _table(collection)
-    return read_document(_corpus(collection), Place(*places[rows[doc_id]].tolist()))
+    return read_document(_corpus(collection), RowPlace(*places[rows[doc_id]].tolist()))
 
 
 def _table(collection: Collection) -> tuple[dict[str, int], NDArray[np.int64]]:
@@ -184,7 +184,7 @@ def _load_table(file: Path, _: int) -> tuple[dict[str, int], NDArray[np.int64]]:
 
 
 def _documents(
-    path: Path, settings: Task1Settings, part: tuple[list[Place], Path], counts: Counter[str]
+    path: Path, settings: Task1Settings, part: tuple[list[RowPlace], Path], counts: Counter[str]
 ) -> Iterator[Indexed]:
     places, formulas = part
     ngrams = any(field.endswith("_math") for field in settings.fields)
@@ -200,7 +200,7 @@ def _documents(
 
 
 def _indexed(
-    document: Document, title: Terms, text: Terms, analyzer: Analyzer, fields: Sequence[str]
+    document: OwnDocument, title: Terms, text: Terms, analyzer: Analyzer, fields: Sequence[str]
 ) -> Indexed:
     bags = {
         **question_fields(title, text, document.tags, analyzer),
@@ -221,7 +221,7 @@ def _corpus(collection: Collection) -> Path:
     return path
 
 
-def _topic(query: Document) -> Topic:
+def _topic(query: OwnDocument) -> Topic:
     topic = Topic(query.doc_id, query.text, tags=query.tags, excluded=query.excluded)
     if query.title or query.body is query.text:  # HTML
         return topic._replace(title=query.title, question=query.body)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from arqmath_bm25.tasks.task import Task, TopicSet
+    from arqmath_bm25.tasks.task import Task, TopicFile
 
 
 def read_queries(path: Path) -> dict[str, str]:
@@ -40,8 +40,8 @@ def read_queries(path: Path) -> dict[str, str]:
 
 
 def with_queries(
-    task: Task[Any], sets: Sequence[TopicSet], queries: Mapping[str, str], path: Path
-) -> list[TopicSet]:
+    task: Task[Any], sets: Sequence[TopicFile], queries: Mapping[str, str], path: Path
+) -> list[TopicFile]:
     """Return topic sets with queries in place of what the topics say; topics without one go.
 
     Raises InputError for a query whose topic is in none of the sets.

@@ -75,7 +75,7 @@ class Ranker(ABC):
         raise InputError("only the answers of Task 1 can be given to score")
 
 
-class TopicSet(NamedTuple):
+class TopicFile(NamedTuple):
     """The topics of one file."""
 
     folder: str  # under runs: the year, or the name of the file
@@ -217,9 +217,9 @@ class Task(ABC, Generic[S]):
         """
         return collection.layout.topic_files("task2" if self.lab == "task2" else "task1", chosen)
 
-    def read(self, collection: Collection, folder: str, path: Path) -> TopicSet:
+    def read(self, collection: Collection, folder: str, path: Path) -> TopicFile:
         """Read a topic file."""
-        return TopicSet(folder, path, read_topics(path))
+        return TopicFile(folder, path, read_topics(path))
 
     def advice(self, query: str) -> str:
         """Return what may be wrong with a query that was typed; nothing if it seems right."""

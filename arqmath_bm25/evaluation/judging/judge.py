@@ -54,7 +54,7 @@ class Annotation(NamedTuple):
 Annotations = dict[HitKey, list[Annotation]]  # in the order of files and rows
 
 
-class Judged(NamedTuple):
+class JudgedBatch(NamedTuple):
     """Judgments, and what became of every annotation."""
 
     qrels: Qrels  # topics and documents in the order of their numbers
@@ -82,7 +82,7 @@ def read_annotations(files: Sequence[Path]) -> Annotations:
 
 def judge(
     annotations: Annotations, rule: Rule = "agreed", adjudicated: Mapping[HitKey, str] | None = None
-) -> Judged:
+) -> JudgedBatch:
     """Make judgments of annotations: one label for each hit, adjudicated or by the rule.
 
     Raises InputError for a hit with different labels that neither settles.
@@ -104,7 +104,7 @@ def judge(
         topic: {doc: best[topic][doc] for doc in sorted(best[topic], key=in_order)}
         for topic in sorted(best, key=in_order)
     }
-    return Judged(qrels, labels, len(documents) - sum(map(len, qrels.values())), settled)
+    return JudgedBatch(qrels, labels, len(documents) - sum(map(len, qrels.values())), settled)
 
 
 def grades_by_assessor(annotations: Annotations) -> dict[HitKey, dict[str, int]]:

@@ -68,7 +68,7 @@ Topics = dict[str, list[Returned]]  # topic -> its ranking
 
 
 @dataclass(frozen=True)
-class Run:
+class ReportedRun:
     """A run with its score."""
 
     name: str  # short, and unlike that of any other run of the report
@@ -85,7 +85,7 @@ class Gathered:
     task: str  # what was looked for
     rules: AnswerRules  # of the runs
     collection: Collection
-    runs: list[Run]
+    runs: list[ReportedRun]
     questions: dict[str, Topic]  # of every topic of the runs, in the order of the topic files
     depth: int  # hits of a topic that are shown
     qrels_files: list[Path]  # one for each year of the runs; none: there are no judgments
@@ -148,7 +148,7 @@ def gather(
 
 def _score(
     runs: Sequence[ReadRun], qrels: Path | None, collection: Collection
-) -> tuple[list[Run], dict[Path, Qrels]]:
+) -> tuple[list[ReportedRun], dict[Path, Qrels]]:
     """Score runs that have judgments; return all, and the judgments that there are by file."""
     evaluator = cache(lambda file: Evaluator(collection, qrels=file, measures=_MEASURES))
     judgments: dict[Path, Qrels] = {}
@@ -161,7 +161,7 @@ def _score(
             score = scored.score if isinstance(scored.score, RunScore) else None
             judgments[file] = scored.judgments.qrels
         _check_formulas(run)
-        scored_runs.append(Run(short, name, returned(run), score, read_manifest(run.path)))
+        scored_runs.append(ReportedRun(short, name, returned(run), score, read_manifest(run.path)))
     return scored_runs, judgments
 
 

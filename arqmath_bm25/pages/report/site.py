@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.evaluation.comparing import Comparison
     from arqmath_bm25.evaluation.score import RunScore
-    from arqmath_bm25.pages.report.gather import Gathered, Run
+    from arqmath_bm25.pages.report.gather import Gathered, ReportedRun
 
     _Averages = Mapping[str, Mapping[str, float]]  # run -> measure -> value
 
@@ -78,7 +78,7 @@ def write_report(
         )  # fmt: skip
 
 
-def _failures(gathered: Gathered, run: Run) -> dict[str, list[str]]:
+def _failures(gathered: Gathered, run: ReportedRun) -> dict[str, list[str]]:
     """Return the topics without a relevant one among the first ten judged documents, by reason."""
     missing: list[str] = []
     not_returned: list[str] = []
@@ -104,7 +104,7 @@ def _holds_any(gathered: Gathered, docs: set[str]) -> bool:
     return any(gathered.post(doc) is not None for doc in docs)
 
 
-def _settings(run: Run) -> dict[str, str]:
+def _settings(run: ReportedRun) -> dict[str, str]:
     """Return the settings that a run was made with; of several variants those of its own."""
     variant, settings = run.manifest.get("variant"), run.manifest.get("settings")
     flat = {"variant": str(variant)} if variant else {}

@@ -27,7 +27,7 @@ _WORDS: Final = {grade: label for label, grade in GRADE_OF_LABEL.items() if grad
 
 
 @dataclass
-class Document:
+class ShownDocument:
     """What was returned or should have been, with where each run has it."""
 
     doc_id: str
@@ -75,7 +75,9 @@ def topic_page(gathered: Gathered, topic: Topic) -> dict[str, Any]:
     }
 
 
-def _documents(gathered: Gathered, topic: str, writer: PostWriter) -> tuple[list[Document], int]:
+def _documents(
+    gathered: Gathered, topic: str, writer: PostWriter
+) -> tuple[list[ShownDocument], int]:
     """Return what is shown of any run, and what is relevant; how much of that is not known.
 
     Relevant ones stand first, the best grade first, then those of the best rank. As many posts are
@@ -113,7 +115,7 @@ def _documents(gathered: Gathered, topic: str, writer: PostWriter) -> tuple[list
     return documents, absent
 
 
-def _place(document: Document) -> tuple[int, int, str]:
+def _place(document: ShownDocument) -> tuple[int, int, str]:
     grade = document.grade or 0
     best = min((rank for rank in document.ranks if rank), default=MAX_DEPTH + 1)
     return -grade if grade >= RELEVANT else 0, best, document.doc_id
@@ -122,11 +124,11 @@ def _place(document: Document) -> tuple[int, int, str]:
 def _document(
     gathered: Gathered, hit: Returned, grade: int | None, ranks: list[int | None],
     writer: PostWriter,
-) -> Document:  # fmt: skip
+) -> ShownDocument:  # fmt: skip
     latex = gathered.latex.get(hit.formula_id)
     formula = writer.formula(Formula(latex, None), display=True) if latex else Markup("")
     post = gathered.post(hit.post_id) if hit.post_id else None
-    document = Document(hit.doc_id, post, grade, ranks, hit.formula_id, formula)
+    document = ShownDocument(hit.doc_id, post, grade, ranks, hit.formula_id, formula)
     if post is not None:
         question = gathered.collection.question_of(post)
         heading = question.title if question is not None and question.title else "(no question)"

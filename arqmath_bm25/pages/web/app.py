@@ -76,7 +76,7 @@ class SearchQuery(BaseModel):
         return (self.page - 1) * self.depth
 
 
-class Site:
+class SearchPages:
     """The handlers of all requests."""
 
     def __init__(self, collection: Collection, indexes: Mapping[str, Index], threads: int) -> None:

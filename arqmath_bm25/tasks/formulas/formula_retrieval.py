@@ -22,7 +22,7 @@ from arqmath_bm25.tasks.formulas.post_formulas import contents, find_formula, wr
 from arqmath_bm25.tasks.index import Index
 from arqmath_bm25.tasks.queries import field_parts
 from arqmath_bm25.tasks.settings import Task2Settings
-from arqmath_bm25.tasks.task import Ranker, Shown, Task, TopicSet, listed
+from arqmath_bm25.tasks.task import Ranker, Shown, Task, TopicFile, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -114,7 +114,7 @@ class FormulaRetrieval(Task[Task2Settings]):
             + f"; {lost:,} lost"
         )
 
-    def read(self, collection: Collection, folder: str, path: Path) -> TopicSet:
+    def read(self, collection: Collection, folder: str, path: Path) -> TopicFile:
         """Read topics with their formulas; InputError for topics of another task."""
         topics = super().read(collection, folder, path)
         for topic in topics.topics:

@@ -33,7 +33,7 @@ _PER_POST: Final = 400
 _POSTS_PER_PART: Final = 10_000
 
 
-class Place(NamedTuple):
+class FormulaPlace(NamedTuple):
     """Where a formula stands."""
 
     formula: Formula
@@ -60,7 +60,7 @@ def contents(post: Post, delimiters: Delimiters = "mathjax") -> tuple[Content, C
     return read_title(post.title or "", delimiters), read_body(post.body, delimiters)
 
 
-def find_formula(formula_id: str, contents: Sequence[Content]) -> Place | None:
+def find_formula(formula_id: str, contents: Sequence[Content]) -> FormulaPlace | None:
     """Return where in the `contents` of a post a formula stands.
 
     None of a formula that the post has lost; the lab's formula files have a few of these.
@@ -72,7 +72,7 @@ def find_formula(formula_id: str, contents: Sequence[Content]) -> Place | None:
         for number, piece in enumerate(content.pieces):
             if isinstance(piece, Formula):
                 if piece.formula_id == formula_id or (seen == place and not piece.formula_id):
-                    return Place(piece, content, number)
+                    return FormulaPlace(piece, content, number)
                 seen += 1
     return None
 

@@ -20,7 +20,7 @@ from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.tasks.premises.ridge import Fitted, Model, Ridge
 from arqmath_bm25.tasks.premises.tfidf import Tfidf
 from arqmath_bm25.tasks.settings import NlpsSettings, RidgeVariant
-from arqmath_bm25.tasks.task import Ranker, Shown, Task, TopicSet, begin
+from arqmath_bm25.tasks.task import Ranker, Shown, Task, TopicFile, begin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -100,7 +100,7 @@ class PremiseSelection(Task[NlpsSettings]):
             sets.append((name, files.statements(split)) if split else (Path(name).stem, Path(name)))
         return sets
 
-    def read(self, collection: Collection, folder: str, path: Path) -> TopicSet:
+    def read(self, collection: Collection, folder: str, path: Path) -> TopicFile:
         """Read a set of statements."""
         if not path.is_file():
             raise InputError(
@@ -108,7 +108,7 @@ class PremiseSelection(Task[NlpsSettings]):
                 "statements in the form of dev_set.json"
             )
         statements = read_statements(path)
-        return TopicSet(folder, path, [Topic(s.statement_id, s.text) for s in statements])
+        return TopicFile(folder, path, [Topic(s.statement_id, s.text) for s in statements])
 
     @property
     def primary(self) -> str:
