@@ -61,7 +61,7 @@ class _Lists:
         return sparse.coo_array((ones, places), (rows, columns)).tocsr()
 
 
-class _Field:
+class _FieldBags:
     """The bags of a field: codes of words, and numbers of formulas."""
 
     def __init__(self, shared: bool) -> None:
@@ -75,7 +75,7 @@ class FlatPart:
 
     def __init__(self) -> None:
         self._vocabulary = Vocabulary()
-        self._fields: dict[str, _Field] = {}
+        self._fields: dict[str, _FieldBags] = {}
         self._trees: defaultdict[Spelling, Trees] = defaultdict(lambda: Trees(self._vocabulary))
         self._ids: list[bytes] = []
         self._groups = array("i")  # of each document; -1 of none
@@ -94,7 +94,7 @@ class FlatPart:
 
     def _add(self, bags: Mapping[str, Bag], row: int, shared: bool) -> None:
         for name, (words, formulas) in bags.items():
-            field = self._fields.setdefault(name, _Field(shared))
+            field = self._fields.setdefault(name, _FieldBags(shared))
             field.words.add(row, map(self._vocabulary.__getitem__, words))
             if formulas:
                 field.spelling = formulas[0].spelling
@@ -174,7 +174,7 @@ def _postings(
     return postings, {"documents": documents, "tokens": tokens}
 
 
-class _Part:
+class _SavedPart:
     """A file that `FlatPart.save` wrote."""
 
     def __init__(self, table: Path) -> None:
@@ -193,7 +193,7 @@ def write_flat(parts: Path, place: Path, expected: int) -> None:
 
     Raises InputError unless they hold the `expected` number of documents.
     """
-    files = list(map(_Part, sorted(parts.glob(f"*{_TABLE}"))))
+    files = list(map(_SavedPart, sorted(parts.glob(f"*{_TABLE}"))))
     documents = [0, *accumulate(part.meta["documents"] for part in files)]
     groups = [0, *accumulate(part.meta["groups"] for part in files)]
     if documents[-1] != expected:
@@ -224,7 +224,7 @@ def write_flat(parts: Path, place: Path, expected: int) -> None:
     (place / META).write_text(json.dumps({"form": FORM, "fields": fields}), encoding="utf-8")
 
 
-def _write_groups(files: Sequence[_Part], place: Path, firsts: Sequence[int]) -> Integers:
+def _write_groups(files: Sequence[_SavedPart], place: Path, firsts: Sequence[int]) -> Integers:
     """Write the groups of documents; return how many members each has."""
     members = np.zeros(firsts[-1] + 1, np.int64)
     with (place / "groups").open("wb") as out:
@@ -239,7 +239,7 @@ def _write_groups(files: Sequence[_Part], place: Path, firsts: Sequence[int]) ->
 class _FieldPart:
     """The postings of a field in a part."""
 
-    def __init__(self, part: _Part, name: str, first: int, pairs: Integers) -> None:
+    def __init__(self, part: _SavedPart, name: str, first: int, pairs: Integers) -> None:
         self._part, self._name, self._first = part, name, first
         code = np.searchsorted(pairs, part.read(f"{name}.pairs"))
         self._code = code.astype(code_kind(len(pairs)))
