@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import ast
 import json
+from collections import Counter
+from io import StringIO
 from pathlib import Path
+from token import COMMENT, DEDENT, ENDMARKER, INDENT, NEWLINE, NL, STRING
+from tokenize import generate_tokens
 from typing import TYPE_CHECKING
 
 from typer.testing import CliRunner
@@ -33,17 +37,12 @@ def room(module: str) -> str:
     return module.split(".")[1] if "." in module else ""
 
 
-def imports(typing: bool = True) -> Iterator[tuple[str, str]]:
-    """Yield every import of the package in itself: which module, and what it imports.
-
-    Without `typing`, those that only the type checker follows are left out.
-    """
+def imports() -> Iterator[tuple[str, str]]:
+    """Yield every import of the package in itself, also for types: who imports what."""
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
         module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        if not typing:
-            tree.body = [n for n in tree.body if "TYPE_CHECKING" not in ast.unparse(n)[:20]]
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and str(node.module).startswith(PACKAGE.name):
                 for name in node.names:
@@ -62,7 +61,7 @@ def test_imports_go_one_way_through_the_rooms() -> None:
 
 def test_modules_do_not_import_each_other_in_a_circle() -> None:
     graph: dict[str, set[str]] = {}
-    for module, imported in imports(typing=False):
+    for module, imported in imports():
         graph.setdefault(module, set()).add(imported)
     done: set[str] = set()
 
@@ -85,6 +84,42 @@ def test_no_two_rooms_have_modules_of_one_name() -> None:
         if where[0] not in ("cli", "pages") and path.stem not in ("__init__", "settings"):
             places.setdefault(path.stem, set()).add("/".join(where[:-1]))
     assert [name for name, rooms in places.items() if len(rooms) > 1] == []
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    """Only the library's face repeats names: of the collection and the index that it shows."""
+    places: dict[str, set[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, set()).add(path.relative_to(PACKAGE).as_posix())
+    twice = {name for name, paths in places.items() if len(paths - {"api.py"}) > 1}
+    assert twice == set()
+
+
+def code_lines(text: str) -> int:
+    """Return the number of lines with a token that is neither comment nor docstring."""
+    lines, begins = set[int](), True
+    for token in generate_tokens(StringIO(text).readline):
+        if token.type in (NEWLINE, INDENT, DEDENT):
+            begins = True
+        elif token.type not in (COMMENT, NL, ENDMARKER):
+            if not (begins and token.type == STRING):
+                lines.update(range(token.start[0], token.end[0] + 1))
+            begins = False
+    return len(lines)
+
+
+def test_lines_of_code_are_counted_by_room(capsys: pytest.CaptureFixture[str]) -> None:
+    """How large the house is; there is no limit."""
+    assert code_lines('"""Doc."""\n\n# why\nx = [\n    1,\n]\ny = """a\nb"""\n') == 5
+    rooms = Counter[str]()
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE).parts
+        rooms[parts[0] if len(parts) > 1 else "faces"] += code_lines(path.read_text("utf-8"))
+    with capsys.disabled():
+        print(*(f"{lines:7,}  {name}" for name, lines in rooms.most_common()), sep="\n")
+    assert set(rooms) - {"faces"} == {name for name in ORDER if (PACKAGE / name).is_dir()}
 
 
 def test_a_task_of_ones_own_needs_one_file_and_one_line(
