@@ -270,3 +270,20 @@ def test_names_that_are_not_utf_8_are_said(tmp_path: Path, command: list[bytes])
 def test_values_are_quoted_shortly() -> None:
     assert shown("0.5") == "'0.5'"
     assert len(shown("x" * 100_000)) == len(shown(["x" * 100_000])) == 61
+
+
+def test_documents_that_were_being_removed_are_not_used_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), building(tmp_path / "task1", "one") as place:
+        (place / "documents" / "part").touch()
+        raise KeyboardInterrupt
+    with monkeypatch.context() as patch:
+        patch.setattr(files.shutil, "rmtree", interrupted)
+        with pytest.raises(KeyboardInterrupt), building(tmp_path / "task1", "other"):
+            pass
+    with building(tmp_path / "task1", "one") as place:
+        assert list((place / "documents").iterdir()) == []
