@@ -162,7 +162,7 @@ class Collection(_ByValue, Files):
             for _ in ensure([task], files, Processes(threads), settings, overwrite, engine=by):
                 pass
             opened = Opened.open(files, task, settings, by)
-        if by.name in ("lucene", "flat"):
+        if by.name != "opensearch":
             owner = opened.task.index_task
             for indexed in (owner, *owner.needed(files)):
                 add_engine(indexed, files, by, Processes(threads))

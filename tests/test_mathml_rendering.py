@@ -231,7 +231,7 @@ def test_formulas_of_the_query_are_marked_however_they_are_written() -> None:
     writer = PostWriter([read_title(r"Is $\frac{a}{b} \le 1$?")])
     assert writer.formula(Formula(r"{a \over b}\leq 1", "7")).startswith("<mark>")
     assert not writer.formula(Formula(r"\frac{a}{c} \le 1", "7")).startswith("<mark>")
-    assert writer.formula(Formula("z", "7"), found="7").startswith('<mark class="found">')
+    assert writer.formula(Formula("z", "7"), formula_id="7").startswith('<mark class="found">')
 
 
 def test_pictures_become_links() -> None:

@@ -362,7 +362,12 @@ def test_a_load_that_is_ended_is_gone_on_with(
 
     before.fault = slowly
     command = [sys.executable, "-c", LOAD, tmp_path, written(tmp_path / "documents"), before.url]
-    load = subprocess.Popen(command, stderr=subprocess.PIPE)
+    load = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        # A shell starts what it runs in the background with Ctrl-C ignored, and so these tests.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     while len(before.bulks()) < 6:
         assert load.poll() is None, load.communicate()
         time.sleep(0.01)

@@ -161,16 +161,18 @@ def add_engine(
 ) -> None:
     """Let another engine search an index that is there.
 
-    What Lucene or flat postings lack is built; a cluster is given the documents that it has not,
-    which are written beside the index where they are missing. Raises InputError where that fails.
+    What Lucene or flat postings lack is built, for `auto` if there is neither; a cluster is given
+    the documents that it has not, which are written beside the index where they are missing. Raises
+    InputError where that fails.
     """
     place = directory(task, collection)
-    if engine.name == "auto" or not task.fields:
+    if not task.fields:
         return
     if engine.name != "opensearch":
-        store = place / STORE
-        if not (flat_place(store) if engine.name == "flat" else store).is_dir():
-            build(task, collection, workers, engine=engine.name, keep=True)
+        stores = {"lucene": place / STORE, "flat": flat_place(place / STORE)}
+        serving = stores if engine.name == "auto" else [engine.name]
+        if not any(stores[name].is_dir() for name in serving):
+            build(task, collection, workers, engine=_builder(engine.name), keep=True)
     elif manifest := Manifest.read(place):
         from arqmath_bm25.engines.opensearch import add_replicas, connect, is_loaded, load_documents
 

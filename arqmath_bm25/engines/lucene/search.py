@@ -52,7 +52,7 @@ class LuceneSearcher(Searcher):
             "contents", analyzer
         )
         self._stream = java_class("java.io.ByteArrayInputStream")
-        self._collectors = java_class("org.apache.lucene.search.TopScoreDocCollectorManager")
+        self._collectors = _collector_manager()
         self._json = java_class("com.fasterxml.jackson.databind.ObjectMapper")()
 
     def search(self, query: Query, k: int) -> list[Hit]:
@@ -130,6 +130,20 @@ class LuceneSearcher(Searcher):
     def close(self) -> None:
         """Close the index."""
         self._reader.close()
+
+
+def _collector_manager() -> Any:
+    """Return the function (hits, after, hits to count exactly) → a CollectorManager of the best.
+
+    It is a constructor since Lucene 10.
+    """
+    import jnius
+
+    package = "org.apache.lucene.search"
+    try:
+        return java_class(f"{package}.TopScoreDocCollectorManager")
+    except jnius.JavaException:
+        return java_class(f"{package}.TopScoreDocCollector").createSharedManager
 
 
 def query_xml(query: Query) -> str:
