@@ -21,7 +21,6 @@ RankingTask = Literal["task1", "task2"]  # with many documents for a topic
 Task = Literal["task1", "task2", "task3", "nlps"]
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
 Variant = Literal["text", "math", "both"]
-VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)
 Year = Literal["2020", "2021", "2022"]
 YEARS: Final[tuple[Year, ...]] = get_args(Year)
 # Topics are numbered through the labs.

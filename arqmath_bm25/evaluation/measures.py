@@ -63,6 +63,14 @@ MEASURES: Final = (
 )
 
 KEYS: Final = tuple(one.key for one in MEASURES)
+# As tables show them.
+NAMES: Final = {
+    "ndcg_prime": "nDCG′", "map_prime": "MAP′", "p10_prime": "P′@10", "bpref": "bpref",
+    "judged_at_10": "judged@10", "ar": "AR", "p1": "P@1", "map_500": "MAP@500",
+    "map_500_official": "MAP@500 (official)", "recall_500": "recall@500", "ndcg": "nDCG",
+    "map": "MAP", "p10": "P@10",
+}  # fmt: skip
+SHOWN: Final = ("ndcg_prime", "map_prime", "p10_prime", "bpref", "judged_at_10")  # first of all
 ANSWER_KEYS: Final = ("ar", "p1")  # of Task 3
 PREMISE_KEYS: Final = ("map_500_official", "map_500", "recall_500")  # of NLPS
 _ALL: Final = (*KEYS, *ANSWER_KEYS, *PREMISE_KEYS)

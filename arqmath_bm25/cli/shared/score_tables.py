@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from arqmath_bm25.core.progress import PlainConsole
+from arqmath_bm25.evaluation.measures import NAMES, SHOWN
 from arqmath_bm25.evaluation.nlps import EXPLANATION
 from arqmath_bm25.evaluation.score import RunScore, shared_notes
 from arqmath_bm25.evaluation.unjudged import KEYS as BOUNDED
@@ -25,14 +26,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.evaluation.topic_sets import TopicSet
     from arqmath_bm25.evaluation.unjudged import LeftOut
 
-_NAMES: Final = {
-    "ndcg_prime": "nDCG′", "map_prime": "MAP′", "p10_prime": "P′@10", "bpref": "bpref",
-    "judged_at_10": "judged@10", "ar": "AR", "p1": "P@1", "map_500": "MAP@500",
-    "map_500_official": "MAP@500 (official)", "recall_500": "recall@500", "ndcg": "nDCG",
-    "map": "MAP", "p10": "P@10",
-}  # fmt: skip
 _IDS: Final = {"visual_v2": " (visual ids of v2)", "formula": " (formula ids)"}
-_SHOWN: Final = ("ndcg_prime", "map_prime", "p10_prime", "bpref", "judged_at_10")
 _FULL: Final = ("ndcg", "map", "p10")  # where primed measures say nothing
 _CAUSES: Final = 5  # of a move
 
@@ -63,7 +57,7 @@ def print_table(
 
 
 def _names(keys: Iterable[str]) -> list[str]:
-    return [_NAMES.get(key, key) for key in keys]
+    return [NAMES.get(key, key) for key in keys]
 
 
 def print_scores(scored: Sequence[Scored], extra: Sequence[str] = ()) -> None:
@@ -88,7 +82,7 @@ def print_scores(scored: Sequence[Scored], extra: Sequence[str] = ()) -> None:
 def _columns(run: Scored, extra: Sequence[str]) -> list[str]:
     if not isinstance(run.score, RunScore):
         return run.score.keys
-    shown = _FULL if run.score.only_relevant else _SHOWN
+    shown = _FULL if run.score.only_relevant else SHOWN
     return list(dict.fromkeys([*shown, *extra, *({"xinfAP"} & set(run.score.keys))]))
 
 
@@ -105,7 +99,7 @@ def _notes(run: Scored, keys: Sequence[str]) -> list[str]:
         differing: dict[str, list[str]] = {}
         for key in keys:
             if abs(everywhere[key] - own[key]) > 5e-5:
-                value = f"{_NAMES.get(key, key)} {own[key]:.4f}"
+                value = f"{NAMES.get(key, key)} {own[key]:.4f}"
                 differing.setdefault(run.score.averaged_over(key), []).append(value)
         notes[:0] = [
             f"averaged over the {topics}, not all {len(run.score.values)}: {', '.join(values)}"
@@ -144,10 +138,10 @@ def print_left_out(scored: Sequence[LeftOut]) -> None:
         rows = []
         for run, values in part.scores.items():
             before = everything.scores[run]
-            cells = (f"{values[key]:.4f} ({values[key] - before[key]:+.4f})" for key in _SHOWN)
+            cells = (f"{values[key]:.4f} ({values[key] - before[key]:+.4f})" for key in SHOWN)
             rows.append([run, *cells])
         title = f"without the {part.judgments:,} judgments ({part.relevant:,} relevant) that only "
-        print_table(f"{title}{part.team} brought", ["run", *_names(_SHOWN)], rows)
+        print_table(f"{title}{part.team} brought", ["run", *_names(SHOWN)], rows)
 
 
 def print_comparison(compared: Compared, topic_values: bool = False) -> None:

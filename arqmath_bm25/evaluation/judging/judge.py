@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.evaluation.qrels import Qrels
 
 _KIND = "results file of a batch, as Turkle writes it"
-_REQUIRED = ("Input.topic_id", "Input.doc_id", "Input.post_1", "Answer.grade_1")
+COLUMNS: Final = ("Input.topic_id", "Input.doc_id", "Input.post_1", "Answer.grade_1")
 _ASSESSOR = ("Turkle.Username", "WorkerId")  # columns that name who gave the labels
 
 # agreed: all the same, or an error; highest: the best grade; first: of the first file and row;
@@ -143,7 +143,7 @@ def _unsettled(first: Annotation, other: Annotation) -> InputError:
 
 def _read(path: Path) -> Iterator[Annotation]:
     """Yield every labelled hit of a results CSV."""
-    for number, row in enumerate(read_csv(path, _KIND, *_REQUIRED), 2):
+    for number, row in enumerate(read_csv(path, _KIND, *COLUMNS), 2):
         assessor = next(filter(None, (row.get(name) for name in _ASSESSOR)), path.name)
         topic, doc = row["Input.topic_id"], row["Input.doc_id"]
         if not topic or not doc:

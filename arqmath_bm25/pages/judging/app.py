@@ -20,7 +20,7 @@ from starlette.routing import Route
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import complete, read_csv
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, MAX_INSTANCES
-from arqmath_bm25.evaluation.judging.judge import HitKey, read_annotations
+from arqmath_bm25.evaluation.judging.judge import COLUMNS, HitKey, read_annotations
 from arqmath_bm25.pages.web.server import STATIC, Guard
 from arqmath_bm25.pages.writing import templates
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
-COLUMNS: Final = ("Input.topic_id", "Input.doc_id", "Input.post_1", "Answer.grade_1")
 _LONGEST_FORM: Final = 1000  # bytes
 _KEYS: Final = {label: str(grade) for label, grade in GRADE_OF_LABEL.items()} | {
     "System failure": "f",

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import numpy as np
 
 from arqmath_bm25.core.labs import RELEVANT
+from arqmath_bm25.evaluation.measures import NAMES, SHOWN
 from arqmath_bm25.evaluation.qrels import Doubt
 from arqmath_bm25.pages.report.gather import DEPTHS, RECALL_LEVELS
 from arqmath_bm25.pages.report.topic import topic_page
@@ -29,11 +30,7 @@ if TYPE_CHECKING:
 
     _Averages = Mapping[str, Mapping[str, float]]  # run -> measure -> value
 
-_SHOWN: Final = {
-    "ndcg_prime": "nDCG′", "map_prime": "MAP′", "p10_prime": "P′@10", "bpref": "bpref",
-    "judged_at_10": "judged@10",
-}  # fmt: skip
-_OTHERS: Final = list(_SHOWN)[1:-1]  # measures that may contradict a verdict
+_OTHERS: Final = SHOWN[1:-1]  # measures that may contradict a verdict
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9.-]+")
 
 
@@ -57,7 +54,8 @@ def write_report(
     averages = {name: score.averages() for name, score in scores.items()}
     with site(directory, "report", "report.js", gathered.collection.origin) as pages:
         pages.shared.update(
-            vars(gathered), measures=_SHOWN if gathered.qrels else {}, averages=averages,
+            vars(gathered), averages=averages,
+            measures={key: NAMES[key] for key in SHOWN if gathered.qrels},
             values={run.name: run.score.values if run.score else {} for run in gathered.runs},
             failures={run.name: _failures(gathered, run) for run in gathered.runs},
             settings={run.name: _settings(run) for run in gathered.runs},
@@ -188,7 +186,7 @@ def _verdict(averages: _Averages, comparisons: Sequence[Comparison]) -> dict[str
                 "losses": pair.wins if turned else pair.losses,
                 "p_value": pair.randomization_holm,
                 "against": [
-                    _SHOWN[key] for key in _OTHERS if averages[best[0]][key] < averages[other][key]
+                    NAMES[key] for key in _OTHERS if averages[best[0]][key] < averages[other][key]
                 ],
             })  # fmt: skip
     return {"best": best, "value": value, "leads": leads}
