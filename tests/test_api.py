@@ -217,7 +217,7 @@ def test_faults_are_named(sample: arq.Collection, tmp_path: Path) -> None:
         "query 3: expected a text": lambda: index.run([{"qid": "a", "query": 3}]),
         "topics: expected a frame, or a list": lambda: index.run({"qid": "a"}),  # type: ignore[arg-type]
         "candidates: no column docno": lambda: index.score(topics),
-        "only the answers of Task 1": lambda: sample.index("task2").score(
+        "only answers .task1. and documents": lambda: sample.index("task2").score(
             sample.topics("task2", 2020).assign(docno="1")
         ),
         "task1: no topics 1999; there are 2020, 2021": lambda: sample.topics("task1", 1999),

@@ -72,7 +72,7 @@ class Ranker(ABC):
 
         Raises InputError if the task cannot.
         """
-        raise InputError("only the answers of Task 1 can be given to score")
+        raise InputError("only answers (task1) and documents (docs) can be given to score")
 
 
 class TopicFile(NamedTuple):
