@@ -18,6 +18,8 @@ if sys.platform == "win32":
         "Linux (WSL)."
     )
 
+from arqmath_bm25.core.errors import InputError, ScoreWarning
+
 if TYPE_CHECKING:
     from arqmath_bm25.analysis.analyzer import analyze, terms, tokenize
     from arqmath_bm25.analysis.formula_similarity import formula_similarities, formula_similarity
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
         sample,
         write_run,
     )
-    from arqmath_bm25.core.errors import InputError, ScoreWarning
     from arqmath_bm25.irdatasets import register_ir_datasets
 
 __all__ = [

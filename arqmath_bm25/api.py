@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -34,7 +34,7 @@ from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, TASKS, YEARS
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers.local import Processes
-from arqmath_bm25.engines.engine import chosen_engine
+from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.nlps import read_gold
 from arqmath_bm25.frames import compare as compare
@@ -48,12 +48,7 @@ from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.index import Index as Opened
 from arqmath_bm25.tasks.index import add_engine, ensure
 from arqmath_bm25.tasks.post_filter import PostFilter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
-
-    from arqmath_bm25.engines.engine import Engine, EngineName
-    from arqmath_bm25.tasks.task import Shown, Task
+from arqmath_bm25.tasks.task import Shown, Task
 
 Frame = pd.DataFrame | Sequence[Mapping[str, Any]]
 TaskName = Literal["task1", "task2", "task3", "nlps", "docs"]

@@ -7,22 +7,23 @@ labs' scripts order them. What a frame cannot say in columns stands in its `attr
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, overload
+from typing import Any, Final, Literal, overload
 
 import pandas as pd
 
 from arqmath_bm25.core.errors import InputError, ScoreWarning
 from arqmath_bm25.core.files import read_manifest
-from arqmath_bm25.core.labs import MAX_DEPTH, official_stem, year_of
+from arqmath_bm25.core.labs import MAX_DEPTH, Task, official_stem, year_of
+from arqmath_bm25.core.records import Hit
 from arqmath_bm25.evaluation.comparing import compare_runs
 from arqmath_bm25.evaluation.evaluator import Scored, score_run
-from arqmath_bm25.evaluation.measures import MEASURES, key_of, named_measures
-from arqmath_bm25.evaluation.qrels import Judgments, read_grade
+from arqmath_bm25.evaluation.measures import MEASURES, Measure, key_of, named_measures
+from arqmath_bm25.evaluation.qrels import Judgments, Qrels, read_grade
 from arqmath_bm25.runs import run_files
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
@@ -30,14 +31,6 @@ from arqmath_bm25.runs.rows import RunRow
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES, AnswerRules, FormulaRules, TextRules
 from arqmath_bm25.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from arqmath_bm25.core.labs import Task
-    from arqmath_bm25.core.records import Hit
-    from arqmath_bm25.evaluation.measures import Measure
-    from arqmath_bm25.evaluation.qrels import Qrels
 
 _RANKED: Final = ("qid", "docno", "score", "rank")
 _FURTHER: Final[Mapping[Task, tuple[str, ...]]] = {

@@ -7,8 +7,8 @@ import sys
 import warnings
 from pathlib import Path
 
-import numpy as np  # noqa: TC002
-import pandas as pd  # noqa: TC002
+import numpy as np
+import pandas as pd
 
 import arqmath_bm25 as arq
 

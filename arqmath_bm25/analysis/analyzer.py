@@ -6,10 +6,9 @@ gives them to any engine: lists of strings, without pandas, Java or an index. It
 default ones of Task 1; `Index.analyze` has those of an index.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 import yaml
 
@@ -18,19 +17,13 @@ from arqmath_bm25.analysis.latex import arrange, read
 from arqmath_bm25.analysis.macros import write_out
 from arqmath_bm25.analysis.mathml import source_latex
 from arqmath_bm25.analysis.operator_tree import read_operators
-from arqmath_bm25.analysis.settings import AnalysisSettings
+from arqmath_bm25.analysis.settings import AnalysisSettings, FormulaAnalysisSettings, FormulaField
 from arqmath_bm25.analysis.symbol_layout import read_layout
-from arqmath_bm25.analysis.terms import Bag, FormulaTree, Lines, Paths, Tree
+from arqmath_bm25.analysis.terms import Bag, FormulaTree, Lines, Paths, Spelling, Tree
 from arqmath_bm25.analysis.text import WordAnalyzer
 from arqmath_bm25.analysis.tokenizer import load_tokenizer
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.settings import default_config
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from arqmath_bm25.analysis.settings import FormulaAnalysisSettings, FormulaField
-    from arqmath_bm25.analysis.terms import Spelling
 
 Kind = Literal["words", "math", "operators"]  # math: n-grams of LaTeX tokens
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)

@@ -8,8 +8,6 @@ dollars as they come; they are written `\(x\)`, which TeX and MathJax read alike
 A newline ends a paragraph, until `one_line` makes the text fit into a run file.
 """
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from typing import Final

@@ -27,20 +27,15 @@ inline elements do not. Titles are plain text with math. Nearly all bodies are p
 is the site's editor's, and taking the tags out says what the parser would, several times as fast.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Iterator
 from html import unescape
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 Delimiters = Literal["mathjax", "escaped", "spans", "none"]
 

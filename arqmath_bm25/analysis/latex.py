@@ -14,8 +14,6 @@ A token is a command's name (`frac`, `alpha`, `bbR`), a number, a letter or a sy
 one letter keep their backslash.
 """
 
-from __future__ import annotations
-
 import re
 from itertools import chain
 from typing import Final, NamedTuple

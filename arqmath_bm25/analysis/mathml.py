@@ -9,8 +9,6 @@ The attribute is cut out as text, since bare `<`, `>` and quotes stand in it. It
 that another attribute or the end of the tag follows.
 """
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from typing import Final

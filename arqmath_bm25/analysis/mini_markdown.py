@@ -4,8 +4,6 @@ Comments know code, bold, italics and links, and no other markup (the site's hel
 Formulas, in dollars or in the lab's spans, are passed over. What is not closed is text.
 """
 
-from __future__ import annotations
-
 import re
 from html import escape, unescape
 from typing import Final

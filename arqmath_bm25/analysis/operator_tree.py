@@ -15,17 +15,13 @@ missing in the tree, what closes nothing is ignored, what is left open ends with
 * Formulas side by side between commas are trees side by side.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.latex import CELL, CLOSE, OPEN, ROW, TABLE, VARIABLES
 from arqmath_bm25.analysis.terms import LOWER, Tree
 from arqmath_bm25.core.tables import read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 _TABLE: Final = read_table(__file__)
 _LEVELS: Final = {name: level for level, name in enumerate(_TABLE["levels"].split())}

@@ -6,21 +6,22 @@ elements and attributes, so that no script, handler, form control or foreign fra
 formulas and prose are put in as whoever shows them writes them: as MathML, or for MathJax.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable
 from html import escape, unescape
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 import nh3
 
-from arqmath_bm25.analysis.html import Formula, cut_spans, escape_bare_less, hide_math, split_math
+from arqmath_bm25.analysis.html import (
+    Delimiters,
+    Formula,
+    cut_spans,
+    escape_bare_less,
+    hide_math,
+    split_math,
+)
 from arqmath_bm25.core.tables import read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from arqmath_bm25.analysis.html import Delimiters
 
 
 class FormulaWriter(Protocol):

@@ -1,7 +1,5 @@
 """What can be chosen of the analysis of text and formulas. A change here needs a new index."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field

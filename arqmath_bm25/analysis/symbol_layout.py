@@ -18,8 +18,6 @@ the triples `~n~x~a~2`, `x~a~2~n~` and so on. The tree is built in one pass over
 found and without recursion: time is linear at any depth, and nothing raises.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from arqmath_bm25.analysis import latex

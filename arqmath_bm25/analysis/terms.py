@@ -14,17 +14,13 @@ Lucene, people and queries get terms as text, which is made where it is asked fo
 get numbers, which `term_numbers` makes of many formulas at a time.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import compress
 from operator import add
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from arqmath_bm25.analysis.latex import VARIABLES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 LOWER: Final = "~_~"  # the edge to a subscript
 PLACE: Final = "\\?"

@@ -5,19 +5,15 @@ and ä. Stemming is Porter's second English stemmer (Snowball, by PyStemmer). On
 all threads.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
+from collections.abc import Callable
 from threading import Lock
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 import Stemmer
 
 from arqmath_bm25.core.tables import read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 T = TypeVar("T")
 

@@ -5,19 +5,14 @@ list of texts without white space. Their n-grams are the terms of the fields of 
 return the same for the same LaTeX; workers and queries import it as well.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from arqmath_bm25.core.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _KEY = "analysis.latex.tokenizer"
 

@@ -3,8 +3,6 @@
 Exit status: 0 done; 1 the input is at fault, with one message that says where; 2 wrong usage.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import sys

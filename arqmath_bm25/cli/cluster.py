@@ -1,7 +1,5 @@
 """The command `cluster`: lists the indexes of this program in a cluster, and removes some."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 from arqmath_bm25.cli.shared.command import command

@@ -1,7 +1,5 @@
 """The command `compare`: whether one run is better than another."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Final

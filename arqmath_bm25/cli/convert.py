@@ -1,7 +1,5 @@
 """The command `convert`: a run file in another form."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from arqmath_bm25.cli.shared.command import command

@@ -1,29 +1,28 @@
 """The command `eval`: what runs score."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from arqmath_bm25.cli.shared import score_tables
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import RUNS, command_line
 from arqmath_bm25.cli.shared.scoring import Scoring
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import YEARS
+from arqmath_bm25.core.labs import YEARS, Year
 from arqmath_bm25.core.progress import console, status
 from arqmath_bm25.evaluation import unjudged
+from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
 from arqmath_bm25.evaluation.measures import named_measures
 from arqmath_bm25.evaluation.score import RunScore
-from arqmath_bm25.evaluation.topic_sets import official_topic_info, read_topic_info, topic_sets
+from arqmath_bm25.evaluation.topic_sets import (
+    TopicSet,
+    official_topic_info,
+    read_topic_info,
+    topic_sets,
+)
 from arqmath_bm25.runs.rows import detect_task
-
-if TYPE_CHECKING:
-    from arqmath_bm25.core.labs import Year
-    from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
-    from arqmath_bm25.evaluation.topic_sets import TopicSet
 
 _ENDINGS: Final = {".tsv", ".trec", ".txt"}  # of NLPS: .txt
 

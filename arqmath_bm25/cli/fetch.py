@@ -1,23 +1,23 @@
 """The command `fetch`: the official files, from the organisers' site to DATA."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from arqmath_bm25.cli.inspect import look, print_reports
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import THREADS, out
 from arqmath_bm25.collection import fetching
-from arqmath_bm25.collection.published import DEFAULT_PARTS, PARTS, PUBLISHED, needed
+from arqmath_bm25.collection.published import (
+    DEFAULT_PARTS,
+    PARTS,
+    PUBLISHED,
+    Part,
+    PublishedFile,
+    needed,
+)
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LabTask
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from arqmath_bm25.collection.published import Part, PublishedFile
 
 _SAID = {
     "fetched": "fetched",

@@ -1,7 +1,5 @@
 """The command `fuse`: several runs of a task → one run."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import asdict

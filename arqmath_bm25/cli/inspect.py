@@ -1,11 +1,9 @@
 """The command `inspect`: whether a distribution, or an index, is whole, and what it holds."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,18 +11,14 @@ from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import THREADS, out, results
 from arqmath_bm25.cli.shared.score_tables import print_table
 from arqmath_bm25.collection import inspection
+from arqmath_bm25.collection.inspection import FileReport
 from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.collection.published import PublishedFile
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.manifest import MANIFEST, Manifest
 from arqmath_bm25.core.progress import progress
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import Processes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from arqmath_bm25.collection.inspection import FileReport
-    from arqmath_bm25.collection.published import PublishedFile
 
 _MB = 1_000_000
 

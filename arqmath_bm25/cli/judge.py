@@ -1,7 +1,5 @@
 """The command `judge`: from the annotations of batches to judgments."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 

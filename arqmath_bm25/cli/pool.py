@@ -1,30 +1,24 @@
 """The command `pool`: from runs to a batch for annotation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import Place, out, task_of_runs, topic_files
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS, RankingTask
-from arqmath_bm25.evaluation.judging.pool import Depths, Pool, for_assessors
+from arqmath_bm25.core.records import Topic
+from arqmath_bm25.evaluation.judging.pool import Depths, Item, Pool, for_assessors
 from arqmath_bm25.evaluation.judging.pool import pool as make_pool
 from arqmath_bm25.evaluation.sampled_pools import draw, parse_strata, write_sampled_qrels
 from arqmath_bm25.pages.judging.annotation import write_batch
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES
-
-if TYPE_CHECKING:
-    from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.core.records import Topic
-    from arqmath_bm25.evaluation.judging.pool import Item
 
 
 @command

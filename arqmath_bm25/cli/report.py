@@ -1,7 +1,5 @@
 """The command `report`: pages that show what runs did."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from arqmath_bm25.cli.shared.command import command

@@ -1,7 +1,5 @@
 """The command `serve`: a search page over the indexes."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 from arqmath_bm25.cli.shared.command import command

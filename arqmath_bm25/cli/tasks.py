@@ -19,6 +19,8 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import read_manifest
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, year_of
 from arqmath_bm25.core.progress import progress, tell
+from arqmath_bm25.core.records import Hit, Part
+from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.runs.run_files import Form, file_name, write_run
 from arqmath_bm25.tasks import TASKS, task_class
@@ -27,8 +29,6 @@ from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
 from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
 
 if TYPE_CHECKING:
-    from arqmath_bm25.core.records import Hit, Part
-    from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.tasks.task import Shown, Task, TopicFile
 
 # What of a run's manifest decides its ranking.

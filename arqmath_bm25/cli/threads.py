@@ -1,7 +1,5 @@
 """The command `threads`: questions with all that belongs to them, as pages."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from arqmath_bm25.analysis.html import Delimiters

@@ -1,13 +1,12 @@
 """The command `validate`: would the labs accept these runs, and what must change if not."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
+from rich.console import Console
 from rich.text import Text
 
 from arqmath_bm25.cli.shared import options
@@ -17,15 +16,11 @@ from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LAB_TASKS, LabTask
 from arqmath_bm25.core.progress import PlainConsole
+from arqmath_bm25.runs.eligible import Eligible
+from arqmath_bm25.runs.findings import Findings
 from arqmath_bm25.runs.rows import detect_task
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES, check_teams
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from arqmath_bm25.runs.eligible import Eligible
-    from arqmath_bm25.runs.findings import Findings
 
 _SHOWN = 3  # rows of a rule that are printed; --json has a few more
 

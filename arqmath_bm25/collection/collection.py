@@ -1,20 +1,20 @@
 """A collection: its files, where its indexes are kept, and the tables that all callers share."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from arqmath_bm25.collection.dump import ParsedRows
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.own_documents import IRDS, written_set
-from arqmath_bm25.collection.posts import ANSWER, POST_TABLE, QUESTION
+from arqmath_bm25.collection.posts import ANSWER, POST_TABLE, QUESTION, Post, PostTable
 from arqmath_bm25.collection.premises import PremiseFiles
 from arqmath_bm25.collection.sites import (
+    Site,
     dumps_in,
     find_sites,
     linked_post,
@@ -25,12 +25,6 @@ from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.files import sources
 from arqmath_bm25.core.manifest import MANIFEST, Manifest
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE, SAMPLE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from arqmath_bm25.collection.posts import Post, PostTable
-    from arqmath_bm25.collection.sites import Site
 
 INDEXES: Final = Path("indexes")
 _UNTIL: Final = re.compile(r"[0-9]{4}|none")

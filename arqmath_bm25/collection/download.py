@@ -7,15 +7,15 @@ with another one in the answer, the file is read from the start. Only http and h
 https stays https, after redirects as well.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
 import time
-from http.client import HTTPException
+from collections.abc import Callable
+from http.client import HTTPException, HTTPMessage, HTTPResponse
+from pathlib import Path
 from ssl import SSLCertVerificationError
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, Final
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -23,11 +23,6 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from http.client import HTTPMessage, HTTPResponse
-    from pathlib import Path
 
 SCHEMES: Final = ("http", "https")
 PAUSES: Final = (1.0, 2.0, 4.0, 8.0, 16.0)  # seconds before the next attempt; then it is given up

@@ -18,6 +18,7 @@ from array import array
 from collections import Counter
 from functools import partial
 from itertools import islice, pairwise
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
@@ -30,7 +31,6 @@ from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 

@@ -7,27 +7,21 @@ much is written (no more than the sizes it declares, which are compared with wha
 with the free disk). Contents are checked by their CRC-32, and by what they begin with.
 """
 
-from __future__ import annotations
-
 import errno
 import shutil
 import struct
 import zlib
+from contextlib import AbstractContextManager
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 from urllib.parse import quote, urlsplit
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from arqmath_bm25.collection.download import SCHEMES, AbsentError, check_room, download
-from arqmath_bm25.collection.published import check, check_form, has_hash
+from arqmath_bm25.collection.published import Archive, PublishedFile, check, check_form, has_hash
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import complete, locked
 from arqmath_bm25.core.progress import progress
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from arqmath_bm25.collection.published import Archive, PublishedFile
 
 Outcome = Literal["fetched", "there", "differs", "absent"]
 _BLOCK: Final = 1 << 20

@@ -17,28 +17,21 @@ Every formula of the topics of a year stands in a file of its own: ids (q_1, q_2
 year; topics are those of Task 1 (A.n), of which the ones of Task 2 (B.n) are copies.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import sys
+from collections.abc import Iterator
 from itertools import pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from arqmath_bm25.collection.tsv_blocks import SWALLOWED, BrokenRowError, read_blocks
+from arqmath_bm25.collection.tsv_blocks import SWALLOWED, Block, BrokenRowError, read_blocks
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import decoded, open_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from arqmath_bm25.collection.tsv_blocks import Block
 
 DELETED: Final = ("d", "dv")  # issues of formulas that were not found in the posts
 _IDS: Final = ("id", "post_id", "visual_id")

@@ -4,17 +4,17 @@ Files are read once, as streams, dumps in ranges of their bytes and formulas fil
 that cannot be read is reported as such and keeps no other from being looked at.
 """
 
-from __future__ import annotations
-
 import re
 from array import array
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from pathlib import Path, PurePosixPath
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arqmath_bm25.collection.activity import KINDS, good_rows
 from arqmath_bm25.collection.dump import ParsedRows, scan
@@ -23,20 +23,12 @@ from arqmath_bm25.collection.formulas import (
     read_formula_blocks,
     read_topic_formulas,
 )
-from arqmath_bm25.collection.published import CATALOGUE, has_hash
+from arqmath_bm25.collection.published import CATALOGUE, PublishedFile, has_hash
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.labs import GRADES, HIGHEST
+from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from arqmath_bm25.collection.published import PublishedFile
-    from arqmath_bm25.core.workers import Workers
 
 Status = Literal["complete", "differs", "not known", "unreadable", "missing"]
 

@@ -4,20 +4,14 @@ Paths are those of the organisers' backup site, odd blanks included (" Scripts &
 A missing file is named together with the place where it is published.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from arqmath_bm25.collection.own_documents import corpus_in
 from arqmath_bm25.collection.published import PUBLISHED, official
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import LAB_TASKS, YEARS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from arqmath_bm25.core.labs import LabTask, Year
+from arqmath_bm25.core.labs import LAB_TASKS, YEARS, LabTask, Year
 
 Dump = Literal["Posts", "PostLinks", "Comments", "Votes", "Users", "Tags"]
 Representation = Literal["latex", "slt", "opt"]

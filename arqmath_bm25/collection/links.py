@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
@@ -18,8 +19,6 @@ from arqmath_bm25.collection.dump import ParsedRows, check
 from arqmath_bm25.core.arrays import load_array
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from arqmath_bm25.collection.dump import IntMatrix
 
 # What a post is to another: twice the LinkTypeId, and 1 more for the post that a link leads to.

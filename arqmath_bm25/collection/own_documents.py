@@ -6,20 +6,16 @@ that are not to be returned for them. Text is HTML where it holds tags of HTML, 
 directory documents are `corpus.jsonl`, queries `queries.jsonl`, and judgments `qrels/*.tsv`.
 """
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Iterable, Iterator
 from html import escape
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import complete
 from arqmath_bm25.core.system import needed_by
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 CORPUS: Final = "corpus.jsonl"
 QUERIES: Final = "queries.jsonl"

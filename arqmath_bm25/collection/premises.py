@@ -14,15 +14,12 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
+from typing import Any, Final, NamedTuple, TypeGuard
 
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import read_text
-from arqmath_bm25.core.labs import SPLITS
-
-if TYPE_CHECKING:
-    from arqmath_bm25.core.labs import Split
+from arqmath_bm25.core.labs import SPLITS, Split
 
 PUBLISHED: Final = "https://github.com/ai-systems/tg2022task_premise_retrieval"
 

@@ -5,22 +5,17 @@ of the file as it is served; a copy counts as the same file if it has that hash 
 all its line ends turned into CRLF, or all into LF.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 import yaml
 
 from arqmath_bm25.core.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from arqmath_bm25.core.labs import LabTask, Year
+from arqmath_bm25.core.labs import LabTask, Year
 
 PUBLISHED: Final = "https://www.cs.rit.edu/~dprl/ARQMath-backup/"
 Part = Literal["topics", "qrels", "posts", "links", "formulas", "slt", "activity", "opt"]

@@ -9,12 +9,12 @@ Where a site is on the web, the name of its directory says (`cs.stackexchange.co
 that its posts have to each other; the labs' posts are of Mathematics Stack Exchange.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -23,13 +23,8 @@ from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable, with_site
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import LAST_YEAR, SITE
+from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from arqmath_bm25.core.workers import Workers
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _HOST: Final = (

@@ -6,9 +6,9 @@ in them are HTML that was not escaped, and are kept as they stand. Comments are 
 is text; a file that declares a DTD, and with it perhaps entities, is refused.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
 
 from lxml import etree
 
@@ -16,10 +16,6 @@ from arqmath_bm25.collection.posts import read_tags
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import complete, read_bytes
 from arqmath_bm25.core.records import Topic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 _REQUIRED: Final = ("Title", "Question")
 _PARTS: Final = (*_REQUIRED, "Tags", "Formula_Id", "Latex")

@@ -6,8 +6,6 @@ and renamed when all is there. A process that dies leaves what was there before;
 would write the same is refused.
 """
 
-from __future__ import annotations
-
 import csv
 import errno
 import gzip
@@ -19,17 +17,14 @@ import re
 import shutil
 import sys
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, cast
+from typing import IO, Any, BinaryIO, Final, NoReturn, cast
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.system import exchange, lock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
 
 DOCUMENTS: Final = "documents"  # in a directory that is being built: what a next try can use
 _BUILDER: Final = "builder.pid"

@@ -3,17 +3,13 @@
 Sources: the guidelines of ARQMath 1-3 (CLEF 2020-2022) and of TextGraphs-16 (NLPS).
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from pathlib import Path
+from typing import Final, Literal, get_args
 
 from arqmath_bm25.core.errors import InputError, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 LabTask = Literal["task1", "task2", "task3"]  # of ARQMath
 LAB_TASKS: Final[tuple[LabTask, ...]] = get_args(LabTask)

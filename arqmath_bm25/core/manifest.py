@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from pydantic import TypeAdapter
 
 from arqmath_bm25.core.errors import NoIndexError
 from arqmath_bm25.core.files import Source, complete, digests, restore
 from arqmath_bm25.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
 
 MANIFEST: Final = "manifest.json"
 

@@ -5,24 +5,24 @@ what is quick says nothing, and a log shows that work goes on. `console` is quie
 line says otherwise.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rich.console import ConsoleOptions, RenderableType
-    from rich.progress import Task
-    from rich.segment import Segment
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.progress import (
+    BarColumn,
+    Progress,
+    Task,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.segment import Segment
 
 _PAUSE: Final = 10.0  # seconds between two lines
 # A notebook is no terminal, though its kernel asks for colours (FORCE_COLOR).

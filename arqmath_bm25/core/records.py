@@ -1,7 +1,5 @@
 """The records that pass from room to room: a topic, a hit of a ranking, a part of its score."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -4,8 +4,6 @@
 `arqmath_bm25.sample` is a function.)
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Configurations, configs/*.yaml: what every one is made of, and how one is read."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar

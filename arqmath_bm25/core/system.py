@@ -3,19 +3,15 @@
 Linux and macOS have all of it; the package says at import that Windows does not.
 """
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from arqmath_bm25.core.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _CURRENT: Final = -100  # AT_FDCWD and RENAME_EXCHANGE of renameat2(2)
 _EXCHANGE: Final = 2

@@ -1,7 +1,5 @@
 """Tables of constants, which stand in a file beside the module that reads them."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

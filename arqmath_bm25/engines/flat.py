@@ -39,9 +39,10 @@ try:  # not public, but looks scores up while it adds them: a quarter of the tim
 except ImportError:
     coo_matvec = None
 
+from pathlib import Path
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     import numpy.typing as npt
 

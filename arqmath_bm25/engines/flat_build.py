@@ -14,28 +14,26 @@ from __future__ import annotations
 import json
 from array import array
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import accumulate, pairwise, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy import sparse
 
 from arqmath_bm25.analysis.term_numbers import Texts, Trees, Vocabulary, spelled
+from arqmath_bm25.analysis.terms import Bag, Spelling
 from arqmath_bm25.core.arrays import ranges
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.engines.flat import FORM, META, code_kind, noted_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    import numpy.typing as npt
-
     from arqmath_bm25.analysis.term_numbers import Numbers
-    from arqmath_bm25.analysis.terms import Bag, Spelling
-    from arqmath_bm25.engines.engine import Document
     from arqmath_bm25.engines.flat import Integers
 
 _DATA, _TABLE = ".flat", ".table"  # endings of the files of a part

@@ -1,19 +1,12 @@
 """Which engine searches an index of this machine."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.system import memory
-from arqmath_bm25.engines.engine import flat_place
+from arqmath_bm25.engines.engine import EngineName, Searcher, flat_place
 from arqmath_bm25.engines.flat import FlatSearcher
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from arqmath_bm25.engines.engine import EngineName, Searcher
 
 
 def open_searcher(index: Path, k1: float, b: float, engine: EngineName = "auto") -> Searcher:

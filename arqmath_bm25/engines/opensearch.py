@@ -19,6 +19,7 @@ import json
 import os
 import re
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import accumulate, chain, groupby, islice
@@ -31,13 +32,11 @@ import numpy as np
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError, shown
 from arqmath_bm25.core.files import read_text
 from arqmath_bm25.core.progress import progress, tell
+from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.engines.engine import FEW, Searcher, term_scores, with_ties
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from arqmath_bm25.core.records import Hit
     from arqmath_bm25.engines.engine import Ids, Query, Scores, TermScores
 
 _LARGEST: Final = 2**31 - 1  # hits

@@ -8,21 +8,16 @@ A run that was not judged, but says which posts its answers are taken from, is s
 1 has the same topics. These are estimates, as an answer may be a part of its post.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import HIGHEST, RELEVANT
 from arqmath_bm25.evaluation.measures import ANSWER_KEYS
+from arqmath_bm25.evaluation.qrels import Qrels
 from arqmath_bm25.evaluation.score import Score
 from arqmath_bm25.runs.rows import read_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from arqmath_bm25.evaluation.qrels import Qrels
 
 Answers = dict[str, str]  # topic -> id of its answer
 

@@ -8,26 +8,22 @@ the percentile bootstrap of the mean difference. All by scipy, seeded.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.measures import key_of
-from arqmath_bm25.evaluation.score import RunScore, shared_notes
-from arqmath_bm25.evaluation.topic_sets import label_means
+from arqmath_bm25.evaluation.score import RunScore, Score, shared_notes
+from arqmath_bm25.evaluation.topic_sets import TopicInfo, TopicSet, label_means
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from arqmath_bm25.evaluation.evaluator import Scored
-    from arqmath_bm25.evaluation.score import Score
-    from arqmath_bm25.evaluation.topic_sets import TopicInfo, TopicSet
 
 
 RESAMPLES: Final = 9_999

@@ -6,19 +6,23 @@ are numbered through the labs: A.1-100 in 2020, A.201-300 in 2021, A.301-400 in 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arqmath_bm25.collection.own_documents import QRELS, corpus_in
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, official_stem, year_of
+from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, Task, Year, official_stem, year_of
 from arqmath_bm25.evaluation.answers import OF_POSTS, read_answer_map, score_answers
 from arqmath_bm25.evaluation.measures import MEASURES, Measure, named_measures
 from arqmath_bm25.evaluation.nlps import read_gold, score_premises
 from arqmath_bm25.evaluation.qrels import (
+    IdKind,
     Judgments,
+    Qrels,
     by_visual_id,
     coverage_note,
     is_sampled,
@@ -28,17 +32,11 @@ from arqmath_bm25.evaluation.sampled_pools import XINFAP, read_sampled_qrels, xi
 from arqmath_bm25.evaluation.score import RunScore, Score, score
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.rows import POST, detect_task
-from arqmath_bm25.runs.run import Run
+from arqmath_bm25.runs.run import Ranking, Run
 from arqmath_bm25.runs.task_rules import RULES, TextRules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.core.labs import Task, Year
-    from arqmath_bm25.evaluation.qrels import IdKind, Qrels
-    from arqmath_bm25.runs.run import Ranking
 
 _NO_DATA = "give --data DATA, since without it DATA is the bundled sample"
 

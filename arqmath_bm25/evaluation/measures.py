@@ -20,23 +20,18 @@ Others have the names of ir_measures, which reads them: `nDCG(judged_only=True)@
 where `rel` is not given.
 """
 
-from __future__ import annotations
-
 import difflib
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import ir_measures
 import pytrec_eval
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RELEVANT
+from arqmath_bm25.evaluation.qrels import Qrels
 from arqmath_bm25.runs.run import Ranking, best
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from arqmath_bm25.evaluation.qrels import Qrels
 
 _JUDGED: Final = "Judged"
 

@@ -5,22 +5,17 @@ The shared task's script (`evaluate.py`) averages precision over the relevant pr
 were found. Published figures are the script's. Statements without predictions count 0.
 """
 
-from __future__ import annotations
-
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from arqmath_bm25.collection.premises import read_statements
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import PREMISES as DEPTH
 from arqmath_bm25.evaluation.measures import PREMISE_KEYS
+from arqmath_bm25.evaluation.qrels import Qrels
 from arqmath_bm25.evaluation.score import Score
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-    from pathlib import Path
-
-    from arqmath_bm25.evaluation.qrels import Qrels
 
 EXPLANATION: Final = (
     "MAP@500 (official) averages precision over the relevant premises that were retrieved, "

@@ -21,27 +21,19 @@ well, and 39 % of the judged formula ids are visual ids too. So the name of a fi
 one that says it, only a wide margin of ids that are there as the one and not as the other.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import complete
 from arqmath_bm25.core.labs import HIGHEST
-from arqmath_bm25.runs.formula_ids import id_number
+from arqmath_bm25.runs.formula_ids import FormulaIds, id_number
 from arqmath_bm25.runs.rows import read_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from arqmath_bm25.runs.formula_ids import FormulaIds
-
 
 Qrels = dict[str, dict[str, int]]  # topic -> document -> grade
 IdKind = Literal["visual", "visual_v2", "formula"]  # of the judgments of Task 2

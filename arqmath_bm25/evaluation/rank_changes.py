@@ -8,6 +8,7 @@ listed.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arqmath_bm25.collection.collection import Collection
@@ -19,7 +20,6 @@ from arqmath_bm25.tasks.index import Index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from arqmath_bm25.evaluation.evaluator import Scored
 

@@ -21,27 +21,20 @@ the smoothing (e = 0.00001, as there; TREC's sample_eval.pl adds 3e below). That
 correction for more relevant documents than a run may hold is left out.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import complete
 from arqmath_bm25.core.labs import RELEVANT
-from arqmath_bm25.evaluation.judging.pool import in_order
+from arqmath_bm25.evaluation.judging.pool import Item, in_order
 from arqmath_bm25.evaluation.measures import Measure
 from arqmath_bm25.evaluation.qrels import read_judgments
-from arqmath_bm25.runs.run import best
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from arqmath_bm25.evaluation.judging.pool import Item
-    from arqmath_bm25.runs.run import Ranking
+from arqmath_bm25.runs.run import Ranking, best
 
 
 class Pooled(NamedTuple):

@@ -8,19 +8,14 @@ measures, since the others have no row in the prime run.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.evaluation.measures import MEASURES, Measure, average, measure, prime
-from arqmath_bm25.evaluation.qrels import Doubt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from arqmath_bm25.evaluation.measures import TopicValues
-    from arqmath_bm25.evaluation.qrels import Qrels
-    from arqmath_bm25.runs.run import Ranking
+from arqmath_bm25.evaluation.measures import MEASURES, Measure, TopicValues, average, measure, prime
+from arqmath_bm25.evaluation.qrels import Doubt, Qrels
+from arqmath_bm25.runs.run import Ranking
 
 # Fewer judged ids than this share of those that the run could hold: another id space.
 _LEAST_FOUND: Final = 0.05

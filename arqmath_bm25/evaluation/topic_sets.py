@@ -6,20 +6,16 @@ is asked: computation, concept or proof. The labs label the topics of Task 1, `A
 2, `B.n`, are the same questions.
 """
 
-from __future__ import annotations
-
 import csv
 import io
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import read_text
 from arqmath_bm25.core.labs import YEARS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 CATEGORIES: Final = ("Dependency", "Difficulty", "Category")
 

@@ -14,28 +14,19 @@ results of large-scale information retrieval experiments?, SIGIR 1998). Document
 given runs has so high up stay judged: other runs brought them.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import HIGHEST, RELEVANT, official_stem, parse_run_name
-from arqmath_bm25.evaluation.measures import MEASURES, average
+from arqmath_bm25.evaluation.measures import MEASURES, Measure, average
+from arqmath_bm25.evaluation.qrels import Qrels
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.runs.run import best
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from arqmath_bm25.evaluation.measures import Measure
-    from arqmath_bm25.evaluation.qrels import Qrels
-    from arqmath_bm25.runs.run import Ranking
-
+from arqmath_bm25.runs.run import Ranking, best
 
 KEYS: Final = ("ndcg", "map", "p10")  # measures of the whole run
 

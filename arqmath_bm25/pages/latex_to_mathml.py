@@ -5,8 +5,6 @@ reads. Of its output only elements and attributes of MathML Core are kept; style
 style.css, since the content security policy of pages allows no style within an element.
 """
 
-from __future__ import annotations
-
 import re
 from colorsys import rgb_to_hls
 from functools import cache, lru_cache

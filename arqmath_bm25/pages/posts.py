@@ -3,27 +3,20 @@
 Words whose stem the query has are marked, and so are formulas that hold one of its own.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from markupsafe import Markup
 
-from arqmath_bm25.analysis.html import Content, Formula, read_body
+from arqmath_bm25.analysis.html import Content, Delimiters, Formula, read_body
 from arqmath_bm25.analysis.latex import tokenize
 from arqmath_bm25.analysis.macros import Macros, write_out
-from arqmath_bm25.analysis.safe_html import plain, safe_body, safe_title
+from arqmath_bm25.analysis.safe_html import FormulaWriter, plain, safe_body, safe_title
 from arqmath_bm25.analysis.text import WordAnalyzer
 from arqmath_bm25.pages.latex_to_mathml import render
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from arqmath_bm25.analysis.html import Delimiters
-    from arqmath_bm25.analysis.safe_html import FormulaWriter
 
 _WORD: Final = re.compile(r"&#?\w+;|[^\W\d_]{2,}")  # of text that is HTML already
 _IMG: Final = r'<img\b([^<>"]*(?:"[^"]*"[^<>"]*)*)>'

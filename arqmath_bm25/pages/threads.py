@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from bs4 import BeautifulSoup
@@ -29,7 +30,6 @@ from arqmath_bm25.pages.writing import site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from arqmath_bm25.analysis.html import Delimiters, Formula
     from arqmath_bm25.collection.activity import Attributes, Kind

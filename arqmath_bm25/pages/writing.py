@@ -4,24 +4,20 @@ The content security policy of pages forbids whatever they do not have: they ask
 network, and run no script but for the one beside them that some have.
 """
 
-from __future__ import annotations
-
 from base64 import b64encode
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import building
 from arqmath_bm25.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 STYLE: Final = "style.css"
 _MARKER: Final = ".arqmath-bm25-"  # tells pages, which may be replaced, from other folders

@@ -5,19 +5,14 @@ questions and answers, not of comments, none with issue `d` or `dv` (not found i
 with the post that holds it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from arqmath_bm25.collection.posts import ANSWER
+from arqmath_bm25.collection.posts import ANSWER, PostTable
 from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_number
-
-if TYPE_CHECKING:
-    from arqmath_bm25.collection.posts import PostTable
 
 
 class Fault(NamedTuple):

@@ -1,14 +1,10 @@
 """What a run does against the rules: findings by rule, counted all, kept by example."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
 
 from arqmath_bm25.core.errors import InputError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Level = Literal["error", "warning"]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
@@ -21,7 +22,6 @@ from arqmath_bm25.core.files import complete, is_as_written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 

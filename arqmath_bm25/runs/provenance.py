@@ -5,8 +5,6 @@ Its `resources` are left out: they are times, and the same run is to have the sa
 Manifests of other programs, of older versions and broken ones tell what they can.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 from contextlib import suppress

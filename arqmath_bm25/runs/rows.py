@@ -18,26 +18,19 @@ Runs of Task 3 are CSV with TABs, which the official scripts read and write by t
 column that holds quotes, TABs or line ends stands in quotes, quotes inside it are doubled.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 import re
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import open_bytes
-from arqmath_bm25.core.labs import COLUMNS, official_stem, parse_run_name
-from arqmath_bm25.runs.findings import Refusing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from arqmath_bm25.core.labs import Task
-    from arqmath_bm25.runs.findings import Findings
+from arqmath_bm25.core.labs import COLUMNS, Task, official_stem, parse_run_name
+from arqmath_bm25.runs.findings import Findings, Refusing
 
 WITHOUT_POST: Final = "TREC's columns; the lab expects the post as well"
 POST: Final = "post "  # begins what a run of Task 3 says of a source that is a post

@@ -9,26 +9,23 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Self
 
 import numpy as np
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import MAX_DEPTH
+from arqmath_bm25.core.labs import MAX_DEPTH, Task
 from arqmath_bm25.runs.findings import Findings, Refusing
-from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, id_number
+from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_number
 from arqmath_bm25.runs.rows import WITHOUT_POST, RunRow, detect_task, read_run
 from arqmath_bm25.runs.task_rules import RULES, in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from arqmath_bm25.core.labs import Task
     from arqmath_bm25.runs.eligible import Eligible
-    from arqmath_bm25.runs.formula_ids import FormulaIds
 
 Ranking = dict[str, float]  # document -> score
 Form = Literal["lab", "trec", "exchanged", "visual"]

@@ -3,25 +3,20 @@
 Writing is strict: TABs, scores without ties, ranks from 1, answers in quotes where they need them.
 """
 
-from __future__ import annotations
-
 import csv
 import re
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from arqmath_bm25.analysis.answer_text import one_line
 from arqmath_bm25.core.files import complete
+from arqmath_bm25.core.labs import Task
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.runs.rows import POST
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from arqmath_bm25.core.labs import Task
-    from arqmath_bm25.runs.run import Run
+from arqmath_bm25.runs.run import Run
 
 Form = Literal["lab", "trec"]  # columns of the guidelines, or of TREC
 _RANKED: Final = "\t{rank}\t{score:.9g}\t{run_id}\n"

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 import numpy as np
@@ -20,18 +22,16 @@ from arqmath_bm25.core.labs import (
     MAX_DEPTH,
     MAX_RUNS,
     PREMISES,
+    LabTask,
+    Task,
     official_stem,
     parse_run_name,
 )
+from arqmath_bm25.runs.findings import Findings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from pathlib import Path
-
     from arqmath_bm25.collection.collection import Collection as Files
-    from arqmath_bm25.core.labs import LabTask, Task
     from arqmath_bm25.runs.eligible import Eligible
-    from arqmath_bm25.runs.findings import Findings
     from arqmath_bm25.runs.formula_ids import FormulaIds
     from arqmath_bm25.runs.rows import RunRow
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.settings import default_config, load
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from arqmath_bm25.tasks.task import Task
 
 # Name → module and class. A module is imported when its task is asked for.

@@ -15,17 +15,17 @@ import gc
 import json
 import shutil
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 from uuid import uuid4
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from arqmath_bm25.analysis.terms import Bag
+from arqmath_bm25.core.workers import Workers
 
-    from arqmath_bm25.analysis.terms import Bag
-    from arqmath_bm25.core.workers import Workers
+if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Document
 
 Form = Literal["json", "flat"]

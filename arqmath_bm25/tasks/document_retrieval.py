@@ -7,16 +7,19 @@ formulas of text and title in the second stage; they have no threads and no link
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.answer_text import answer_text
 from arqmath_bm25.analysis.formula_similarity import FormulaQuery
 from arqmath_bm25.analysis.html import read_body, read_title
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import (
     QUERIES,
     OwnDocument,
@@ -28,7 +31,9 @@ from arqmath_bm25.collection.own_documents import (
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import DOCUMENTS
 from arqmath_bm25.core.records import Hit, Topic
+from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document as Indexed
+from arqmath_bm25.runs.run_files import Form as RunForm
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING, question_fields
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRanker, AnswerRetrieval
 from arqmath_bm25.tasks.answers.post_signatures import (
@@ -38,22 +43,12 @@ from arqmath_bm25.tasks.answers.post_signatures import (
     write_signatures,
 )
 from arqmath_bm25.tasks.answers.second_stage import SecondStage
-from arqmath_bm25.tasks.document_parts import write_parts
-from arqmath_bm25.tasks.task import Shown, Task, TopicFile, begin
+from arqmath_bm25.tasks.document_parts import Form, write_parts
+from arqmath_bm25.tasks.settings import StageSettings, Task1Settings
+from arqmath_bm25.tasks.task import OpenIndex, Shown, Task, TopicFile, begin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from arqmath_bm25.analysis.analyzer import Terms
-    from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.runs.run_files import Form as RunForm
     from arqmath_bm25.tasks.answers.second_stage import Gain
-    from arqmath_bm25.tasks.document_parts import Form
-    from arqmath_bm25.tasks.settings import StageSettings, Task1Settings
-    from arqmath_bm25.tasks.task import OpenIndex
 
 _PLACES: Final = "documents.npz"  # ids of documents, and where they are in their file
 _PER_PART: Final = 10_000  # documents

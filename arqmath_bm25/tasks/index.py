@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from functools import cache, cached_property
@@ -18,26 +19,22 @@ from arqmath_bm25.core.files import BUILDING, DOCUMENTS, building, contents, sou
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import status, tell
+from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
-from arqmath_bm25.engines.engine import AUTO, Engine, flat_place
+from arqmath_bm25.engines.engine import AUTO, Engine, EngineName, Searcher, flat_place
 from arqmath_bm25.engines.lucene.indexing import index_parts
 from arqmath_bm25.engines.lucene.jvm import prepare
 from arqmath_bm25.engines.opening import open_searcher
+from arqmath_bm25.engines.opensearch import ClusterIndex
 from arqmath_bm25.runs.provenance import ir_metadata
 from arqmath_bm25.tasks import configured, task_class
-from arqmath_bm25.tasks.document_parts import clear
+from arqmath_bm25.tasks.document_parts import Form, clear
 from arqmath_bm25.tasks.post_filter import ALL_POSTS, SEARCHED, PostFilter
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.core.records import Hit, Part, Topic
-    from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.engines.engine import EngineName, Searcher
-    from arqmath_bm25.engines.opensearch import ClusterIndex
-    from arqmath_bm25.tasks.document_parts import Form
     from arqmath_bm25.tasks.task import Ranker, Task
 
 STORE: Final = "lucene"  # in the directory of an index: what engines of this machine search

@@ -6,6 +6,8 @@ further TABs may part them. The labs call a run manual if a person had a hand in
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arqmath_bm25.core.errors import InputError, shown
@@ -13,9 +15,6 @@ from arqmath_bm25.core.progress import tell
 from arqmath_bm25.runs.rows import read_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from arqmath_bm25.tasks.task import Task, TopicFile
 
 

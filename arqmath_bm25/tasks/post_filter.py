@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+from arqmath_bm25.core.records import Hit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Self
-
     from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.core.records import Hit
 
 SEARCHED: Final = 100_000  # best documents among which the filter looks
 NONE_PASSES: Final = "No post that holds a term of this query has these tags and years."

@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from math import log, log2
 from typing import TYPE_CHECKING, Final
 
+from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import Delimiters, read_title
-from arqmath_bm25.core.records import Part
+from arqmath_bm25.analysis.terms import Bag
+from arqmath_bm25.core.records import Part, Topic
 from arqmath_bm25.tasks.answers.answer_documents import question_fields
-from arqmath_bm25.tasks.settings import kind
+from arqmath_bm25.tasks.settings import Kind, kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from arqmath_bm25.analysis.analyzer import Analyzer
-    from arqmath_bm25.analysis.terms import Bag
-    from arqmath_bm25.core.records import Topic
     from arqmath_bm25.engines.engine import Query, Searcher, TermScores
-    from arqmath_bm25.tasks.settings import Kind
 
 _MATH: Final = re.compile(r"\\[A-Za-z]{2,}|[\^_]\s*[{\w]|[∑∏∫∂√∞≤≥≠∈⊂∀∃⁰¹²³⁴-⁹₀-₉]|\w\s*=\s*\w")
 _WORD: Final = re.compile(r"(?<![\\\w])[A-Za-z]{3,}")

@@ -8,32 +8,27 @@ from __future__ import annotations
 
 import textwrap
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeVar
+from pathlib import Path
+from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from arqmath_bm25.analysis.answer_text import answer_text
+from arqmath_bm25.analysis.html import Delimiters, Formula
 from arqmath_bm25.analysis.settings import VERSION
-from arqmath_bm25.collection.posts import ANSWER
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.posts import ANSWER, Post
 from arqmath_bm25.collection.topics import read_topics
+from arqmath_bm25.core import labs
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import MAX_DEPTH, parse_run_name
-from arqmath_bm25.core.records import Hit, Topic
+from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.settings import Settings
+from arqmath_bm25.core.workers import Workers
+from arqmath_bm25.engines.engine import Document, Engine, Searcher
+from arqmath_bm25.runs.run_files import Form as RunForm
+from arqmath_bm25.tasks.document_parts import Form
 from arqmath_bm25.tasks.queries import advice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from arqmath_bm25.analysis.html import Delimiters, Formula
-    from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.collection.posts import Post
-    from arqmath_bm25.core import labs
-    from arqmath_bm25.core.records import Part
-    from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.engines.engine import Document, Engine, Searcher
-    from arqmath_bm25.runs.run_files import Form as RunForm
-    from arqmath_bm25.tasks.document_parts import Form
 
 _SHOWN: Final = 300  # characters of a text
 

@@ -4,8 +4,6 @@ So a parameter of several commands is described once, and a command can be read,
 it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import cache, wraps

@@ -1,7 +1,5 @@
 """What several commands share: groups of options, and what they do with them."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Iterator, Sequence

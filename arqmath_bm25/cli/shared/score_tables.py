@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from statistics import fmean
 from typing import TYPE_CHECKING, Final
@@ -11,20 +12,17 @@ from rich.markup import escape
 from rich.table import Table
 
 from arqmath_bm25.core.progress import PlainConsole
+from arqmath_bm25.evaluation.evaluator import Scored
 from arqmath_bm25.evaluation.measures import NAMES, SHOWN
 from arqmath_bm25.evaluation.nlps import EXPLANATION
 from arqmath_bm25.evaluation.score import RunScore, shared_notes
+from arqmath_bm25.evaluation.topic_sets import TopicSet
 from arqmath_bm25.evaluation.unjudged import KEYS as BOUNDED
-from arqmath_bm25.evaluation.unjudged import bounds
+from arqmath_bm25.evaluation.unjudged import LeftOut, bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from arqmath_bm25.evaluation.comparing import Compared, Comparison
-    from arqmath_bm25.evaluation.evaluator import Scored
     from arqmath_bm25.evaluation.rank_changes import Move
-    from arqmath_bm25.evaluation.topic_sets import TopicSet
-    from arqmath_bm25.evaluation.unjudged import LeftOut
 
 _IDS: Final = {"visual_v2": " (visual ids of v2)", "formula": " (formula ids)"}
 _FULL: Final = ("ndcg", "map", "p10")  # where primed measures say nothing

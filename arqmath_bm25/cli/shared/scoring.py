@@ -1,7 +1,5 @@
 """What `eval` and `compare` share: their options, and runs scored for each year."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Iterable, Sequence

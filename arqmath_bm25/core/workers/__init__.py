@@ -4,12 +4,8 @@ Builds know no more of it than the protocol: jobs go in, results come out in the
 is written does not depend on how many workers there are, or where.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol, TypeVar
 
 J = TypeVar("J")
 R = TypeVar("R")

@@ -7,27 +7,23 @@ same time. Spark needs Java 17 in JAVA_HOME or on PATH; memory and the like are 
 spark-defaults.conf.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
 import socket
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 J = TypeVar("J")
 R = TypeVar("R")

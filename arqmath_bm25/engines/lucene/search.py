@@ -15,21 +15,20 @@ scores in 64 bits, so that their order, which may differ between segments, leave
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
+from arqmath_bm25.core.records import Hit
 from arqmath_bm25.engines.engine import FEW, Searcher, best_first, ranked, term_scores, with_ties
 from arqmath_bm25.engines.lucene.indexing import open_reader, read_ids
 from arqmath_bm25.engines.lucene.jvm import detach_thread, java_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from arqmath_bm25.core.records import Hit
     from arqmath_bm25.engines.engine import Ids, Query, Scores, TermScores
 
 _ALL: Final = 2**31 - 1  # documents to score before any is passed over

@@ -6,28 +6,21 @@ relevant alone. By scikit-learn. Hits in dispute go into a CSV in which an adjud
 column `label`.
 """
 
-from __future__ import annotations
-
 import csv
 import warnings
+from collections.abc import Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import complete, read_csv
 from arqmath_bm25.core.labs import GRADES, RELEVANT
 from arqmath_bm25.core.system import needed_by
-from arqmath_bm25.evaluation.judging.judge import HitKey, read_label
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from arqmath_bm25.evaluation.judging.judge import Annotations
+from arqmath_bm25.evaluation.judging.judge import Annotations, HitKey, read_label
 
 
 class Agreement(NamedTuple):

@@ -9,6 +9,8 @@ must settle it first, as one assessor must who says two things.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from arqmath_bm25.core.errors import InputError, shown
@@ -17,9 +19,6 @@ from arqmath_bm25.core.labs import GRADE_OF_LABEL, MAX_INSTANCES
 from arqmath_bm25.evaluation.judging.pool import in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from arqmath_bm25.evaluation.qrels import Qrels
 
 _KIND = "results file of a batch, as Turkle writes it"

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arqmath_bm25.core.labs import MAX_INSTANCES, official_stem, parse_run_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
-
     from arqmath_bm25.runs.eligible import Eligible
     from arqmath_bm25.runs.run import Run
 

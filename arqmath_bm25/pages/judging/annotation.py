@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,14 +20,12 @@ from arqmath_bm25.analysis.safe_html import plain
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import complete, read_csv
 from arqmath_bm25.core.labs import MAX_INSTANCES
+from arqmath_bm25.core.records import Topic
+from arqmath_bm25.evaluation.judging.pool import Item, PooledPost
 from arqmath_bm25.pages.posts import PostWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.core.records import Topic
-    from arqmath_bm25.evaluation.judging.pool import Item, PooledPost
 
 _WRITER: Final = PostWriter()
 TEMPLATE: Final = Path(__file__).with_name("annotation.html")

@@ -5,17 +5,19 @@ given; it is written as a whole with each of them. Forms hold a token that only 
 have, so that no page elsewhere can judge.
 """
 
-from __future__ import annotations
-
 import csv
 import secrets
-from typing import TYPE_CHECKING, Final
+from collections.abc import Container
+from pathlib import Path
+from typing import Final
 from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import complete, read_csv
@@ -23,13 +25,6 @@ from arqmath_bm25.core.labs import GRADE_OF_LABEL, MAX_INSTANCES
 from arqmath_bm25.evaluation.judging.judge import COLUMNS, HitKey, read_annotations
 from arqmath_bm25.pages.web.server import STATIC, Guard
 from arqmath_bm25.pages.writing import templates
-
-if TYPE_CHECKING:
-    from collections.abc import Container
-    from pathlib import Path
-
-    from starlette.requests import Request
-    from starlette.types import ASGIApp
 
 _LONGEST_FORM: Final = 1000  # bytes
 _KEYS: Final = {label: str(grade) for label, grade in GRADE_OF_LABEL.items()} | {

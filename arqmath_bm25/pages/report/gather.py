@@ -4,40 +4,34 @@ The runs of one report are of one task. Judgments are those given, else those th
 topics of each run; without either, a report shows what the runs returned and no scores.
 """
 
-from __future__ import annotations
-
 import os
 import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from ir_measures import Judged
 
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.own_documents import QRELS, corpus_in, read_documents
 from arqmath_bm25.collection.posts import QUESTION, Post
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import read_manifest
-from arqmath_bm25.core.labs import RELEVANT, year_of
+from arqmath_bm25.core.labs import RELEVANT, LabTask, year_of
+from arqmath_bm25.core.records import Topic
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import Measure
+from arqmath_bm25.evaluation.qrels import Qrels
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Run as ReadRun
+from arqmath_bm25.runs.task_rules import AnswerRules
 from arqmath_bm25.tasks import configured, task_class
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
-
-    from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.core.labs import LabTask
-    from arqmath_bm25.core.records import Topic
-    from arqmath_bm25.evaluation.qrels import Qrels
-    from arqmath_bm25.runs.task_rules import AnswerRules
 
 DEPTHS: Final = (1, 5, 10, 20, 50, 100, 200, 500, 1000)  # to which the share of judged is shown
 RECALL_LEVELS: Final = tuple(f"{n / 10:.2f}" for n in range(11))

@@ -4,22 +4,17 @@ Every document is written once: what is relevant first, whether a run found it o
 long as there is room.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from markupsafe import Markup
 
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
+from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, MAX_DEPTH, RELEVANT
+from arqmath_bm25.core.records import Topic
 from arqmath_bm25.pages.posts import PostWriter, beginning
-from arqmath_bm25.pages.report.gather import Returned
-
-if TYPE_CHECKING:
-    from arqmath_bm25.collection.posts import Post
-    from arqmath_bm25.core.records import Topic
-    from arqmath_bm25.pages.report.gather import Gathered
+from arqmath_bm25.pages.report.gather import Gathered, Returned
 
 _EXCERPT: Final = 160  # characters
 _ROOM: Final = 10_000  # characters of the bodies of a page's posts, as DATA has them

@@ -6,6 +6,7 @@ Lucene.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import suppress
 from functools import cached_property
 from threading import Lock
@@ -16,13 +17,17 @@ from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
-from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
+from arqmath_bm25.analysis.html import Content, Delimiters, Formula, read_body, read_title
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import read_tags
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
+from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.engines.lucene.jvm import detach_thread
 from arqmath_bm25.pages.posts import PostWriter, beginning
 from arqmath_bm25.pages.threads import ThreadReader, thread_values
@@ -31,14 +36,6 @@ from arqmath_bm25.pages.writing import templates
 from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Container, Mapping
-
-    from starlette.requests import Request
-    from starlette.types import ASGIApp
-
-    from arqmath_bm25.analysis.html import Delimiters
-    from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.core.records import Hit, Part
     from arqmath_bm25.tasks.index import Index
     from arqmath_bm25.tasks.task import Shown
 

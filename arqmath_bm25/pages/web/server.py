@@ -9,25 +9,22 @@ from __future__ import annotations
 import errno
 import resource
 import socket
+from asyncio import TimerHandle, Transport
+from collections.abc import Container
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.pages.writing import policy, static
-
-if TYPE_CHECKING:
-    from asyncio import TimerHandle, Transport
-    from collections.abc import Container
-
-    from starlette.requests import Request
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _LONGEST_HEAD: Final = 1 << 20  # bytes; a query that is too long gets an answer that says so
 _PATIENCE: Final = 10  # seconds that a connection may take to say what it wants

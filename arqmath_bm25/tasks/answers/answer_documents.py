@@ -9,26 +9,23 @@ documents in which it is blank.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.html import Content
+from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.analysis.terms import Bag
+from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.answers.post_signatures import PartSignatures
-from arqmath_bm25.tasks.document_parts import JSON, write_parts
+from arqmath_bm25.tasks.document_parts import JSON, Form, write_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from arqmath_bm25.analysis.analyzer import Terms
-    from arqmath_bm25.analysis.settings import AnalysisSettings
     from arqmath_bm25.collection.posts import PostTable, Thread
-    from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.tasks.document_parts import Form
 
 _BAG: Final = ("contents", "question_text", "title_text", "tags")
 NOTHING: Final = Bag(("∅",))  # stands for an answer without words; no query holds it

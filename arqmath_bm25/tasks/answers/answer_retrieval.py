@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.analysis.tokenizer import tokenizer_version
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import POST_TABLE
 from arqmath_bm25.collection.sites import read_links, scan_sites
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import DOCUMENTS
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.progress import progress, tell
-from arqmath_bm25.core.records import Hit, Part
+from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks.answers.answer_documents import (
     answer_documents,
     as_bag,
@@ -22,21 +26,13 @@ from arqmath_bm25.tasks.answers.answer_documents import (
 from arqmath_bm25.tasks.answers.linked_posts import LinkedPosts
 from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, PartSignatures, write_signatures
 from arqmath_bm25.tasks.answers.second_stage import LINKS, SecondStage
+from arqmath_bm25.tasks.document_parts import Form
 from arqmath_bm25.tasks.queries import field_parts, heaviest, topic_query, weighed_by_tf_idf
-from arqmath_bm25.tasks.settings import Task1Settings
-from arqmath_bm25.tasks.task import Ranker, Shown, Task, begin, listed
+from arqmath_bm25.tasks.settings import StageSettings, Task1Settings
+from arqmath_bm25.tasks.task import OpenIndex, Ranker, Shown, Task, begin, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.core.records import Topic
-    from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.engines.engine import Document, Query
-    from arqmath_bm25.tasks.document_parts import Form
-    from arqmath_bm25.tasks.settings import StageSettings
-    from arqmath_bm25.tasks.task import OpenIndex
 
 
 class AnswerRetrieval(Task[Task1Settings]):

@@ -5,24 +5,16 @@ to be a dump of the site that is younger than the topics; which of its questions
 labs' topic-formula file tells.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from arqmath_bm25.collection.dump import ID
 from arqmath_bm25.collection.formulas import read_topic_formulas
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import year_of
-from arqmath_bm25.core.records import Hit, Part
+from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.tasks.answers.second_stage import LINKS
-from arqmath_bm25.tasks.task import Ranker
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from arqmath_bm25.core.records import Topic
-    from arqmath_bm25.tasks.task import OpenIndex
+from arqmath_bm25.tasks.task import OpenIndex, Ranker
 
 
 class LinkedPosts(Ranker):

@@ -6,21 +6,17 @@ The answer is the text of the highest ranked post that has any, whole if it fits
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 from arqmath_bm25.analysis.answer_text import answer_text, one_line, shorten
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
 from arqmath_bm25.tasks.settings import Task3Settings
-from arqmath_bm25.tasks.task import Ranker, Shown, Task
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.core.records import Hit, Part, Topic
-    from arqmath_bm25.tasks.task import OpenIndex
+from arqmath_bm25.tasks.task import OpenIndex, Ranker, Shown, Task
 
 _YEAR = "2022"  # of the one lab that had this task
 

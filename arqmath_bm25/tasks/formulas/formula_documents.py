@@ -19,28 +19,23 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from pathlib import Path
+from typing import Final, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.analyzer import FormulaAnalyzer
+from arqmath_bm25.analysis.settings import FormulaAnalysisSettings, FormulaField
 from arqmath_bm25.collection.formulas import DELETED, formula_files, read_formula_blocks
+from arqmath_bm25.collection.tsv_blocks import Block
 from arqmath_bm25.core.arrays import load_array, new_array
+from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING
-from arqmath_bm25.tasks.document_parts import JSON, write_parts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from arqmath_bm25.analysis.settings import FormulaAnalysisSettings, FormulaField
-    from arqmath_bm25.collection.tsv_blocks import Block
-    from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.tasks.document_parts import Form
+from arqmath_bm25.tasks.document_parts import JSON, Form, write_parts
 
 TYPES: Final = ("answer", "question", "title")  # what may be returned, preferred ones first
 _LARGEST: Final = 2**31 - 1

@@ -3,39 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from pathlib import Path
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.analyzer import FormulaAnalyzer
 from arqmath_bm25.analysis.html import Content, Formula, read_title
+from arqmath_bm25.analysis.settings import FormulaField
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import formula_files
+from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import DOCUMENTS
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.progress import progress, status, tell
 from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks.document_parts import Form
 from arqmath_bm25.tasks.formulas.formula_documents import InstanceTable, write_formula_documents
 from arqmath_bm25.tasks.formulas.post_formulas import contents, find_formula, write_post_formulas
 from arqmath_bm25.tasks.index import Index
 from arqmath_bm25.tasks.queries import field_parts
 from arqmath_bm25.tasks.settings import Task2Settings
-from arqmath_bm25.tasks.task import Ranker, Shown, Task, TopicFile, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from arqmath_bm25.analysis.settings import FormulaField
-    from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.collection.posts import PostTable
-    from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.tasks.document_parts import Form
-    from arqmath_bm25.tasks.task import OpenIndex
+from arqmath_bm25.tasks.task import OpenIndex, Ranker, Shown, Task, TopicFile, listed
 
 _INSTANCES: Final = "instances.npy"
 _SHOWN: Final = 120  # characters shown before and after a formula

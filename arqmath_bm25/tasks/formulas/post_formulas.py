@@ -6,27 +6,19 @@ the post, title first: above every id of the lab, the same for the same dump, an
 What comes after the 400th formula of a post is left out.
 """
 
-from __future__ import annotations
-
 import csv
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
-from arqmath_bm25.analysis.html import Formula, read_body, read_title
+from arqmath_bm25.analysis.html import Content, Delimiters, Formula, read_body, read_title
 from arqmath_bm25.analysis.macros import write_out
 from arqmath_bm25.collection.formulas import COLUMNS
-from arqmath_bm25.collection.posts import QUESTION
-from arqmath_bm25.collection.sites import scan_sites
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from arqmath_bm25.analysis.html import Content, Delimiters
-    from arqmath_bm25.collection.posts import Post, PostTable
-    from arqmath_bm25.collection.sites import Site
-    from arqmath_bm25.core.workers import Workers
+from arqmath_bm25.collection.posts import QUESTION, Post, PostTable
+from arqmath_bm25.collection.sites import Site, scan_sites
+from arqmath_bm25.core.workers import Workers
 
 _FIRST: Final = 1_000_000_000
 _PER_POST: Final = 400

@@ -5,6 +5,7 @@ An index holds what was fitted to the training set, in `model/`; no engine searc
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
@@ -12,24 +13,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.settings import AnalysisSettings
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.premises import Statement, read_premises, read_statements
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import PREMISES, SPLITS
 from arqmath_bm25.core.progress import status
 from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.workers import Workers
+from arqmath_bm25.tasks.document_parts import Form
 from arqmath_bm25.tasks.premises.ridge import Fitted, Model, Ridge
 from arqmath_bm25.tasks.premises.tfidf import Tfidf
 from arqmath_bm25.tasks.settings import NlpsSettings, RidgeVariant
-from arqmath_bm25.tasks.task import Ranker, Shown, Task, TopicFile, begin
+from arqmath_bm25.tasks.task import OpenIndex, Ranker, Shown, Task, TopicFile, begin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.tasks.document_parts import Form
     from arqmath_bm25.tasks.premises.tfidf import Ranking
-    from arqmath_bm25.tasks.task import OpenIndex
 
 _MODEL: Final = "model"
 

@@ -20,7 +20,9 @@ training statement itself is ranked as if it were not among them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -28,19 +30,16 @@ from scipy import sparse
 from scipy.linalg import lapack
 from threadpoolctl import threadpool_limits  # scikit-learn depends on it
 
+from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.collection.premises import Premise, Statement
 from arqmath_bm25.core.records import Part
 from arqmath_bm25.tasks.premises.text_kernel import TextVectors, gram
 from arqmath_bm25.tasks.premises.tfidf import Candidates
+from arqmath_bm25.tasks.settings import RidgeSettings, RidgeVariant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from arqmath_bm25.analysis.analyzer import Analyzer
-    from arqmath_bm25.collection.premises import Premise, Statement
     from arqmath_bm25.tasks.premises.text_kernel import Matrix
     from arqmath_bm25.tasks.premises.tfidf import Ranking
-    from arqmath_bm25.tasks.settings import RidgeSettings, RidgeVariant
 
 BLOCK: Final = 64  # statements that are ranked at a time
 
