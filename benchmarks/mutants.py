@@ -236,9 +236,6 @@ MUTANTS: Final = (
     Mutant("evaluation/sampled_pools.py",
            "count = math.ceil(len(docs) * strata[number - 1].share - 1e-9)",
            "count = int(len(docs) * strata[number - 1].share)", "xinfap"),
-    Mutant("evaluation/unjudged.py",
-           "relevant = sum(grade >= RELEVANT for grade in left_out)",
-           "relevant = sum(grade >= 1 for grade in left_out)", "bounds"),
     Mutant("collection/posts.py",
            "numbers[:, :2] |= site << _SITE_BITS", "numbers[:, :2] |= site << 32", "sites"),
     # core/

@@ -11,7 +11,7 @@ import ir_measures
 import pytest
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.evaluation.measures import MEASURES, measure, named_measures, prime
+from arqmath_bm25.evaluation.measures import MEASURES, measure, named_measures
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.runs.run import Run
 
@@ -44,12 +44,12 @@ OTHERS = [
 
 def values_of(name: str, run=RUN, qrels=QRELS) -> dict[str, float]:
     (one,) = named_measures(name)
-    return {t: v[one.key] for t, v in measure(run, prime(run, qrels), qrels, [one]).items()}
+    return {t: v[one.key] for t, v in measure(run, qrels, [one]).items()}
 
 
 def test_every_measure_of_the_labs_has_a_name_there() -> None:
     assert set(OURS) == {one.key for one in MEASURES}
-    ours = measure(RUN, prime(RUN, QRELS), QRELS, MEASURES)
+    ours = measure(RUN, QRELS, MEASURES)
     for key, name in OURS.items():
         assert values_of(name) == {topic: values[key] for topic, values in ours.items()}, name
 
@@ -82,7 +82,7 @@ def test_two_thousand_random_runs_score_as_by_ir_measures() -> None:
         }
         for grade in (lambda: chance.choice((0, 0, 1, 2, 3)), lambda: chance.randint(0, 20) / 4)
     )
-    ours = measure(run, prime(run, qrels), qrels, MEASURES)
+    ours = measure(run, qrels, MEASURES)
     for key, name in OURS.items():
         if key != "judged_at_10":  # its order of equal scores is another there
             there = ir_measures.iter_calc([ir_measures.parse_measure(name)], qrels, run)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ir_measures import Bpref
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.measures import (
@@ -17,7 +18,6 @@ from arqmath_bm25.evaluation.measures import (
     average,
     measure,
     named_measures,
-    prime,
 )
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.runs.run import Run, best
@@ -34,6 +34,10 @@ QRELS = {
 RUN = {
     "A.1": {"99": 9.0, "10": 5.0, "9": 5.0, "13": 5.0, "11": 1.5, "12": 1.0},
     "A.2": {"77": 3.0, "21": 2.0},
+}
+PRIME_RUN = {
+    topic: {doc: score for doc, score in docs.items() if doc in QRELS[topic]}
+    for topic, docs in RUN.items()
 }
 
 
@@ -200,9 +204,8 @@ def test_scores_are_compared_as_32_bit_floats() -> None:
 
 
 def test_vectors_of_the_protocol() -> None:
-    primed = prime(RUN, QRELS)
-    assert best(primed["A.1"], 10) == ["9", "13", "10", "11", "12"]
-    values = measure(RUN, primed, QRELS, MEASURES)
+    assert best(PRIME_RUN["A.1"], 10) == ["9", "13", "10", "11", "12"]
+    values = measure(RUN, QRELS, MEASURES)
     assert values["A.1"]["ndcg_prime"] == pytest.approx(0.624307, abs=5e-7)
     assert values["A.1"]["map_prime"] == pytest.approx(1 / 3)
     assert values["A.1"]["p10_prime"] == pytest.approx(0.2)
@@ -213,16 +216,14 @@ def test_vectors_of_the_protocol() -> None:
 
 
 def test_a_run_without_unjudged_documents_is_its_own_prime_run() -> None:
-    primed = prime(RUN, QRELS)
-    values = measure(primed, primed, QRELS, MEASURES)["A.1"]
+    values = measure(PRIME_RUN, QRELS, MEASURES)["A.1"]
     assert values["ndcg"] == values["ndcg_prime"]
     assert values["judged_at_10"] == 1.0
 
 
 def test_bpref_is_the_same_with_and_without_unjudged_documents() -> None:
-    bpref = Measure("bpref", "bpref"), Measure("bpref_prime", "bpref", primed=True)
-    values = measure(RUN, prime(RUN, QRELS), QRELS, bpref)["A.1"]
-    assert values["bpref"] == values["bpref_prime"]
+    bpref = [Measure("bpref", Bpref(rel=2))]
+    assert measure(RUN, QRELS, bpref) == measure(PRIME_RUN, QRELS, bpref)
 
 
 def test_topics_without_any_document_have_the_values_of_an_empty_ranking() -> None:
@@ -230,7 +231,7 @@ def test_topics_without_any_document_have_the_values_of_an_empty_ranking() -> No
     qrels = {f"A.{topic}": {str(doc): doc % 4 for doc in range(500)} for topic in range(100)}
     measures = (*MEASURES, *named_measures("AP@10", "NumRel"))
     for rankings in ({}, {"A.1": {"unjudged": 1.0}}):
-        for values in measure(rankings, prime(rankings, qrels), qrels, measures).values():
+        for values in measure(rankings, qrels, measures).values():
             assert values["AP@10"] == 0.0
             assert values["NumRel"] == 375
             assert all(values[one.key] == 0.0 for one in MEASURES)

@@ -345,8 +345,6 @@ def test_clear_words_for_what_cannot_be_told(folder: Path) -> None:
         written(folder, f"T-task1-{name}-auto-both-A.tsv", [("A.1", 1, 1.0), ("A.2", 8, 1.0)], lab1)
         for name in "ab"
     ]
-    with pytest.raises(InputError, match="--leave-out: all runs are of one team, T;"):
-        arqmath("eval", *runs, "--qrels", folder / "q", "--leave-out")
     with pytest.raises(InputError, match="--by Category: DATA has no labels of topics"):
         arqmath("eval", *runs, "--qrels", folder / "q", "--by", "Category")
     place = arq.Collection(arq.sample().layout.data, folder / "indexes")

@@ -12,7 +12,6 @@ from arqmath_bm25.cli.shared.scoring import Scoring
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS, Year
 from arqmath_bm25.core.progress import console, status
-from arqmath_bm25.evaluation import unjudged
 from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
 from arqmath_bm25.evaluation.measures import named_measures
 from arqmath_bm25.evaluation.score import RunScore
@@ -34,9 +33,6 @@ def evaluate(
     run_folder: Path = RUNS,
     measure: list[str] | None = None,
     by: str | None = None,
-    bounds: bool = False,
-    leave_out: bool = False,
-    pool_depth: int = 50,
 ) -> None:
     """Score runs as the labs do.
 
@@ -60,11 +56,6 @@ def evaluate(
     if scoring.write(scored, lambda: json.dumps([run.to_json() for run in scored], indent=1)):
         score_tables.print_scores(scored, [each.key for each in evaluator.measures])
         score_tables.print_topic_sets(scored, sets, by or "")
-        judged = [run for run in scored if run.rankings]
-        if bounds:
-            score_tables.print_bounds(judged)
-        if leave_out:
-            score_tables.print_left_out(_left_out(judged, pool_depth))
 
 
 def _topic_sets(
@@ -81,20 +72,6 @@ def _topic_sets(
         [run for run in scored if isinstance(run.score, RunScore)],
     )
     return {run.run: topic_sets(run.score.values, info, [by]) for run in ranked}
-
-
-def _left_out(judged: Sequence[Scored], depth: int) -> list[unjudged.LeftOut]:
-    """Score runs without what each team alone brought to the pool."""
-    if any(run.judgments.qrels != judged[0].judgments.qrels for run in judged):
-        raise InputError("--leave-out takes runs of the same judgments: name their files")
-    teams = {run.run: unjudged.team_of(run.file) for run in judged}
-    if len(set(teams.values())) < 2:
-        raise InputError(
-            f"--leave-out: all runs are of one team, {next(iter(teams.values()), 'none')}; what it "
-            "alone brought to the pool shows only beside runs of other teams: name these as well"
-        )
-    rankings = {run.run: run.rankings for run in judged}
-    return unjudged.leave_out(rankings, teams, judged[0].judgments.qrels, depth)
 
 
 def _score_folder(evaluator: Evaluator, folder: Path, scoring: Scoring) -> Iterator[Scored]:

@@ -26,38 +26,35 @@ from statistics import fmean
 from typing import Any, Final, NamedTuple
 
 import ir_measures
-import pytrec_eval
+from ir_measures import AP, Bpref, Judged, P, nDCG
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RELEVANT
 from arqmath_bm25.evaluation.qrels import Qrels
 from arqmath_bm25.runs.run import Ranking, best
 
-_JUDGED: Final = "Judged"
-
 
 class Measure(NamedTuple):
     """A measure as this package reports it."""
 
     key: str  # in JSON and CSV
-    trec_eval: str = ""  # trec_eval's name, computed with the labs' relevant grades
+    of_ir_measures: Any = None  # None: it is not computed here
     primed: bool = False  # of the prime run
-    parsed: Any = None  # by ir_measures, in the place of trec_eval's name
 
 
 MEASURES: Final = (
-    Measure("ndcg_prime", "ndcg", primed=True),
-    Measure("map_prime", "map", primed=True),
-    Measure("p10_prime", "P_10", primed=True),
-    Measure("p5_prime", "P_5", primed=True),
-    Measure("bpref", "bpref", primed=True),  # equal for the whole run: unjudged are skipped
-    Measure("ndcg", "ndcg"),
-    Measure("map", "map"),
-    Measure("p10", "P_10"),
-    Measure("judged_at_10", parsed=ir_measures.Judged @ 10),
+    Measure("ndcg_prime", nDCG(judged_only=True), primed=True),
+    Measure("map_prime", AP(rel=RELEVANT, judged_only=True), primed=True),
+    Measure("p10_prime", P(rel=RELEVANT, judged_only=True) @ 10, primed=True),
+    Measure("p5_prime", P(rel=RELEVANT, judged_only=True) @ 5, primed=True),
+    Measure("bpref", Bpref(rel=RELEVANT), primed=True),  # of the whole run it is the same
+    Measure("ndcg", nDCG),
+    Measure("map", AP(rel=RELEVANT)),
+    Measure("p10", P(rel=RELEVANT) @ 10),
+    Measure("judged_at_10", Judged @ 10),
 )
 
-KEYS: Final = tuple(one.key for one in MEASURES)
+KEYS: Final = tuple(measure.key for measure in MEASURES)
 # As tables show them.
 NAMES: Final = {
     "ndcg_prime": "nDCG′", "map_prime": "MAP′", "p10_prime": "P′@10", "bpref": "bpref",
@@ -96,7 +93,7 @@ def _named(name: str) -> Measure:
         )
     try:
         parsed = ir_measures.parse_measure(name)
-        known = ir_measures.pytrec_eval.supports(parsed)
+        computed = ir_measures.pytrec_eval.supports(parsed)
     except NameError:
         near = difflib.get_close_matches(name, [*_ALL, *ir_measures.measures.registry], cutoff=0.4)
         raise InputError(
@@ -109,55 +106,45 @@ def _named(name: str) -> Measure:
             f"--measure {name}: ir_measures does not understand it ({reason}); expected a name "
             "such as P(rel=2)@10, nDCG(judged_only=True) or IPrec@0.1"
         ) from None
-    if not known and not (parsed.NAME == _JUDGED and parsed.params.get("cutoff")):
+    if not computed and not (_is_judged(parsed) and parsed.params.get("cutoff")):
         raise InputError(
             f"--measure {name}: of the measures of ir_measures, those of trec_eval are computed "
             f"here; {parsed.NAME} with these parameters is none of them"
         )
-    return Measure(str(parsed), parsed=parsed)
+    return Measure(str(parsed), parsed)
 
 
 TopicValues = dict[str, dict[str, float]]  # topic -> measure -> value
 
 
-def prime(rankings: Mapping[str, Ranking], qrels: Qrels) -> dict[str, Ranking]:
-    """Return, for every topic of the qrels, the ranking without unjudged documents."""
-    run: dict[str, Ranking] = {}
-    for topic, grades in qrels.items():
-        ranking = rankings.get(topic, {})
-        run[topic] = {doc: ranking[doc] for doc in grades if doc in ranking}
-    return run
-
-
 def measure(
-    rankings: Mapping[str, Ranking],
-    prime_run: Mapping[str, Ranking],
-    qrels: Qrels,
-    measures: Sequence[Measure],
+    rankings: Mapping[str, Ranking], qrels: Qrels, measures: Sequence[Measure]
 ) -> TopicValues:
     """Return the value of every measure for every topic of the qrels, in their order.
 
     A topic that the rankings lack is measured as an empty one.
     """
-    values: TopicValues = {topic: {} for topic in qrels}
     filled = {topic: rankings.get(topic) or _NOTHING for topic in qrels}
-    for one in measures:
-        if one.parsed is not None and one.parsed.NAME == _JUDGED:
-            for topic, grades in qrels.items():
-                depth = one.parsed["cutoff"]
-                values[topic][one.key] = judged_at(depth, rankings.get(topic, {}), grades)
-        elif one.parsed is not None:
-            for found in ir_measures.pytrec_eval.iter_calc([one.parsed], qrels, filled):
-                values[found.query_id][one.key] = found.value
-    filled_prime = {topic: prime_run.get(topic) or _NOTHING for topic in qrels}
-    for primed, run in ((True, filled_prime), (False, filled)):
-        wanted = [one for one in measures if one.primed == primed and one.trec_eval]
-        evaluator = pytrec_eval.RelevanceEvaluator(
-            qrels, {one.trec_eval for one in wanted}, relevance_level=RELEVANT
-        )
-        for topic, by_measure in evaluator.evaluate(run).items():
-            values[topic].update({one.key: by_measure[one.trec_eval] for one in wanted})
-    return {topic: {one.key: found[one.key] for one in measures} for topic, found in values.items()}
+    values: dict[str, dict[Any, float]] = {
+        topic: {
+            asked: judged_at(asked["cutoff"], rankings.get(topic, {}), grades)
+            for _, asked, _ in measures
+            if _is_judged(asked)
+        }
+        for topic, grades in qrels.items()
+    }
+    of_trec_eval = dict.fromkeys(asked for _, asked, _ in measures if not _is_judged(asked))
+    for metric in ir_measures.pytrec_eval.iter_calc(of_trec_eval, qrels, filled):
+        values[metric.query_id][metric.measure] = metric.value
+    return {
+        topic: {key: of_topic[asked] for key, asked, _ in measures}
+        for topic, of_topic in values.items()
+    }
+
+
+def _is_judged(asked: Any) -> bool:
+    """Tell the measure that trec_eval lacks."""
+    return bool(asked.NAME == Judged.NAME)
 
 
 def judged_at(depth: int, ranking: Ranking, judged: Iterable[str]) -> float:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.evaluation.measures import MEASURES, Measure, TopicValues, average, measure, prime
+from arqmath_bm25.evaluation.measures import MEASURES, Measure, TopicValues, average, measure
 from arqmath_bm25.evaluation.qrels import Doubt, Qrels
 from arqmath_bm25.runs.run import Ranking
 
@@ -122,10 +122,9 @@ def score(
             f"the qrels judge none of the run's topics: the run has {_some(rankings)}, "
             f"the qrels {_some(qrels)}; are they of another task or year?"
         )
-    prime_run = prime(rankings, qrels)
-    judged = {topic: len(prime_run[topic]) for topic in answered}
+    judged = {topic: len(rankings[topic].keys() & qrels[topic].keys()) for topic in answered}
     return RunScore(
-        values=measure(rankings, prime_run, qrels, measures),
+        values=measure(rankings, qrels, measures),
         counts={"topics": len(qrels), "topics_in_run": len(answered)},
         warnings=(*notes, *_warnings(rankings, qrels, answered, sum(judged.values()))),
         measures=tuple(measures),

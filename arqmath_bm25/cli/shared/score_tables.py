@@ -17,8 +17,6 @@ from arqmath_bm25.evaluation.measures import NAMES, SHOWN
 from arqmath_bm25.evaluation.nlps import EXPLANATION
 from arqmath_bm25.evaluation.score import RunScore, shared_notes
 from arqmath_bm25.evaluation.topic_sets import TopicSet
-from arqmath_bm25.evaluation.unjudged import KEYS as BOUNDED
-from arqmath_bm25.evaluation.unjudged import LeftOut, bounds
 
 if TYPE_CHECKING:
     from arqmath_bm25.evaluation.comparing import Compared, Comparison
@@ -117,29 +115,6 @@ def print_topic_sets(
                 means = run.score.averages(part.topics)
                 rows.append([part.label, len(part.topics), *map(means.get, keys)])
             print_table(f"{run.run} by {column}", ["topics", "number", *_names(keys)], rows)
-
-
-def print_bounds(runs: Sequence[Scored]) -> None:
-    """Print between which values the unjudged hits of each run leave its scores."""
-    rows = []
-    for run in runs:
-        between = bounds(run.rankings, run.judgments.qrels).values()
-        rows.append([run.run, *(f"{bound.low:.4f} … {bound.high:.4f}" for bound in between)])
-    title = "scores if all unjudged hits are irrelevant … highly relevant"
-    print_table(title, ["run", *_names(BOUNDED)], rows)
-
-
-def print_left_out(scored: Sequence[LeftOut]) -> None:
-    """Print the scores of all runs without what each team alone brought to the pool."""
-    everything, *parts = scored
-    for part in parts:
-        rows = []
-        for run, values in part.scores.items():
-            before = everything.scores[run]
-            cells = (f"{values[key]:.4f} ({values[key] - before[key]:+.4f})" for key in SHOWN)
-            rows.append([run, *cells])
-        title = f"without the {part.judgments:,} judgments ({part.relevant:,} relevant) that only "
-        print_table(f"{title}{part.team} brought", ["run", *_names(SHOWN)], rows)
 
 
 def print_comparison(compared: Compared, topic_values: bool = False) -> None:

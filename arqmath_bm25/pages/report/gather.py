@@ -13,7 +13,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from ir_measures import Judged
+from ir_measures import IPrec, Judged
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
@@ -34,13 +34,13 @@ from arqmath_bm25.runs.task_rules import AnswerRules
 from arqmath_bm25.tasks import configured, task_class
 
 DEPTHS: Final = (1, 5, 10, 20, 50, 100, 200, 500, 1000)  # to which the share of judged is shown
-RECALL_LEVELS: Final = tuple(f"{n / 10:.2f}" for n in range(11))
+RECALL_LEVELS: Final = tuple(n / 10 for n in range(11))
 _MEASURES: Final = (
     *(
-        Measure(f"iprec_{level}", f"iprec_at_recall_{level}", primed=True)
+        Measure(f"iprec_{level}", IPrec(rel=RELEVANT, judged_only=True) @ level, primed=True)
         for level in RECALL_LEVELS
     ),
-    *(Measure(f"judged_{depth}", parsed=Judged @ depth) for depth in DEPTHS),
+    *(Measure(f"judged_{depth}", Judged @ depth) for depth in DEPTHS),
 )
 
 _WORD: Final = re.compile(r"[^-_./ ]*[-_./ ]+|[^-_./ ]+")  # of a name, with what ends it

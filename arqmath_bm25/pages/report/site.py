@@ -194,7 +194,7 @@ def _verdict(averages: _Averages, comparisons: Sequence[Comparison]) -> dict[str
 
 def _curves(averages: _Averages) -> dict[str, dict[str, list[tuple[float, float]]]]:
     """Return the points of two charts by run: precision by recall, and how much is judged."""
-    recall = [(float(level), f"iprec_{level}") for level in RECALL_LEVELS]
+    recall = [(level, f"iprec_{level}") for level in RECALL_LEVELS]
     judged = [(float(x), f"judged_{depth}") for x, depth in enumerate(DEPTHS)]
     return {
         name: {run: [(x, values[key]) for x, key in keys] for run, values in averages.items()}
