@@ -11,10 +11,12 @@ import warnings
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.request import urlopen
 from xml.etree import ElementTree
 from xml.etree.ElementTree import SubElement
 
 import pytest
+from serving import running
 from typer.testing import CliRunner
 
 from arqmath_bm25.cli import app
@@ -26,6 +28,7 @@ from arqmath_bm25.engines.engine import Engine, flat_place
 from arqmath_bm25.engines.flat import META, FlatSearcher
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.engines.opening import open_searcher
+from arqmath_bm25.pages.web.app import SearchPages
 from arqmath_bm25.tasks.index import Index
 
 if TYPE_CHECKING:
@@ -124,6 +127,55 @@ def test_a_cluster_needs_no_other_engine_here(
         for name in ("here", "there")
     )
     assert here == there
+
+
+def without_postings(indexes: Path, copy: Path) -> Path:
+    """Copy what a machine needs that searches in a cluster, as docs/SCALE.md says."""
+    ignored = shutil.ignore_patterns("lucene*", "documents")
+    return Path(shutil.copytree(indexes, copy, ignore=ignored))
+
+
+@pytest.mark.slow
+def test_a_machine_that_only_searches_needs_no_postings(
+    sample: Path, opensearch: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = ("--engine", "opensearch", "--hosts", ",".join(opensearch.hosts))
+    arqmath("index", "all", "--indexes", sample / "indexes", *cluster)
+    thin = without_postings(sample / "indexes", tmp_path / "indexes")
+    before = {path: path.stat().st_mtime_ns for path in thin.rglob("*")}
+    assert run_files(tmp_path, *cluster[1:]) == run_files(sample, "lucene")
+    searched = [
+        arqmath("search", "all", "$x^2$ series", "--indexes", indexes, *options)
+        for indexes, options in ((thin, cluster), (sample / "indexes", ()))
+    ]
+    assert searched[0] == searched[1]
+    engine = Engine("opensearch", tuple(opensearch.hosts))
+    collection = Collection(indexes=thin)
+    indexes = {name: Index.open(collection, name, engine=engine) for name in ("task1", "task2")}
+    with (
+        running(SearchPages(collection, indexes, threads=2)) as address,
+        urlopen(f"{address}/api/search?q=series&task=task1") as answer,  # noqa: S310
+    ):
+        assert json.load(answer)
+    monkeypatch.setattr("arqmath_bm25.engines.opensearch._create_all", None)  # none is loaded again
+    assert "up to date" in arqmath("index", "all", "--indexes", thin, *cluster)
+    assert {path: path.stat().st_mtime_ns for path in thin.rglob("*")} == before
+
+
+def test_an_engine_asks_for_no_files_of_another(sample: Path, tmp_path: Path) -> None:
+    thin = without_postings(sample / "indexes", tmp_path / "thin")
+    for engine in ("lucene", "flat"):
+        copy = Path(shutil.copytree(sample / "indexes", tmp_path / engine))
+        for path in copy.glob("*/*/lucene*"):
+            if ("flat" in path.name) != (engine == "flat"):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        opened = Index.open(Collection(indexes=copy), "task1", engine=Engine(engine))
+        assert opened.search("series", "both", 5)
+        # What is built for another engine stands beside it, so that all has to be there.
+        refused = CliRunner().invoke(
+            app, ["index", "task1", "--indexes", str(thin), "--engine", engine]
+        )
+        assert re.search("lucene.* is missing; --overwrite", str(refused.exception))
 
 
 def test_postings_that_no_build_of_the_index_wrote_are_not_searched(

@@ -89,7 +89,7 @@ class Manifest:
         return _digest([self.recipe, [source.sha256 for source in self.sources]])
 
     def damages(
-        self, directory: Path, names: Collection[str] = (), read_all: bool = False
+        self, directory: Path, names: Collection[str] | None = None, read_all: bool = False
     ) -> Iterator[str]:
         """Yield what is wrong with the files of the index (of them, with `names`).
 
@@ -98,7 +98,7 @@ class Manifest:
         there = {}
         for name, (size, digest) in self.files.items():
             path = directory / name
-            if names and name not in names:
+            if names is not None and name not in names:
                 continue
             if not path.is_file():
                 yield f"{name} is missing"

@@ -52,14 +52,18 @@ def recipe(task: Task[Any], collection: Collection) -> dict[str, Any]:
 
 
 def why_stale(
-    task: Task[Any], collection: Collection, manifest: Manifest, read_all: bool = False
-) -> str | None:
-    """Tell why an index does not serve these settings and files; None if it does."""
+    task: Task[Any], collection: Collection, manifest: Manifest, read_all: bool = False,
+    engine: EngineName = "auto",
+) -> str | None:  # fmt: skip
+    """Tell why an index does not serve these settings and files; None if it does.
+
+    Files that are there for other engines than `engine` may be missing.
+    """
     stale = manifest.why_stale(recipe(task, collection), sources(task.sources(collection)))
     if stale:
         return stale
     place = directory(task, collection)
-    damage = next(manifest.damages(place, read_all=read_all), None)
+    damage = next(manifest.damages(place, _read_by(engine, manifest), read_all), None)
     if damage:
         return f"this index is damaged: {damage}"
     written = {name.partition("/")[0] for name in manifest.files}
@@ -67,10 +71,21 @@ def why_stale(
     return f"{foreign[0].name} is not of this index; remove it" if foreign else None
 
 
+def _read_by(engine: EngineName, manifest: Manifest) -> list[str]:
+    """Return the files of an index that an engine reads."""
+    stores = {
+        "auto": (STORE,),
+        "lucene": (f"{STORE}/", f"{STORE}.ids"),
+        "flat": (f"{STORE}.flat/",),
+    }
+    own = stores.get(engine, ())
+    return [name for name in manifest.files if not name.startswith(STORE) or name.startswith(own)]
+
+
 def _is_up_to_date(
-    task: Task[Any], collection: Collection, overwrite: bool, as_built: bool
+    task: Task[Any], collection: Collection, overwrite: bool, as_built: bool, engine: EngineName
 ) -> bool:
-    """Tell whether the index of a task serves as it is; False if it is to be built.
+    """Tell whether the index of a task serves an engine as it is; False if it is to be built.
 
     With `as_built`, it may have settings of its own; before it is overwritten, every byte is read.
     Raises InputError if it is stale and must not be overwritten.
@@ -86,7 +101,7 @@ def _is_up_to_date(
         return False
     if as_built and not existing.default:
         task = task.of(existing.settings)
-    reason = why_stale(task, collection, existing, read_all=overwrite)
+    reason = why_stale(task, collection, existing, overwrite, "auto" if overwrite else engine)
     if reason and not overwrite:
         raise InputError(
             f"{place}: {reason}; --overwrite replaces it, another --indexes keeps both"
@@ -106,6 +121,9 @@ def build(
     started or did not index every document; the old index, if there is one, is then as it was.
     """
     fields = task.fields
+    there = directory(task, collection)
+    if keep and (old := Manifest.read(there)) and (damage := next(old.damages(there), None)):
+        raise InputError(f"{there}: {damage}; --overwrite builds this index anew")
     if engine == "lucene" and fields:
         prepare()  # its absence is told before hours of work, not after
     forms: list[Form] = ["json"] if engine != "flat" or keep_documents else []
@@ -113,7 +131,7 @@ def build(
         forms.append("flat")
     began = time.monotonic()
     made_of, made_by = sources(task.sources(collection)), recipe(task, collection)
-    with building(directory(task, collection), __version__, made_by, made_of) as place:
+    with building(there, __version__, made_by, made_of) as place:
         counts = task.write_documents(collection, place, workers, forms)
         documents, store = place / DOCUMENTS, place / STORE
         with status("Indexing"):
@@ -125,9 +143,9 @@ def build(
                 index_parts(documents, store, fields[1:], counts["documents"], workers)
         clear(documents, keep_documents)
         if keep:
-            for old in directory(task, collection).iterdir():
-                if old.name.startswith((DOCUMENTS, STORE)) and not (place / old.name).exists():
-                    _link(old, place / old.name)
+            for path in there.iterdir():
+                if path.name.startswith((DOCUMENTS, STORE)) and not (place / path.name).exists():
+                    _link(path, place / path.name)
         manifest = Manifest(
             task=task.name,
             settings=task.settings.model_dump(mode="json"),
@@ -227,7 +245,8 @@ def ensure(
             if place in done:
                 continue
             done.add(place)
-            fresh = _is_up_to_date(task, collection, overwrite, as_built=task is not wanted)
+            as_built = task is not wanted
+            fresh = _is_up_to_date(task, collection, overwrite, as_built, engine.name)
             if fresh:
                 sweep(place)
             built, kept = None, fresh and (place / DOCUMENTS).is_dir()
@@ -287,7 +306,7 @@ class Index:
         manifest = Manifest.read(place)
         if manifest is None:
             raise NoIndexError(f"{place}: there is no index", built.name, stale=False)
-        if reason := why_stale(built, collection, manifest):
+        if reason := why_stale(built, collection, manifest, engine=engine.name):
             if Manifest.read(place) != manifest:  # a build has replaced the index
                 return cls.of(task, collection, engine)
             raise NoIndexError(f"{place}: {reason}", built.name, stale=True)
@@ -346,8 +365,10 @@ class Index:
             # Whatever a damaged file makes of Lucene or NumPy: the files tell the cause. It may be
             # one of the index that this one searches beside its own.
             for place in {self.directory, *self.directory.parent.glob("*/")}:
-                manifest = Manifest.read(place)
-                if damage := manifest and next(manifest.damages(place, read_all=True), None):
+                if not (manifest := Manifest.read(place)):
+                    continue
+                files = _read_by(self.engine.name, manifest)
+                if damage := next(manifest.damages(place, files, read_all=True), None):
                     raise NoIndexError(
                         f"{place}: this index is damaged: {damage}", manifest.task, stale=True
                     ) from None
