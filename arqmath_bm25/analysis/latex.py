@@ -99,6 +99,7 @@ _MARKS = frozenset((OPEN, CLOSE, SUPER, SUB)) | _TABLE_MARKS
 _STRUCTURE = {"{": OPEN, "}": CLOSE, "^": SUPER, "_": SUB, "&": CELL}
 _NOT_ADDED = _MARKS | INFIX.keys()
 _SCRIPTS = frozenset((SUPER, SUB))
+_BRACES = frozenset((OPEN, CLOSE))
 _DIGIT_TAKERS = frozenset(("frac", "binom", "sqrt", *_FRACTIONS))
 _OPTION = re.compile(r"\s*\[[^\[\]]*\]")
 _DIMENSION = re.compile(r"\s*[-+]?[0-9.]+\s*[a-z]{2}")
@@ -247,53 +248,54 @@ def arrange(items: list[str]) -> list[str]:
     raised: list[str] = []  # a superscript, which waits for a subscript to pass it
     script = ""  # the mark whose argument comes next
     around: list[tuple[list[str], list[str], list[str], str]] = []  # of the groups that are open
-    ignored = 0  # open braces below _MAX_DEPTH
-    for item in items:
+    for item in _balanced(items):
         if item not in _NOT_ADDED:
             if not script and not raised:
                 tokens.append(item)
                 continue
             inner = [item]
+        elif item == CLOSE:
+            inner = turned[::-1] + tokens + _settled(raised)
+            tokens, turned, raised, script = around.pop()
         else:
             if item == OPEN:
-                if len(around) < _MAX_DEPTH:
-                    around.append((tokens, turned, raised, script))
-                    tokens, turned, raised, script = [], [], [], ""
-                else:
-                    ignored += 1
-                continue
-            if item in _SCRIPTS:
+                around.append((tokens, turned, raised, script))
+                tokens, turned, raised, script = [], [], [], ""
+            elif item in _SCRIPTS:
                 script = item
-                continue
-            if item in INFIX:
+            elif item in INFIX:
                 tokens += _settled(raised)
                 raised = []
                 turned.append(INFIX[item])
-                continue
-            if item != CLOSE:
-                continue
-            if ignored or not around:
-                ignored = max(0, ignored - 1)
-                continue
-            inner = turned[::-1] + tokens + _settled(raised)
-            tokens, turned, raised, script = around.pop()
+            continue
         if script == SUPER:
             raised += inner
         elif script == SUB:
-            tokens.append("_")
-            tokens += inner
+            tokens += ("_", *inner)
         else:
-            if raised:
-                tokens += ("^", *raised)
-                raised = []
-            tokens += inner
+            tokens += _settled(raised) + inner
+            raised = []
         script = ""
-    if around:  # braces left open
-        return arrange([*items, *[CLOSE] * (len(around) + ignored)])
     tokens = turned[::-1] + tokens + _settled(raised)
     while tokens and tokens[-1] in _TRAILING:
         tokens.pop()
     return tokens
+
+
+def _balanced(items: list[str]) -> list[str]:
+    """Close braces that are left open; leave out those that close nothing or are too deep."""
+    if OPEN not in items and CLOSE not in items:
+        return items
+    kept: list[str] = []
+    depth = 0
+    for item in items:
+        if item == OPEN:
+            depth += 1
+        if item not in _BRACES or 0 < depth <= _MAX_DEPTH:
+            kept.append(item)
+        if item == CLOSE:
+            depth = max(0, depth - 1)
+    return kept + [CLOSE] * min(depth, _MAX_DEPTH)
 
 
 def _settled(raised: list[str]) -> list[str]:

@@ -18,6 +18,7 @@ the triples `~n~x~a~2`, `x~a~2~n~` and so on. The tree is built in one pass over
 found and without recursion: time is linear at any depth, and nothing raises.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from arqmath_bm25.analysis import latex
@@ -39,7 +40,171 @@ _BRACES: Final = "{"  # braces that only group: their content stands on the line
 _INDEX: Final = "]"  # the index of a root
 _DENOMINATOR: Final = "over"  # the rest of the line around it: `a \over b`
 _INNER: Final = frozenset((_SYMBOL, _DENOMINATOR, _INDEX))  # end with the line around them
-_SPECIAL: Final = frozenset((OPEN, CLOSE, CELL, ROW, TABLE, TABLE_END, "[", "]", *_SCRIPTS, *INFIX))
+
+
+class _Line:
+    """A line that is being read."""
+
+    __slots__ = ("edge", "kind", "last", "owner", "todo")
+
+    def __init__(self, kind: str, owner: int, edge: str) -> None:
+        self.kind = kind  # what closes it
+        self.owner = owner  # the node it belongs to
+        self.edge = edge  # from there to its first symbol
+        self.last = owner  # the node read last
+        self.todo: tuple[str, ...] = ()  # edges to the arguments that this one still waits for
+
+
+class _Table:
+    """The shape of a table that is being read."""
+
+    def __init__(self) -> None:
+        self.rows = 0  # that are full
+        self.columns = 1
+        self.cells = 1  # of the present row
+
+
+class _Reader:
+    """What has been read so far: the tree, the present line, and the lines around it."""
+
+    def __init__(self) -> None:
+        self.symbols, self.parents, self.edges = [""], [0], [""]
+        self.line = _Line(TABLE_END, 0, _NEXT)
+        self.around: list[_Line] = []
+        self.tables: list[_Table] = []
+
+    def read(self, items: list[str]) -> Tree:
+        action_of, symbol = _ACTIONS.get, _Reader.symbol
+        for item in items:
+            action_of(item, symbol)(self, item)
+        while self.around:
+            self.close()
+        self.end_line()
+        return Tree(self.symbols, self.parents, self.edges)
+
+    def grow(self, symbol: str, parent: int, edge: str) -> int:
+        self.symbols.append(symbol)
+        self.parents.append(parent)
+        self.edges.append(edge)
+        return len(self.symbols) - 1
+
+    def open(self, kind: str, edge: str) -> None:
+        """Begin a line that belongs to the last node of the present one."""
+        self.around.append(self.line)
+        self.line = _Line(kind, self.line.last, edge)
+
+    def open_argument(self, kind: str) -> None:
+        """Begin the line of the argument that comes next."""
+        edge, *others = self.line.todo
+        self.line.todo = tuple(others)
+        self.open(kind, edge)
+
+    def close(self) -> None:
+        """Return to the line around; end the lines of one symbol that are complete with this."""
+        while True:
+            inner = self.line
+            if inner.kind != _BRACES:
+                self.end_line()
+            self.line = self.around.pop()
+            if inner.kind == _BRACES:
+                self.line.last = inner.last
+            if self.line.kind or self.line.todo:
+                break
+
+    def end_line(self) -> None:
+        """Put an end mark behind the present line, unless it is empty."""
+        if self.line.last != self.line.owner:
+            self.grow("", self.line.last, _NEXT)
+
+    # Symbols and marks by their kind.
+
+    def symbol(self, item: str) -> None:
+        if self.line.todo:
+            self.open_argument(_SYMBOL)
+        line = self.line
+        self.symbols.append(item)
+        self.parents.append(line.last)
+        self.edges.append(line.edge if line.last == line.owner else _NEXT)
+        line.last = len(self.symbols) - 1
+        line.todo = _ARGUMENTS.get(item, ())
+        if not line.kind and not line.todo:
+            self.close()
+
+    def open_braces(self, item: str) -> None:
+        if self.line.todo:
+            self.open_argument(CLOSE)
+        else:
+            self.open(_BRACES, self.line.edge if self.line.last == self.line.owner else _NEXT)
+
+    def close_braces(self, item: str) -> None:
+        while self.line.kind in _INNER:
+            self.close()
+        if self.line.kind != TABLE_END:
+            self.close()
+
+    def script(self, item: str) -> None:
+        line = self.line
+        if line.last == line.owner:
+            line.last = self.grow(_NO_BASE, line.last, line.edge)
+        line.todo = _SCRIPTS[item]
+
+    def infix(self, item: str) -> None:
+        """Make what the present line has so far the upper half of a fraction."""
+        line = self.line
+        fraction = self.grow(INFIX[item], line.owner, line.edge)
+        if line.last != line.owner:
+            self.end_line()
+            first = line.last
+            while self.parents[first] != line.owner:
+                first = self.parents[first]
+            self.parents[first], self.edges[first] = fraction, _OVER
+        line.last, line.todo = fraction, ()
+        self.open(_DENOMINATOR, _UNDER)
+
+    def bracket(self, item: str) -> None:
+        line = self.line
+        if item == "[" and line.todo and self.symbols[line.last] == "sqrt":
+            self.open(_INDEX, _ABOVE)
+        elif item == "]" and line.kind == _INDEX:
+            self.close()
+        else:
+            self.symbol(item)
+
+    def open_table(self, item: str) -> None:
+        self.line.todo = ()
+        self.open(TABLE_END, _ELEMENT)
+        self.tables.append(_Table())
+
+    def end_cell(self, item: str) -> None:
+        if not self.tables:
+            return
+        while self.line.kind != TABLE_END:
+            self.close()
+        line, table = self.line, self.tables[-1]
+        filled = line.last != line.owner
+        self.end_line()
+        line.last = line.owner
+        if item == CELL:
+            table.cells += 1
+            table.columns = max(table.columns, table.cells)
+        else:
+            table.rows += item == ROW or filled or table.cells > 1
+            table.cells = 1
+        if item == TABLE_END:
+            self.tables.pop()
+            self.grow(f"{table.rows}x{table.columns}", line.owner, _SHAPE)
+            self.close()
+
+
+_ACTIONS: Final[dict[str, Callable[[_Reader, str], None]]] = {
+    OPEN: _Reader.open_braces,
+    CLOSE: _Reader.close_braces,
+    **dict.fromkeys(_SCRIPTS, _Reader.script),
+    **dict.fromkeys(INFIX, _Reader.infix),
+    **dict.fromkeys("[]", _Reader.bracket),
+    TABLE: _Reader.open_table,
+    **dict.fromkeys((CELL, ROW, TABLE_END), _Reader.end_cell),
+}
 
 
 def read_layout(items: list[str]) -> Tree:
@@ -48,108 +213,4 @@ def read_layout(items: list[str]) -> Tree:
     What is broken is read as it comes: a mark that closes nothing is ignored, a line that is left
     open ends with the formula, an argument that is missing is empty.
     """
-    symbols, parents, edges = [""], [0], [""]
-    waiting: list[tuple[str, int, str, int, tuple[str, ...]]] = []  # lines around the present one
-    tables: list[list[int]] = []  # rows that are full, columns, cells of the present row
-    # The present line: what closes it, the node it belongs to, the edge from there to its first
-    # symbol, the node read last, and the edges to the arguments that this one still waits for.
-    kind, owner, edge, last = TABLE_END, 0, _NEXT, 0
-    todo: tuple[str, ...] = ()
-
-    def grow(symbol: str, parent: int, relation: str) -> int:
-        symbols.append(symbol)
-        parents.append(parent)
-        edges.append(relation)
-        return len(symbols) - 1
-
-    def close() -> None:
-        """Return to the line around; end the lines of one symbol that are complete with this."""
-        nonlocal kind, owner, edge, last, todo
-        while True:
-            braces, inside = kind == _BRACES, last
-            if not braces and last != owner:
-                grow("", last, _NEXT)
-            kind, owner, edge, last, todo = waiting.pop()
-            if braces:
-                last = inside
-            if kind or todo:
-                break
-
-    for item in items:
-        if item in _SPECIAL:
-            if item == OPEN:
-                if todo:
-                    waiting.append((kind, owner, edge, last, todo[1:]))
-                    kind, owner, edge, todo = CLOSE, last, todo[0], ()
-                else:
-                    waiting.append((kind, owner, edge, last, ()))
-                    kind, owner, edge = _BRACES, last, edge if last == owner else _NEXT
-                continue
-            if item == CLOSE:
-                while kind in _INNER:
-                    close()
-                if kind != TABLE_END:
-                    close()
-                continue
-            if item in _SCRIPTS:
-                if last == owner:
-                    last = grow(_NO_BASE, last, edge)
-                todo = _SCRIPTS[item]
-                continue
-            if item in INFIX:
-                fraction = grow(INFIX[item], owner, edge)
-                if last != owner:
-                    grow("", last, _NEXT)
-                    while parents[last] != owner:
-                        last = parents[last]
-                    parents[last], edges[last] = fraction, _OVER
-                waiting.append((kind, owner, edge, fraction, ()))
-                kind, owner, edge, last, todo = _DENOMINATOR, fraction, _UNDER, fraction, ()
-                continue
-            if item == "[" and todo and symbols[last] == "sqrt":
-                waiting.append((kind, owner, edge, last, todo))
-                kind, owner, edge, todo = _INDEX, last, _ABOVE, ()
-                continue
-            if item == "]" and kind == _INDEX:
-                close()
-                continue
-            if item == TABLE:
-                waiting.append((kind, owner, edge, last, ()))
-                kind, owner, edge, todo = TABLE_END, last, _ELEMENT, ()
-                tables.append([0, 1, 1])
-                continue
-            if item in (CELL, ROW, TABLE_END):
-                if tables:
-                    while kind != TABLE_END:
-                        close()
-                    shape = tables[-1]
-                    filled = last != owner
-                    if filled:
-                        grow("", last, _NEXT)
-                        last = owner
-                    if item == CELL:
-                        shape[2] += 1
-                        shape[1] = max(shape[1], shape[2])
-                    else:
-                        shape[0] += item == ROW or filled or shape[2] > 1
-                        shape[2] = 1
-                    if item == TABLE_END:
-                        tables.pop()
-                        grow(f"{shape[0]}x{shape[1]}", owner, _SHAPE)
-                        close()
-                continue
-        if todo:
-            waiting.append((kind, owner, edge, last, todo[1:]))
-            kind, owner, edge = _SYMBOL, last, todo[0]
-        symbols.append(item)
-        parents.append(last)
-        edges.append(edge if last == owner else _NEXT)
-        last = len(symbols) - 1
-        todo = _ARGUMENTS.get(item, ())
-        if not kind and not todo:
-            close()
-    while waiting:
-        close()
-    if last:
-        grow("", last, _NEXT)
-    return Tree(symbols, parents, edges)
+    return _Reader().read(items)
