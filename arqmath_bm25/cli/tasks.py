@@ -6,14 +6,22 @@ import textwrap
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from arqmath_bm25.cli.shared import options
 from arqmath_bm25.cli.shared.command import command
-from arqmath_bm25.cli.shared.options import RUNS, THREADS, Place, SearchPlace, out, results
+from arqmath_bm25.cli.shared.options import (
+    RUNS,
+    THREADS,
+    Place,
+    SearchPlace,
+    command_line,
+    out,
+    results,
+)
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import read_manifest
@@ -98,19 +106,25 @@ def _workers(threads: int, spark: str | None, place: Place) -> Iterator[Workers]
         yield workers
 
 
+@dataclass
+class RunOptions(SearchPlace):
+    """How runs are made, and where they are written."""
+
+    runs: Path = RUNS
+    config: Path | None = None
+    depth: int = MAX_DEPTH
+    form: Form = "lab"
+    threads: int = THREADS
+    overwrite: bool = False
+    queries: Path | None = None
+
+
 @command
 def run(
     task: str,
-    place: SearchPlace,
+    options: RunOptions,
     topics: list[str] | None = None,
-    runs: Path = RUNS,
-    config: Path | None = None,
     variant: list[str] | None = None,
-    depth: int = MAX_DEPTH,
-    form: Form = "lab",
-    threads: int = THREADS,
-    overwrite: bool = False,
-    queries: Path | None = None,
 ) -> None:
     """Rank the documents of a task for its topics and write the run files.
 
@@ -119,46 +133,21 @@ def run(
 
     Example: arqmath-bm25 run task1 --data /data/ARQMath --topics 2021 --variant both
     """
-    collection, engine = place.collection, place.chosen_engine
-    notes: dict[str, None] = {}  # each is printed once, in the end
+    collection, engine = options.collection, options.chosen_engine
     for name in _chosen(task, collection):
-        with place.naming_the_build(config):
-            opened = Index.open(collection, name, config, engine)
-            ranking = opened.task
-            topic_sets = list(_topic_sets(ranking, collection, topics, queries))
-            written = ranking.form or form
+        with options.naming_the_build(options.config):
+            opened = Index.open(collection, name, options.config, engine)
+            topic_sets = _topic_sets(opened.task, collection, topics, options.queries)
             if variant:
-                chosen = list(map(ranking.chosen, variant))
-                variants = [name for name in ranking.variants if name in chosen]
+                chosen = list(map(opened.task.chosen, variant))
+                variants = [name for name in opened.task.variants if name in chosen]
             else:
-                variants, note = ranking.runnable(collection)
+                variants, note = opened.task.runnable(collection)
                 if note:
                     out.print(note)
             for topic_set in topic_sets:
-                folder = runs / ranking.place(collection) / topic_set.folder
-                official = topic_set.folder in (*YEARS, *SPLITS)
                 for each in variants:
-                    run_name = ranking.manual_name(each) if queries else ranking.run_name(each)
-                    remake_it = options.command_line(
-                        "run", name, data=place.data,
-                        topics=topic_set.folder if official else topic_set.path, queries=queries,
-                        config=config, variant=each, depth=depth, format=written,
-                    )  # fmt: skip
-                    target = folder / file_name(run_name, ranking.lab, written)
-                    manifest = opened.manifest_of(
-                        run_name, each, depth, remake_it, topic_set.path, queries
-                    )
-                    if not overwrite:
-                        _refuse_another(target, manifest)
-                    for line in _write_run(
-                        opened, topic_set, each, depth, threads, target, written, manifest
-                    ):
-                        if line.startswith("note: "):
-                            notes[line] = None
-                        else:
-                            out.print(line)
-    for note in notes:
-        out.print(note)
+                    _write_run(options, opened, topic_set, each)
 
 
 def _topic_sets(
@@ -184,13 +173,23 @@ def _refuse_another(target: Path, manifest: Mapping[str, Any]) -> None:
         )
 
 
-def _write_run(
-    index: Index, topics: TopicFile, variant: str, depth: int, threads: int, target: Path,
-    form: Form, manifest: Mapping[str, Any],
-) -> Iterator[str]:  # fmt: skip
-    """Write one run with its manifest; yields what is to be printed about it."""
+def _write_run(options: RunOptions, index: Index, topics: TopicFile, variant: str) -> None:
+    """Write one run with its manifest, and say so."""
     began = time.monotonic()
-    task, count, unanswered = index.task, len(topics.topics), list[str]()
+    task, depth, queries = index.task, options.depth, options.queries
+    form = task.form or options.form
+    official = topics.folder in (*YEARS, *SPLITS)
+    remake_it = command_line(
+        "run", task.name, data=options.data, topics=topics.folder if official else topics.path,
+        queries=queries, config=options.config, variant=variant, depth=depth, format=form,
+    )  # fmt: skip
+    name = task.manual_name(variant) if queries else task.run_name(variant)
+    manifest = index.manifest_of(name, variant, depth, remake_it, topics.path, queries)
+    folder = options.runs / task.place(index.collection) / topics.folder
+    target = folder / file_name(name, task.lab, form)
+    if not options.overwrite:
+        _refuse_another(target, manifest)
+    count, unanswered = len(topics.topics), list[str]()
     with progress(f"{topics.folder} {variant}", count, task.topics_are) as advance:
 
         def noted(ranked: Iterable[list[Hit]]) -> Iterator[tuple[str, list[Hit]]]:
@@ -200,13 +199,11 @@ def _write_run(
                     unanswered.append(topic.topic_id)
                 yield topic.topic_id, hits
 
-        ranked = noted(index.rank(topics.topics, variant, depth, threads))
+        ranked = noted(index.rank(topics.topics, variant, depth, options.threads))
         rows = write_run(target, ranked, manifest["tag"], task.lab, form, manifest)
     note = f"; no {task.hits_are} for {', '.join(unanswered)}" if unanswered else ""
-    seconds = time.monotonic() - began
-    yield (
-        f"{target}: {count:,} {task.topics_are}, {rows:,} {task.rows_are}, in {seconds:.1f} s{note}"
-    )
+    size = f"{count:,} {task.topics_are}, {rows:,} {task.rows_are}"
+    out.print(f"{target}: {size}, in {time.monotonic() - began:.1f} s{note}")
 
 
 @command

@@ -4,7 +4,7 @@ A file has its final name only when it is complete and checked; what is there al
 archive is unpacked as a stream: everything that was expected, or nothing at all. It decides neither
 where its files go (their names are compared with the expected ones and then built anew) nor how
 much is written (no more than the sizes it declares, which are compared with what is published and
-with the free disk). Contents are checked by their CRC-32, and by what they begin with.
+with the free disk). Contents are checked by their CRC-32.
 """
 
 import errno
@@ -18,7 +18,7 @@ from urllib.parse import quote, urlsplit
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from arqmath_bm25.collection.download import SCHEMES, AbsentError, check_room, download
-from arqmath_bm25.collection.published import Archive, PublishedFile, check, check_form, has_hash
+from arqmath_bm25.collection.published import Archive, PublishedFile, check, has_hash
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import complete, locked
 from arqmath_bm25.core.progress import progress
@@ -143,8 +143,6 @@ def _extract(path: Path, archive: Archive, target: Path, place: Path) -> None:
                     while block := packed.read(_BLOCK):
                         file.write(block)
                         advance(len(block) / _MB)
-                single = (target.name,) == archive.members
-                check_form(archive.target if single else f"{archive.target}/{name}", place / name)
 
 
 def _members(path: Path, zipped: ZipFile, archive: Archive) -> list[ZipInfo]:
