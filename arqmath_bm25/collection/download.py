@@ -12,9 +12,8 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from email.utils import formatdate
+from email.utils import formatdate, parsedate_to_datetime
 from http.client import HTTPException, HTTPMessage, HTTPResponse
-from http.cookiejar import http2time  # type: ignore[attr-defined]  # which typeshed lacks
 from pathlib import Path
 from typing import IO, Final
 from urllib.error import HTTPError
@@ -133,8 +132,7 @@ def _attempt(url: str, part: Path) -> None:
                     have += file.write(block)
                     advance(len(block) / _MB)
         finally:
-            modified = http2time(response.headers.get("Last-Modified", "")) or 0
-            os.utime(part, (modified, modified))
+            os.utime(part, (_date(response),) * 2)
     if have != length:
         raise _BrokenError(f"the connection broke off at byte {have:,} of {length:,}")
 
@@ -152,6 +150,14 @@ def _announced(request: Request, response: HTTPResponse, have: int) -> tuple[int
     if not _NUMBER.fullmatch(length):
         raise InputError(f"{request.full_url}: the server does not say how long the file is")
     return 0, int(length)
+
+
+def _date(response: HTTPResponse) -> float:
+    """Return when the file was last changed, as the server says; 0 if it does not."""
+    try:
+        return parsedate_to_datetime(response.headers.get("Last-Modified", "")).timestamp()
+    except (ValueError, OverflowError):
+        return 0
 
 
 def check_room(path: Path, size: int) -> None:
