@@ -1,9 +1,8 @@
-"""What is found in every file of a distribution, and how it compares with what is known."""
+"""What every file of a distribution holds, and whether it is the one that was published."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
@@ -12,9 +11,8 @@ from typer.testing import CliRunner
 
 from arqmath_bm25.cli.inspect import inspect as inspect_command
 from arqmath_bm25.collection import dump
-from arqmath_bm25.collection.inspection import FileReport, inspect, size
+from arqmath_bm25.collection.inspection import FileReport, files_in, inspect
 from arqmath_bm25.collection.layout import QRELS, TOPICS
-from arqmath_bm25.collection.published import CATALOGUE
 from arqmath_bm25.core.errors import InterruptedWorkError
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import Processes
@@ -22,6 +20,7 @@ from arqmath_bm25.core.workers.local import Processes
 if TYPE_CHECKING:
     from pathlib import Path
 
+POSTS_FILE = "Collection/Posts.V1.3.xml"
 # Question 1 with answers 2 and 3, an answer to a question that is not there, and what is broken.
 POSTS = """<?xml version="1.0" ?>
 <posts>
@@ -46,7 +45,7 @@ x\t2\t1\tcomment\t9\t5\t6\tdv\tx
 
 
 def reports_of(data: Path) -> dict[str, FileReport]:
-    return {report.path: report for report in inspect(data)}
+    return {path: inspect(data, path, file) for path, file in files_in(data).items()}
 
 
 @pytest.fixture
@@ -100,23 +99,22 @@ def test_what_cannot_be_read_keeps_nothing_from_being_read(data: Path) -> None:
         "Users.xml": "expected the root element <users>, found <html>",
     }.items():
         assert found[path].status == "unreadable"
-        assert problem in found[path].problems[0]
+        assert problem in found[path].problem
     assert found["Collection/Posts.V1.3.xml"].status == "missing"
     assert "Other.xml" not in found
 
 
 def test_processes_find_the_same(lite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = [file for file in CATALOGUE if file.part == "posts"]
-    (alone,) = inspect(lite, files)
+    alone = inspect(lite, POSTS_FILE, None)
     monkeypatch.setattr(dump, "_RANGE", 1 << 22)  # several, so that processes are started
-    (together,) = inspect(lite, files, Processes(2))
+    together = inspect(lite, POSTS_FILE, None, Processes(2))
     assert together == alone
 
 
 def test_a_lost_worker_ends_it(lite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump, "_RANGE", 1 << 22)
     with pytest.raises(InterruptedWorkError):
-        list(inspect(lite, workers=_Lost(2)))
+        inspect(lite, POSTS_FILE, None, _Lost(2))
 
 
 class _Lost(Processes):
@@ -125,18 +123,12 @@ class _Lost(Processes):
 
 
 def test_the_real_subset_beside_the_official_collection(lite: Path) -> None:
-    told: list[int] = []
-    found = {report.path: report for report in inspect(lite, progress=told.append)}
-    assert sum(told) == size(lite)
-    whole = [report for report in found.values() if report.status == "complete"]
-    assert len(whole) == 6 + 5 + 9  # topics, judgments of 2020 and 2021, formulas of topics
-    assert found["Collection/Posts.V1.3.xml"].problems == [
-        "rows 6,164, known 2,466,080",
-        "questions 2,769, known 1,020,585",
-        "answers 3,395, known 1,445,495",
-        "first none, known 2010-07-20",
-        "last none, known 2018-12-31",
-    ]
+    found = reports_of(lite)
+    published = [report for report in found.values() if report.status == "as published"]
+    assert len(published) == 11  # topics, judgments, formulas of topics
+    posts = found[POSTS_FILE]
+    assert (posts.rows, posts.status) == (6_164, "not known")
+    assert posts.counts == {"questions": 2_769, "answers": 3_395}
     qrels = found[QRELS["task1"]["2020"]]
     assert [qrels.counts[f"grade {grade}"] for grade in range(4)] == [35_051, 2_269, 1_071, 733]
     formulas = found["Formulas/slt_representation_v3"]
@@ -146,8 +138,7 @@ def test_the_real_subset_beside_the_official_collection(lite: Path) -> None:
 
 
 def test_real_files_of_the_archive(shared: Path) -> None:
-    reports = inspect(shared / "data" / "se-archive")
-    found = {report.path: report for report in reports if report.status != "missing"}
+    found = reports_of(shared / "data" / "se-archive")
     assert found.keys() == {f"{name}.xml" for name in "Badges PostLinks Posts Tags Votes".split()}
     assert all(report.status == "not known" and not report.defects for report in found.values())
     assert found["Posts.xml"].counts == {"questions": 257, "answers": 341, "wikis": 26}
@@ -156,14 +147,12 @@ def test_real_files_of_the_archive(shared: Path) -> None:
 
 
 def test_another_file_of_the_same_size_differs(lite: Path, tmp_path: Path) -> None:
-    (file,) = [file for file in CATALOGUE if file.path == QRELS["task1"]["2020"]]
-    judgments = (lite / file.path).read_bytes()
-    (tmp_path / file.path).parent.mkdir(parents=True)
-    (tmp_path / file.path).write_bytes(judgments[:-3] + b"3" + judgments[-2:])
-    (report,) = inspect(tmp_path, [file])
-    assert (report.status, report.problems) == ("differs", ["SHA-256 is not 6b8c248e6a70a79b…"])
-    (report,) = inspect(tmp_path, [replace(file, sha256="", known={"grade 3": 734})])
-    assert report.status == "complete"
+    path = QRELS["task1"]["2020"]
+    judgments = (lite / path).read_bytes()
+    (tmp_path / path).parent.mkdir(parents=True)
+    (tmp_path / path).write_bytes(judgments[:-3] + b"3" + judgments[-2:])
+    report = reports_of(tmp_path)[path]
+    assert (report.status, report.problem) == ("differs", "SHA-256 is not 6b8c248e6a70a79b…")
 
 
 def test_the_command_prints_a_table_or_json(data: Path) -> None:

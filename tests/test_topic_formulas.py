@@ -57,17 +57,15 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path, text: str, message: s
 
 def test_the_layout_knows_where_they_lie(tmp_path: Path) -> None:
     names = {
-        "2020": ("Formula_topics_latex_V2.0.tsv", "Formula_topics_opt_V2.0.tsv"),
-        "2021": ("Topics_2021_Formulas_Latex_V1.1.tsv", "Topics_2021_Formulas_OPT_V1.1.tsv"),
-        "2022": ("Topics_Formulas_Latex.V0.1.tsv", "Topics_Formulas_OPT.V0.1.tsv"),
+        "2020": "Formula_topics_latex_V2.0.tsv",
+        "2021": "Topics_2021_Formulas_Latex_V1.1.tsv",
+        "2022": "Topics_Formulas_Latex.V0.1.tsv",
     }
     layout = Layout(tmp_path)
     for number, year in enumerate(YEARS, 1):
         folder = tmp_path / f"Topics/Task2 Topics/ARQMath-{number}/Formulas"
         folder.mkdir(parents=True)
-        with pytest.raises(InputError, match=rf"missing file .*{names[year][1]}.*published at"):
-            layout.topic_formulas(year, "opt")
-        (folder / names[year][1]).touch()
-        assert layout.topic_formulas(year, "opt") == folder / names[year][1]
-        with pytest.raises(InputError, match=names[year][0]):
-            layout.topic_formulas(year, "latex")
+        with pytest.raises(InputError, match=rf"missing file .*{names[year]}.*published at"):
+            layout.topic_formulas(year)
+        (folder / names[year]).touch()
+        assert layout.topic_formulas(year) == folder / names[year]

@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from arqmath_bm25.cli.inspect import look, print_reports
 from arqmath_bm25.cli.shared.command import command
-from arqmath_bm25.cli.shared.options import THREADS, out
+from arqmath_bm25.cli.shared.options import out
 from arqmath_bm25.collection import fetching
 from arqmath_bm25.collection.published import (
     DEFAULT_PARTS,
@@ -38,9 +37,8 @@ def fetch(
     """Download the official collection, topics and judgments (about 1.3 GB, 6 GB unpacked).
 
     Files that exist already are skipped; an interrupted download resumes; optional files may be
-    missing. In the end the files are compared with what is known of the collection, as `inspect`
-    does. The data may be used for research with attribution, not
-    commercially; the texts are CC BY-SA.
+    missing. `inspect` says what the files hold. The data may be used for research with
+    attribution, not commercially; the texts are CC BY-SA.
 
     Example: arqmath-bm25 fetch --data /data/ARQMath --task task1
 
@@ -64,8 +62,6 @@ def fetch(
             out.print(f"{file.target}: {_SAID[outcome]}{note}", markup=False)
     there = outcomes["there"] + outcomes["differs"]
     out.print(f"{data}: {outcomes['fetched']} fetched, {there} already there", markup=False)
-    if outcomes["fetched"]:
-        print_reports(look(data, files, THREADS))
     if lacking:
         raise InputError(
             f"{source} does not have {lacking} of the {len(files)} files (named above); "

@@ -10,26 +10,23 @@ import typer
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import THREADS, out, results
 from arqmath_bm25.cli.shared.score_tables import print_table
-from arqmath_bm25.collection import inspection
-from arqmath_bm25.collection.inspection import FileReport
+from arqmath_bm25.collection.inspection import FileReport, files_in
+from arqmath_bm25.collection.inspection import inspect as inspect_file
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.collection.published import PublishedFile
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.manifest import MANIFEST, Manifest
 from arqmath_bm25.core.progress import progress
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import Processes
 
-_MB = 1_000_000
-
 
 @command
 def inspect(data: Path = SAMPLE, as_json: bool = False, threads: int = THREADS) -> None:
-    """Show what every file of DATA holds, beside what is known of the official collection.
+    """Show what every file of DATA holds, and whether it is the one that was published.
 
-    The table has rows, what they are, dates and defects. A file is `complete` if its counts and
-    hash are those of the official file, where these are known. If DATA is an index, every file is
-    compared with what was written; the exit status is 1 if one differs. Nothing is changed.
+    The table has rows, what they are, dates and defects. A file is `as published` if its SHA-256
+    is known and the same. If DATA is an index, every file is compared with what was written; the
+    exit status is 1 if one differs. Nothing is changed.
 
     Example: arqmath-bm25 inspect /data/ARQMath
 
@@ -38,11 +35,17 @@ def inspect(data: Path = SAMPLE, as_json: bool = False, threads: int = THREADS) 
     if (data / MANIFEST).exists():
         _check_index(data)
         return
-    reports = look(Layout(data).data, None, threads)
+    files = files_in(Layout(data).data)
+    workers = Processes(threads)
+    reports = []
+    with progress(f"reading {data}", len(files), "files") as advance:
+        for path, file in files.items():
+            reports.append(inspect_file(data, path, file, workers))
+            advance(1)
     if as_json:
         typer.echo(json.dumps([vars(report) for report in reports], indent=1))
     else:
-        print_reports(reports)
+        _print(reports)
 
 
 def _check_index(index: Path) -> None:
@@ -55,21 +58,13 @@ def _check_index(index: Path) -> None:
     out.print(f"{index}: {len(manifest.files)} files, {size:,} bytes, all as they were written")
 
 
-def look(data: Path, files: Sequence[PublishedFile] | None, threads: int) -> list[FileReport]:
-    """Inspect `files` of `data` (default: all there are), with a progress bar."""
-    total = inspection.size(data, files) / _MB
-    with progress(f"reading {data}", total, "MB") as advance:
-        reports = inspection.inspect(data, files, Processes(threads), lambda n: advance(n / _MB))
-        return list(reports)
-
-
-def print_reports(reports: Sequence[FileReport]) -> None:
+def _print(reports: Sequence[FileReport]) -> None:
     """Print a table of the files that are there, the names of the others, and a summary."""
     there = [report for report in reports if report.status != "missing"]
     rows = []
     for report in there:
         dates = f"{report.first} … {report.last}" if report.first else ""
-        says = ": ".join([report.status, "; ".join(report.problems)]).removesuffix(": ")
+        says = ": ".join(filter(None, (report.status, report.problem)))
         number = f"{report.rows:,}"
         counts, defects = _listed(report.counts), _listed(report.defects)
         rows.append([report.path, number, counts, dates, defects, says])

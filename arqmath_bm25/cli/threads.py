@@ -22,7 +22,7 @@ def threads(
 ) -> None:
     """Write threads as the labs' assessors saw them: HTML pages that open from disk.
 
-    A page has the question, its answers with votes and acceptance, comments, users, dates, tags,
+    A page has the question, its answers with score and acceptance, comments, users, dates, tags,
     duplicates and links, as far as DATA has them. Every post and formula has an anchor:
     ID.html#post-ID, ID.html#formula-ID. Links lead to pages that are written too, or nowhere.
 
@@ -36,7 +36,7 @@ def threads(
     # Templates take a quarter of a second to load, which other commands need not wait for.
     from arqmath_bm25.pages.threads import ThreadReader, write_threads
 
-    with status("Reading comments, votes, users and links"):
+    with status("Reading comments, users and links"):
         reader = ThreadReader(place.collection, Processes(threads))
     for line in reader.left_out():
         out.print(f"left out: {line}", markup=False)

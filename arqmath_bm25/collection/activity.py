@@ -5,20 +5,19 @@ Rows are read with their attributes as the lab's files and the archive's dumps n
 worthless without: the lab's files lack other attributes in many rows (only the last comment of a
 post has a score, a date and a user), and the archive drops users who are gone.
 
-Tables hold what users did by post or user in little memory: where the rows lie, which are read
-where they are needed as `posts.py` does it, and votes as numbers.
+Tables hold in little memory where the rows of a post or user lie; they are read where they are
+needed, as `posts.py` does it.
 """
 
 from __future__ import annotations
 
 import re
-from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
@@ -26,7 +25,6 @@ from arqmath_bm25.collection.dump import (
     BROKEN,
     ParsedRows,
     RowReader,
-    scan,
     scan_places,
 )
 from arqmath_bm25.core.tables import read_table
@@ -35,12 +33,8 @@ from arqmath_bm25.core.workers.local import HERE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from arqmath_bm25.collection.dump import IntMatrix, Row
     from arqmath_bm25.core.workers import Workers
-
-    Numbers = tuple[NDArray[np.int64], NDArray[np.intp]]
 
 Attributes = dict[str, str]
 
@@ -88,7 +82,7 @@ def good_rows(
 
 
 KINDS: Final = {root: Kind(root, **what) for root, what in read_table(__file__).items()}
-COMMENTS, VOTES, USERS = (KINDS[root] for root in ("comments", "votes", "users"))
+COMMENTS, USERS = KINDS["comments"], KINDS["users"]
 
 
 class RowTable:
@@ -136,57 +130,3 @@ class RowTable:
 
 def _place(row: Attributes, kind: Kind, key: str) -> tuple[int, int] | str:
     return kind.lacks(row) or (int(row[key]), int(row["Id"]))
-
-
-class Tally(NamedTuple):
-    """The votes of one post that say what was thought of it, named as the types of votes."""
-
-    accepted: int = 0
-    up: int = 0
-    down: int = 0
-    favourite: int = 0
-
-
-class VoteTable:
-    """The votes of every post: a sorted vector of 4 · post + column of Tally, with their numbers.
-
-    `counts` accounts for every row: rows = rows kept + all that was left out.
-    """
-
-    def __init__(self, votes: Numbers, counts: Counter[str]) -> None:
-        self._keys, self._numbers = votes
-        self.counts = counts
-
-    @classmethod
-    def scan(cls, path: Path, workers: Workers = HERE) -> Self:
-        """Count the votes of a dump; InputError as `scan` raises it.
-
-        Left out and counted: rows that are broken or lack what is required, and votes of the types
-        that Tally does not have (to close, to delete, …).
-        """
-        parts = scan(path, VOTES.root, _tallies, workers)
-        counts = sum((counted for _, counted in parts), Counter[str]())
-        keys, numbers = (np.concatenate(of) for of in zip(*(v for v, _ in parts), strict=True))
-        counts["rows kept"] = int(numbers.sum())
-        keys, places = np.unique(keys, return_inverse=True)
-        return cls((keys, np.bincount(places, numbers, len(keys)).astype(np.int64)), counts)
-
-    def of(self, post_id: str) -> Tally:
-        """Return the votes of a post, zeros if it has none."""
-        key = len(Tally._fields) * int(post_id) if is_id(post_id) else -1
-        begin, end = np.searchsorted(self._keys, [key, key + len(Tally._fields)])
-        columns = (self._keys[begin:end] - key).tolist()
-        votes = dict(zip(columns, self._numbers[begin:end].tolist(), strict=True))
-        return Tally(*(votes.get(column, 0) for column in range(len(Tally._fields))))
-
-
-def _tallies(rows: ParsedRows) -> tuple[Numbers, Counter[str]]:
-    counts: Counter[str] = Counter()
-    keys = array("q")
-    for _, row in good_rows(rows, VOTES, counts):
-        name = VOTES.types.get(row["VoteTypeId"])
-        if name in Tally._fields:
-            keys.append(len(Tally._fields) * int(row["PostId"]) + Tally._fields.index(name))
-        else:
-            counts["votes of other types"] += 1
-    return np.unique(np.frombuffer(keys, np.int64), return_counts=True), counts

@@ -1,4 +1,4 @@
-"""What every file of a distribution holds, beside what is known of the official collection.
+"""What every file of a distribution holds, and whether it is the one that was published.
 
 Files are read once, as streams, dumps in ranges of their bytes and formulas file by file. A file
 that cannot be read is reported as such and keeps no other from being looked at.
@@ -7,7 +7,6 @@ that cannot be read is reported as such and keeps no other from being looked at.
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -30,7 +29,7 @@ from arqmath_bm25.core.labs import GRADES, HIGHEST
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
 
-Status = Literal["complete", "differs", "not known", "unreadable", "missing"]
+Status = Literal["as published", "differs", "not known", "unreadable", "missing"]
 
 _PLACES: Final = ("Collection", "Topics", "Evaluation", "Formulas")  # of the lab
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
@@ -53,79 +52,35 @@ class FileReport:
     first: str = ""  # date, YYYY-MM-DD
     last: str = ""
     status: Status = "not known"
-    problems: list[str] = field(default_factory=list)  # what differs, or why it cannot be read
+    problem: str = ""  # why it differs, or cannot be read
     optional: bool = False
 
-    def judge(self, file: PublishedFile, copy: Path) -> None:
-        """Set the status of this report of `copy` by what is known of the published file."""
-        counted = {"rows": self.rows, "first": self.first, "last": self.last}
-        counted |= self.counts | self.defects
-        self.problems = [
-            f"{name} {_shown(counted.get(name, 0))}, known {_shown(value)}"
-            for name, value in file.known.items()
-            if counted.get(name, 0) != value
-        ]
-        if file.sha256 and not has_hash(copy, file.sha256):
-            self.problems.append(f"SHA-256 is not {file.sha256}…")
-        if self.problems:
-            self.status = "differs"
-        elif file.known or file.sha256:
-            self.status = "complete"
 
-
-def _shown(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value or "none")
-
-
-def inspect(
-    data: Path,
-    files: Iterable[PublishedFile] | None = None,
-    workers: Workers = HERE,
-    progress: Callable[[int], None] = lambda _: None,
-) -> Iterator[FileReport]:
-    """Yield a report of every file below `data`: the published ones, and other dumps and formulas.
-
-    `files`: of these alone. `progress` is told how many bytes of the large files were read.
-    """
-    for path, file in _paths(data, files).items():
-        yield _report(data, path, file, workers, progress)
-
-
-def size(data: Path, files: Iterable[PublishedFile] | None = None) -> int:
-    """Return the bytes that `inspect` will tell its progress of."""
-    large = [data / path for path in _paths(data, files) if _root(path) in KINDS]
-    large += [tsv for path in _paths(data, files) for tsv in (data / path).glob("*.tsv")]
-    return sum(path.stat().st_size for path in large if path.is_file())
-
-
-def _paths(data: Path, files: Iterable[PublishedFile] | None) -> dict[str, PublishedFile | None]:
-    """Return `files`; without any the whole catalogue, and what else lies where it is read.
+def files_in(data: Path) -> dict[str, PublishedFile | None]:
+    """Return the published files by their paths below `data`, and other dumps and formulas there.
 
     Of a raw dump, which has none of the lab's directories, nothing is missing.
     """
     is_raw = not any((data / place).is_dir() for place in _PLACES)
-    published = files if files is not None else () if is_raw else CATALOGUE
-    paths: dict[str, PublishedFile | None] = {file.target: file for file in published}
-    if files is None:
-        dumps = [path for place in ("*.xml", "Collection/*.xml") for path in data.glob(place)]
-        others = [path for path in dumps if _root(path.name) in KINDS]
-        others += data.glob("Formulas/*_representation_v*/")
-        for path in sorted(str(path.relative_to(data)) for path in others):
-            paths.setdefault(path, None)
-    return paths
+    files: dict[str, PublishedFile | None] = {
+        file.target: file for file in (() if is_raw else CATALOGUE)
+    }
+    dumps = [path for place in ("*.xml", "Collection/*.xml") for path in data.glob(place)]
+    others = [path for path in dumps if _root(path.name) in KINDS]
+    others += data.glob("Formulas/*_representation_v*/")
+    for path in sorted(str(path.relative_to(data)) for path in others):
+        files.setdefault(path, None)
+    return files
 
 
 def _root(path: str) -> str:
     return PurePosixPath(path).name.split(".")[0].lower()
 
 
-def _report(
-    data: Path,
-    path: str,
-    file: PublishedFile | None,
-    workers: Workers,
-    progress: Callable[[int], None],
+def inspect(
+    data: Path, path: str, file: PublishedFile | None, workers: Workers = HERE
 ) -> FileReport:
+    """Report what is at a path below `data`, which should be this published file."""
     report = FileReport(path, optional=file is not None and file.optional)
     copy = data / path
     if not copy.exists():
@@ -133,7 +88,7 @@ def _report(
         return report
     try:
         if path.startswith("Formulas/"):
-            _add_formulas(report, copy, workers, progress)
+            _add_formulas(report, copy, workers)
         elif path.startswith("Evaluation/"):
             _add_judgments(report, copy)
         elif path.startswith("Topics/") and path.endswith(".tsv"):
@@ -141,19 +96,20 @@ def _report(
         elif path.startswith("Topics/"):
             report.rows = len(read_topics(copy))
         else:
-            _add_dump(report, copy, workers, progress)
+            _add_dump(report, copy, workers)
     except InterruptedWorkError:
         raise
     except (InputError, OSError) as error:
-        report.status = "unreadable"
-        report.problems = [str(error)]
+        report.status, report.problem = "unreadable", str(error)
         return report
-    if file:
-        report.judge(file, copy)
+    if file and file.sha256:
+        report.status = "as published"
+        if not has_hash(copy, file.sha256):
+            report.status, report.problem = "differs", f"SHA-256 is not {file.sha256}…"
     return report
 
 
-class _Found(NamedTuple):
+class _Range(NamedTuple):
     """What a range of a dump holds."""
 
     dates: list[str]  # first and last, or none
@@ -163,11 +119,9 @@ class _Found(NamedTuple):
     parents: NDArray[np.int64]  # of the posts that have one
 
 
-def _add_dump(
-    report: FileReport, copy: Path, workers: Workers, progress: Callable[[int], None]
-) -> None:
+def _add_dump(report: FileReport, copy: Path, workers: Workers) -> None:
     root = _root(report.path)
-    parts = scan(copy, root, partial(_look, root=root), workers, progress)
+    parts = scan(copy, root, partial(_look, root=root), workers)
     for part in parts:
         report.defects += part.counts
         report.counts += part.types
@@ -182,7 +136,7 @@ def _add_dump(
     report.defects = +report.defects
 
 
-def _look(rows: ParsedRows, root: str) -> _Found:
+def _look(rows: ParsedRows, root: str) -> _Range:
     kind = KINDS[root]
     counts: Counter[str] = Counter()
     types: Counter[str] = Counter()
@@ -200,17 +154,14 @@ def _look(rows: ParsedRows, root: str) -> _Found:
             first, last = min(first, date[0]), max(last, date[0])
     dates = [first, last] if last else []
     vectors = (np.frombuffer(numbers, np.int64) for numbers in (ids, parents))
-    return _Found(dates, counts, types, *vectors)
+    return _Range(dates, counts, types, *vectors)
 
 
-def _add_formulas(
-    report: FileReport, copy: Path, workers: Workers, progress: Callable[[int], None]
-) -> None:
-    sizes = {file: file.stat().st_size for file in formula_files(copy)}
-    counting = workers if sum(sizes.values()) > _SMALL else HERE
-    for file, counts in zip(sizes, counting.map(_count_formulas, sizes), strict=True):
+def _add_formulas(report: FileReport, copy: Path, workers: Workers) -> None:
+    files = formula_files(copy)
+    large = sum(file.stat().st_size for file in files) > _SMALL
+    for counts in (workers if large else HERE).map(_count_formulas, files):
         report.counts += counts
-        progress(sizes[file])
     report.rows = report.counts.pop("rows", 0)
     wrong = "formulas without id or post"
     report.defects = +Counter({wrong: report.counts.pop(wrong, 0)})

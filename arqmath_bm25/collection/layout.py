@@ -28,11 +28,7 @@ QRELS: Final[dict[LabTask, Mapping[Year, str]]] = {
     "task2": official("qrels", "task2"),
     "task3": {},
 }
-_TOPIC_FORMULAS: Final[dict[Representation, Mapping[Year, str]]] = {
-    "latex": official("formulas", "task2"),
-    "slt": official("slt", "task2"),
-    "opt": official("opt", "task2"),
-}
+_TOPIC_FORMULAS: Final = official("formulas", "task2")
 # Newest first. Formulas of v1 have no visual ids: they can be searched, but not evaluated.
 _FORMULAS: Final = ("v3", "v2", "v1")
 
@@ -116,9 +112,9 @@ class Layout:
                 files.append((Path(name).stem, Path(name)))
         return files
 
-    def topic_formulas(self, year: Year, representation: Representation) -> Path:
+    def topic_formulas(self, year: Year) -> Path:
         """All formulas of the topics of a year."""
-        return self._file(_TOPIC_FORMULAS[representation][year])
+        return self._file(_TOPIC_FORMULAS[year])
 
     def formulas(self, representation: Representation = "latex") -> Path:
         """Directory of the formula TSVs of the newest version that is there."""

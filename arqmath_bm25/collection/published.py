@@ -8,7 +8,7 @@ all its line ends turned into CRLF, or all into LF.
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, get_args
 
@@ -48,7 +48,6 @@ class PublishedFile:
     sha256: str = ""  # first 16 hexadecimal digits; empty: not known
     archive: Archive | None = None
     optional: bool = False  # everything goes on without it
-    known: dict[str, int | str] = field(default_factory=dict)  # as `inspection.py` counts
     year: Year | None = None  # whose official topics, judgments or topic formulas it holds
 
     @property

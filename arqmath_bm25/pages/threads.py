@@ -1,7 +1,7 @@
 """Threads as assessors and readers see them: static pages that open from disk, or served ones.
 
-A page has a thread with all that users did to it: comments, votes, links, who wrote it and when.
-What a collection lacks (the lab's subsets have neither users nor votes) is left out; rows of these
+A page has a thread with all that users did to it: comments, links, who wrote it and when.
+What a collection lacks (the lab's subsets have no users) is left out; rows of these
 files that cannot be used are counted in `left_out`.
 
 Every post has the anchor `post-ID`, every comment `comment-ID`, every formula `formula-ID`; a
@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from arqmath_bm25.analysis.html import read_title
 from arqmath_bm25.analysis.mini_markdown import comment_html
-from arqmath_bm25.collection.activity import COMMENTS, USERS, RowTable, Tally, VoteTable
+from arqmath_bm25.collection.activity import COMMENTS, USERS, RowTable
 from arqmath_bm25.collection.links import KINDS, PostLinks
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.workers.local import HERE
@@ -49,7 +49,6 @@ class Entry(NamedTuple):
     post: Post
     author: str
     accepted: bool
-    votes: Tally | None  # None: not known
     comments: list[tuple[Attributes, str]]  # with the names of their authors
 
 
@@ -77,10 +76,8 @@ class _Activity:
         def table(path: Path | None, kind: Kind, key: str) -> RowTable | None:
             return RowTable.scan(path, kind, key, workers) if path else None
 
-        votes = layout.dump("Votes")
         self.comments = table(layout.dump("Comments"), COMMENTS, "PostId")
         self.links = PostLinks.read(layout.dump("PostLinks"))
-        self.votes = VoteTable.scan(votes, workers) if votes else None
         self.users = table(layout.dump("Users"), USERS, "Id")
         self.name = lru_cache(1 << 16)(self._read_name)
 
@@ -127,11 +124,10 @@ class ThreadReader:
     def _entry(self, post: Post, accepted: str | None) -> Entry:
         name, _, number = post.post_id.rpartition(":")
         site = self._sites[name]
-        votes = site.votes.of(number) if site.votes else None
         comments = site.comments.of(number) if site.comments else []
         return Entry(
             post, site.name(post.owner_user_id),
-            post.post_id == accepted or bool(votes and votes.accepted), votes,
+            post.post_id == accepted,
             [(row, row.get("UserDisplayName") or site.name(row.get("UserId"))) for row in comments],
         )  # fmt: skip
 

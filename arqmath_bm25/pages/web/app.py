@@ -162,7 +162,7 @@ class SearchPages:
             thread = posts.thread_of(post_id)
             return f"/threads/{thread}#post-{post_id}" if thread else None
 
-        with self._reading:  # the first request reads comments, votes, users and links
+        with self._reading:  # the first request reads comments, users and links
             reader = self._thread_reader
         thread_id = posts.thread_of(post_id)
         thread = reader.read(thread_id) if thread_id else None
