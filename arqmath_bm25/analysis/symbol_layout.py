@@ -64,7 +64,7 @@ class _Table:
         self.cells = 1  # of the present row
 
 
-class _Reader:
+class _LayoutReader:
     """What has been read so far: the tree, the present line, and the lines around it."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class _Reader:
         self.tables: list[_Table] = []
 
     def read(self, items: list[str]) -> Tree:
-        action_of, symbol = _ACTIONS.get, _Reader.symbol
+        action_of, symbol = _ACTIONS.get, _LayoutReader.symbol
         for item in items:
             action_of(item, symbol)(self, item)
         while self.around:
@@ -196,14 +196,14 @@ class _Reader:
             self.close()
 
 
-_ACTIONS: Final[dict[str, Callable[[_Reader, str], None]]] = {
-    OPEN: _Reader.open_braces,
-    CLOSE: _Reader.close_braces,
-    **dict.fromkeys(_SCRIPTS, _Reader.script),
-    **dict.fromkeys(INFIX, _Reader.infix),
-    **dict.fromkeys("[]", _Reader.bracket),
-    TABLE: _Reader.open_table,
-    **dict.fromkeys((CELL, ROW, TABLE_END), _Reader.end_cell),
+_ACTIONS: Final[dict[str, Callable[[_LayoutReader, str], None]]] = {
+    OPEN: _LayoutReader.open_braces,
+    CLOSE: _LayoutReader.close_braces,
+    **dict.fromkeys(_SCRIPTS, _LayoutReader.script),
+    **dict.fromkeys(INFIX, _LayoutReader.infix),
+    **dict.fromkeys("[]", _LayoutReader.bracket),
+    TABLE: _LayoutReader.open_table,
+    **dict.fromkeys((CELL, ROW, TABLE_END), _LayoutReader.end_cell),
 }
 
 
@@ -213,4 +213,4 @@ def read_layout(items: list[str]) -> Tree:
     What is broken is read as it comes: a mark that closes nothing is ignored, a line that is left
     open ends with the formula, an argument that is missing is empty.
     """
-    return _Reader().read(items)
+    return _LayoutReader().read(items)
