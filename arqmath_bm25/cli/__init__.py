@@ -22,14 +22,14 @@ COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
     "inspect": (
         "inspect",
         "inspect",
-        "Show what DATA holds, and if it is complete; check an index.",
+        "Count what DATA holds, and tell whether it is complete; check an index.",
     ),
     "index": ("tasks", "index", "Build the index of a task, unless it is up to date."),
     "run": ("tasks", "run", "Rank the documents of a task for its topics and write the run files."),
     "cluster": (
         "cluster",
         "cluster",
-        "List indexes of this program in a cluster, or remove some.",
+        "List this program's indexes in a cluster, or remove some.",
     ),
     "search": ("tasks", "search", "Show the best hits for a query."),
     "eval": ("eval", "evaluate", "Score runs as the labs do."),

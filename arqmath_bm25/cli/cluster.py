@@ -9,7 +9,7 @@ from arqmath_bm25.engines.engine import chosen_engine
 
 @command
 def cluster(hosts: str, remove: list[str] | None = None) -> None:
-    """List the indexes of this program in a cluster, whoever made them, or remove those named.
+    """List the indexes that this program built in a cluster, or remove some by name.
 
     Nothing else is ever removed. An incomplete index is being loaded, or its load was interrupted;
     `index` resumes it.

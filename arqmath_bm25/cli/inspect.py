@@ -22,7 +22,7 @@ from arqmath_bm25.core.workers.local import Processes
 
 @command
 def inspect(data: Path = SAMPLE, as_json: bool = False, threads: int = THREADS) -> None:
-    """Show what every file of DATA holds, and whether it is the one that was published.
+    """Count what every file of DATA holds, and tell whether it is the published file.
 
     The table has rows, what they are, dates and defects. A file is `as published` if its SHA-256
     is known and the same. If DATA is an index, every file is compared with what was written; the

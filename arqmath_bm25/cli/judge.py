@@ -23,7 +23,7 @@ def judge(
     disagreements: Path | None = None,
     sampled: Path | None = None,
 ) -> None:
-    """Turn annotations into qrels; prints Cohen's kappa where several assessors saw the same.
+    """Turn annotations into qrels; print Cohen's kappa of assessors who judged the same hits.
 
     A formula gets the highest grade of its instances. "System failure" and "Do not know" are left
     out and counted.

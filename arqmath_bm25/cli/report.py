@@ -19,7 +19,7 @@ def report(
     depth: int = 20,
     thread_pages: Path | None = None,
 ) -> None:
-    """Write a report of runs as pages that open from disk: scores, charts, and every topic.
+    """Write a report on runs as HTML pages that open from disk: scores, charts, every topic.
 
     The overview has scores, significance and plots; a page for each topic shows the question and
     the rankings side by side, with formulas drawn and relevance marked. Without --qrels the

@@ -20,7 +20,7 @@ def threads(
     threads: int = THREADS,
     delimiters: Delimiters = "mathjax",
 ) -> None:
-    """Write threads as the labs' assessors saw them: HTML pages that open from disk.
+    """Write threads as HTML pages that open from disk, as the labs' assessors saw them.
 
     A page has the question, its answers with score and acceptance, comments, users, dates, tags,
     duplicates and links, as far as DATA has them. Every post and formula has an anchor:
