@@ -15,7 +15,6 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.comparing import compare, holm
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.evaluation.topic_sets import (
-    label_means,
     official_topic_info,
     read_topic_info,
     topic_sets,
@@ -116,7 +115,7 @@ def test_runs_that_cannot_be_paired_are_refused(
         compare(runs)
 
 
-def test_means_by_the_labels_of_the_topics(tmp_path: Path) -> None:
+def test_topics_are_grouped_by_their_labels(tmp_path: Path) -> None:
     path = tmp_path / "topics.csv"
     path.write_text(
         "\ufeffTopic,assessor,#Answers,HM,Dependency,Difficulty,Category\r\n"
@@ -124,14 +123,10 @@ def test_means_by_the_labels_of_the_topics(tmp_path: Path) -> None:
     )
     info = read_topic_info(path)
     assert info["Dependency"] == {"A.1": "Text", "A.2": "Both", "A.9": "Text"}
-    found = label_means({"a": topics(A), "b": topics(B)}, info)
-    assert [(part.column, part.label, len(part.topics)) for part, _ in found] == [
-        ("Dependency", "Both", 1), ("Dependency", "Text", 1),
-        ("Difficulty", "Low", 2), ("Category", "Proof", 2),
-    ]  # fmt: skip
-    assert found[2][1] == {"a": pytest.approx(0.15), "b": pytest.approx(0.25)}
+    assert topic_sets(["A.1", "A.2"], info, "Dependency") == {"Both": ["A.2"], "Text": ["A.1"]}
+    assert topic_sets(["A.1", "A.2"], info, "Difficulty") == {"Low": ["A.1", "A.2"]}
     with pytest.raises(InputError, match="none of the judged topics"):
-        label_means({"a": {"A.300": 1.0}}, info)
+        topic_sets(["A.300"], info, "Category")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +134,6 @@ def test_means_by_the_labels_of_the_topics(tmp_path: Path) -> None:
     [
         ("", "row 1: expected the columns Topic"),
         ("Topic,Points\nA.1,3\n", "row 1: .* found Topic, Points"),
-        ("Topic,Difficulty\nA.1\n", "row 2: expected 2 columns, found 1"),
     ],
 )
 def test_a_file_without_labels_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -152,24 +146,23 @@ def test_a_file_without_labels_is_refused(tmp_path: Path, text: str, message: st
 def test_the_official_labels_make_the_published_sets(lite: Path) -> None:
     info = read_topic_info(*official_topic_info(lite))
     judged = [t for t in info["Difficulty"] if int(t.removeprefix("A.")) <= 300]
-    assert {(s.column, s.label): len(s.topics) for s in topic_sets(judged, info)} == {
-        ("Dependency", "Text"): 10, ("Dependency", "Formula"): 21, ("Dependency", "Both"): 40,
-        ("Difficulty", "Low"): 32, ("Difficulty", "Medium"): 20, ("Difficulty", "High"): 19,
-        ("Category", "Proof"): 27, ("Category", "Concept"): 19, ("Category", "Calculation"): 25,
-    }  # fmt: skip
-    of_2022 = {s.label: len(s.topics) for s in topic_sets(
-        [t for t in info["Difficulty"] if t not in judged], info, ["Dependency"]
-    )}  # fmt: skip
-    assert of_2022 == {"Text": 10, "Formula": 22, "Both": 46}
+
+    def sizes(topics: list[str], column: str) -> dict[str, int]:
+        return {label: len(some) for label, some in topic_sets(topics, info, column).items()}
+
+    assert sizes(judged, "Dependency") == {"Text": 10, "Formula": 21, "Both": 40}
+    assert sizes(judged, "Difficulty") == {"Low": 32, "Medium": 20, "High": 19}
+    assert sizes(judged, "Category") == {"Proof": 27, "Concept": 19, "Calculation": 25}
+    of_2022 = [topic for topic in info["Difficulty"] if topic not in judged]
+    assert sizes(of_2022, "Dependency") == {"Text": 10, "Formula": 22, "Both": 46}
 
 
 def test_topics_of_task_2_have_the_labels_of_their_questions() -> None:
     info = {"Difficulty": {"A.1": "Low", "A.2": "High"}}
-    (high, low) = topic_sets(["B.1", "B.2", "B.3"], info, ["Difficulty"])
-    assert (high.label, high.topics) == ("High", ("B.2",))
-    assert (low.label, low.topics) == ("Low", ("B.1",))
+    sets = topic_sets(["B.1", "B.2", "B.3"], info, "Difficulty")
+    assert sets == {"High": ["B.2"], "Low": ["B.1"]}
     with pytest.raises(InputError, match="'Size': topics are grouped by Dependency, Difficulty"):
-        topic_sets(["A.1"], info, ["Size"])
+        topic_sets(["A.1"], info, "Size")
 
 
 def test_a_set_has_the_averages_of_its_topics() -> None:

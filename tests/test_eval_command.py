@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -223,9 +224,10 @@ def test_runs_are_compared_with_the_first(tmp_path: Path) -> None:
     worse = perfect_run(Path("worse.tsv"), "2020", junk=3)
     labels = "\n".join(f"A.{number},Low" for number in range(1, 101))
     Path("topics.csv").write_text(f"Topic,Difficulty\n{labels}\n")
-    output = call("compare", worse, best, "--measure", "map", "--topic-info", "topics.csv").stdout
-    assert "6/0/0" in output
-    assert "Difficulty: Low" in output
+    assert "6/0/0" in call("compare", worse, best, "--measure", "map").stdout
+    of_labels = call("eval", best, "--by", "Difficulty", "--topic-info", "topics.csv").stdout
+    assert "best by Difficulty" in of_labels
+    assert re.search(r"Low +6 +1\.0000", of_labels)
     found = call_json("compare", worse, best, "--measure", "nDCG@10")
     assert found["measure"] == "nDCG@10"
     (comparison,) = found["comparisons"]

@@ -8,7 +8,6 @@ from arqmath_bm25.cli.shared import score_tables
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.scoring import Scoring
 from arqmath_bm25.evaluation.measures import named_measures
-from arqmath_bm25.evaluation.topic_sets import read_topic_info
 
 _DEEP: Final = 10  # ranks that are looked at by --why
 
@@ -29,10 +28,9 @@ def compare(
     from arqmath_bm25.evaluation.comparing import compare_runs  # scipy takes a second to load
     from arqmath_bm25.evaluation.rank_changes import moves
 
-    info = read_topic_info(*scoring.topic_info or ())
     evaluator = scoring.evaluator(runs, named_measures(*filter(None, [measure])))
     scored = scoring.score(evaluator, runs)
-    compared = compare_runs(scored, measure, info)
+    compared = compare_runs(scored, measure)
     if scoring.write(scored, lambda: json.dumps(compared.to_json(), indent=1)):
         score_tables.print_comparison(compared, topic_values)
         if why is not None:

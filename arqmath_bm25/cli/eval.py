@@ -1,7 +1,7 @@
 """The command `eval`: what runs score."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +9,7 @@ from arqmath_bm25.cli.shared import score_tables
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import RUNS, command_line
 from arqmath_bm25.cli.shared.scoring import Scoring
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS, Year
 from arqmath_bm25.core.progress import console, status
@@ -16,7 +17,7 @@ from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
 from arqmath_bm25.evaluation.measures import named_measures
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.evaluation.topic_sets import (
-    TopicSet,
+    TopicInfo,
     official_topic_info,
     read_topic_info,
     topic_sets,
@@ -33,6 +34,7 @@ def evaluate(
     run_folder: Path = RUNS,
     measure: list[str] | None = None,
     by: str | None = None,
+    topic_info: list[Path] | None = None,
 ) -> None:
     """Score runs as the labs do.
 
@@ -52,26 +54,22 @@ def evaluate(
             scored = evaluator.score_answer_map()
         else:
             scored = list(_score_folder(evaluator, run_folder, scoring))
-    sets = _topic_sets(by, scoring, evaluator, scored) if by else {}
+    info = _topic_info(by, topic_info, evaluator.collection) if by else {}
+    ranked = [run for run in scored if by and isinstance(run.score, RunScore)]
+    sets = [topic_sets(run.score.values, info, by or "") for run in ranked]
     if scoring.write(scored, lambda: json.dumps([run.to_json() for run in scored], indent=1)):
         score_tables.print_scores(scored, [each.key for each in evaluator.measures])
-        score_tables.print_topic_sets(scored, sets, by or "")
+        for run, of_run in zip(ranked, sets, strict=True):
+            score_tables.print_topic_sets(run, of_run, f"{run.run} by {by}")
 
 
-def _topic_sets(
-    by: str, scoring: Scoring, evaluator: Evaluator, scored: Sequence[Scored]
-) -> dict[str, list[TopicSet]]:
-    """Return the topics of each run by their labels in a column."""
-    files = scoring.topic_info or official_topic_info(evaluator.collection.layout.data)
+def _topic_info(by: str, files: list[Path] | None, collection: Collection) -> TopicInfo:
+    files = files or official_topic_info(collection.layout.data)
     if not files:
         raise InputError(
             f"--by {by}: DATA has no labels of topics; give them with --topic-info FILE"
         )
-    info, ranked = (
-        read_topic_info(*files),
-        [run for run in scored if isinstance(run.score, RunScore)],
-    )
-    return {run.run: topic_sets(run.score.values, info, [by]) for run in ranked}
+    return read_topic_info(*files)
 
 
 def _score_folder(evaluator: Evaluator, folder: Path, scoring: Scoring) -> Iterator[Scored]:

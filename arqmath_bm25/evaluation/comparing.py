@@ -19,8 +19,7 @@ from scipy import stats
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.measures import key_of
-from arqmath_bm25.evaluation.score import RunScore, Score, shared_notes
-from arqmath_bm25.evaluation.topic_sets import TopicInfo, TopicSet, label_means
+from arqmath_bm25.evaluation.score import RunScore, shared_notes
 
 if TYPE_CHECKING:
     from arqmath_bm25.evaluation.evaluator import Scored
@@ -125,7 +124,6 @@ class Compared:
     values: dict[str, dict[str, float]]  # run -> topic -> value
     comparisons: list[Comparison]
     warnings: list[str]
-    by_label: list[tuple[TopicSet, dict[str, float]]]  # means of each run
 
     def to_json(self) -> dict[str, Any]:
         """Return the object of `compare --json`."""
@@ -135,29 +133,23 @@ class Compared:
             "topics": len(next(iter(self.values.values()))),
             "means": {run: fmean(of_topics.values()) for run, of_topics in self.values.items()},
             "comparisons": [asdict(comparison) for comparison in self.comparisons],
-            "categories": [
-                {**part._asdict(), "topics": len(part.topics), "means": means}
-                for part, means in self.by_label
-            ],
             "warnings": self.warnings,
         }
 
 
-def compare_runs(
-    runs: Sequence[Scored], measure: str | None = None, info: TopicInfo | None = None
-) -> Compared:
-    """Compare runs with the first, and by the labels of their topics; see `compare`.
+def compare_runs(runs: Sequence[Scored], measure: str | None = None) -> Compared:
+    """Compare runs with the first; see `compare`.
 
     Without `measure` it is the first that is reported: nDCG′, or nDCG where the judgments hold
     relevant documents only, so that primed measures say nothing. Raises InputError unless all runs
     have the same judgments.
     """
     first = runs[0]
-    measure = key_of(measure) if measure else default_measure(first.score)
+    full = isinstance(first.score, RunScore) and first.score.only_relevant
+    measure = key_of(measure or ("ndcg" if full else first.score.keys[0]))
     if measure not in first.score.keys:
         raise InputError(f"{measure}: {first.file} is scored by {', '.join(first.score.keys)}")
     scored: dict[str, Scored] = {}
-    notes: dict[str, list[str]] = {}
     for run in runs:
         file = run.judgments.file
         if (file, run.task) != (first.judgments.file, first.task):
@@ -167,8 +159,6 @@ def compare_runs(
             )
         name = run.run if run.run not in scored else str(run.file)
         scored[name] = run
-        for note in run.score.warnings:
-            notes.setdefault(note, []).append(name)
     values = {
         name: {topic: by_measure[measure] for topic, by_measure in run.score.values.items()}
         for name, run in scored.items()
@@ -176,17 +166,10 @@ def compare_runs(
     comparisons = compare(values)
     averages = {name: run.score.averages() for name, run in scored.items()}
     warnings = [
-        *shared_notes(notes, len(scored)),
+        *shared_notes({name: run.score.warnings for name, run in scored.items()}.items()),
         *filter(None, (contradiction(each, measure, averages) for each in comparisons)),
     ]
-    by_label = label_means(values, info) if info else []
-    return Compared(measure, str(first.judgments.file), values, comparisons, warnings, by_label)
-
-
-def default_measure(score: Score) -> str:
-    """Return the measure that is compared if none is named."""
-    full = isinstance(score, RunScore) and score.only_relevant
-    return "ndcg" if full else score.keys[0]
+    return Compared(measure, str(first.judgments.file), values, comparisons, warnings)
 
 
 def contradiction(

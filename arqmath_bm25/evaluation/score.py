@@ -8,7 +8,7 @@ measures, since the others have no row in the prime run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -167,9 +167,18 @@ def _some(topics: Iterable[str]) -> str:
     return f"{names[0]} … {names[-1]}" if len(names) > 1 else names[0] if names else "none"
 
 
-def shared_notes(notes: Mapping[str, Sequence[str]], runs: int) -> list[str]:
-    """Return notes, each with the names of its runs unless it is of all."""
+def runs_by_note(notes: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:
+    """Return the runs of each note; `notes` are what is to be said of each run."""
+    runs: dict[str, list[str]] = {}
+    for run, of_run in notes:
+        for note in of_run:
+            runs.setdefault(note, []).append(run)
+    return runs
+
+
+def shared_notes(notes: Collection[tuple[str, Iterable[str]]]) -> list[str]:
+    """Return the notes of runs, each with the names of its runs unless it is of all."""
     return [
-        note if len(names) == runs else f"{', '.join(names)}: {note}"
-        for note, names in notes.items()
+        note if len(runs) == len(notes) else f"{', '.join(runs)}: {note}"
+        for note, runs in runs_by_note(notes).items()
     ]

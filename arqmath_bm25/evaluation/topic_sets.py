@@ -6,28 +6,17 @@ is asked: computation, concept or proof. The labs label the topics of Task 1, `A
 2, `B.n`, are the same questions.
 """
 
-import csv
-import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from statistics import fmean
-from typing import Final, NamedTuple
+from typing import Final
 
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.files import read_text
+from arqmath_bm25.core.files import read_csv
 from arqmath_bm25.core.labs import YEARS
 
 CATEGORIES: Final = ("Dependency", "Difficulty", "Category")
 
 TopicInfo = dict[str, dict[str, str]]  # column -> topic -> label
-
-
-class TopicSet(NamedTuple):
-    """The topics with one label."""
-
-    column: str  # Dependency, Difficulty, Category
-    label: str
-    topics: tuple[str, ...]
 
 
 def official_topic_info(data: Path) -> list[Path]:
@@ -40,68 +29,39 @@ def read_topic_info(*paths: Path) -> TopicInfo:
     """Read the lab's topic labels: CSVs with columns Topic and Dependency, Difficulty, Category.
 
     Of several files, such as those of several years, every topic has the labels of the last one.
-    Raises InputError for a missing or binary file, one without the column Topic or without any of
-    the three, and a row that is too short.
+    Raises InputError for a missing or binary file, and one without the column Topic or without any
+    of the three.
     """
     info: TopicInfo = {}
     for path in paths:
-        for name, labels in _read(path).items():
-            info.setdefault(name, {}).update(labels)
+        rows = read_csv(path, "topic information file")
+        names = {name.strip().lower(): name for name in (rows[0] if rows else ()) if name}
+        columns = [column for column in CATEGORIES if column.lower() in names]
+        if "topic" not in names or not columns:
+            raise InputError(
+                f"{path}: row 1: expected the columns Topic and {', '.join(CATEGORIES)}, "
+                f"found {', '.join(names.values())[:80] or 'nothing'}"
+            )
+        for row in rows:
+            topic = row[names["topic"]].strip()
+            for column in columns:
+                if label := row[names[column.lower()]].strip():
+                    info.setdefault(column, {})[topic] = label
     return info
 
 
-def _read(path: Path) -> TopicInfo:
-    table = csv.reader(io.StringIO(read_text(path, "topic information file"), newline=""))
-    try:
-        rows = [[field.strip() for field in row] for row in table if any(row)]
-    except csv.Error as error:
-        raise InputError(f"{path}: not a CSV file: {error}") from None
-    header = [name.lower() for name in rows[0]] if rows else []
-    columns = {name: header.index(name.lower()) for name in CATEGORIES if name.lower() in header}
-    if "topic" not in header or not columns:
-        raise InputError(
-            f"{path}: row 1: expected the columns Topic and {', '.join(CATEGORIES)}, "
-            f"found {', '.join(rows[0] if rows else [])[:80] or 'nothing'}"
-        )
-    topic = header.index("topic")
-    for number, row in enumerate(rows[1:], 2):
-        if len(row) < len(header):
-            raise InputError(
-                f"{path}: row {number}: expected {len(header)} columns, found {len(row)}"
-            )
-    return {
-        name: {row[topic]: row[at] for row in rows[1:] if row[at]} for name, at in columns.items()
-    }
-
-
-def topic_sets(
-    topics: Iterable[str], info: TopicInfo, columns: Iterable[str] = CATEGORIES
-) -> list[TopicSet]:
-    """Group topics by the labels of each column; topics without a label are left out.
+def topic_sets(topics: Iterable[str], info: TopicInfo, column: str) -> dict[str, list[str]]:
+    """Return the topics with each label of a column; those without one are left out.
 
     Raises InputError for a column that there is not, and if no topic has a label.
     """
-    topics = list(topics)
-    sets: list[TopicSet] = []
-    for column in columns:
-        if column not in CATEGORIES:
-            raise InputError(f"{shown(column)}: topics are grouped by {', '.join(CATEGORIES)}")
-        labels = info.get(column, {})
-        of_topic = {t: labels.get(t) or labels.get(t.replace("B.", "A.", 1)) for t in topics}
-        sets += [
-            TopicSet(column, label, tuple(t for t in topics if of_topic[t] == label))
-            for label in sorted({label for label in of_topic.values() if label})
-        ]
+    if column not in CATEGORIES:
+        raise InputError(f"{shown(column)}: topics are grouped by {', '.join(CATEGORIES)}")
+    labels = info.get(column, {})
+    sets: dict[str, list[str]] = {}
+    for topic in topics:
+        if label := labels.get(topic) or labels.get(topic.replace("B.", "A.", 1)):
+            sets.setdefault(label, []).append(topic)
     if not sets:
         raise InputError("the topic information is about none of the judged topics")
-    return sets
-
-
-def label_means(
-    values: Mapping[str, Mapping[str, float]], info: TopicInfo
-) -> list[tuple[TopicSet, dict[str, float]]]:
-    """Average what runs have over the topics of each label; InputError if no topic has one."""
-    return [
-        (part, {run: fmean(of_topic[t] for t in part.topics) for run, of_topic in values.items()})
-        for part in topic_sets(next(iter(values.values())), info)
-    ]
+    return dict(sorted(sets.items()))

@@ -16,7 +16,6 @@ from arqmath_bm25.evaluation.evaluator import Scored
 from arqmath_bm25.evaluation.measures import NAMES, SHOWN
 from arqmath_bm25.evaluation.nlps import EXPLANATION
 from arqmath_bm25.evaluation.score import RunScore, shared_notes
-from arqmath_bm25.evaluation.topic_sets import TopicSet
 
 if TYPE_CHECKING:
     from arqmath_bm25.evaluation.comparing import Compared, Comparison
@@ -61,17 +60,14 @@ def print_scores(scored: Sequence[Scored], extra: Sequence[str] = ()) -> None:
     for (task, qrels), group in groupby(scored, lambda run: (run.task, run.judgments.file)):
         runs = list(group)
         keys = _columns(runs[0], extra)
-        notes: dict[str, list[str]] = {}  # note -> runs
-        for run in runs:
-            for note in _notes(run, keys):
-                notes.setdefault(note, []).append(run.run)
+        notes = [(run.run, _notes(run, keys)) for run in runs]
         premises = "statements" in runs[0].score.counts
         judgments = qrels.name + _IDS.get(runs[0].judgments.ids or "", "")
         print_table(
             " · ".join(filter(None, [task, runs[0].year, judgments])),
             ["run", "statements" if premises else "judged topics", *_names(keys)],
             [[run.run, _count(run), *map(run.to_json().get, keys)] for run in runs],
-            [*shared_notes(notes, len(runs)), *([EXPLANATION] if premises else [])],
+            [*shared_notes(notes), *([EXPLANATION] if premises else [])],
         )
 
 
@@ -104,17 +100,14 @@ def _notes(run: Scored, keys: Sequence[str]) -> list[str]:
     return notes
 
 
-def print_topic_sets(
-    scored: Sequence[Scored], sets: Mapping[str, Sequence[TopicSet]], column: str
-) -> None:
-    """Print the scores of every run over the topics with each label of a column."""
-    for run in scored:
-        if isinstance(run.score, RunScore) and run.run in sets:
-            keys, rows = _columns(run, ()), []
-            for part in sets[run.run]:
-                means = run.score.averages(part.topics)
-                rows.append([part.label, len(part.topics), *map(means.get, keys)])
-            print_table(f"{run.run} by {column}", ["topics", "number", *_names(keys)], rows)
+def print_topic_sets(run: Scored, sets: Mapping[str, Sequence[str]], title: str) -> None:
+    """Print the scores of a run over the topics with each label."""
+    keys = _columns(run, ())
+    rows: list[list[object]] = []
+    for label, topics in sets.items():
+        means = run.score.averages(topics)
+        rows.append([label, len(topics), *map(means.get, keys)])
+    print_table(title, ["topics", "number", *_names(keys)], rows)
 
 
 def print_comparison(compared: Compared, topic_values: bool = False) -> None:
@@ -128,12 +121,6 @@ def print_comparison(compared: Compared, topic_values: bool = False) -> None:
         map(_compared, compared.comparisons),
         [f"warning: {warning}" for warning in compared.warnings],
     )
-    if compared.by_label:
-        rows = [
-            [f"{part.column}: {part.label}", len(part.topics), *means.values()]
-            for part, means in compared.by_label
-        ]
-        print_table(f"{name} by category", ["category", "topics", *runs], rows)
     if topic_values:
         of_topics = [
             [topic, *(float(of[topic]) for of in compared.values.values())] for topic in topics

@@ -34,7 +34,6 @@ class Scoring:
     ids: IdKind | None = None
     formulas: Path | None = None
     answer_map: Path | None = None
-    topic_info: list[Path] | None = None
     indexes: Path = INDEXES
 
     def evaluator(

@@ -16,6 +16,7 @@ import numpy as np
 from arqmath_bm25.core.labs import RELEVANT
 from arqmath_bm25.evaluation.measures import NAMES, SHOWN
 from arqmath_bm25.evaluation.qrels import Doubt
+from arqmath_bm25.evaluation.score import runs_by_note
 from arqmath_bm25.pages.report.gather import DEPTHS, RECALL_LEVELS
 from arqmath_bm25.pages.report.topic import topic_page
 from arqmath_bm25.pages.writing import site
@@ -130,10 +131,7 @@ def page_names(topics: Iterable[str]) -> dict[str, str]:
 
 
 def _notes(gathered: Gathered, scores: Mapping[str, RunScore]) -> list[str]:
-    warned: dict[str, list[str]] = {}
-    for name, score in scores.items():
-        for warning in score.warnings:
-            warned.setdefault(warning, []).append(name)
+    warned = runs_by_note((name, score.warnings) for name, score in scores.items())
     notes = [f"{', '.join(names)}: {warning}" for warning, names in warned.items()]
     if gathered.missing:
         notes.append(f"{gathered.missing:,} of the posts that are shown are not in the collection")
