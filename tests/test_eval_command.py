@@ -147,8 +147,10 @@ def test_a_run_of_formulas_is_scored_with_the_formulas_of_the_collection() -> No
     (kept,) = Path(f"indexes/{SAMPLE.name}").glob("*.npy")
     assert kept.name.startswith("visual-ids-")
     header = "\t".join(COLUMNS["v2"])
-    Path("1.tsv").write_text(f"{header}\n1\t7\t7\ttitle\t500001\tx\n2\t7\t7\ttitle\t500000\ty\n")
-    (found,) = call_json("eval", "run.tsv", "--qrels", "qrels", "--formulas", "1.tsv")
+    formulas = Path("data/Formulas/latex_representation_v2/1.tsv")
+    formulas.parent.mkdir(parents=True)
+    formulas.write_text(f"{header}\n1\t7\t7\ttitle\t500001\tx\n2\t7\t7\ttitle\t500000\ty\n")
+    (found,) = call_json("eval", "run.tsv", "--qrels", "qrels", "--data", "data")
     assert found["ndcg_prime"] == pytest.approx(0.6309, abs=1e-4)
 
 

@@ -34,8 +34,8 @@ FORMULAS = [
 @pytest.fixture(params=["v2", "v3"])
 def formulas(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """Return a directory with two files of the same formulas in the columns of v2 or v3."""
-    folder = tmp_path / f"latex_representation_{request.param}"
-    folder.mkdir()
+    folder = tmp_path / "Formulas" / f"latex_representation_{request.param}"
+    folder.mkdir(parents=True)
     for number, part in ((1, FORMULAS[:5]), (2, FORMULAS[5:])):
         lines = ["\t".join(COLUMNS[request.param])]
         for formula, post, kind, visual, issue in part:
@@ -150,7 +150,8 @@ def test_judgments_by_formula_id_are_re_keyed_with_the_highest_grade(ids: Formul
     )
 
 
-def test_a_task_2_run_is_scored_by_visual_id(tmp_path: Path, formulas: Path) -> None:
+@pytest.mark.usefixtures("formulas")
+def test_a_task_2_run_is_scored_by_visual_id(tmp_path: Path) -> None:
     rows = [
         ("B.1", 104, 11, 9.0),  # 9, not judged
         ("B.1", 103, 11, 8.0), ("B.1", 101, 10, 7.0),  # both are 7: grade 3
@@ -162,9 +163,7 @@ def test_a_task_2_run_is_scored_by_visual_id(tmp_path: Path, formulas: Path) -> 
         ("formula", {"B.1": {"101": 1, "103": 3, "102": 0}, "B.2": {"108": 2}}),
     ):
         write_qrels(tmp_path / name, qrels)
-        evaluator = Evaluator(
-            Collection(tmp_path, tmp_path), qrels=tmp_path / name, formulas=formulas
-        )
+        evaluator = Evaluator(Collection(tmp_path, tmp_path), qrels=tmp_path / name)
         numbers = evaluator.score(path).to_json()
         assert (numbers["task"], numbers["rows"], numbers["rows_judged"]) == ("task2", 3, 2)
         assert numbers["ndcg_prime"] == pytest.approx(1 / 2)
@@ -334,8 +333,9 @@ def test_judgments_of_2021_are_held_against_the_visual_ids_of_their_time(tmp_pat
     header = "\t".join(COLUMNS["v3"])
     # 1 and 2 looked alike in v2 (70), in v3 they do not (70, 71); 3 was corrected to 70.
     rows = [(1, 70, 70, ""), (2, 70, 71, "v"), (3, 72, 70, "v"), (4, 74, 74, "")]
-    formulas = tmp_path / "formulas.tsv"
-    formulas.write_text("\n".join([header, *(
+    formulas = tmp_path / "Formulas" / "latex_representation_v3"
+    formulas.mkdir(parents=True)
+    (formulas / "1.tsv").write_text("\n".join([header, *(
         f"{f}\t10\t10\tanswer\t\t{old}\t{new}\t{issue}\tx" for f, old, new, issue in rows
     )]) + "\n")  # fmt: skip
     run = tmp_path / "T-task2-x-auto-math-A.tsv"
@@ -346,14 +346,12 @@ def test_judgments_of_2021_are_held_against_the_visual_ids_of_their_time(tmp_pat
     write_qrels(of_2021, {"B.201": {"70": 3, "72": 2, "74": 0}})
     # As the official script over v2: 70 (by 2), 74, 72; grades 3, 0, 2.
     expected = (3 + 2 / 2) / (3 + 2 / math.log2(3))
-    evaluator = Evaluator(Collection(tmp_path, tmp_path), qrels=of_2021, formulas=formulas)
+    evaluator = Evaluator(Collection(tmp_path, tmp_path), qrels=of_2021)
     scored = evaluator.score(run)
     assert (scored.judgments.ids, scored.year) == ("visual_v2", "2021")
     assert scored.to_json()["ndcg_prime"] == pytest.approx(expected)
     # As v3: 71 unjudged, 74, 70 (by 3); 72 is no visual id any more.
-    newer = Evaluator(
-        Collection(tmp_path, tmp_path), qrels=of_2021, formulas=formulas, ids="visual"
-    )
+    newer = Evaluator(Collection(tmp_path, tmp_path), qrels=of_2021, ids="visual")
     assert newer.score(run).to_json()["ndcg_prime"] == pytest.approx(
         (3 / math.log2(3)) / (3 + 2 / math.log2(3))
     )

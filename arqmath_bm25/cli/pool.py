@@ -1,21 +1,22 @@
 """The command `pool`: from runs to a batch for annotation."""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import Place, out, task_of_runs, topic_files
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS, RankingTask
 from arqmath_bm25.core.records import Topic
-from arqmath_bm25.evaluation.judging.pool import Depths, Item, Pool, for_assessors
+from arqmath_bm25.evaluation.judging.pool import Depths, Pool, for_assessors
 from arqmath_bm25.evaluation.judging.pool import pool as make_pool
 from arqmath_bm25.evaluation.sampled_pools import draw, parse_strata, write_sampled_qrels
 from arqmath_bm25.pages.judging.annotation import write_batch
+from arqmath_bm25.pages.posts import latex_of
+from arqmath_bm25.runs.eligible import eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES
@@ -53,7 +54,7 @@ def pool(
     asked = _topics(topics, task, collection)
     pooled = _pool(runs, task, collection, depths, seed)
     items = pooled.items
-    latex = _latex(items, collection) if RULES[task].by_formula else {}
+    latex = latex_of(collection, (hit.formula_id for item in items for hit in item.hits))
     if sampled is not None:
         sample = draw(items, pooled.ranks, parts, seed)
         write_sampled_qrels(sampled, sample.pool)
@@ -78,26 +79,18 @@ def _topics(chosen: str | None, task: RankingTask, collection: Collection) -> di
 def _pool(
     runs: Sequence[Path], task: RankingTask, collection: Collection, depths: Depths, seed: int
 ) -> Pool:
-    ids = cache(lambda: FormulaIds.of(collection))
-    eligible = RULES[task].eligible(collection, ids)
+    ids = cache(partial(FormulaIds.of, collection))
 
     def thread_of(post_id: str) -> str:
         return collection.post(post_id).parent_id or post_id
 
     read = (Run.read(run, task, ids) for run in runs)
-    pooled = make_pool(read, depths, eligible, seed, thread_of)
+    pooled = make_pool(read, depths, eligible(RULES[task], collection, ids), seed, thread_of)
     if not pooled.items:
         raise InputError(
             f"{runs[0]}: no hit of the runs may be judged; `arqmath-bm25 validate --data` says why"
         )
     return pooled
-
-
-def _latex(items: Sequence[Item], collection: Collection) -> dict[str, str]:
-    """Return the formulas of hits by their ids."""
-    shown = {hit.formula_id for item in items for hit in item.hits}
-    rows = read_formulas(collection.layout.formulas())
-    return {row.formula_id: row.latex for row in rows if row.formula_id in shown}
 
 
 def _report(pooled: Pool, rows: int, output: Path) -> None:

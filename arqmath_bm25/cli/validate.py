@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LAB_TASKS, LabTask
 from arqmath_bm25.core.progress import PlainConsole
-from arqmath_bm25.runs.eligible import Eligible
+from arqmath_bm25.runs.eligible import Eligible, eligible
 from arqmath_bm25.runs.findings import Findings
+from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.rows import detect_task
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES, check_teams
@@ -64,7 +66,9 @@ def _lookup(
     """Return the topics of each lab, and what may be returned."""
     files = options.topic_files(topics, task, collection)
     labs = [tuple(topic.topic_id for topic in read_topics(file)) for file in files]
-    return labs, None if collection is None else RULES[task].eligible(collection)
+    if collection is None:
+        return labs, None
+    return labs, eligible(RULES[task], collection, partial(FormulaIds.of, collection))
 
 
 def _task_of(run: Path) -> LabTask:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,13 +101,12 @@ def score_run(
 class Evaluator:
     """Scores one run file after the other; judgments and formula ids are read once.
 
-    The collection has judgments and formulas; `qrels` and `formulas` take their place. Judgments of
-    a part of a pool (`sampled_pools`) may stand in for these: they add xinfAP.
+    `qrels` take the place of the judgments of the collection. They may be those of a part of a pool
+    (`sampled_pools`), which add xinfAP.
     """
 
     collection: Collection = field(kw_only=False)
     qrels: Path | None = None
-    formulas: Path | None = None
     ids: IdKind | None = None  # of the judgments of Task 2, if their file does not say it
     cut: bool = True  # the best 1,000 of a topic count, not all
     answer_map: Path | None = None  # names the answers of Task 3
@@ -122,7 +121,7 @@ class Evaluator:
             self.qrels = self.qrels or (judged if judged.is_file() else None)
         self.measures = tuple(dict.fromkeys(self.measures))
         self.judgments = cache(self._read_judgments)
-        self.open_ids = cache(self._read_ids)
+        self.open_ids = cache(partial(FormulaIds.of, self.collection, self.progress))
 
     def score(self, path: Path, task: Task | None = None, year: Year | None = None) -> Scored:
         """Score one run; a Task 1 run scored as `task3` is taken as the answers at its top.
@@ -173,14 +172,14 @@ class Evaluator:
         """Raise InputError for a run of another collection, where DATA was not given."""
         if self.collection.on_site or run.rules.judged != "documents":
             return
-        found = run.rankings()
-        if self.formulas is None and found.counts["unknown"] > len(run) // 2:
+        rankings, _, counts, _ = run.rankings()
+        if counts["unknown"] > len(run) // 2:
             raise InputError(
-                f"{run.path}: {found.counts['unknown']:,} of its {len(run):,} formulas are not in "
+                f"{run.path}: {counts['unknown']:,} of its {len(run):,} formulas are not in "
                 f"the formula index of DATA; {_NO_DATA}"
             )
-        judged = any(qrels.get(t, {}).keys() & docs.keys() for t, docs in found.topics.items())
-        if self.qrels is None and not judged and qrels.keys() & found.topics.keys():
+        judged = any(qrels.get(t, {}).keys() & docs.keys() for t, docs in rankings.items())
+        if self.qrels is None and not judged and qrels.keys() & rankings.keys():
             raise InputError(
                 f"{run.path}: DATA has no judgment of any of its documents; {_NO_DATA}, or name "
                 "the judgments with --qrels FILE"
@@ -230,11 +229,6 @@ class Evaluator:
             )
         return self.answer_map, self.judgments(TextRules.task, self.qrels)
 
-    def _read_ids(self) -> FormulaIds:
-        if self.formulas is None:
-            return FormulaIds.of(self.collection, self.progress)
-        return FormulaIds.cached(self.formulas, self.collection.directory, self.progress)
-
     def _read_judgments(self, task: Task, file: Path) -> Judgments:
         rules, on_site = RULES[task], self.collection.on_site
         if rules.judged == "premises":
@@ -244,7 +238,8 @@ class Evaluator:
             raise InputError(f"{file}: no topic has a grade of {self.least_grade} or more")
         judgments, lacking = Judgments(file, qrels), None
         if rules.by_formula:
-            judgments, ids = by_visual_id(qrels, self.open_ids(), file, self.ids), self.open_ids()
+            ids = self.open_ids()
+            judgments = by_visual_id(qrels, ids, file, self.ids)
             holds = ids.has if judgments.ids == "formula" else ids.is_visual
             lacking = coverage_note(qrels, lambda docs: holds(docs).sum()) if on_site else None
         elif rules.judged == "documents" and on_site and (posts := self.collection.posts_if_known):

@@ -4,7 +4,7 @@ Words whose stem the query has are marked, and so are formulas that hold one of 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from threading import Lock
 from typing import Final
@@ -16,6 +16,8 @@ from arqmath_bm25.analysis.latex import tokenize
 from arqmath_bm25.analysis.macros import Macros, write_out
 from arqmath_bm25.analysis.safe_html import FormulaWriter, plain, safe_body, safe_title
 from arqmath_bm25.analysis.text import WordAnalyzer
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.pages.latex_to_mathml import render
 
 _WORD: Final = re.compile(r"&#?\w+;|[^\W\d_]{2,}")  # of text that is HTML already
@@ -190,3 +192,10 @@ def excerpt(content: Content, length: int) -> Content:
 def beginning(html: str, length: int, delimiters: Delimiters = "mathjax") -> Content:
     """Return the first `length` characters or so of a body, of which not all needs to be read."""
     return excerpt(read_body(html[: _MARKUP * length], delimiters), length)
+
+
+def latex_of(collection: Collection, formula_ids: Iterable[str]) -> dict[str, str]:
+    """Return the LaTeX of some formulas of a collection by their ids."""
+    wanted = set(formula_ids) - {""}
+    rows = read_formulas(collection.layout.formulas()) if wanted else ()
+    return {row.formula_id: row.latex for row in rows if row.formula_id in wanted}

@@ -5,14 +5,20 @@ questions and answers, not of comments, none with issue `d` or `dv` (not found i
 with the post that holds it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from arqmath_bm25.collection.posts import ANSWER, PostTable
 from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_number
+
+if TYPE_CHECKING:
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.runs.task_rules import AnswerRules
 
 
 class Fault(NamedTuple):
@@ -23,6 +29,15 @@ class Fault(NamedTuple):
 
 
 Eligible = Callable[[str, str], Fault | None]  # document and post of a row → why it may not be
+
+
+def eligible(
+    rules: AnswerRules, collection: Collection, ids: Callable[[], FormulaIds]
+) -> Eligible | None:
+    """Return what runs may return of a collection; None: what is not looked up there."""
+    if rules.by_formula:
+        return eligible_formulas(ids())
+    return eligible_answers(collection.posts) if rules.judged == "documents" else None
 
 
 def eligible_answers(posts: PostTable) -> Eligible:

@@ -58,6 +58,13 @@ class RunRow(NamedTuple):
     sources: str = ""  # Task 3: where the answer comes from, free text
     answer: str = ""  # Task 3
 
+    @property
+    def shown(self) -> tuple[str, str]:
+        """The post to show for it, and the formula in that post; nothing of Task 3."""
+        if self.answer:  # judged under an id of its own, it stands in no post
+            return "", ""
+        return (self.post_id, self.doc_id) if self.post_id else (self.doc_id, "")
+
 
 def read_run(
     path: Path, task: Task = "task1", findings: Findings | None = None

@@ -194,10 +194,6 @@ class Run:
             self.form = "visual"
             self._rankings.clear()
 
-    def first(self, topic: str, doc: str) -> RunRow:
-        """Return the row that stands for a document of `rankings()`."""
-        return self.rankings().rows[topic][doc]
-
     def document(self, row: RunRow) -> str:
         """Return what judgments call the document of a row: of a formula its visual id."""
         if self.ids is None or self.form == "visual":

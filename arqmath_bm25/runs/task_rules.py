@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
@@ -30,9 +30,6 @@ from arqmath_bm25.core.labs import (
 from arqmath_bm25.runs.findings import Findings
 
 if TYPE_CHECKING:
-    from arqmath_bm25.collection.collection import Collection as Files
-    from arqmath_bm25.runs.eligible import Eligible
-    from arqmath_bm25.runs.formula_ids import FormulaIds
     from arqmath_bm25.runs.rows import RunRow
 
 _PLAIN: Final = re.compile("0|[1-9][0-9]*")  # an id: "07" is not "7"
@@ -72,21 +69,9 @@ class AnswerRules:
         """Return the rows that count, best first; none is cut off."""
         return in_order(_without_repeated(rows))
 
-    def eligible(
-        self, collection: Files, ids: Callable[[], FormulaIds] | None = None
-    ) -> Eligible | None:
-        """Return what a run may return of a collection; None: what is not looked up there."""
-        from arqmath_bm25.runs.eligible import eligible_answers  # posts take long to load
-
-        return eligible_answers(collection.posts) if self.judged == "documents" else None
-
     def is_topic(self, topic: str) -> bool:
         """Tell whether a topic is one of the task, by its form."""
         return re.fullmatch(rf"{self.letter}\.[1-9][0-9]*", topic) is not None
-
-    def shown(self, doc: str, row: RunRow) -> tuple[str, str, str]:
-        """Return what judgments call a document, the post to show, and the formula in it."""
-        return doc, doc, ""
 
     def check_name(self, path: Path, findings: Findings) -> None:
         """Tell of the name of a run file."""
@@ -187,19 +172,6 @@ class FormulaRules(AnswerRules):
             last[row.doc_id] = row if first is None else first._replace(score=row.score)
         return sorted(last.values(), key=lambda row: -row.score)
 
-    def eligible(
-        self, collection: Files, ids: Callable[[], FormulaIds] | None = None
-    ) -> Eligible | None:
-        """Return what a run may return of a collection, by `ids` instead of its formula index."""
-        from arqmath_bm25.runs.eligible import eligible_formulas
-        from arqmath_bm25.runs.formula_ids import FormulaIds
-
-        return eligible_formulas(ids() if ids is not None else FormulaIds.of(collection))
-
-    def shown(self, doc: str, row: RunRow) -> tuple[str, str, str]:
-        """Return the visual id, the post to show, and the formula in it."""
-        return doc, row.post_id, row.doc_id
-
 
 class TextRules(AnswerRules):
     """Task 3: one answer a topic: that of the best score, then the lowest rank, the largest id."""
@@ -209,10 +181,6 @@ class TextRules(AnswerRules):
     depth = 1
     trec = False
     ids: ClassVar = {}
-
-    def shown(self, doc: str, row: RunRow) -> tuple[str, str, str]:
-        """Return nothing: a text is judged under an id of its own, and stands in no post."""
-        return "", "", ""
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return the rows, best first."""

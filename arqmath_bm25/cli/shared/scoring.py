@@ -32,7 +32,6 @@ class Scoring:
     topics_with_grade: int = 0
     no_cut: bool = False
     ids: IdKind | None = None
-    formulas: Path | None = None
     answer_map: Path | None = None
     indexes: Path = INDEXES
 
@@ -44,9 +43,9 @@ class Scoring:
     ) -> Evaluator:
         """Return what scores the runs."""
         return Evaluator(
-            Collection(data_of(runs, self.data), self.indexes), qrels=self.qrels,
-            formulas=self.formulas, ids=self.ids, cut=not self.no_cut, answer_map=self.answer_map,
-            measures=measures, least_grade=self.topics_with_grade, progress=progress,
+            Collection(data_of(runs, self.data), self.indexes), qrels=self.qrels, ids=self.ids,
+            cut=not self.no_cut, answer_map=self.answer_map, measures=measures,
+            least_grade=self.topics_with_grade, progress=progress,
         )  # fmt: skip
 
     def score(self, evaluator: Evaluator, runs: Iterable[Path]) -> list[Scored]:

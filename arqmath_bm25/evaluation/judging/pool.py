@@ -84,7 +84,7 @@ def pool(
             for row in run.rules.order(run.topics[topic]):
                 if row.score >= least and (doc := run.document(row)) in chosen:
                     posts = instances.setdefault((topic, doc), {})
-                    post, formula = (row.post_id, row.doc_id) if row.post_id else (row.doc_id, "")
+                    post, formula = row.shown
                     posts[post] = min(posts.get(post, formula), formula, key=in_order)
     items = []
     for (topic, doc), posts in sorted(instances.items()):

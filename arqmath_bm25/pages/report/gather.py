@@ -16,7 +16,6 @@ from typing import Any, Final, NamedTuple
 from ir_measures import IPrec, Judged
 
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.own_documents import QRELS, corpus_in, read_documents
 from arqmath_bm25.collection.posts import QUESTION, Post
 from arqmath_bm25.collection.topics import read_topics
@@ -28,6 +27,7 @@ from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import Measure
 from arqmath_bm25.evaluation.qrels import Qrels
 from arqmath_bm25.evaluation.score import RunScore
+from arqmath_bm25.pages.posts import latex_of
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Run as ReadRun
 from arqmath_bm25.runs.task_rules import AnswerRules
@@ -132,7 +132,7 @@ def gather(
         depth=depth,
         qrels_files=list(judgments),
         qrels=judged,
-        latex=_latex(collection, hits) if rules.by_formula else {},
+        latex=latex_of(collection, (hit.formula_id for hit in hits)),
         ids=ids,
         post=read,
         link=(lambda _: "") if corpus else collection.link,
@@ -164,7 +164,7 @@ def returned(run: ReadRun) -> Topics:
     return {
         topic: [
             Returned(
-                rank, row.score, *run.rules.shown(doc, row), answer=row.answer, sources=row.sources
+                rank, row.score, "" if row.answer else doc, *row.shown, row.answer, row.sources
             )
             for rank, (doc, row) in enumerate(docs.items(), 1)
         ]
@@ -245,12 +245,6 @@ def _own_documents(corpus: Path, hits: Iterable[Returned], qrels: Qrels) -> dict
         for row, _ in read_documents(corpus)
         if row.doc_id in ids
     }
-
-
-def _latex(collection: Collection, hits: Iterable[Returned]) -> dict[str, str]:
-    ids = {hit.formula_id for hit in hits}
-    rows = read_formulas(collection.layout.formulas())
-    return {row.formula_id: row.latex for row in rows if row.formula_id in ids}
 
 
 def _count_absent(hits: Iterable[Returned], read: Callable[[str], Post | None], path: Path) -> int:
