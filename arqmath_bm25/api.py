@@ -36,7 +36,7 @@ from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
 from arqmath_bm25.evaluation.evaluator import Evaluator
-from arqmath_bm25.evaluation.nlps import read_gold
+from arqmath_bm25.evaluation.score import read_gold
 from arqmath_bm25.frames import compare as compare
 from arqmath_bm25.frames import evaluate as evaluate
 from arqmath_bm25.frames import fuse as fuse

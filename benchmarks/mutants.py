@@ -251,7 +251,7 @@ MUTANTS: Final = (
     Mutant("runs/task_rules.py",
            "if len(row.answer) > MAX_ANSWER:", "if len(row.answer) >= MAX_ANSWER:", "validate"),
     # judging/
-    Mutant("evaluation/judging/agreement.py",
+    Mutant("evaluation/judging/judge.py",
            "_kappa((grades >= RELEVANT).astype(int)),",
            "_kappa((grades > RELEVANT).astype(int)),", "judge"),
     Mutant("evaluation/judging/judge.py",

@@ -37,7 +37,7 @@ from arqmath_bm25.core.labs import PREMISES
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.evaluation.measures import PREMISE_KEYS as KEYS
-from arqmath_bm25.evaluation.nlps import score_premises
+from arqmath_bm25.evaluation.score import score_premises
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index, build, directory
 from arqmath_bm25.tasks.premises.premise_selection import PremiseSelection

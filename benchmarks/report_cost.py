@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from arqmath_bm25.cli.report import report
+from arqmath_bm25.cli.pages import report
 
 if __name__ == "__main__":
     data, *runs = map(Path, sys.argv[1:])

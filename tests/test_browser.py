@@ -16,8 +16,7 @@ from serving import build_indexes, open_site, running
 from test_judging import serving, write_batch
 from test_threads import rows
 
-from arqmath_bm25.cli.report import report
-from arqmath_bm25.cli.threads import threads
+from arqmath_bm25.cli.pages import report, threads
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.labs import GRADE_OF_LABEL

@@ -14,8 +14,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from arqmath_bm25.cli.compare import compare
-from arqmath_bm25.cli.eval import evaluate
+from arqmath_bm25.cli.eval import compare, evaluate
 from arqmath_bm25.collection.formulas import COLUMNS
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.errors import InputError

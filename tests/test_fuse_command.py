@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from arqmath_bm25.cli.fuse import fuse
+from arqmath_bm25.cli.runs import fuse
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.runs.run import Run

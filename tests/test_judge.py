@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.evaluation.judging.agreement import (
-    agreements,
-    read_adjudication,
-    write_disagreements,
-)
 from arqmath_bm25.evaluation.judging.judge import (
     HitKey,
     JudgedBatch,
-    grades_by_assessor,
+    agreements,
+    read_adjudication,
     read_annotations,
+    write_disagreements,
 )
 from arqmath_bm25.evaluation.judging.judge import judge as judge_annotations
 
@@ -210,16 +207,15 @@ def test_disagreements_never_replace_another_file(both, tmp_path: Path) -> None:
 
 
 def test_agreement_is_that_of_hits_to_which_both_gave_a_grade(both) -> None:
-    found = agreements(grades_by_assessor(read_annotations(both)))
-    assert list(found) == ["", "A.1", "B.1"]
-    (overall,) = found[""]
+    annotations = read_annotations(both)
+    (overall,) = agreements(annotations)
     assert (overall.assessors, overall.hits) == (("ann", "bob"), 3)
     # ann 3 1 1, bob 3 2 0: one of three is equal; by chance 1/9 (grade 3).
     # So (3/9 - 1/9) / (1 - 1/9).
-    assert overall.equal == pytest.approx(1 / 3)
     assert overall.kappa == pytest.approx(1 / 4)
     # Squares 0 1 1 observed; by chance 0 1 9, 4 1 1, 4 1 1 over 3.
     assert overall.quadratic == pytest.approx(1 - 2 / ((0 + 1 + 9 + 2 * (4 + 1 + 1)) / 3))
     # Relevant: ann yes no no, bob yes yes no: 2/3 beside 4/9 by chance.
     assert overall.binary == pytest.approx((2 / 3 - 4 / 9) / (1 - 4 / 9))
-    assert math.isnan(found["B.1"][0].binary)
+    of_topic = {hit: notes for hit, notes in annotations.items() if hit.topic_id == "B.1"}
+    assert math.isnan(agreements(of_topic)[0].binary)

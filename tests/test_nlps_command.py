@@ -11,7 +11,7 @@ from arqmath_bm25.cli import tasks
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE
-from arqmath_bm25.evaluation.nlps import read_gold, score_premises
+from arqmath_bm25.evaluation.score import read_gold, score_premises
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.tasks import configured, task_class
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.evaluation.nlps import read_gold, score_premises
+from arqmath_bm25.evaluation.score import read_gold, score_premises
 from arqmath_bm25.runs.run import Run
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from arqmath_bm25.cli.judge import judge
-from arqmath_bm25.cli.pool import pool
+from arqmath_bm25.cli.judging import judge, pool
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.errors import InputError

@@ -24,7 +24,7 @@ from arqmath_bm25.collection.premises import (
 )
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE
 from arqmath_bm25.core.workers.local import HERE
-from arqmath_bm25.evaluation.nlps import score_premises
+from arqmath_bm25.evaluation.score import score_premises
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index, build, directory
 from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker

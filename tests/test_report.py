@@ -13,7 +13,7 @@ from hostile_collection import RUN_ID, write_collection, write_runs
 from hostile_collection import row as post_row
 from selectolax.lexbor import LexborHTMLParser
 
-from arqmath_bm25.cli.report import report
+from arqmath_bm25.cli.pages import report
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout

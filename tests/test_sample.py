@@ -15,10 +15,13 @@ from arqmath_bm25.collection.dump import ParsedRows
 from arqmath_bm25.collection.layout import Dump, Layout
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.core.labs import YEARS
+from arqmath_bm25.core.labs import GRADE_OF_LABEL, YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.evaluation.judging.agreement import agreements
-from arqmath_bm25.evaluation.judging.judge import grades_by_assessor, judge, read_annotations
+from arqmath_bm25.evaluation.judging.judge import (
+    agreements,
+    judge,
+    read_annotations,
+)
 from arqmath_bm25.evaluation.qrels import read_qrels
 from tools.sample.build import build
 
@@ -101,9 +104,10 @@ def test_two_assessors_saw_the_same_answers() -> None:
     notes = read_annotations(files)
     assert len(notes) == 49
     assert sum(len({one.label for one in given}) > 1 for given in notes.values()) == 15
-    grades = [grades for grades in grades_by_assessor(notes).values() if len(grades) == 2]
-    (agreement,) = agreements(grades_by_assessor(notes))[""]
-    kappa = cohen_kappa_score(*zip(*((g["first"], g["second"]) for g in grades), strict=True))
+    (agreement,) = agreements(notes)
+    labels = [[GRADE_OF_LABEL[note.label] for note in of_hit] for of_hit in notes.values()]
+    grades = [both for both in labels if len(both) == 2 and None not in both]
+    kappa = cohen_kappa_score(*zip(*grades, strict=True))
     assert agreement.kappa == pytest.approx(kappa)
     assert agreement.hits == 47
 

@@ -9,10 +9,9 @@ import pytest
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import year_of
-from arqmath_bm25.evaluation.answers import read_answer_map, score_answers
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import write_qrels
-from arqmath_bm25.evaluation.score import RunScore, score
+from arqmath_bm25.evaluation.score import RunScore, read_answer_map, score, score_answers
 from arqmath_bm25.runs.rows import detect_task, read_run
 from arqmath_bm25.runs.run import Run
 

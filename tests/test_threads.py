@@ -18,8 +18,8 @@ from test_web import Client
 from typer.testing import CliRunner, Result
 
 from arqmath_bm25.analysis.html import read_body
-from arqmath_bm25.cli.pool import pool
-from arqmath_bm25.cli.threads import threads
+from arqmath_bm25.cli.judging import pool
+from arqmath_bm25.cli.pages import threads
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.errors import InputError

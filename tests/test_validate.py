@@ -13,9 +13,8 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.runs.eligible import Eligible, eligible_answers, eligible_formulas
-from arqmath_bm25.runs.findings import EXAMPLES, Finding, Findings
 from arqmath_bm25.runs.formula_ids import FormulaIds
-from arqmath_bm25.runs.rows import detect_task
+from arqmath_bm25.runs.rows import EXAMPLES, Finding, Findings, detect_task
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.run_files import write_run
 from arqmath_bm25.runs.task_rules import check_teams

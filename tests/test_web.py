@@ -20,7 +20,7 @@ from serving import build_indexes, open_site, running
 
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.cli.serve import serve
+from arqmath_bm25.cli.pages import serve
 from arqmath_bm25.cli.tasks import search
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError

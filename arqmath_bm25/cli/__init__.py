@@ -1,4 +1,4 @@
-"""The command line program: one module a command, imported when it is called.
+"""The command line program: commands in modules that are imported when one is called.
 
 Exit status: 0 done; 1 the input is at fault, with one message that says where; 2 wrong usage.
 """
@@ -33,19 +33,23 @@ COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "search": ("tasks", "search", "Show the best hits for a query."),
     "eval": ("eval", "evaluate", "Score runs as the labs do."),
-    "compare": ("compare", "compare", "Compare runs topic by topic with the first one."),
-    "convert": ("convert", "convert", "Write a run in the lab's form or TREC's, gzipped or not."),
-    "fuse": ("fuse", "fuse", "Fuse the rankings of several runs of a task into one run."),
-    "validate": ("validate", "validate", "Check runs against the rules of the labs."),
-    "pool": ("pool", "pool", "Pool runs for judging: write a CSV batch for the annotation tool."),
-    "judge": ("judge", "judge", "Turn annotations into qrels; judge a batch in a browser."),
-    "report": ("report", "report", "Write a report on runs: HTML pages that open from disk."),
+    "compare": ("eval", "compare", "Compare runs topic by topic with the first one."),
+    "convert": ("runs", "convert", "Write a run in the lab's form or TREC's, gzipped or not."),
+    "fuse": ("runs", "fuse", "Fuse the rankings of several runs of a task into one run."),
+    "validate": ("runs", "validate", "Check runs against the rules of the labs."),
+    "pool": (
+        "judging",
+        "pool",
+        "Pool runs: write a CSV batch of hits for the annotation tool.",
+    ),
+    "judge": ("judging", "judge", "Turn annotations into qrels; judge a batch in a browser."),
+    "report": ("pages", "report", "Write a report on runs: HTML pages that open from disk."),
     "threads": (
-        "threads",
+        "pages",
         "threads",
         "Write threads as HTML pages: question, answers, comments.",
     ),
-    "serve": ("serve", "serve", "Serve a search page over the indexes, and a JSON interface."),
+    "serve": ("pages", "serve", "Serve a search page over the indexes, and a JSON interface."),
 }
 console.quiet = False  # a library says nothing on standard error
 _SETTINGS: Final = {"help_option_names": ["-h", "--help"]}

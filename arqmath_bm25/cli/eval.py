@@ -1,20 +1,23 @@
-"""The command `eval`: what runs score."""
+"""The commands `eval` and `compare`: what runs score, and whether one is better than another."""
 
+import csv
+import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from arqmath_bm25.cli.shared import score_tables
 from arqmath_bm25.cli.shared.command import command
-from arqmath_bm25.cli.shared.options import RUNS, command_line
-from arqmath_bm25.cli.shared.scoring import Scoring
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.cli.shared.options import RUNS, command_line, data_of, write
+from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import YEARS, Year
+from arqmath_bm25.core.labs import YEARS, Task, Year
 from arqmath_bm25.core.progress import console, status
 from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
-from arqmath_bm25.evaluation.measures import named_measures
+from arqmath_bm25.evaluation.measures import Measure, named_measures
+from arqmath_bm25.evaluation.qrels import IdKind
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.evaluation.topic_sets import (
     TopicInfo,
@@ -23,6 +26,80 @@ from arqmath_bm25.evaluation.topic_sets import (
     topic_sets,
 )
 from arqmath_bm25.runs.rows import detect_task
+
+
+@dataclass
+class Scoring:
+    """Options of the judgments by which runs are scored, and of what is written of the scores."""
+
+    task: Literal["all", Task] = "all"
+    qrels: Path | None = None
+    data: Path | None = None
+    topics: list[str] | None = None
+    json_file: Path | None = None
+    per_topic: Path | None = None
+    topics_with_grade: int = 0
+    no_cut: bool = False
+    ids: IdKind | None = None
+    answer_map: Path | None = None
+    indexes: Path = INDEXES
+
+    def evaluator(
+        self,
+        runs: Sequence[Path] | None,
+        measures: Iterable[Measure] = (),
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> Evaluator:
+        """Return what scores the runs."""
+        return Evaluator(
+            Collection(data_of(runs, self.data), self.indexes), qrels=self.qrels, ids=self.ids,
+            cut=not self.no_cut, answer_map=self.answer_map, measures=measures,
+            least_grade=self.topics_with_grade, progress=progress,
+        )  # fmt: skip
+
+    def score(self, evaluator: Evaluator, runs: Iterable[Path]) -> list[Scored]:
+        """Score runs, against each of the years given."""
+        years: Sequence[Year | None] = self.years or [None]
+        return [evaluator.score(run, self.chosen_task, year) for run in runs for year in years]
+
+    @property
+    def chosen_task(self) -> Task | None:
+        """The task of `--task`, None for all."""
+        return None if self.task == "all" else self.task
+
+    @property
+    def years(self) -> list[Year]:
+        """The years of `--topics`; InputError for what is none."""
+        for name in self.topics or ():
+            if name not in YEARS:
+                raise InputError(
+                    f"--topics {name}: expected {', '.join(YEARS)}; for judgments of other topics "
+                    "give --qrels FILE"
+                )
+        return [year for year in YEARS if year in (self.topics or ())]
+
+    def write(self, scored: Sequence[Scored], content: Callable[[], str]) -> bool:
+        """Write what is asked for as files; tell whether tables are to be printed as well."""
+        if self.json_file is not None:
+            write(self.json_file, content() + "\n")
+        if self.per_topic is not None:
+            write(self.per_topic, _per_topic_csv(scored))
+        return str(self.json_file) != "-"
+
+
+def _per_topic_csv(scored: Sequence[Scored]) -> str:
+    rows = [
+        {"run": run.run, "task": run.task, "topic": topic, **values}
+        for run in scored
+        for topic, values in run.score.values.items()
+    ]
+    text = io.StringIO()
+    columns = dict.fromkeys(["run", "task", "topic", *(key for row in rows for key in row)])
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
 
 _ENDINGS: Final = {".tsv", ".trec", ".txt"}  # of NLPS: .txt
 
@@ -100,3 +177,33 @@ def _score_folder(evaluator: Evaluator, folder: Path, scoring: Scoring) -> Itera
             console.print(f"left out: {path}: {lacking}", soft_wrap=True)
         else:
             yield evaluator.score(path, year=year)
+
+
+_DEEP: Final = 10  # ranks that are looked at by --why
+
+
+@command
+def compare(
+    scoring: Scoring,
+    runs: list[Path],
+    measure: str | None = None,
+    topic_values: bool = False,
+    why: str | None = None,
+    why_indexes: list[Path] | None = None,
+) -> None:
+    """Compare runs topic by topic with the first one: wins, paired tests, intervals.
+
+    Example: arqmath-bm25 compare a.tsv b.tsv c.tsv --qrels qrel_official_task1 --measure map_prime
+    """
+    from arqmath_bm25.evaluation.comparing import compare_runs  # scipy takes a second to load
+    from arqmath_bm25.evaluation.rank_changes import moves
+
+    evaluator = scoring.evaluator(runs, named_measures(*filter(None, [measure])))
+    scored = scoring.score(evaluator, runs)
+    compared = compare_runs(scored, measure)
+    if scoring.write(scored, lambda: json.dumps(compared.to_json(), indent=1)):
+        score_tables.print_comparison(compared, topic_values)
+        if why is not None:
+            places = why_indexes or [scoring.indexes]
+            moved, unexplained = moves(evaluator.collection, scored[:2], why, _DEEP, places)
+            score_tables.print_moves(why, moved, unexplained)

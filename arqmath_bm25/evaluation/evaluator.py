@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any
 from arqmath_bm25.collection.own_documents import QRELS, corpus_in
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, Task, Year, official_stem, year_of
-from arqmath_bm25.evaluation.answers import OF_POSTS, read_answer_map, score_answers
 from arqmath_bm25.evaluation.measures import MEASURES, Measure, named_measures
-from arqmath_bm25.evaluation.nlps import read_gold, score_premises
 from arqmath_bm25.evaluation.qrels import (
     IdKind,
     Judgments,
@@ -29,7 +27,16 @@ from arqmath_bm25.evaluation.qrels import (
     read_qrels,
 )
 from arqmath_bm25.evaluation.sampled_pools import XINFAP, read_sampled_qrels, xinfap_by_topic
-from arqmath_bm25.evaluation.score import RunScore, Score, score
+from arqmath_bm25.evaluation.score import (
+    OF_POSTS,
+    RunScore,
+    Score,
+    read_answer_map,
+    read_gold,
+    score,
+    score_answers,
+    score_premises,
+)
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.rows import POST, detect_task
 from arqmath_bm25.runs.run import Ranking, Run

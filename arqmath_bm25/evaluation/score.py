@@ -1,20 +1,46 @@
-"""The score of one run of Task 1 or Task 2: every measure, both averages, how much was judged.
+"""The score of one run: every measure, how topics are averaged, how much was judged.
 
-The headline average is over every judged topic, with zeros for those that the run lacks; that is
-what the tables of the labs report. trec_eval without `-c`, and the labs' scripts, average over the
-topics of the run alone (`run_topics_only`): those with at least one judged document for primed
-measures, since the others have no row in the prime run.
+**Tasks 1 and 2.** The headline average is over every judged topic, with zeros for those that the
+run lacks; that is what the tables of the labs report. trec_eval without `-c`, and the labs'
+scripts, average over the topics of the run alone (`run_topics_only`): those with at least one
+judged document for primed measures, since the others have no row in the prime run.
+
+**Task 3** has one answer per topic, scored by its grade: AR is the mean grade, P@1 the share of
+grades of 2 and more, both over the topics whose answer is judged. The organisers gave each
+submitted answer an id per topic (`d_N`) and published a map from run and topic to it beside the
+judgments. Grades 5 (system failure) and 6 (do not know) count 0. A run that was not judged, but
+says which posts its answers are taken from, is scored by these: Task 1 has the same topics. These
+are estimates, as an answer may be a part of its post.
+
+**NLPS** (TextGraphs-16) has mean average precision and recall of the first 500 premises. The shared
+task's script (`evaluate.py`) averages precision over the relevant premises that were *retrieved*;
+standard average precision divides by all relevant ones, so it is lower unless all were found.
+Published figures are the script's. Statements without predictions count 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
 from typing import Any, Final
 
+from arqmath_bm25.collection.premises import read_statements
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.evaluation.measures import MEASURES, Measure, TopicValues, average, measure
+from arqmath_bm25.core.labs import HIGHEST, RELEVANT
+from arqmath_bm25.core.labs import PREMISES as DEPTH
+from arqmath_bm25.evaluation.measures import (
+    ANSWER_KEYS,
+    MEASURES,
+    PREMISE_KEYS,
+    Measure,
+    TopicValues,
+    average,
+    measure,
+)
 from arqmath_bm25.evaluation.qrels import Doubt, Qrels
+from arqmath_bm25.runs.rows import read_columns
 from arqmath_bm25.runs.run import Ranking
 
 # Fewer judged ids than this share of those that the run could hold: another id space.
@@ -182,3 +208,106 @@ def shared_notes(notes: Collection[tuple[str, Iterable[str]]]) -> list[str]:
         note if len(runs) == len(notes) else f"{', '.join(runs)}: {note}"
         for note, runs in runs_by_note(notes).items()
     ]
+
+
+Answers = dict[str, str]  # topic -> id of its answer
+
+OF_POSTS: Final = (
+    "the answers are not judged themselves; these are estimates, by the grades of Task 1 for the "
+    "posts that they are taken from"
+)
+
+
+def read_answer_map(path: Path) -> dict[str, Answers]:
+    """Read the map of the organisers: rows `run, topic, d_N` between TABs or blanks.
+
+    Raises InputError for a missing or binary file, another number of columns, and a second answer
+    of a run to a topic.
+    """
+    runs: dict[str, Answers] = {}
+    for row, columns in read_columns(path, "answer map"):
+        if len(columns) != 3:
+            raise InputError(
+                f"{path}: row {row}: expected 3 columns (run, topic, d_N), found {len(columns)}"
+            )
+        run, topic, answer = columns
+        if runs.setdefault(run, {}).setdefault(topic, answer) != answer:
+            raise InputError(f"{path}: row {row}: a second answer of {run} to topic {topic}")
+    return runs
+
+
+def score_answers(answers: Mapping[str, str], qrels: Qrels, notes: tuple[str, ...] = ()) -> Score:
+    """Score one answer per topic, over the judged ones; InputError if none of them is judged."""
+    values = {}
+    for topic, judged in qrels.items():
+        grade = judged.get(answers.get(topic, ""))
+        if grade is not None:
+            grade = grade if grade <= HIGHEST else 0
+            both = float(grade), float(grade >= RELEVANT)
+            values[topic] = dict(zip(ANSWER_KEYS, both, strict=True))
+    if not values:
+        raise InputError(
+            "none of the run's answers is judged: are the judgments those of these topics, and "
+            "their ids those of the answers (posts, or d_N of the answer map)?"
+        )
+    counts = {"topics": len(qrels), "topics_in_run": len(answers), "topics_judged": len(values)}
+    return Score(values=values, counts=counts, warnings=notes)
+
+
+EXPLANATION: Final = (
+    "MAP@500 (official) averages precision over the relevant premises that were retrieved, "
+    "as the shared task's script does; MAP@500 divides by all relevant premises."
+)
+
+
+def read_gold(path: Path) -> Qrels:
+    """Read the relevant premises of a dev or train set, all with grade 1.
+
+    Raises InputError as `collection.premises.read_statements` does, and for a set that names no
+    premises: those of the test set are masked.
+    """
+    gold = {one.statement_id: dict.fromkeys(one.premises, 1) for one in read_statements(path)}
+    if not any(gold.values()):
+        raise InputError(f"{path}: no statement has premises here; a test set has them masked")
+    return gold
+
+
+def score_premises(
+    predicted: Mapping[str, Iterable[str]], gold: Mapping[str, Collection[str]]
+) -> Score:
+    """Score the first 500 premises of every statement of the gold file.
+
+    Raises InputError if no statement is predicted.
+    """
+    if not gold.keys() & predicted.keys():
+        raise InputError(
+            f"none of the {len(gold):,} statements of the gold file is predicted: "
+            f"the first prediction is for {next(iter(predicted), None)}"
+        )
+    values: dict[str, dict[str, float]] = {}
+    for statement, relevant in gold.items():
+        ranking = tuple(predicted.get(statement, ()))[:DEPTH]
+        precisions = _precisions(ranking, set(relevant))
+        count = len(relevant) or 1
+        official = fmean(precisions) if precisions else 0.0
+        standard, recall = sum(precisions) / count, len(precisions) / count
+        values[statement] = dict(zip(PREMISE_KEYS, (official, standard, recall), strict=True))
+    missing = len(gold.keys() - predicted.keys())
+    short = sum(len(tuple(predicted.get(t, ()))) < DEPTH for t in gold) - missing
+    found = (
+        (missing, "are not predicted and count 0"),
+        (short, f"have fewer than {DEPTH} premises"),
+    )
+    warnings = (
+        f"{n:,} statements {what}; the official script refuses this" for n, what in found if n
+    )
+    return Score(values=values, counts={"statements": len(gold)}, warnings=tuple(warnings))
+
+
+def _precisions(ranking: tuple[str, ...], relevant: set[str]) -> list[float]:
+    """Return the precision at the rank of each relevant premise that was retrieved."""
+    precisions: list[float] = []
+    for rank, premise in enumerate(ranking, 1):
+        if premise in relevant:
+            precisions.append((len(precisions) + 1) / rank)
+    return precisions

@@ -19,9 +19,8 @@ import numpy as np
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, Task
-from arqmath_bm25.runs.findings import Findings, Refusing
 from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_number
-from arqmath_bm25.runs.rows import WITHOUT_POST, RunRow, detect_task, read_run
+from arqmath_bm25.runs.rows import WITHOUT_POST, Findings, Refusing, RunRow, detect_task, read_run
 from arqmath_bm25.runs.task_rules import RULES, in_order
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from arqmath_bm25.core.labs import (
     official_stem,
     parse_run_name,
 )
-from arqmath_bm25.runs.findings import Findings
+from arqmath_bm25.runs.rows import Findings
 
 if TYPE_CHECKING:
     from arqmath_bm25.runs.rows import RunRow

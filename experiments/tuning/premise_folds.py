@@ -15,7 +15,7 @@ import numpy as np
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import PREMISES
-from arqmath_bm25.evaluation.nlps import score_premises
+from arqmath_bm25.evaluation.score import score_premises
 from arqmath_bm25.tasks.premises.ridge import BLOCK, Queries, Ridge
 from arqmath_bm25.tasks.premises.text_kernel import gram
 

@@ -15,8 +15,10 @@ from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.files import complete
 from arqmath_bm25.core.labs import YEARS, LabTask, RankingTask
-from arqmath_bm25.core.progress import PlainConsole
+from arqmath_bm25.core.progress import PlainConsole, console
+from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
+from arqmath_bm25.runs.provenance import provenance
 from arqmath_bm25.runs.rows import detect_task
 from arqmath_bm25.runs.task_rules import RULES
 
@@ -74,6 +76,17 @@ def command_line(*words: str, **options: object) -> str:
         if value is not None and value != _DEFAULTS.get(name)
     ]
     return " ".join(["arqmath-bm25", *words, *flags])
+
+
+def data_of(runs: Sequence[Path] | None, data: Path | None) -> Path | None:
+    """Return DATA: what was given, else what the manifest beside the first run tells."""
+    if data is not None or not runs:
+        return data
+    made_of = provenance(runs[0])
+    if made_of.data in (None, SAMPLE):
+        return None
+    console.print(f"DATA={made_of.data} (from the manifest beside {runs[0]})", soft_wrap=True)
+    return made_of.data
 
 
 def topic_files(topics: str | None, task: LabTask, collection: Collection | None) -> list[Path]:

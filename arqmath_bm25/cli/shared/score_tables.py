@@ -14,8 +14,7 @@ from rich.table import Table
 from arqmath_bm25.core.progress import PlainConsole
 from arqmath_bm25.evaluation.evaluator import Scored
 from arqmath_bm25.evaluation.measures import NAMES, SHOWN
-from arqmath_bm25.evaluation.nlps import EXPLANATION
-from arqmath_bm25.evaluation.score import RunScore, shared_notes
+from arqmath_bm25.evaluation.score import EXPLANATION, RunScore, shared_notes
 
 if TYPE_CHECKING:
     from arqmath_bm25.evaluation.comparing import Compared, Comparison

@@ -4,22 +4,35 @@ The grade of a formula (Task 2) is the highest of its instances. "System failure
 are no judgments: they are left out and counted, as the labs did in Tasks 1 and 2. What several
 assessors say of one hit is settled by a rule that has to be named; without one, those who disagree
 must settle it first, as one assessor must who says two things.
+
+Agreement is Cohen's kappa, as the labs report it for topics judged twice: a disagreement weighs 1
+or, in quadratic kappa, the square of the distance of the grades; binary kappa knows relevant and
+not relevant alone. By scikit-learn. Hits in dispute go into a CSV in which an adjudicator fills the
+column `label`.
 """
 
 from __future__ import annotations
 
+import csv
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.files import read_csv
-from arqmath_bm25.core.labs import GRADE_OF_LABEL, MAX_INSTANCES
+from arqmath_bm25.core.files import complete, read_csv
+from arqmath_bm25.core.labs import GRADE_OF_LABEL, GRADES, MAX_INSTANCES, RELEVANT
+from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.evaluation.judging.pool import in_order
 
 if TYPE_CHECKING:
     from arqmath_bm25.evaluation.qrels import Qrels
+
 
 _KIND = "results file of a batch, as Turkle writes it"
 COLUMNS: Final = ("Input.topic_id", "Input.doc_id", "Input.post_1", "Answer.grade_1")
@@ -106,14 +119,6 @@ def judge(
     return JudgedBatch(qrels, labels, len(documents) - sum(map(len, qrels.values())), settled)
 
 
-def grades_by_assessor(annotations: Annotations) -> dict[HitKey, dict[str, int]]:
-    """Return hit → assessor → grade, without labels that are no grade."""
-    return {
-        hit: {a.assessor: g for a in of_hit if (g := GRADE_OF_LABEL[a.label]) is not None}
-        for hit, of_hit in annotations.items()
-    }
-
-
 def _settle(notes: list[Annotation], rule: Rule) -> str:
     order = list(GRADE_OF_LABEL)  # best first, no judgment last
     counts = Counter(note.label for note in notes)
@@ -161,3 +166,86 @@ def read_label(path: Path, number: int, row: Mapping[str, str], column: str) -> 
         expected = f"expected one of {', '.join(GRADE_OF_LABEL)}"
         raise InputError(f"{path}: row {number}: {column} is {shown(label)}; {expected}")
     return label
+
+
+class Agreement(NamedTuple):
+    """Agreement of two assessors; kappa is NaN where chance alone makes them agree."""
+
+    assessors: tuple[str, str]
+    hits: int  # to which both gave a grade
+    kappa: float  # of grades
+    quadratic: float
+    binary: float
+
+
+def agreements(annotations: Annotations) -> list[Agreement]:
+    """Compare every two assessors who gave a grade to the same hits."""
+    pairs: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for notes in annotations.values():
+        grades = {note.assessor: GRADE_OF_LABEL[note.label] for note in notes}
+        for first, second in combinations(sorted(grades), 2):
+            if (grade := grades[first]) is not None and (other := grades[second]) is not None:
+                pairs.setdefault((first, second), []).append((grade, other))
+    return [_agreement(assessors, pairs[assessors]) for assessors in sorted(pairs)]
+
+
+def _agreement(assessors: tuple[str, str], pairs: list[tuple[int, int]]) -> Agreement:
+    grades = np.array(pairs)
+    return Agreement(
+        assessors, len(pairs), _kappa(grades), _kappa(grades, "quadratic"),
+        _kappa((grades >= RELEVANT).astype(int)),
+    )  # fmt: skip
+
+
+def _kappa(pairs: NDArray[np.int64], weights: str | None = None) -> float:
+    with needed_by("kappa", "nlps"):
+        from sklearn.metrics import cohen_kappa_score  # takes a second to import
+    with warnings.catch_warnings(action="ignore"):  # of a division by zero
+        return float(cohen_kappa_score(*pairs.T, weights=weights, labels=GRADES))
+
+
+_KEY: Final = HitKey._fields
+
+
+def write_disagreements(path: Path, annotations: Annotations) -> int:
+    """Write the hits with different labels and return their number.
+
+    A row has the hit, the empty column `label`, and for each assessor the label and the comment.
+    Raises InputError for a file that is there and has labels, or is no such file.
+    """
+    if path.exists() and read_adjudication(path):
+        raise InputError(
+            f"{path}: somebody has filled in labels; name another file for the disagreements"
+        )
+    disputed = {
+        hit: notes for hit, notes in annotations.items() if len({note.label for note in notes}) > 1
+    }
+    assessors = sorted({note.assessor for notes in disputed.values() for note in notes})
+    columns = [f"{kind} of {name}" for name in assessors for kind in ("label", "comment")]
+    with complete(path) as file:
+        table = csv.DictWriter(file, [*_KEY, "label", *columns], restval="", quoting=csv.QUOTE_ALL)
+        table.writeheader()
+        for hit, notes in disputed.items():
+            row = hit._asdict()
+            for note in notes:
+                row[f"label of {note.assessor}"] = note.label
+                row[f"comment of {note.assessor}"] = _inert(note.comment)
+            table.writerow(row)
+    return len(disputed)
+
+
+def _inert(text: str) -> str:
+    """Keep a spreadsheet from computing what an assessor wrote."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def read_adjudication(path: Path) -> dict[HitKey, str]:
+    """Read what `write_disagreements` wrote, with its labels filled in; rows without one are not.
+
+    Raises InputError for a missing file, one of other columns, and an unknown label.
+    """
+    return {
+        HitKey(*(row[name] for name in _KEY)): read_label(path, number, row, "label")
+        for number, row in enumerate(read_csv(path, "file of adjudicated hits", *_KEY, "label"), 2)
+        if row["label"].strip()
+    }

@@ -1,8 +1,11 @@
-"""The command `validate`: would the labs accept these runs, and what must change if not."""
+"""The commands `convert`, `fuse` and `validate`: what is done with run files."""
 
 import json
+import math
 from collections import Counter
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +15,104 @@ from rich.text import Text
 
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.cli.shared.command import command
+from arqmath_bm25.cli.shared.options import data_of, keep_runs, out, task_of_runs
 from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import LAB_TASKS, LabTask
+from arqmath_bm25.core.files import sources
+from arqmath_bm25.core.labs import LAB_TASKS, MAX_DEPTH, LabTask, RankingTask, official_stem
 from arqmath_bm25.core.progress import PlainConsole
 from arqmath_bm25.runs.eligible import Eligible, eligible
-from arqmath_bm25.runs.findings import Findings
 from arqmath_bm25.runs.formula_ids import FormulaIds
-from arqmath_bm25.runs.rows import detect_task
+from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
+from arqmath_bm25.runs.rows import Findings, detect_task
 from arqmath_bm25.runs.run import Run
+from arqmath_bm25.runs.run_files import Form, hits_of, write_run
 from arqmath_bm25.runs.task_rules import RULES, check_teams
+from arqmath_bm25.version import __version__
+
+
+@command
+def convert(run: Path, output: Path, form: Form = "lab") -> None:
+    """Write a run in the lab's form or TREC's, gzipped or not.
+
+    Rows are sorted as they are scored, with ranks from 1. TREC's form has no post ids (Task 2), and
+    it does not exist for answer texts (Task 3) and premises (NLPS).
+
+    Example: arqmath-bm25 convert Team-task1-bm25-auto-both-P.tsv --format trec -o run.trec.gz
+    """
+    read = Run.read(run)
+    if form == "trec" and not read.rules.trec:
+        raise InputError(f"{run}: a run of {read.task} has no TREC form; give --format lab")
+    if form == "lab" and (lacking := read.without_post()):
+        raise InputError(
+            f"{run}: row {lacking.line}: it does not say in which post formula {lacking.doc_id} "
+            "stands, as the lab's form must; give --format trec, or the run that it was made from"
+        )
+    keep_runs(output, [run])
+    name = read.name or official_stem(output)
+    rows = write_run(output, hits_of(read), name, read.task, form)
+    repeated = len(read) - rows
+    note = f"; {repeated:,} left out, since they repeat a document" if repeated else ""
+    out.print(f"{output}: {len(read.topics):,} topics, {rows:,} rows{note}")
+
+
+@command
+def fuse(
+    runs: list[Path],
+    output: Path,
+    method: Method = "rrf",
+    weights: str | None = None,
+    k: int = RRF_K,
+    depth: int = MAX_DEPTH,
+    form: Form = "lab",
+    task: RankingTask | None = None,
+    data: Path | None = None,
+    indexes: Path = INDEXES,
+) -> None:
+    """Fuse the rankings of several runs of Task 1 or Task 2 into one run.
+
+    Runs may be in the lab's form or TREC's. Of a run, each topic counts as it is evaluated: the
+    best 1,000 in the order of scores, equal scores by id, descending; a document once. A topic
+    that some of the runs lack is fused from the others.
+
+    Example: arqmath-bm25 fuse text.tsv math.tsv -o Team-task1-rrf-auto-both-A.tsv
+
+    Example: arqmath-bm25 fuse a.tsv b.tsv --method weighted --weights 1,0.3 -o fused.tsv
+    """
+    factors = _weights(weights, runs)
+    keep_runs(output, runs)
+    task = task or task_of_runs(runs, "fuse")
+    data = data_of(runs, data)
+    ids = None if data is None else cache(partial(FormulaIds.of, Collection(data, indexes)))
+    read = [Run.read(run, task, ids) for run in runs]
+    fused = fuse_runs(read, factors, method, k, depth, posts=form == "lab")
+    manifest = {
+        "version": __version__,
+        "method": method,
+        "k": k if method == "rrf" else None,
+        "weights": factors,
+        "depth": depth,
+        "runs": [asdict(source) for source in sources(runs)],
+    }
+    rows = write_run(output, fused.items(), output.stem, task, form, manifest)
+    lacking = [topic for topic in fused if any(topic not in run.topics for run in read)]
+    some = ", ".join(lacking[:5]) + (", ..." if len(lacking) > 5 else "")
+    note = f"; {len(lacking):,} not in every run: {some}" if lacking else ""
+    out.print(f"{output}: {len(fused):,} topics, {rows:,} rows, from {len(runs)} runs{note}")
+    for run in read:
+        if run.form == "exchanged":
+            out.print(f"{run.path}: columns 2 and 3 (formula, post) are exchanged; put right")
+
+
+def _weights(weights: str | None, runs: Sequence[Path]) -> list[float]:
+    try:
+        numbers = None if weights is None else [float(weight) for weight in weights.split(",")]
+    except ValueError:
+        numbers = [math.nan]
+    name = str(runs[0]) if weights is None else f"--weights {weights}"
+    return check_weights(name, numbers, len(runs))
+
 
 _SHOWN = 3  # rows of a rule that are printed; --json has a few more
 

@@ -1,0 +1,114 @@
+"""The commands `report`, `threads` and `serve`: pages, as files or served."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from arqmath_bm25.analysis.html import Delimiters
+from arqmath_bm25.cli.shared.command import command
+from arqmath_bm25.cli.shared.options import THREADS, Place, SearchPlace, command_line, out
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import LabTask
+from arqmath_bm25.core.manifest import Manifest
+from arqmath_bm25.core.progress import progress, status
+from arqmath_bm25.core.workers.local import Processes
+from arqmath_bm25.pages.judging.annotation import posts_of_batch
+from arqmath_bm25.tasks import TASKS, task_class
+from arqmath_bm25.tasks.index import Index
+
+
+@command
+def report(
+    runs: list[Path],
+    output: Path,
+    place: Place,
+    qrels: Path | None = None,
+    task: LabTask | None = None,
+    topics: Path | None = None,
+    depth: int = 20,
+    thread_pages: Path | None = None,
+) -> None:
+    """Write a report on runs as HTML pages that open from disk: scores, charts, every topic.
+
+    The overview has scores, significance and plots; a page for each topic shows the question and
+    the rankings side by side, with formulas drawn and relevance marked. Without --qrels the
+    official judgments of the topics' year are used, if DATA has them.
+
+    Example: arqmath-bm25 report runs/arqmath-sample/2021/*.tsv -o report
+    """
+    # Templates and charts take half a second to load, which other commands need not wait for.
+    from arqmath_bm25.pages.report.gather import gather
+    from arqmath_bm25.pages.report.site import write_report
+
+    with status("Reading runs") as say:
+        gathered = gather(
+            runs, place.collection, task=task, qrels=qrels, topics=topics, depth=depth, status=say,
+        )  # fmt: skip
+    with progress("Writing pages", len(gathered.questions), "topics") as advance:
+        write_report(gathered, output, advance, thread_pages)
+    out.print(f"{output / 'index.html'}: {len(gathered.questions)} topics")
+
+
+@command
+def threads(
+    output: Path,
+    place: Place,
+    ids: list[str] | None = None,
+    pool: Path | None = None,
+    threads: int = THREADS,
+    delimiters: Delimiters = "mathjax",
+) -> None:
+    """Write threads as HTML pages that open from disk, as the labs' assessors saw them.
+
+    A page has the question, its answers with score and acceptance, comments, users, dates, tags,
+    duplicates and links, as far as DATA has them. Every post and formula has an anchor:
+    ID.html#post-ID, ID.html#formula-ID. Links lead to pages that are written too, or nowhere.
+
+    Example: arqmath-bm25 threads --pool batch.csv --data /data/ARQMath -o threads
+    """
+    wanted = [*(ids or ()), *(posts_of_batch(pool) if pool else ())]
+    if not wanted:
+        raise InputError(
+            "threads of which posts? Give ids of questions or answers, or --pool BATCH"
+        )
+    # Templates take a quarter of a second to load, which other commands need not wait for.
+    from arqmath_bm25.pages.threads import ThreadReader, write_threads
+
+    with status("Reading comments, users and links"):
+        reader = ThreadReader(place.collection, Processes(threads))
+    for line in reader.left_out():
+        out.print(f"left out: {line}", markup=False)
+    with progress("Writing pages", len(wanted), "posts") as advance:
+        written = write_threads(reader, wanted, output, advance, delimiters)
+    out.print(f"{output / 'index.html'}: {written} threads", markup=False)
+
+
+@command
+def serve(place: SearchPlace, host: str = "127.0.0.1", port: int = 8000) -> None:
+    """Serve a search page for every task that has an index, and a JSON interface (/api/search).
+
+    Only this machine can reach it, unless --host says otherwise. Ctrl-C ends it.
+
+    Example: arqmath-bm25 serve --data /data/ARQMath --port 8080
+    """
+    if not (find_spec("starlette") and find_spec("uvicorn")):
+        raise InputError("serve needs starlette and uvicorn: pip install 'arqmath-bm25[web]'")
+    from arqmath_bm25.pages.web.app import SearchPages
+    from arqmath_bm25.pages.web.server import listen, own_names, server
+
+    collection = place.collection
+    places = {n: collection.indexes / task_class(n).place(collection) / n for n in TASKS}
+    tasks = [name for name, directory in places.items() if Manifest.read(directory)]
+    if not tasks:
+        build_it = command_line("index", "all", data=place.data, indexes=place.indexes)
+        raise InputError(
+            f"{collection.directory}: there is no index to search; `{build_it}` builds it"
+        )
+    with listen(host, port) as listening, place.naming_the_build():
+        opened = {n: Index.open(collection, n, engine=place.chosen_engine) for n in tasks}
+        for index in opened.values():  # what does not serve is told before the first search
+            index.search("", index.task.primary, 1)
+        site = SearchPages(collection, opened, THREADS)
+        shown = f"[{host}]" if ":" in host else host
+        address = f"http://{shown}:{listening.getsockname()[1]}/"
+        out.print(f"{address}: {', '.join(opened)} of {collection.name}; Ctrl-C ends it")
+        server(site.app(own_names(host, listening))).run(sockets=[listening])
