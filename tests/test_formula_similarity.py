@@ -14,7 +14,7 @@ import arqmath_bm25 as arq
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.formula_similarity import FormulaIdf, FormulaQuery, Formulas, signatures
 from arqmath_bm25.analysis.operator_tree import read_operators
-from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
+from arqmath_bm25.analysis.term_numbers import Trees
 from arqmath_bm25.analysis.terms import FormulaTree, Paths
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def signature(source: str) -> Signature:
-    trees = Trees(Vocabulary())
+    trees = Trees()
     trees.number(FormulaTree(source, read_operators(latex.read(source)[0]), Paths()))
     return signatures(trees).terms
 

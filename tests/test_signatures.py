@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.formula_similarity import Signatures, signatures
 from arqmath_bm25.analysis.operator_tree import read_operators
-from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
+from arqmath_bm25.analysis.term_numbers import Trees
 from arqmath_bm25.analysis.terms import FormulaTree, Paths, Tree, blind, paths
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def terms_as_text(of: Tree) -> set[str]:
 
 
 def of_trees(trees: list[Tree]) -> Signatures:
-    numbered = Trees(Vocabulary())
+    numbered = Trees()
     for number, one in enumerate(trees):
         assert numbered.number(FormulaTree(str(number), one, Paths())) == number
     return signatures(numbered)

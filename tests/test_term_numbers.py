@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.symbol_layout import read_layout
-from arqmath_bm25.analysis.term_numbers import Texts, Trees, Vocabulary, spelled, term_numbers
+from arqmath_bm25.analysis.term_numbers import Trees, spelled, term_numbers
 from arqmath_bm25.analysis.terms import Bag, FormulaTree, Lines, Paths, Tree
 from arqmath_bm25.collection.formulas import read_formula_blocks
+from arqmath_bm25.core.arrays import distinct
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,16 +43,15 @@ def formula(source: str, spelling: Spelling, of_layout: bool) -> FormulaTree:
 
 
 def hold_both_forms_together(sources: list[str], spelling: Spelling, of_layout: bool) -> None:
-    vocabulary = Vocabulary()
-    trees, expected = Trees(vocabulary), Counter[tuple[int, int]]()
+    trees, expected = Trees(), Counter[tuple[int, int]]()
     for source in sources:
         made = formula(source, spelling, of_layout)
         number = trees.number(made)
         assert bool(made.terms) == spelling.has_terms(made.tree) != Bag(formulas=[made]).is_empty
         expected.update((number, term) for term in term_numbers(made.terms.split()).tolist())
-    texts, found = Texts.of(vocabulary), Counter[tuple[int, int]]()
+    found = Counter[tuple[int, int]]()
     for columns in trees.batches():
-        for rows, numbers in spelled(spelling, columns, texts):
+        for rows, numbers in spelled(spelling, columns):
             found.update(zip(rows.tolist(), numbers.tolist(), strict=True))
     assert found == expected
 
@@ -84,3 +84,17 @@ def test_terms_have_numbers_of_their_own() -> None:
         10128497219825900792,
         15315768835559091608,
     ]
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 9)))
+def test_each_number_has_the_place_of_its_like(numbers: list[int]) -> None:
+    values, places = distinct(np.array(numbers, np.uint64))
+    assert sorted(values.tolist()) == sorted(set(numbers))
+    assert values[places].tolist() == numbers
+
+
+def test_numbers_that_share_a_bucket_stay_apart() -> None:
+    numbers = np.tile(np.arange(1 << 20, dtype=np.uint64), 2)  # more than there are buckets
+    values, places = distinct(numbers)
+    assert len(values) == 1 << 20
+    assert np.array_equal(values[places], numbers)

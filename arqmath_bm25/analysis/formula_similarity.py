@@ -23,7 +23,7 @@ import numpy as np
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.latex import VARIABLES
 from arqmath_bm25.analysis.operator_tree import read_operators
-from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary, mixed
+from arqmath_bm25.analysis.term_numbers import Trees, mixed
 from arqmath_bm25.analysis.terms import LOWER, PLACE, FormulaTree, Paths
 
 if TYPE_CHECKING:
@@ -62,15 +62,15 @@ _SYMBOL, _EDGE, _PAIR, _TRIPLE, _BELOW = (
 
 def signatures(trees: Trees) -> Signatures:
     """Return the signatures of trees; of one without a symbol it is empty."""
-    codes = np.array([crc32(text.encode()) for text in trees.vocabulary], np.uint32)
     terms, ends = [np.empty(0, np.uint32)], [np.empty(0, np.int64)]
-    for batch in (_signatures(columns, codes) for columns in trees.batches()):
+    for batch in map(_signatures, trees.batches()):
         ends.append(sum(map(len, terms)) + batch.ends)
         terms.append(batch.terms)
     return Signatures(np.concatenate(terms), np.concatenate(ends))
 
 
-def _signatures(columns: Columns, codes: NDArray[np.uint32]) -> Signatures:
+def _signatures(columns: Columns) -> Signatures:
+    codes = np.array([crc32(text.encode()) for text in columns.texts], np.uint32)
     of_tree, parents = columns.trees - columns.trees[0], columns.parents
     edges = codes[columns.edges]
     symbols = _blind(codes[columns.symbols], parents, edges).astype(np.uint64) * _SYMBOL
@@ -146,7 +146,7 @@ def formula_similarity(one: str, other: str) -> float:
 
 def formula_similarities(formulas: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
     """Return how alike each formula (rows) is to each of the others (columns)."""
-    trees = Trees(Vocabulary())
+    trees = Trees()
     read = [read_operators(latex.read(source)[0]) for source in (*formulas, *others)]
     for number, tree in enumerate(read):
         trees.number(FormulaTree(str(number), tree, Paths()))

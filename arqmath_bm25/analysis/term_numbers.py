@@ -8,7 +8,6 @@ of the same paths as text. The chance that two of a hundred million terms share 
 
 from __future__ import annotations
 
-from array import array
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -66,26 +65,15 @@ class Vocabulary(dict[str, int]):
         self[text] = code = len(self)
         return code
 
-
-class Texts(NamedTuple):
-    """What the numbers of terms are made of, by code of a vocabulary."""
-
-    numbers: Numbers
-    lengths: Places
-    variables: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, vocabulary: Vocabulary) -> Texts:
-        """Look at all texts of a vocabulary."""
-        texts = list(vocabulary)
-        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-        variables = np.fromiter(map(VARIABLES.__contains__, texts), np.bool_, len(texts))
-        return cls(term_numbers(texts), lengths, variables)
+    def codes(self, texts: Sequence[str]) -> NDArray[np.int32]:
+        """Return the code of each text; new texts get the next codes."""
+        return np.fromiter(map(self.__getitem__, texts), np.int32, len(texts))
 
 
 class Columns(NamedTuple):
     """Trees one after the other, a row for each node: codes of symbols and edges."""
 
+    texts: Vocabulary  # what the codes stand for
     trees: Places  # the number of the tree of each node
     symbols: NDArray[np.int32]
     parents: Places  # rows; of a root its own
@@ -97,10 +85,12 @@ class Trees:
 
     _TOGETHER = 1 << 12  # trees; a node takes some 200 bytes meanwhile
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.vocabulary = vocabulary
-        self._columns = array("i"), array("i"), array("i")
-        self._ends = array("q", [0])
+    def __init__(self) -> None:
+        # All trees one after the other. Text is coded when many trees are: that is faster.
+        self._symbols: list[str] = []
+        self._parents: list[int] = []
+        self._edges: list[str] = []
+        self._ends = [0]
         self._numbers: dict[str, int] = {}  # by the sources of formulas
 
     def __len__(self) -> int:
@@ -112,37 +102,52 @@ class Trees:
         number = numbers.setdefault(formula.source, len(numbers))
         if number == len(self._ends) - 1:
             symbols, parents, edges = formula.tree
-            code = self.vocabulary.__getitem__
-            for column, values in zip(
-                self._columns, (map(code, symbols), parents, map(code, edges)), strict=True
-            ):
-                column.extend(values)
-            self._ends.append(len(self._columns[0]))
+            self._symbols += symbols
+            self._parents += parents
+            self._edges += edges
+            self._ends.append(len(self._symbols))
         return number
 
     def batches(self) -> Iterator[Columns]:
         """Yield all trees, some at a time."""
-        symbols, parents, edges = (np.frombuffer(column, np.int32) for column in self._columns)
-        ends = np.frombuffer(self._ends, np.int64)
         for first in range(0, len(self), self._TOGETHER):
-            cuts = ends[first : first + self._TOGETHER + 1]
-            rows = slice(cuts[0], cuts[-1])
-            trees = np.repeat(np.arange(first, first + len(cuts) - 1), np.diff(cuts))
-            begins = (cuts - cuts[0])[trees - first]
-            of_batch = parents[rows]
-            yield Columns(trees, symbols[rows], of_batch + begins[: len(of_batch)], edges[rows])
+            ends = np.array(self._ends[first : first + self._TOGETHER + 1])
+            rows = slice(*ends[[0, -1]].tolist())
+            trees = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+            parents = np.array(self._parents[rows], np.int64)  # none of lines
+            parents += (ends - ends[0])[trees[: len(parents)]]
+            texts = Vocabulary()
+            symbols, edges = texts.codes(self._symbols[rows]), texts.codes(self._edges[rows])
+            yield Columns(texts, first + trees, symbols, parents, edges)
 
 
-def spelled(spelling: Spelling, columns: Columns, texts: Texts) -> Iterator[tuple[Places, Numbers]]:
+class _Texts(NamedTuple):
+    """What the numbers of terms are made of, by code."""
+
+    numbers: Numbers
+    lengths: Places
+    variables: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary) -> _Texts:
+        """Look at all texts of a vocabulary."""
+        texts = list(vocabulary)
+        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+        variables = np.fromiter(map(VARIABLES.__contains__, texts), np.bool_, len(texts))
+        return cls(term_numbers(texts), lengths, variables)
+
+
+def spelled(spelling: Spelling, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
     """Yield the terms of many trees: the number of the tree, and that of the term."""
     if isinstance(spelling, Paths):
-        return _paths(spelling, columns, texts)
-    return _lines(spelling, columns, texts)
+        return _paths(spelling, columns)
+    return _lines(spelling, columns)
 
 
-def _paths(paths: Paths, columns: Columns, texts: Texts) -> Iterator[tuple[Places, Numbers]]:
+def _paths(paths: Paths, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
     """Yield the paths through many trees."""
-    trees, symbols, parents, edges = columns
+    _, trees, symbols, parents, edges = columns
+    texts = _Texts.of(columns.texts)
     numbers, lengths = texts.numbers[symbols], texts.lengths[symbols]
     root = parents == np.arange(len(parents))
     for is_blind in (False, True)[: 1 + paths.also_blind]:
@@ -161,9 +166,10 @@ def _paths(paths: Paths, columns: Columns, texts: Texts) -> Iterator[tuple[Place
                 yield trees[complete], ending[complete]
 
 
-def _lines(lines: Lines, columns: Columns, texts: Texts) -> Iterator[tuple[Places, Numbers]]:
+def _lines(lines: Lines, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
     """Yield the n-grams of many lines."""
-    trees, symbols, *_ = columns
+    _, trees, symbols, *_ = columns
+    texts = _Texts.of(columns.texts)
     distances = np.full(len(symbols), LONGEST)
     for distance in range(LONGEST - 1, 0, -1):
         same = symbols[distance:] == symbols[:-distance]

@@ -16,18 +16,17 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import accumulate, pairwise, repeat
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from scipy import sparse
 
-from arqmath_bm25.analysis.term_numbers import Texts, Trees, Vocabulary, spelled
+from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary, spelled, term_numbers
 from arqmath_bm25.analysis.terms import Bag, Spelling
-from arqmath_bm25.core.arrays import ranges
+from arqmath_bm25.core.arrays import distinct, ranges
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.engines.flat import FORM, META, code_kind, noted_bytes
@@ -45,18 +44,20 @@ class _Lists:
     """Lists of numbers, one for each document or group."""
 
     def __init__(self) -> None:
-        self._rows, self._members = array("i"), array("i")
+        self._rows, self._ends, self._members = array("i"), array("q", [0]), array("i")
 
     def add(self, row: int, members: Iterable[int]) -> None:
         """Set the list of a row."""
         self._members.extend(members)
-        self._rows.extend(repeat(row, len(self._members) - len(self._rows)))
+        self._rows.append(row)
+        self._ends.append(len(self._members))
 
     def counted(self, rows: int, columns: int) -> sparse.csr_array:
         """Return how often each list holds each number."""
-        places = tuple(np.frombuffer(each, np.int32) for each in (self._rows, self._members))
-        ones = np.ones(len(self._rows), np.int32)
-        return sparse.coo_array((ones, places), (rows, columns)).tocsr()
+        members = np.frombuffer(self._members, np.int32)
+        places = np.repeat(np.frombuffer(self._rows, np.int32), np.diff(self._ends))
+        ones = np.ones(len(members), np.int32)
+        return sparse.coo_array((ones, (places, members)), (rows, columns)).tocsr()
 
 
 class _FieldBags:
@@ -74,7 +75,7 @@ class FlatPart:
     def __init__(self) -> None:
         self._vocabulary = Vocabulary()
         self._fields: dict[str, _FieldBags] = {}
-        self._trees: defaultdict[Spelling, Trees] = defaultdict(lambda: Trees(self._vocabulary))
+        self._trees: defaultdict[Spelling, Trees] = defaultdict(Trees)
         self._ids: list[bytes] = []
         self._groups = array("i")  # of each document; -1 of none
         self._shared: Mapping[str, Bag] = {}
@@ -92,29 +93,32 @@ class FlatPart:
 
     def _add(self, bags: Mapping[str, Bag], row: int, shared: bool) -> None:
         for name, (words, formulas) in bags.items():
-            field = self._fields.setdefault(name, _FieldBags(shared))
-            field.words.add(row, map(self._vocabulary.__getitem__, words))
+            if (field := self._fields.get(name)) is None:
+                field = self._fields[name] = _FieldBags(shared)
+            if words:
+                field.words.add(row, map(self._vocabulary.__getitem__, words))
             if formulas:
                 field.spelling = formulas[0].spelling
                 field.formulas.add(row, map(self._trees[field.spelling].number, formulas))
 
     def save(self, file: Path) -> tuple[Path, Path]:
         """Write the postings of all fields, and a table beside them; return both files."""
-        texts = Texts.of(self._vocabulary)
-        of_trees = {
-            spelling: _spelled(trees, spelling, texts) for spelling, trees in self._trees.items()
-        }
+        words = term_numbers(list(self._vocabulary))
+        of_trees = {spelling: _spelled(trees, spelling) for spelling, trees in self._trees.items()}
         groups = np.frombuffer(self._groups, np.int32)
         members = np.bincount(groups[groups >= 0], minlength=self._group + 1)
         arrays, fields = {"ids": np.array(self._ids, np.bytes_), "groups": groups}, {}
         for name, field in self._fields.items():
             weights = members if field.shared else np.ones(len(groups), np.int64)
-            words = field.words.counted(len(weights), len(texts.numbers))
-            numbers, matrix = texts.numbers, words
+            numbers, matrix = words, field.words.counted(len(weights), len(words))
             if field.spelling:
-                distinct, counts = of_trees[field.spelling]
+                of_formulas, counts = of_trees[field.spelling]
                 formulas = field.formulas.counted(len(weights), counts.shape[0])
-                numbers, matrix = _side_by_side(texts.numbers, words, distinct, formulas @ counts)
+                of_terms = formulas @ counts
+                if matrix.nnz:
+                    numbers, matrix = _side_by_side(words, matrix, of_formulas, of_terms)
+                else:
+                    numbers, matrix = of_formulas, of_terms
             postings, statistics = _postings(numbers, matrix, weights)
             arrays |= {f"{name}.{kind}": values for kind, values in postings.items()}
             fields[name] = {"shared": field.shared, **statistics}
@@ -129,14 +133,15 @@ class FlatPart:
         return file, table
 
 
-def _spelled(trees: Trees, spelling: Spelling, texts: Texts) -> tuple[Numbers, sparse.csr_array]:
-    """Return the distinct terms of all trees, and how often each tree has each of them."""
-    terms = [pair for batch in trees.batches() for pair in spelled(spelling, batch, texts)]
+def _spelled(trees: Trees, spelling: Spelling) -> tuple[Numbers, sparse.csr_array]:
+    """Return the distinct terms of all trees, and which of them each tree has, repeats included."""
+    terms = [pair for batch in trees.batches() for pair in spelled(spelling, batch)]
     rows = np.concatenate([rows for rows, _ in terms])
-    codes, numbers = pd.factorize(np.concatenate([numbers for _, numbers in terms]))
+    numbers, codes = distinct(np.concatenate([numbers for _, numbers in terms]))
     matrix = sparse.coo_array(
         (np.ones(len(rows), np.int32), (rows, codes)), (len(trees), len(numbers))
     )
+    matrix.has_canonical_format = True  # so that repeats stay: a product adds them up anyway
     return numbers, matrix.tocsr()
 
 
@@ -144,10 +149,10 @@ def _side_by_side(
     numbers: Numbers, matrix: sparse.csr_array, others: Numbers, further: sparse.csr_array
 ) -> tuple[Numbers, sparse.csr_array]:
     """Put two matrices together, whose columns are terms of some numbers."""
-    codes, distinct = pd.factorize(np.concatenate((numbers, others)))
+    of_both, codes = distinct(np.concatenate((numbers, others)))
     both = sparse.hstack((matrix, further), "coo")
-    shape = both.shape[0], len(distinct)
-    return distinct, sparse.coo_array((both.data, (both.row, codes[both.col])), shape).tocsr()
+    shape = both.shape[0], len(of_both)
+    return of_both, sparse.coo_array((both.data, (both.row, codes[both.col])), shape).tocsr()
 
 
 def _postings(
@@ -160,13 +165,14 @@ def _postings(
     by_term = by_term[:, there]
     docs, freqs = by_term.indices, by_term.data.astype(np.int64)
     lengths = np.bincount(docs, freqs, len(weights)).astype(np.int64)
-    codes, pairs = pd.factorize(256 * freqs + noted_bytes(lengths)[docs])
+    codes_of_pairs = 256 * freqs + noted_bytes(lengths)[docs]
+    pairs, codes = distinct(codes_of_pairs.astype(np.uint64))
     postings = {
         "terms": numbers[there],
         "starts": by_term.indptr.astype("<i8"),
         "docs": docs.astype("<i4"),
         "codes": codes.astype(code_kind(len(pairs))),
-        "pairs": pairs,
+        "pairs": pairs.astype("<i8"),
     }
     documents, tokens = int(weights[lengths > 0].sum()), int(weights @ lengths)
     return postings, {"documents": documents, "tokens": tokens}

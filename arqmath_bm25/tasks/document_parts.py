@@ -83,7 +83,7 @@ def _write(
     writing = tries / uuid4().hex
     postings = None
     if "flat" in forms:
-        from arqmath_bm25.engines.flat_build import FlatPart  # loads pandas and scipy
+        from arqmath_bm25.engines.flat_build import FlatPart  # loads scipy
 
         postings = FlatPart()
     # Analysis makes millions of objects and hardly a cycle: to look for cycles again and again took

@@ -136,7 +136,7 @@ def build(
         documents, store = place / DOCUMENTS, place / STORE
         with status("Indexing"):
             if fields and engine == "flat":
-                from arqmath_bm25.engines.flat_build import write_flat  # loads pandas and scipy
+                from arqmath_bm25.engines.flat_build import write_flat  # loads scipy
 
                 write_flat(documents, flat_place(store), counts["documents"])
             elif fields and engine == "lucene":

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
 import numpy as np
-import pandas as pd
 
 from arqmath_bm25.analysis.formula_similarity import FormulaIdf, Formulas, norms, signatures
-from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
+from arqmath_bm25.analysis.term_numbers import Trees
 from arqmath_bm25.core.arrays import load_array, new_array, ranges
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class PartSignatures:
     """Collects the formulas of some posts, in the order of their table, for their signatures."""
 
     def __init__(self) -> None:
-        self._trees = Trees(Vocabulary())
+        self._trees = Trees()
         self._formulas: list[int] = []  # by these numbers
         self._ends: list[int] = []  # of the formulas of each post
         self._titles: list[int] = []  # of the formulas of its title, which come first
@@ -138,7 +137,7 @@ class PostSignatures:
         ends = np.concatenate((self._posts[posts + 1], self._titles[titles]))
         ends[np.concatenate((posts, titles)) < 0] = 0
         lengths = np.maximum(ends - begins, 0)
-        numbers, formulas = pd.factorize(self._formulas[ranges(begins, lengths)])
+        formulas, numbers = np.unique(self._formulas[ranges(begins, lengths)], return_inverse=True)
         first, last = self._starts[formulas], self._starts[formulas + 1]
         distinct = Formulas(
             self._terms[ranges(first, last - first)],

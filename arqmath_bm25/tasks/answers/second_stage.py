@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from arqmath_bm25.analysis.formula_similarity import FormulaQuery, signatures
-from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary
+from arqmath_bm25.analysis.term_numbers import Trees
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, PostSignatures
@@ -112,7 +112,7 @@ class SecondStage:
 
     def _of(self, part: Terms) -> dict[bytes, Signature]:
         """Return the distinct signatures of formulas, by their bytes."""
-        trees = Trees(Vocabulary())
+        trees = Trees()
         for formula in part.paths.formulas:
             trees.number(formula)
         terms, ends = signatures(trees)
