@@ -49,18 +49,18 @@ def hold(place: Path) -> None:
 def statistics(index: Path) -> dict[str, tuple[int, ...]]:
     """Return what Lucene knows of every field, and of every term of all fields."""
     reader = java_cast("org.apache.lucene.index.IndexReader", open_reader(index / "lucene"))
-    found: dict[str, tuple[int, ...]] = {}
+    counts: dict[str, tuple[int, ...]] = {}
     for field in (
         java_class("org.apache.lucene.index.FieldInfos").getIndexedFields(reader).toArray()
     ):
         terms = java_class("org.apache.lucene.index.MultiTerms").getTerms(reader, field)
         totals = terms.getDocCount(), terms.getSumDocFreq(), terms.getSumTotalTermFreq()
-        found[field] = totals
+        counts[field] = totals
         each = terms.iterator()
         while term := each.next():
-            found[f"{field} {term.utf8ToString()}"] = each.docFreq(), each.totalTermFreq()
+            counts[f"{field} {term.utf8ToString()}"] = each.docFreq(), each.totalTermFreq()
     reader.close()
-    return found
+    return counts
 
 
 if __name__ == "__main__":

@@ -51,15 +51,15 @@ def environment() -> dict[str, str]:
 
 def processes_of(session: int) -> dict[int, str]:
     """Return the processes of a session, with their command lines."""
-    found = {}
+    processes = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
             fields = (process / "stat").read_text().rpartition(")")[2].split()
             if int(fields[3]) == session and fields[0] != "Z":
-                found[int(process.name)] = (process / "cmdline").read_text().replace("\0", " ")
+                processes[int(process.name)] = (process / "cmdline").read_text().replace("\0", " ")
         except OSError:
             continue  # it has ended
-    return found
+    return processes
 
 
 def kill_session(process: subprocess.Popen[bytes]) -> None:

@@ -64,7 +64,7 @@ def test_every_content_has_an_index_of_its_own(client: Any, tmp_path: Path) -> N
     documents = written(tmp_path / "documents", 20)
     load_documents(client, first, documents)
     before = identity(client, first.name)
-    with pytest.raises(InputError, match="has 0 of the 20 documents of these data and settings"):
+    with pytest.raises(InputError, match="has 0 of 20 documents of these data and settings"):
         OpenSearchSearcher(client, other)
     load_documents(client, other, documents, shards=2)
     assert first.name != other.name
@@ -82,7 +82,7 @@ def test_a_load_that_stopped_is_gone_on_with(client: Any, tmp_path: Path) -> Non
         load_documents(client, index, written(tmp_path / "some", 20))
     before = identity(client, index.name)
     assert not is_loaded(client, index)
-    with pytest.raises(InputError, match=r"has 20 of the 30 documents of .* loads the others"):
+    with pytest.raises(InputError, match=r"has 20 of 30 documents of .* loads the others"):
         OpenSearchSearcher(client, index)
     load_documents(client, index, written(tmp_path / "all", 30))
     assert is_loaded(client, index)
@@ -205,11 +205,11 @@ def test_a_killed_node_leaves_no_trace_in_the_rankings(three_nodes: Nodes, tmp_p
     expected = list(searcher.search_many(asked, 100, threads=2))
     for round_, moment in enumerate((1, 50, 100, 150, 190)):
         victim = round_ % 3 + 1
-        found = []
+        rankings = []
         for hits in searcher.search_many(asked, 100, threads=2):
-            found.append(hits)
-            if len(found) == moment:
+            rankings.append(hits)
+            if len(rankings) == moment:
                 three_nodes.kill(victim)
-        assert found == expected
+        assert rankings == expected
         three_nodes.start_again(victim)
     client.close()

@@ -142,7 +142,7 @@ def test_a_client_certificate(
 ) -> None:
     monkeypatch.setenv(f"{VARIABLE}CA", str(keys / "ca.pem"))
     with proxy(opensearch.hosts[0], tls(keys, wants_certificate=True)) as running:
-        with pytest.raises(InputError, match=f"{VARIABLE}CERTIFICATE and {VARIABLE}KEY name"):
+        with pytest.raises(InputError, match=f"set {VARIABLE}CERTIFICATE and _KEY to yours"):
             connect([running.url])
         monkeypatch.setenv(f"{VARIABLE}CERTIFICATE", str(keys / "client.pem"))
         monkeypatch.setenv(f"{VARIABLE}KEY", str(keys / "client.key"))
@@ -154,25 +154,25 @@ def test_a_client_certificate(
     [
         (
             Answer(200, b'{"service": "another"}'),
-            "that is not OpenSearch answers there",
+            "what answers there is another server: check host and port",
         ),
         (
             Answer(200, b'"a string"'),
-            "that is not OpenSearch answers there",
+            "what answers there is another server: check host and port",
         ),
         (
             Answer(200, b'{"version": "1"}'),
-            "that is not OpenSearch answers there",
+            "what answers there is another server: check host and port",
         ),
         (Answer(200, b"<html>", "text/html"), "not OpenSearch"),
         (Answer(404, b"<html>no</html>", "text/html"), "404"),
         (
             Answer(200, b'{"version": {"number": "8.1.0"}}'),
-            "Elasticsearch 8.1.0 answers there; exp",
+            "what answers there is another server 8.1.0: check",
         ),
         (
             Answer(200, b'{"version": {"number": "2.19.1", "distribution": "opensearch"}}'),
-            "opensearch 2.19.1 answers there; expected OpenSearch 3 or later",
+            "expected OpenSearch 3 or later.* answers there is opensearch 2.19.1: check",
         ),
     ],
 )
@@ -282,9 +282,9 @@ def test_a_cluster_that_goes_on_refusing_is_said_and_the_load_gone_on_with(
 ) -> None:
     index, client = described(tmp_path), connect([before.url])
     before.fault = rejecting(0)
-    with pytest.raises(InterruptedWorkError, match=r"refuses documents: rejected .* goes on"):
+    with pytest.raises(InterruptedWorkError, match=r"OpenSearch: rejected .* goes on"):
         load_documents(client, index, written(tmp_path / "documents"))
-    assert "the cluster refuses documents: rejected" in caplog.text
+    assert "OpenSearch: rejected execution of queue (429); trying on" in caplog.text
     before.fault = lambda _: None
     load_documents(client, index, tmp_path / "documents")
     with loaded_directly(before, index) as searcher:

@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import accumulate, chain, groupby, islice
-from itertools import count as counting
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -43,8 +42,8 @@ _LARGEST: Final = 2**31 - 1  # hits
 _PATIENCE: Final = 120.0  # seconds, for a cluster that lost a node
 _BATCH: Final = 1 << 14  # documents in memory
 _REQUESTS: Final = 4  # that load documents at a time
-_REQUEST: Final = 4 << 20  # bytes of documents in one, until the cluster refuses that many
-_SMALLEST: Final = 1 << 16
+_REQUEST: Final = 1_000_000  # bytes of documents in one: proxies often allow a megabyte
+_SMALLEST: Final = 1 << 14
 # Statuses worth another try; a search of which a node died in the midst ends with 500.
 _PASSING: Final = (429, 500, 502, 503, 504, "N/A", "TIMEOUT")
 _CLAUSES: Final = "too_many|maxClauseCount"  # what no further try helps against
@@ -89,26 +88,18 @@ def connect(hosts: Sequence[str]) -> Any:
     if plain and (header or certificate):
         raise InputError(f"{plain[0]}: a password is sent to https:// hosts only")
     client = OpenSearch(
-        urls,
-        headers=header,
-        verify_certs=True,
-        ca_certs=_file("CA"),
-        client_cert=certificate,
-        client_key=_file("KEY"),
-        pool_maxsize=_REQUESTS,
-        max_retries=len(urls),
-        retry_on_timeout=True,
-        timeout=60,
-    )
-    try:
-        version = _patiently(client.info, patience=0)["version"]
-        server = f"{version.get('distribution', 'Elasticsearch')} {version['number']}"
-    except (TypeError, KeyError, AttributeError):
-        server = "a server that is not OpenSearch"
-    if not re.match(r"opensearch ([3-9]|\d\d)\.", server):
+        urls, headers=header, ca_certs=_file("CA"), client_cert=certificate,
+        client_key=_file("KEY"), pool_maxsize=_REQUESTS, max_retries=len(urls),
+        retry_on_timeout=True, timeout=60,
+    )  # fmt: skip
+    answer = _patiently(client.info, patience=0)
+    version = answer.get("version") if isinstance(answer, dict) else None
+    server = version if isinstance(version, dict) else {}
+    name = f"{server.get('distribution', 'another server')} {server.get('number', '')}".strip()
+    if not re.match(r"opensearch ([3-9]|\d\d)\.", name):
         raise InputError(
-            f"{urls[0]}: {server} answers there; expected OpenSearch 3 or later, which scores as "
-            "Lucene does: check host and port"
+            f"{urls[0]}: expected OpenSearch 3 or later, which scores as Lucene does; what answers "
+            f"there is {name}: check host and port"
         )
     return client
 
@@ -206,15 +197,21 @@ def load_documents(client: Any, index: ClusterIndex, documents: Path, shards: in
     _patiently(client.indices.refresh, index=name)
     # Copies are made of what is flushed: there are no sources to index it once more.
     _patiently(client.indices.flush, index=name)
-    count = _count(client, index)
-    if count != index.documents:
+    _check_complete(client, index)
+
+
+def _check_complete(client: Any, index: ClusterIndex) -> None:
+    """Raise InputError unless the cluster has all of an index."""
+    if (count := _count(client, index) or 0) != index.documents:
         raise InputError(
-            f"{name}: OpenSearch has {count or 0:,} of {index.documents:,} documents; see its logs"
+            f"{index.name}: OpenSearch has {count:,} of {index.documents:,} documents of these "
+            "data and settings; `index --engine opensearch` loads the others"
         )
 
 
 def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
     text = {"type": "text", "analyzer": "whitespace", "index_options": "freqs"}
+    user = f"{os.environ.get('USER', '')}@{os.uname().nodename}"
     return {
         "settings": {
             "number_of_shards": shards,
@@ -227,11 +224,7 @@ def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
         },
         "mappings": {
             "dynamic": False,
-            "_meta": {
-                "made_of": index.made_of,
-                "documents": index.documents,
-                "by": f"{os.environ.get('USER', '')}@{os.uname().nodename}",
-            },
+            "_meta": {"made_of": index.made_of, "documents": index.documents, "by": user},
             "_source": {"enabled": False, "recovery_source_enabled": False},
             "properties": {
                 "id": {"type": "keyword", "index": False, "doc_values": True},
@@ -243,58 +236,44 @@ def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
 
 def _create_all(client: Any, name: str, documents: Path, expected: int) -> None:
     """Create every document; those that the cluster refuses for now are sent again."""
-    lines, size = _lines(documents), _REQUEST
-    with progress("Loading documents into the cluster", expected, "documents") as advance:
+    lines = chain.from_iterable(map(_lines, sorted(documents.glob("*.jsonl"))))
+    with (
+        progress("Loading documents into the cluster", expected, "documents") as advance,
+        ThreadPoolExecutor(_REQUESTS) as pool,
+    ):
         while batch := list(islice(lines, _BATCH)):
-            attempt, end = 0, time.monotonic() + _PATIENCE
             while batch:
-                refused, reason, too_much = _create(client, name, batch, size)
+                send = partial(pool.map, partial(_send, client, name))
+                refused = _patiently(_create, send=send, lines=batch, size=_REQUEST)
                 advance(len(batch) - len(refused))
-                if too_much:
-                    size = max(size // 2, _SMALLEST)
-                if len(refused) < len(batch):
-                    attempt, end = 0, time.monotonic() + _PATIENCE
-                elif time.monotonic() > end:
-                    raise InterruptedWorkError(
-                        f"{name}: the cluster refuses documents: {reason}; what it took stays "
-                        "there, and the same command goes on"
-                    )
-                elif attempt == 3:
-                    tell(f"the cluster refuses documents: {reason}; trying on")
                 batch = refused
-                attempt += 1
-                time.sleep(_pause(attempt) if batch else 0)
 
 
-def _lines(documents: Path) -> Iterator[str]:
-    for file in sorted(documents.glob("*.jsonl")):
-        with file.open(encoding="utf-8") as lines:
-            yield from lines
+def _lines(file: Path) -> Iterator[str]:
+    with file.open(encoding="utf-8") as lines:
+        yield from lines
 
 
-def _create(client: Any, name: str, batch: Sequence[str], size: int) -> tuple[list[str], str, bool]:
-    """Create documents, in several requests at a time of about `size` bytes.
+def _create(send: Callable[..., Any], lines: Sequence[str], size: int) -> list[str]:
+    """Create documents by several requests of about `size` bytes; return those refused for now.
 
-    Returns those that the cluster refuses for now, why, and whether requests should be smaller.
+    Raises what the cluster answered if it takes none of them, however small the requests are.
     """
-    ended = zip(accumulate(map(len, batch)), batch, strict=True)
+    ended = zip(accumulate(map(len, lines)), lines, strict=True)
     requests = [[line for _, line in group] for _, group in groupby(ended, lambda e: e[0] // size)]
-    refused, reason, too_much = list[str](), "", False
-    with ThreadPoolExecutor(_REQUESTS) as pool:
-        outcomes = pool.map(partial(_send, client, name), requests)
-        for line, (status, words) in zip(batch, chain.from_iterable(outcomes), strict=True):
-            if status in (201, 409):  # 409: an earlier try created it
-                continue
-            reason = _with_cure(words)
-            if status not in _PASSING and (status != 413 or size == _SMALLEST):
-                raise InputError(f"{name}: {reason}")
-            too_much |= status in (413, 429)
-            refused.append(line)
-    return refused, reason, too_much
+    refused, error = list[str](), None
+    for those, answer in send(requests):
+        refused += those
+        error = answer or error
+    if error and error.status_code == 413 and size > _SMALLEST:
+        return _create(send, refused, size // 2)
+    if error and len(refused) == len(lines):
+        raise error
+    return refused
 
 
-def _send(client: Any, name: str, lines: Sequence[str]) -> list[tuple[int | str, str]]:
-    """Ask for documents to be created; returns status and error of each."""
+def _send(client: Any, name: str, lines: list[str]) -> tuple[list[str], Exception | None]:
+    """Ask for documents to be created; return those that were refused, and why."""
     from opensearchpy.exceptions import TransportError
 
     ids = [json.dumps({"create": {"_id": json.loads(line)["id"]}}) for line in lines]
@@ -303,9 +282,13 @@ def _send(client: Any, name: str, lines: Sequence[str]) -> list[tuple[int | str,
     try:
         items = client.bulk(index=name, body=body, filter_path=fields)["items"]
     except TransportError as error:
-        return [(error.status_code, _words(error))] * len(lines)
-    created = [item["create"] for item in items]
-    return [(each["status"], each.get("error", {}).get("reason", "")) for each in created]
+        return lines, error
+    refused, why = list[str](), None
+    for line, item in zip(lines, items, strict=True):
+        if (status := item["create"]["status"]) not in (201, 409):  # 409: an earlier try did it
+            refused.append(line)
+            why = TransportError(status, item["create"]["error"]["reason"], {})
+    return refused, why
 
 
 def add_replicas(client: Any, index: ClusterIndex, replicas: int, patience: int = 15) -> None:
@@ -314,24 +297,20 @@ def add_replicas(client: Any, index: ClusterIndex, replicas: int, patience: int 
     The index serves without them: what goes wrong is a note, as are `patience` seconds after which
     nothing is being copied.
     """
-    name = index.name
+    name, copying = index.name, replicas
     try:
         (described,) = _patiently(client.indices.get_settings, index=name).values()
         if int(described["settings"]["index"]["number_of_replicas"]) < replicas:
             settings = {"number_of_replicas": replicas}
             _patiently(client.indices.put_settings, index=name, body=settings)
-        copying = replicas
         while copying:
             health = _patiently(
                 client.cluster.health, index=name, wait_for_status="green",
                 timeout=f"{patience}s", request_timeout=60 + patience, ignore=408,
             )  # fmt: skip
             copying = health["initializing_shards"]
-            if not copying and health["status"] != "green":
-                raise InputError(
-                    f"{health['unassigned_shards']} copies of shards are missing, and none is "
-                    "being made; see to its nodes and their disks"
-                )
+        if replicas and (missing := health["unassigned_shards"]):
+            raise InputError(f"{missing} copies of shards are missing; see to its nodes' disks")
     except InputError as error:
         tell(f"{name} can be searched, but not all of its replicas are there: {error}")
 
@@ -349,19 +328,18 @@ class Stored(NamedTuple):
 def stored_indexes(client: Any) -> list[Stored]:
     """Return the indexes in a cluster that this program made, whoever called it."""
     described = _patiently(client.indices.get, index="arqmath-*")
-    names = [name for name in sorted(described) if _NAME.fullmatch(name)]
-    ours = {name: meta for name in names if "made_of" in (meta := _meta(described[name]))}
-    for name in ours:
-        _patiently(client.indices.refresh, index=name, ignore=(403, 404))
-    stats = _patiently(client.indices.stats, index="arqmath-*", metric="docs,store")["indices"]
     return [
-        Stored(
-            name, stats[name]["primaries"]["docs"]["count"], meta.get("documents", 0),
-            stats[name]["total"]["store"]["size_in_bytes"], meta.get("by", ""),
-        )
-        for name, meta in ours.items()
-        if name in stats
-    ]  # fmt: skip
+        _stored(client, name, meta)
+        for name in sorted(described)
+        if _NAME.fullmatch(name) and "made_of" in (meta := _meta(described[name]))
+    ]
+
+
+def _stored(client: Any, name: str, meta: dict[str, Any]) -> Stored:
+    _patiently(client.indices.refresh, index=name, ignore=403)
+    stats = _patiently(client.indices.stats, index=name, metric="docs,store")["_all"]
+    documents, size = stats["primaries"]["docs"]["count"], stats["total"]["store"]["size_in_bytes"]
+    return Stored(name, documents, meta.get("documents", 0), size, meta.get("by", ""))
 
 
 def remove_index(client: Any, name: str) -> None:
@@ -378,13 +356,8 @@ class OpenSearchSearcher(Searcher):
 
     def __init__(self, client: Any, index: ClusterIndex) -> None:
         """Open an index; InputError if the cluster has not all of it."""
-        self._client, self._index = client, index.name
-        self.count = _count(client, index) or 0
-        if self.count != index.documents:
-            raise InputError(
-                f"{index.name}: the cluster has {self.count:,} of the {index.documents:,} "
-                "documents of these data and settings; `index --engine opensearch` loads the others"
-            )
+        _check_complete(client, index)
+        self._client, self._index, self.count = client, index.name, index.documents
 
     def search(self, query: Query, k: int) -> list[Hit]:
         """Return the k best documents that hold at least one of the terms."""
@@ -448,33 +421,28 @@ def _patiently(call: Callable[..., Any], *, patience: float | None = None, **arg
     """
     from opensearchpy import exceptions
 
-    end = time.monotonic() + (_PATIENCE if patience is None else patience)
-    for attempt in counting():
+    attempt, end = 0, time.monotonic() + (_PATIENCE if patience is None else patience)
+    while True:
         try:
             return call(**arguments)
         except exceptions.TransportError as error:
-            sentence = f"OpenSearch: {_with_cure(_words(error))}"
+            sentence = _sentence(error)
             if error.status_code not in _PASSING or re.search(_CLAUSES, sentence):
                 raise InputError(sentence) from None
             if time.monotonic() > end:
-                raise InterruptedWorkError(sentence) from None
-            time.sleep(_pause(attempt))
+                raise InterruptedWorkError(f"{sentence}; the same command goes on later") from None
         except (exceptions.ImproperlyConfigured, exceptions.SerializationError) as error:
             raise InputError(f"OpenSearch: what answered is not OpenSearch ({error})") from None
-    raise AssertionError
-
-
-def _pause(attempt: int) -> float:
-    """Return the seconds to wait after so many failures."""
-    return float(min(0.1 * 2**attempt, 5))
+        if attempt == 3:
+            tell(f"{sentence}; trying on")
+        time.sleep(min(0.1 * 2**attempt, 5))
+        attempt += 1
 
 
 # What is in the words of an error → what to do.
 _CURES: Final = {
     "CERTIFICATE_VERIFY_FAILED": f"{_VARIABLES}CA names a file with the authority that signs here",
-    "CERTIFICATE_REQUIRED|violation of protocol": (
-        f"{_VARIABLES}CERTIFICATE and {_VARIABLES}KEY name the files of yours"
-    ),
+    "CERTIFICATE_REQUIRED|violation of protocol": f"set {_VARIABLES}CERTIFICATE and _KEY to yours",
     "WRONG_VERSION_NUMBER": "no TLS is spoken there; see to the port",
     "401": f"set {_VARIABLES}USER and _PASSWORD, or {_VARIABLES}API_KEY or _TOKEN, to who may",
     "blocked by": "its nodes may lack disk; make room",
@@ -485,16 +453,13 @@ _CURES: Final = {
 }
 
 
-def _words(error: Any) -> str:
-    """Return what an answer of the cluster says is wrong."""
+def _sentence(error: Any) -> str:
+    """Say what an answer of the cluster says is wrong, and what to do about it."""
     cause = error.info.get("error") if isinstance(error.info, dict) else None
     if isinstance(cause, dict):
-        root = (cause.get("root_cause") or [cause])[0]
-        return f"{root.get('reason')} ({error.status_code}, {root.get('type')})"
-    return f"{' '.join(str(cause or error.error).split())[:300]} ({error.status_code})"
-
-
-def _with_cure(words: str) -> str:
-    """Say what to do about it."""
-    cure = next((cure for sign, cure in _CURES.items() if re.search(sign, words)), None)
-    return f"{words}; {cure}" if cure else words
+        cause = (cause.get("root_cause") or [cause])[0]
+        words = f"{cause.get('reason')} ({error.status_code}, {cause.get('type')})"
+    else:
+        words = f"{' '.join(str(cause or error.error).split())[:300]} ({error.status_code})"
+    cures = (f"; {cure}" for sign, cure in _CURES.items() if re.search(sign, words))
+    return f"OpenSearch: {words}{next(cures, '')}"

@@ -96,17 +96,15 @@ class SparkWorkers:
 
         There are more questions than cores, so that every executor gets some.
         """
-        for path in (data, indexes):
-            if path is not None and re.match(r"\w+:/", str(path)):
+        for path in filter(None, (data, indexes)):
+            if re.match(r"\w+:/", str(path)):
                 raise InputError(
                     f"{path}: object stores are not read; expected a directory that all machines "
                     "have mounted"
                 )
-        if data is not None and not data.is_dir():
-            raise InputError(f"{data}: no such directory")
         indexes.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile(prefix=".seen-by-all.", dir=indexes) as token:
-            look = partial(_look, data and data.absolute(), Path(token.name).absolute())
+            look = partial(_look, (data or indexes).absolute(), Path(token.name).absolute())
             for _ in self.map(look, range(_JOBS_PER_CORE * self.count)):
                 pass
 
@@ -154,37 +152,34 @@ def _code() -> str:
     return f"{__version__} ({digest.hexdigest()[:12]})"
 
 
-def _look(data: Path | None, token: Path, _: int) -> None:
+def _look(data: Path, token: Path, _: int) -> None:
     """Raise InputError if this machine does not see what the building one does."""
     here = socket.gethostname()
-    if data is not None and not data.is_dir():
-        raise InputError(f"{here}: DATA is not there; mount {data} on all machines")
-    if not token.exists():
-        raise InputError(f"{here}: INDEXES is another directory; mount {token.parent} everywhere")
+    for path in (data, token):
+        if not path.exists():
+            raise InputError(
+                f"{here}: {path} is not there; mount the same DATA and INDEXES on all machines"
+            )
     try:
         NamedTemporaryFile(prefix=".written-by-all.", dir=token.parent).close()
     except OSError as error:
-        raise InputError(
-            f"{here}: cannot write into {token.parent} ({error.strerror}); give the user that "
-            "Spark's workers run as the right to"
-        ) from None
+        raise InputError(f"{here}: cannot write into {token.parent}: {error.strerror}") from None
 
 
 def _check_reachable(master_url: str) -> None:
     """Raise InputError if there is no master to connect to; Spark would try a minute."""
     if master_url == "yarn" and not (set(os.environ) & {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}):
         raise InputError("yarn: HADOOP_CONF_DIR must name the cluster's configuration")
-    kind, _, addresses = master_url.partition("://")
-    if kind not in ("spark", "k8s"):
-        return
-    for address in addresses.rpartition("://")[2].split(","):
+    for address in master_url.rpartition("://")[2].split(","):
         host, _, port = address.rpartition(":")
         with suppress(OSError, ValueError):
             socket.create_connection((host, int(port)), timeout=5).close()
             return
-    raise InputError(
-        f"{master_url}: nothing answers there; expected spark://HOST:7077, or k8s://https://HOST:6443"
-    )
+    if "://" in master_url:
+        raise InputError(
+            f"{master_url}: nothing answers there; expected spark://HOST:7077, or "
+            "k8s://https://HOST:6443"
+        )
 
 
 def _reason(error: Exception) -> str:

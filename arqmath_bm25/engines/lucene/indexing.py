@@ -1,9 +1,9 @@
 """Builds a Lucene index from JSON lines by Anserini, here or on other machines, and counts it.
 
 Workers on other machines build shards. Each is built in a local directory by the same Anserini,
-copied to where all machines see it and renamed when it is complete. Joining copies the shards'
-segments as they are, without merging, so that the statistics of every term, and with them all
-scores, are those of an index built at once; the order of documents differs, and decides nothing.
+copied to where all machines see it. Joining copies the shards' segments as they are, without
+merging, so that the statistics of every term, and with them all scores, are those of an index
+built at once; the order of documents differs, and decides nothing.
 
 Lucene keeps ids as doc values. To ask for each hit's would cost as much as the search, so those of
 all documents are written beside the index when it is built, in the order of Lucene's numbers, as
@@ -12,9 +12,10 @@ one NumPy file, which is mapped into memory.
 
 import shutil
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from uuid import uuid4
 
 import numpy as np
@@ -71,14 +72,6 @@ def count_documents(index: Path) -> int:
         reader.close()
 
 
-class _Shard(NamedTuple):
-    """A directory to be made, and the files of JSON lines whose documents it is to hold."""
-
-    directory: Path
-    parts: Sequence[Path]
-    fields: Sequence[str]
-
-
 def index_parts(
     documents: Path, index: Path, fields: Sequence[str], expected: int, workers: Workers
 ) -> None:
@@ -89,43 +82,31 @@ def index_parts(
     if not workers.remote:
         index_documents(documents, index, fields, expected, workers.count)
         return
-    parts = sorted(documents.absolute().glob("*.jsonl"))
+    # Anserini writes no index of no document.
+    parts = [part for part in sorted(documents.absolute().glob("*.jsonl")) if part.stat().st_size]
     # As many as the documents want, whoever is there; each is a segment or more.
     count = min(-(-sum(part.stat().st_size for part in parts) // _SHARD), len(parts))
     with TemporaryDirectory(
         prefix="shards.", dir=index.parent.absolute(), ignore_cleanup_errors=True
     ) as place:
-        shards = [
-            _Shard(Path(place, f"{number:05}"), parts[number::count], fields)
-            for number in range(count)
-        ]
-        _join(list(filter(None, workers.map(_build, shards))), index)
+        build = partial(_build, Path(place), fields)
+        _join(list(workers.map(build, [parts[number::count] for number in range(count)])), index)
     _finish(index, expected)
 
 
-def _build(shard: _Shard) -> Path | None:
-    """Build a shard; None if it has no document, as Anserini then writes no index."""
+def _build(place: Path, fields: Sequence[str], parts: Sequence[Path]) -> Path:
+    """Build a shard of some files of JSON lines, and copy it into a directory in `place`."""
     count = 0
     with TemporaryDirectory() as local:
         documents = Path(local, "documents")
         documents.mkdir()
-        for part in shard.parts:
+        for part in parts:
             with part.open("rb") as lines:
                 count += sum(1 for _ in lines)
             (documents / part.name).symlink_to(part)
-        if not count:
-            return None
-        # One directory may be written by two tries; only a complete one gets the name.
-        index_documents(documents, Path(local, "index"), shard.fields, count, threads=1)
-        copy = shard.directory.with_name(uuid4().hex)
-        shutil.copytree(Path(local, "index"), copy)
-    try:
-        copy.rename(shard.directory)
-    except OSError:
-        if not shard.directory.exists():
-            raise
-        shutil.rmtree(copy)  # another try was first
-    return shard.directory
+        index_documents(documents, Path(local, "index"), fields, count, threads=1)
+        # Of two tries at one job each has a copy of its own; the one that is returned counts.
+        return Path(shutil.copytree(Path(local, "index"), place / uuid4().hex))
 
 
 def _join(shards: Sequence[Path], index: Path) -> None:
