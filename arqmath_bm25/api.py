@@ -36,7 +36,6 @@ from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
 from arqmath_bm25.evaluation.evaluator import Evaluator
-from arqmath_bm25.evaluation.score import read_gold
 from arqmath_bm25.frames import compare as compare
 from arqmath_bm25.frames import evaluate as evaluate
 from arqmath_bm25.frames import fuse as fuse
@@ -215,23 +214,21 @@ class Collection(_ByValue, Files):
         Of Task 2 docno is a visual id; Task 3 has the posts of Task 1. `evaluate` needs the `attrs`
         of the frame, which selections keep. Raises InputError if there are none.
         """
-        file, notes = Path(str(year)), list[str]()
-        attrs: dict[str, Any] = {"task": task}
-        rules = RULES[task_class(task).lab]
+        rules, name = RULES[task_class(task).lab], str(year)
         if rules.judged == "premises":
-            file = next((self.premises.statements(s) for s in SPLITS if s == str(year)), file)
-            judged = read_gold(file)
+            file = next((self.premises.statements(s) for s in SPLITS if s == name), Path(name))
+            read = Evaluator(self).judgments(rules.task, file)
         else:
-            named = (self.layout.qrels(rules.qrels_of, y) for y in YEARS if y == str(year))
-            file = next(named, file)
+            of_years = (self.layout.qrels(rules.qrels_of, y) for y in YEARS if y == name)
+            file = next(of_years, Path(name))
             read = Evaluator(self).judgments(rules.qrels_of, file)
-            judged, notes = read.qrels, list(read.notes)
+        attrs: dict[str, Any] = {"task": task, "file": str(file), "notes": list(read.notes)}
         if rules.by_formula:
             attrs.update(formulas=str(self.layout.formulas()), tables=str(self.directory))
             attrs.update(ids=read.ids)
-        rows = [(qid, doc, label) for qid, docs in judged.items() for doc, label in docs.items()]
+        rows = [(qid, doc, label) for qid in read.qrels for doc, label in read.qrels[qid].items()]
         frame = pd.DataFrame(rows, columns=["qid", "docno", "label"])
-        frame.attrs.update(attrs, file=str(file), notes=notes)
+        frame.attrs.update(attrs)
         return frame
 
 

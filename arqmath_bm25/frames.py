@@ -299,6 +299,4 @@ def _rows(run: pd.DataFrame) -> Iterator[RunRow]:
         )
 
 
-@cache
-def _cached_ids(formulas: Path, tables: Path) -> FormulaIds:
-    return FormulaIds.cached(formulas, tables)
+_cached_ids: Final = cache(FormulaIds.cached)

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 import ir_datasets
-from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, TrecQrel
+from ir_datasets.datasets.beir import BeirTitleDoc
+from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, GenericDoc, TrecQrel
 from ir_datasets.indices import Docstore, PickleLz4FullStore
 
 from arqmath_bm25.analysis.answer_text import answer_text
@@ -89,29 +90,6 @@ class FormulaDoc(NamedTuple):
         return f"${self.latex}$"
 
 
-class PremiseDoc(NamedTuple):
-    """A premise of the knowledge base (NLPS)."""
-
-    doc_id: str
-    text: str
-
-    def default_text(self) -> str:
-        """Return what there is to index."""
-        return self.text
-
-
-class OwnDoc(NamedTuple):
-    """A document of one's own."""
-
-    doc_id: str
-    text: str
-    title: str
-
-    def default_text(self) -> str:
-        """Return what there is to index."""
-        return f"{self.title}\n{self.text}".strip()
-
-
 def _answers(collection: "Collection") -> Iterator[Answer]:
     for thread in collection.posts.threads():
         title = answer_text(thread.question.title or "") if thread.question else ""
@@ -125,15 +103,15 @@ def _formulas(collection: "Collection") -> Iterator[FormulaDoc]:
         yield FormulaDoc(row.formula_id, row.latex, row.visual_id, row.post_id)
 
 
-def _premises(collection: "Collection") -> Iterator[PremiseDoc]:
+def _premises(collection: "Collection") -> Iterator[GenericDoc]:
     for premise in read_premises(collection.premises.knowledge_base):
-        yield PremiseDoc(premise.premise_id, premise.text)
+        yield GenericDoc(premise.premise_id, premise.text)
 
 
-def _own_documents(collection: "Collection") -> Iterator[OwnDoc]:
+def _own_documents(collection: "Collection") -> Iterator[BeirTitleDoc]:
     corpus = corpus_in(collection.path)
     for document, _ in read_documents(corpus) if corpus else ():
-        yield OwnDoc(document.doc_id, document.text, document.title)
+        yield BeirTitleDoc(document.doc_id, document.text, document.title)
 
 
 # Task → the class of its documents, and what reads them.
@@ -141,8 +119,8 @@ _KINDS: dict["TaskName", tuple[type[Any], "Callable[[Collection], Iterator[Any]]
     "task1": (Answer, _answers),
     "task2": (FormulaDoc, _formulas),
     "task3": (Answer, _answers),
-    "nlps": (PremiseDoc, _premises),
-    "docs": (OwnDoc, _own_documents),
+    "nlps": (GenericDoc, _premises),
+    "docs": (BeirTitleDoc, _own_documents),
 }
 
 

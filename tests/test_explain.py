@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 import arqmath_bm25 as arq
 from arqmath_bm25.cli import app
 from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.evaluation.comparing import moves
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.evaluation.rank_changes import moves
 from arqmath_bm25.tasks.index import Index
 
 CONFIG = Path(__file__).parent.parent / "configs" / "task1.yaml"

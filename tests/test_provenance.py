@@ -9,7 +9,7 @@ import pytest
 
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.runs.provenance import Provenance, provenance
+from arqmath_bm25.runs.run_files import Provenance, provenance
 
 if TYPE_CHECKING:
     from pathlib import Path

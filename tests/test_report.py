@@ -280,7 +280,7 @@ def test_a_page_tells_which_documents_moved(site: Path) -> None:
 def test_posts_are_whole_as_long_as_there_is_room(
     runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arqmath_bm25.pages.report.topic._ROOM", 1)
+    monkeypatch.setattr("arqmath_bm25.pages.report.site._ROOM", 1)
     report(runs, tmp_path / "small", indexes=tmp_path, depth=3)
     for path in (tmp_path / "small" / "topics").iterdir():
         for details in page(path).css("details"):
@@ -290,7 +290,7 @@ def test_posts_are_whole_as_long_as_there_is_room(
 def test_posts_are_cut_by_their_own_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A formula is one more character of MathML than fits, if that were what is counted."""
     formula = r'<p><span class="math-container">\frac12</span></p>'
-    monkeypatch.setattr("arqmath_bm25.pages.report.topic._ROOM", len(formula))
+    monkeypatch.setattr("arqmath_bm25.pages.report.site._ROOM", len(formula))
     data = tmp_path / "data"
     bodies = {"1": "<p>Why?</p>", "2": formula, "3": "<p>More</p>"}
     rows = [post_row(int(n), 1 if n == "1" else 2, body, ParentId=1) for n, body in bodies.items()]

@@ -195,8 +195,8 @@ def compare(
 
     Example: arqmath-bm25 compare a.tsv b.tsv c.tsv --qrels qrel_official_task1 --measure map_prime
     """
-    from arqmath_bm25.evaluation.comparing import compare_runs  # scipy takes a second to load
-    from arqmath_bm25.evaluation.rank_changes import moves
+    # scipy takes a second to load, which `eval` need not wait for.
+    from arqmath_bm25.evaluation.comparing import compare_runs, moves
 
     evaluator = scoring.evaluator(runs, named_measures(*filter(None, [measure])))
     scored = scoring.score(evaluator, runs)

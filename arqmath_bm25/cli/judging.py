@@ -6,12 +6,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from arqmath_bm25.cli.shared.command import command
-from arqmath_bm25.cli.shared.options import Place, out, task_of_runs, topic_files
+from arqmath_bm25.cli.shared.options import Place, out, task_of_runs
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import YEARS, RankingTask
-from arqmath_bm25.core.records import Topic
+from arqmath_bm25.core.labs import RankingTask
 from arqmath_bm25.evaluation.judging import judge as judging
 from arqmath_bm25.evaluation.judging.pool import Depths, Pool, for_assessors
 from arqmath_bm25.evaluation.judging.pool import pool as make_pool
@@ -60,7 +59,8 @@ def pool(
     parts = parse_strata(strata) if strata else ()
     depth = parts[-1].depth if parts else depth
     depths = Depths(primary=primary_depth or depth, other=depth)
-    asked = _topics(topics, task, collection)
+    files = collection.layout.topic_files(task, [topics] if topics else None)
+    asked = {topic.topic_id: topic for _, file in files for topic in read_topics(file)}
     pooled = _pool(runs, task, collection, depths, seed)
     items = pooled.items
     latex = latex_of(collection, (hit.formula_id for item in items for hit in item.hits))
@@ -77,12 +77,6 @@ def pool(
             path, batch, asked, collection, latex, comments=comments, threads=thread_pages
         )
         _report(pooled._replace(items=batch), rows, path)
-
-
-def _topics(chosen: str | None, task: RankingTask, collection: Collection) -> dict[str, Topic]:
-    files = topic_files(chosen, task, collection)
-    files = files or [collection.layout.topics(task, YEARS[0])]  # says what is missing
-    return {topic.topic_id: topic for file in files for topic in read_topics(file)}
 
 
 def _pool(

@@ -20,7 +20,7 @@ from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import sources
-from arqmath_bm25.core.labs import LAB_TASKS, MAX_DEPTH, LabTask, RankingTask, official_stem
+from arqmath_bm25.core.labs import LAB_TASKS, MAX_DEPTH, YEARS, LabTask, RankingTask, official_stem
 from arqmath_bm25.core.progress import PlainConsole
 from arqmath_bm25.runs.eligible import Eligible, eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds
@@ -153,12 +153,23 @@ def validate(
 def _lookup(
     task: LabTask, topics: str | None, collection: Collection | None
 ) -> tuple[list[tuple[str, ...]], Eligible | None]:
-    """Return the topics of each lab, and what may be returned."""
-    files = options.topic_files(topics, task, collection)
-    labs = [tuple(topic.topic_id for topic in read_topics(file)) for file in files]
+    """Return the topics of each lab, and what may be returned.
+
+    Raises InputError for a year without DATA, or one whose file is not there.
+    """
+    chosen = [topics] if topics else []
     if collection is None:
-        return labs, None
-    return labs, eligible(RULES[task], collection, partial(FormulaIds.of, collection))
+        if topics in YEARS:
+            raise InputError(f"--topics {topics}: the topics of a year are in DATA; give --data")
+        return [_ids(Path(file)) for file in chosen], None
+    layout, ids = collection.layout, partial(FormulaIds.of, collection)
+    chosen = chosen or list(layout.years(task))
+    files = layout.topic_files(task, chosen) if chosen else []
+    return [_ids(file) for _, file in files], eligible(RULES[task], collection, ids)
+
+
+def _ids(topic_file: Path) -> tuple[str, ...]:
+    return tuple(topic.topic_id for topic in read_topics(topic_file))
 
 
 def _task_of(run: Path) -> LabTask:

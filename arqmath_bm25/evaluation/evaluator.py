@@ -26,7 +26,7 @@ from arqmath_bm25.evaluation.qrels import (
     is_sampled,
     read_qrels,
 )
-from arqmath_bm25.evaluation.sampled_pools import XINFAP, read_sampled_qrels, xinfap_by_topic
+from arqmath_bm25.evaluation.sampled_pools import read_sampled_qrels, xinfap_by_topic
 from arqmath_bm25.evaluation.score import (
     OF_POSTS,
     RunScore,
@@ -150,7 +150,7 @@ class Evaluator:
             )
         if isinstance(scored.score, RunScore) and is_sampled(judgments.file):
             estimates = xinfap_by_topic(scored.rankings, read_sampled_qrels(judgments.file))
-            scored = replace(scored, score=scored.score.adding(XINFAP, estimates))
+            scored = replace(scored, score=scored.score.adding("xinfAP", estimates))
         return scored
 
     def lacks(self, path: Path, folder: str) -> str | None:

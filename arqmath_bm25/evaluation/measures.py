@@ -38,7 +38,7 @@ class Measure(NamedTuple):
     """A measure as this package reports it."""
 
     key: str  # in JSON and CSV
-    of_ir_measures: Any = None  # None: it is not computed here
+    of_ir_measures: Any
     primed: bool = False  # of the prime run
 
 

@@ -32,7 +32,6 @@ from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import complete
 from arqmath_bm25.core.labs import RELEVANT
 from arqmath_bm25.evaluation.judging.pool import Item, in_order
-from arqmath_bm25.evaluation.measures import Measure
 from arqmath_bm25.evaluation.qrels import read_judgments
 from arqmath_bm25.runs.run import Ranking, best
 
@@ -141,7 +140,6 @@ def draw(
     return Sample([item for item in items if (item.topic_id, item.doc_id) in drawn], pool)
 
 
-XINFAP: Final = Measure("xinfAP")  # trec_eval has none
 _SMOOTHING: Final = 0.00001
 
 

@@ -20,7 +20,7 @@ Published figures are the script's. Statements without predictions count 0.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -82,20 +82,10 @@ class Score:
 class RunScore(Score):
     """The score of a run of Task 1 or 2: topics that it lacks count 0."""
 
-    measures: tuple[Measure, ...]
+    primed: frozenset[str]  # keys of measures of the prime run
     answered: dict[str, int]  # judged topics of the run -> number of documents
     judged: dict[str, int]  # the same -> number of judged documents
     only_relevant: bool  # no judgment says that something is not relevant
-
-    @property
-    def rows(self) -> int:
-        """Documents returned for judged topics."""
-        return sum(self.answered.values())
-
-    @property
-    def rows_judged(self) -> int:
-        """Of these, the judged ones."""
-        return sum(self.judged.values())
 
     def averages_of_run_topics(self) -> dict[str, float]:
         """Averages over the topics of the run, as trec_eval without `-c` prints them."""
@@ -111,25 +101,25 @@ class RunScore(Score):
         what = "topics that the run has" if topics is self.answered else "topics with a judged hit"
         return f"{sum(map(bool, topics.values()))} {what}"
 
-    def adding(self, one: Measure, of_topic: Mapping[str, float]) -> RunScore:
+    def adding(self, key: str, of_topic: Mapping[str, float]) -> RunScore:
         """Return this score with a further measure; topics that have none of it count 0."""
-        values = {t: {**found, one.key: of_topic.get(t, 0.0)} for t, found in self.values.items()}
-        return replace(self, values=values, measures=(*self.measures, one))
+        values = {t: {**of, key: of_topic.get(t, 0.0)} for t, of in self.values.items()}
+        return replace(self, values=values)
 
     def to_json(self) -> dict[str, Any]:
         """Return the numbers under the keys of `eval --json`."""
+        rows, rows_judged = sum(self.answered.values()), sum(self.judged.values())
         return {
             **super().to_json(),
-            "rows": self.rows,
-            "rows_judged": self.rows_judged,
-            "judged_rate": self.rows_judged / self.rows if self.rows else 0.0,
+            "rows": rows,
+            "rows_judged": rows_judged,
+            "judged_rate": rows_judged / rows if rows else 0.0,
             "run_topics_only": self.averages_of_run_topics(),
         }
 
     def _topics_of(self, key: str) -> dict[str, int]:
         """Return the run's topics that a measure is averaged over, with their hits."""
-        primed = any(one.key == key and one.primed for one in self.measures)
-        return self.judged if primed else self.answered
+        return self.judged if key in self.primed else self.answered
 
 
 def score(
@@ -149,43 +139,39 @@ def score(
             f"the qrels {_some(qrels)}; are they of another task or year?"
         )
     judged = {topic: len(rankings[topic].keys() & qrels[topic].keys()) for topic in answered}
+    # As in the judgments of duplicates: none says that a document is not relevant.
+    grades = {grade for of_topic in qrels.values() for grade in of_topic.values()}
+    only_relevant = min(grades, default=0) > 0
     return RunScore(
         values=measure(rankings, qrels, measures),
         counts={"topics": len(qrels), "topics_in_run": len(answered)},
-        warnings=(*notes, *_warnings(rankings, qrels, answered, sum(judged.values()))),
-        measures=tuple(measures),
+        warnings=(*notes, *_doubts(rankings, qrels, answered, judged, only_relevant)),
+        primed=frozenset(measure.key for measure in measures if measure.primed),
         answered=answered,
         judged=judged,
-        only_relevant=only_relevant(qrels),
+        only_relevant=only_relevant,
     )
 
 
-def only_relevant(qrels: Qrels) -> bool:
-    """Tell whether no judgment says that a document is not relevant, as those of duplicates."""
-    return min((grade for grades in qrels.values() for grade in grades.values()), default=0) > 0
-
-
-def _warnings(
-    rankings: Mapping[str, Ranking], qrels: Qrels, answered: Mapping[str, int], rows_judged: int
-) -> list[str]:
-    rows = sum(answered.values())
-    if only_relevant(qrels):
-        return [Doubt(_ONLY_RELEVANT)]
-    if rows_judged == rows:
-        return [Doubt(_PRIME)]
-    if rows_judged >= _LEAST_FOUND * rows:
-        return []
-    returned = set[str]().union(*(rankings[topic] for topic in answered))
-    known = set[str]().union(*(qrels[topic] for topic in answered))
-    common = len(returned & known)
-    if common >= _LEAST_FOUND * min(len(returned), len(known)):
-        return []
-    return [
-        Doubt(
-            f"only {common:,} of the {len(known):,} judged ids are among the {len(returned):,} ids "
-            "of the run: are they ids of the same kind (answers, formulas, visual ids)?"
-        )
-    ]
+def _doubts(
+    rankings: Mapping[str, Ranking], qrels: Qrels, answered: Mapping[str, int],
+    judged: Mapping[str, int], only_relevant: bool,
+) -> Iterator[Doubt]:  # fmt: skip
+    rows, rows_judged = sum(answered.values()), sum(judged.values())
+    if only_relevant:
+        yield Doubt(_ONLY_RELEVANT)
+    elif rows_judged == rows:
+        yield Doubt(_PRIME)
+    elif rows_judged < _LEAST_FOUND * rows:
+        returned = set[str]().union(*(rankings[topic] for topic in answered))
+        of_qrels = set[str]().union(*(qrels[topic] for topic in answered))
+        common = len(returned & of_qrels)
+        if common < _LEAST_FOUND * min(len(returned), len(of_qrels)):
+            yield Doubt(
+                f"only {common:,} of the {len(of_qrels):,} judged ids are among the "
+                f"{len(returned):,} ids of the run: are they ids of the same kind (answers, "
+                "formulas, visual ids)?"
+            )
 
 
 def _some(topics: Iterable[str]) -> str:

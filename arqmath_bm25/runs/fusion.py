@@ -127,22 +127,14 @@ def fuse_rankings(
 
     No ranking holds a document twice; there is a weight for each ranking.
     """
-    given = contributions(rankings, weights, method, k)
-    fused = [(doc, fsum(values)) for doc, values in given.items()]
+    values: defaultdict[str, list[float]] = defaultdict(list)
+    for ranking, weight in zip(rankings, weights, strict=True):
+        shares = reciprocal_ranks(ranking, k) if method == "rrf" else min_max(ranking)
+        for (doc, _), share in zip(ranking, shares, strict=True):
+            values[doc].append(weight * share)
+    fused = [(doc, fsum(of_doc)) for doc, of_doc in values.items()]
     # trec_eval's scores are 32-bit floats.
     return sorted(fused, key=lambda hit: (np.float32(hit[1]), hit[0]), reverse=True)
-
-
-def contributions(
-    rankings: Sequence[Ranking], weights: Sequence[float], method: Method, k: int = RRF_K
-) -> dict[str, list[float]]:
-    """Return what each ranking gives to each document; see `fuse_rankings`."""
-    given: defaultdict[str, list[float]] = defaultdict(lambda: [0.0] * len(rankings))
-    for at, (ranking, weight) in enumerate(zip(rankings, weights, strict=True)):
-        values = reciprocal_ranks(ranking, k) if method == "rrf" else min_max(ranking)
-        for (doc, _), value in zip(ranking, values, strict=True):
-            given[doc][at] = weight * value
-    return given
 
 
 def reciprocal_ranks(ranking: Ranking, k: int) -> list[float]:

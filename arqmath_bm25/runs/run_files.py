@@ -1,22 +1,31 @@
-"""Run files as they are written, and their names. What is read of them is in `rows`.
+"""Run files as they are written, their names, and the manifest beside them.
 
 Writing is strict: TABs, scores without ties, ranks from 1, answers in quotes where they need them.
+
+The manifest, NAME.manifest.json, says what a run was made of. It is a file of ir_metadata 0.1, a
+standard of the field after PRIMAD, in the JSON that is YAML too. Its `resources` and the machine
+are left out: the same run is to have the same manifest. Manifests of other programs, of older
+versions and broken ones tell what they can.
 """
 
 import csv
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
 from arqmath_bm25.analysis.answer_text import one_line
-from arqmath_bm25.core.files import complete
+from arqmath_bm25.core.files import complete, read_manifest
 from arqmath_bm25.core.labs import Task
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.runs.rows import POST
 from arqmath_bm25.runs.run import Run
+from arqmath_bm25.version import __version__
 
 Form = Literal["lab", "trec"]  # columns of the guidelines, or of TREC
 _RANKED: Final = "\t{rank}\t{score:.9g}\t{run_id}\n"
@@ -97,3 +106,88 @@ def hits_of(run: Run) -> Iterator[tuple[str, list[Hit]]]:
         yield topic, [
             Hit(doc, row.score, row.post_id, text=one_line(row.answer)) for doc, row in docs.items()
         ]  # fmt: skip
+
+
+class Provenance(NamedTuple):
+    """What a run was made of, as far as it is known."""
+
+    data: Path | None  # root of the collection, if it is still there
+    settings: dict[str, Any]  # of the task's configuration
+    variant: str
+    manual: bool  # whether its queries were written by hand
+
+
+def provenance(run: Path) -> Provenance:
+    """Tell what a run was made of, by the manifest beside it."""
+    manifest = read_manifest(run)
+    data, settings, variant = (manifest.get(name) for name in ("data", "settings", "variant"))
+    if isinstance(data, dict) and isinstance(of_tests := data.get("test collection"), dict):
+        data = of_tests.get("source")
+    # Path.is_dir raises for a name that is too long.
+    known = isinstance(data, str) and "\0" not in data and os.path.isdir(data)  # noqa: PTH112
+    return Provenance(
+        Path(data) if known else None,  # type: ignore[arg-type]
+        settings if isinstance(settings, dict) else {},
+        variant if isinstance(variant, str) else "",
+        bool(manifest.get("queries")),
+    )
+
+
+# What else decides a ranking, or a term: distributions of Python, and the one with Lucene's jar.
+_LIBRARIES: Final = ("lxml", "numpy", "PyStemmer", "scikit-learn", "scipy", "selectolax")
+_TOOLKITS: Final = ("pyserini",)
+
+
+def ir_metadata(
+    task: str, tag: str, command: str, settings: dict[str, Any], variant: str, data: dict[str, str]
+) -> dict[str, Any]:
+    """Describe a run: its name, the command and the settings that made it, and the test collection.
+
+    Of the settings of a task, those are told that the standard has a name for.
+    """
+    made = settings.get("ranking", {}).get("settings", settings)  # Task 3 ranks as Task 1 does
+    text = made.get("analysis", {}).get("text", {})
+    how = made.get("variants", {}).get(variant, {})
+    method = how.get("method", made.get("model", "bm25"))
+    params = how | (made.get("bm25", {}) if method == "bm25" else {})
+    stage = made.get("stages", {}).get(variant)
+    second = [{"name": "second stage", "reranks": variant, "params": stage}] if stage else []
+    return {
+        "schema-version": 0.1,
+        "run-version": 1.0,
+        "tag": tag,
+        "platform": {"software": _software()},
+        "research goal": {"venue": {"name": "TextGraphs-16" if task == "nlps" else "CLEF ARQMath"}},
+        "implementation": {
+            "executable": {"cmd": command},
+            "source": {"lang": ["python", "java"]},
+        },
+        "method": {
+            "automatic": "-manual-" not in tag,
+            "score ties": "descending id",
+            "indexing": {
+                "tokenizer": "arqmath_bm25.analysis",
+                "stemmer": text.get("stemmer", "none"),
+                "stopwords": "arqmath_bm25.analysis.text" if text.get("stop_words") else "none",
+            },
+            "retrieval": [{"name": variant, "method": method, "params": params}, *second],
+        },
+        "actor": {"team": settings.get("run", {}).get("team", ""), "role": "experimenter"},
+        "data": {"test collection": data},
+    }
+
+
+def _software() -> dict[str, Any]:
+    """Describe what is installed that ranks."""
+    return {
+        "libraries": {"python": _installed(_LIBRARIES)},
+        "retrieval toolkit": [f"arqmath_bm25=={__version__}", *_installed(_TOOLKITS)],
+    }
+
+
+def _installed(names: tuple[str, ...]) -> list[str]:
+    found = []
+    for name in names:
+        with suppress(PackageNotFoundError):
+            found.append(f"{name}=={version(name)}")
+    return found

@@ -27,7 +27,7 @@ from arqmath_bm25.engines.lucene.indexing import index_parts
 from arqmath_bm25.engines.lucene.jvm import prepare
 from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.engines.opensearch import ClusterIndex
-from arqmath_bm25.runs.provenance import ir_metadata
+from arqmath_bm25.runs.run_files import ir_metadata
 from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.document_parts import Form, clear
 from arqmath_bm25.tasks.post_filter import ALL_POSTS, SEARCHED, PostFilter

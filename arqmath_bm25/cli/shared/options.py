@@ -14,12 +14,12 @@ import typer
 from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.files import complete
-from arqmath_bm25.core.labs import YEARS, LabTask, RankingTask
+from arqmath_bm25.core.labs import RankingTask
 from arqmath_bm25.core.progress import PlainConsole, console
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
-from arqmath_bm25.runs.provenance import provenance
 from arqmath_bm25.runs.rows import detect_task
+from arqmath_bm25.runs.run_files import provenance
 from arqmath_bm25.runs.task_rules import RULES
 
 RUNS: Final = Path("runs")
@@ -87,22 +87,6 @@ def data_of(runs: Sequence[Path] | None, data: Path | None) -> Path | None:
         return None
     console.print(f"DATA={made_of.data} (from the manifest beside {runs[0]})", soft_wrap=True)
     return made_of.data
-
-
-def topic_files(topics: str | None, task: LabTask, collection: Collection | None) -> list[Path]:
-    """Return the file that `topics` names, or those of its year in DATA, without it of all years.
-
-    Raises InputError for a year without DATA, or one whose file is not there.
-    """
-    if topics is not None and topics not in YEARS:
-        return [Path(topics)]
-    if collection is None:
-        if topics is not None:
-            raise InputError(f"--topics {topics}: the topics of a year are in DATA; give --data")
-        return []
-    layout = collection.layout
-    chosen = [topics] if topics else layout.years(task)
-    return [path for _, path in layout.topic_files(task, chosen)] if chosen else []
 
 
 def task_of_runs(runs: Sequence[Path], verb: str) -> RankingTask:

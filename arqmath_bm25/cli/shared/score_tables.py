@@ -17,8 +17,7 @@ from arqmath_bm25.evaluation.measures import NAMES, SHOWN
 from arqmath_bm25.evaluation.score import EXPLANATION, RunScore, shared_notes
 
 if TYPE_CHECKING:
-    from arqmath_bm25.evaluation.comparing import Compared, Comparison
-    from arqmath_bm25.evaluation.rank_changes import Move
+    from arqmath_bm25.evaluation.comparing import Compared, Comparison, Move
 
 _IDS: Final = {"visual_v2": " (visual ids of v2)", "formula": " (formula ids)"}
 _FULL: Final = ("ndcg", "map", "p10")  # where primed measures say nothing

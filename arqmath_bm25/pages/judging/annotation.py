@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -64,8 +65,9 @@ def write_batch(
         page.write(text if comments else _COMMENT_BOX.sub("", text))
         writer = csv.writer(file, quoting=csv.QUOTE_ALL)
         writer.writerow(COLUMNS)
+        write_hit = partial(_hit, collection=collection, latex=latex, threads=threads)
         for item in items:
-            writer.writerow(_row(item, topics, collection, latex, threads))
+            writer.writerow(_row(item, topics, write_hit))
             rows += 1
     return rows
 
@@ -83,11 +85,7 @@ def posts_of_batch(path: Path) -> list[str]:
 
 
 def _row(
-    item: Item,
-    topics: Mapping[str, Topic],
-    collection: Collection,
-    latex: Mapping[str, str],
-    threads: str,
+    item: Item, topics: Mapping[str, Topic], write_hit: Callable[[PooledPost], str]
 ) -> list[str]:
     """Return one row. A cell is empty, an id or begins with a tag: no spreadsheet computes it."""
     topic = topics.get(item.topic_id)
@@ -102,7 +100,7 @@ def _row(
         asked,
     ]
     for hit in item.hits:
-        row += [hit.post_id, _hit(hit, collection, latex, threads)]
+        row += [hit.post_id, write_hit(hit)]
     cells = [cell.replace("$", "&#36;") for cell in row]
     return cells + [""] * (len(COLUMNS) - len(cells))
 

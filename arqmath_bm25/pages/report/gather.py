@@ -18,7 +18,6 @@ from ir_measures import IPrec, Judged
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import QRELS, corpus_in, read_documents
 from arqmath_bm25.collection.posts import QUESTION, Post
-from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import read_manifest
 from arqmath_bm25.core.labs import RELEVANT, LabTask, year_of
@@ -154,7 +153,11 @@ def _score(
             scored = evaluator(file).score_run(run)
             score = scored.score if isinstance(scored.score, RunScore) else None
             judgments[file] = scored.judgments.qrels
-        _check_formulas(run)
+        if run.rules.by_formula and not any(run.rankings().topics.values()):
+            raise InputError(
+                f"{run.path}: none of its formulas is in the formula index of DATA; are run and "
+                "DATA of the same collection? `arqmath-bm25 validate` says more"
+            )
         scored_runs.append(ReportedRun(short, name, returned(run), score, read_manifest(run.path)))
     return scored_runs, judgments
 
@@ -190,39 +193,27 @@ def _check(runs: Sequence[ReadRun], qrels: Path | None) -> None:
         )
 
 
-def _check_formulas(run: ReadRun) -> None:
-    if run.rules.by_formula and not any(run.rankings().topics.values()):
-        raise InputError(
-            f"{run.path}: none of its formulas is in the formula index of DATA; are run and DATA "
-            "of the same collection? `arqmath-bm25 validate` says more"
-        )
-
-
 def _judgments(run: ReadRun, collection: Collection) -> Path | None:
     """Return the judgments of the topics of a run that DATA has; None where there are none."""
-    layout, task = collection.layout, run.rules.qrels_of
+    layout, rules = collection.layout, run.rules
     if corpus := corpus_in(layout.data):
         return file if (file := corpus.parent / QRELS).is_file() else None
     try:
         year = year_of(run.topics)
     except InputError:  # topics of one's own, or of several years
         return None
-    has_some = run.rules.judged == "documents" and year in layout.judged_years(task)
-    return layout.qrels(task, year) if has_some else None
+    has_some = rules.judged == "documents" and year in layout.judged_years(rules.qrels_of)
+    return layout.qrels(rules.qrels_of, year) if has_some else None
 
 
 def _questions(
     runs: Sequence[ReadRun], topics: Path | None, collection: Collection
 ) -> dict[str, Topic]:
     """Read the topics that the runs have; InputError for one that no topic file has."""
-    chosen = [str(topics)] if topics else None
-    if corpus_in(collection.layout.data):
-        docs = configured("docs")
-        files = docs.topic_files(collection, chosen)
-        sets = [docs.read(collection, name, file).topics for name, file in files]
-    else:
-        files = collection.layout.topic_files(runs[0].rules.qrels_of, chosen)
-        sets = [read_topics(file) for _, file in files]
+    own_documents = corpus_in(collection.layout.data)
+    task = configured("docs" if own_documents else runs[0].rules.qrels_of)
+    files = task.topic_files(collection, [str(topics)] if topics else None)
+    sets = [task.read(collection, name, file).topics for name, file in files]
     by_id = {topic.topic_id: topic for topics_of_file in sets for topic in topics_of_file}
     for run in runs:
         for topic in run.topics:

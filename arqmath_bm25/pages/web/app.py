@@ -7,7 +7,6 @@ Lucene.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Container, Mapping
-from contextlib import suppress
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -39,12 +38,13 @@ if TYPE_CHECKING:
     from arqmath_bm25.tasks.index import Index
     from arqmath_bm25.tasks.task import Shown
 
+    Result = tuple[Hit, Shown, list[Part] | None]  # the parts of its score, if they are asked for
+
 MAX_QUERY: Final = 5_000  # characters; the longest questions of the labs have fewer
 _MAX_HITS: Final = 100  # of a page
 _TEXT: Final = 300  # characters of a post in a JSON answer
 _EXCERPT: Final = 220  # characters of a post on the page of results
 _LIKE: Final = 400  # characters of a post that is a query for others like it
-_EXAMPLES: Final = 3  # topics of each task
 _MAX_WAITING: Final = 64  # requests; further ones are told to come back
 
 
@@ -88,7 +88,7 @@ class SearchPages:
             "tasks": {name: i.task for name, i in indexes.items()},
             "variants": self._variants, "preview": self._drawn, "none_passes": NONE_PASSES,
             "max_query": MAX_QUERY, "max_depth": _MAX_HITS, "holds": self._holds(),
-            "examples": self._examples(),
+            "examples": [(name, index.task.example) for name, index in indexes.items()],
         }  # fmt: skip
 
     def app(self, hosts: Container[str] = ("localhost", "127.0.0.1", "::1")) -> ASGIApp:
@@ -101,7 +101,7 @@ class SearchPages:
             Route("/api/preview", self._preview),
             STATIC,
         ]
-        handlers: Any = {HTTPException: self._problem, InputError: self._unusable}
+        handlers: Any = dict.fromkeys((HTTPException, InputError), self._problem)
         return Guard(Starlette(routes=routes, exception_handlers=handlers), hosts)
 
     def _threaded(
@@ -126,16 +126,16 @@ class SearchPages:
             return self._page("search.html", query=self._query({"q": " "}), results=None)
         query = self._query(request.query_params)
         writer = self._writer(query.q, query.task)
-        hits, shown, parts = self._search_hits(query)
+        results, more = self._results(query)
         threads: dict[str, list[dict[str, Any]]] = {}
-        for hit, document in zip(hits[: query.depth], shown, strict=True):
-            result = self._result(hit, document, writer) | {"parts": parts.get(hit.doc_id)}
-            thread = document.question.post_id if document.question else hit.doc_id
-            threads.setdefault(thread, []).append(result)
+        for hit, shown, parts in results:
+            thread = shown.question.post_id if shown.question else hit.doc_id
+            described = self._result(hit, shown, writer) | {"parts": parts}
+            threads.setdefault(thread, []).append(described)
         return self._page(
             "search.html", query=query, results=list(threads.values()),
-            advice=self._indexes[query.task].task.advice(query.q), count=len(shown),
-            more=len(hits) > query.depth,
+            advice=self._indexes[query.task].task.advice(query.q), count=len(results),
+            more=more,
         )  # fmt: skip
 
     def _post_page(self, request: Request) -> Response:
@@ -178,10 +178,9 @@ class SearchPages:
 
     def _search(self, request: Request) -> Response:
         query = self._query(request.query_params)
-        hits, shown, parts = self._search_hits(query)
         results = [
-            {"rank": rank, **_as_json(hit, document, parts.get(hit.doc_id), self._delimiters)}
-            for rank, (hit, document) in enumerate(zip(hits, shown, strict=False), query.before + 1)
+            {"rank": rank, **_as_json(*result, self._delimiters)}
+            for rank, result in enumerate(self._results(query)[0], query.before + 1)
         ]
         variant = query.variant or self._variants(query.task)[0]
         return JSONResponse(
@@ -193,12 +192,9 @@ class SearchPages:
         _check_length(text)
         return JSONResponse({"html": self._drawn(text, request.query_params.get("task", ""))})
 
-    async def _unusable(self, request: Request, error: Exception) -> Response:
-        """Say what is wrong with the data, as when they were replaced since the server began."""
-        return await self._problem(request, HTTPException(503, str(error)))
-
-    async def _problem(self, request: Request, problem: Exception) -> Response:
-        assert isinstance(problem, HTTPException)  # noqa: S101  # what it is registered for
+    async def _problem(self, request: Request, error: Exception) -> Response:
+        """Say what is wrong with the request, or with data that were replaced meanwhile."""
+        problem = error if isinstance(error, HTTPException) else HTTPException(503, str(error))
         if request.url.path.startswith("/api/"):
             return JSONResponse({"error": problem.detail}, problem.status_code, problem.headers)
         page = self._page("problem.html", message=problem.detail)
@@ -230,25 +226,24 @@ class SearchPages:
         of_index = self._indexes[task].task
         return sorted(of_index.variants, key=lambda variant: variant != of_index.primary)
 
-    def _search_hits(
-        self, query: SearchQuery
-    ) -> tuple[list[Hit], list[Shown], dict[str, list[Part]]]:
-        """Return the hits of a page, how they are shown, and the parts of the score to explain.
-
-        Of the hits there is one more if there is a page after this one.
-        """
+    def _results(self, query: SearchQuery) -> tuple[list[Result], bool]:
+        """Return the results of a page, and whether there is a page after it."""
         index, variant = self._indexes[query.task], query.variant or self._variants(query.task)[0]
         last = min(query.before + query.depth + 1, MAX_DEPTH)
         hits = index.search(query.q, variant, last, query.posts)[query.before :]
-        parts: dict[str, list[Part]] = {}
-        for hit in hits:
-            if hit.doc_id == query.explain:
-                try:
-                    (parts[hit.doc_id],) = index.explain(index.task.topic(query.q), variant, [hit])
-                except InputError as error:
-                    raise HTTPException(422, f"explain: {error}") from None
-        shown = [index.task.shown(hit, self._collection) for hit in hits[: query.depth]]
-        return hits, shown, parts
+        page = hits[: query.depth]
+        explained = [hit for hit in page if hit.doc_id == query.explain]
+        parts: list[Part] | None = None
+        if explained:
+            try:
+                (parts,) = index.explain(index.task.topic(query.q), variant, explained)
+            except InputError as error:
+                raise HTTPException(422, f"explain: {error}") from None
+        results = [
+            (hit, index.task.shown(hit, self._collection), parts if hit in explained else None)
+            for hit in page
+        ]
+        return results, len(hits) > query.depth
 
     def _result(self, hit: Hit, shown: Shown, writer: PostWriter) -> dict[str, Any]:
         """Return what the page says of a hit."""
@@ -291,20 +286,6 @@ class SearchPages:
             for index in self._indexes.values()
         ]
         return f"{self._collection.name}: {', '.join(counts)}"
-
-    def _examples(self) -> list[tuple[str, str]]:
-        """Return tasks and queries to begin with: their own, and the first topics there are."""
-        examples = []
-        for name, index in self._indexes.items():
-            examples.append((name, index.task.example))
-            with suppress(InputError):  # a collection need not have topics, nor good ones
-                for _, path in index.task.topic_files(self._collection)[:1]:
-                    topics = index.task.read(self._collection, "", path).topics[:_EXAMPLES]
-                    texts = (
-                        f"${t.latex}$" if t.latex else read_title(t.title).text for t in topics
-                    )
-                    examples += [(name, text[:MAX_QUERY]) for text in texts]
-        return examples
 
     def _page(self, template: str, **values: Any) -> Response:
         return HTMLResponse(self._templates.get_template(template).render(values))
