@@ -38,6 +38,46 @@ def distinct(numbers: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[n
     return np.concatenate((in_buckets, further)), places
 
 
+class Numbering:
+    """Numbers hashes of 64 bits in the order in which they come.
+
+    A hash takes 12 bytes, since a collection has some nine million formulas: itself and its number.
+    Both stand in runs, sorted by hash, of which each has at least twice the length of the next: a
+    run that would be longer is merged with the one before it. So there are few runs to search, and
+    a hash moves only as often as runs double. (A hash table would need 12 bytes for each of its
+    places, a third of them empty, and a second table to grow.)
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._runs: list[tuple[NDArray[np.uint64], NDArray[np.int32]]] = []
+
+    def add(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """Return the number of each hash, from 0 on, and whether it is new and the first."""
+        values, places, which = np.unique(hashes, return_index=True, return_inverse=True)
+        numbers = np.full(len(values), -1, np.int32)
+        for run, of_run in self._runs:
+            rows = np.minimum(np.searchsorted(run, values), len(run) - 1)
+            held = run[rows] == values
+            numbers[held] = of_run[rows[held]]
+        new = np.flatnonzero(numbers < 0)
+        numbers[new[np.argsort(places[new])]] = np.arange(self._count, self._count + len(new))
+        self._count += len(new)
+        if len(new):
+            self._append(values[new], numbers[new])
+        first = np.zeros(len(hashes), np.bool_)
+        first[places[new]] = True
+        return numbers[which], first
+
+    def _append(self, hashes: NDArray[np.uint64], numbers: NDArray[np.int32]) -> None:
+        while self._runs and len(self._runs[-1][0]) < 2 * len(hashes):
+            run, of_run = self._runs.pop()
+            hashes, numbers = np.concatenate((run, hashes)), np.concatenate((of_run, numbers))
+            order = np.argsort(hashes, kind="stable")  # merges what is sorted
+            hashes, numbers = hashes[order], numbers[order]
+        self._runs.append((hashes, numbers))
+
+
 def load_array(path: Path) -> NDArray[Any]:
     """Map a NumPy file into memory; InputError if it is missing or damaged."""
     try:

@@ -1,24 +1,21 @@
 """What the formulas of posts are like: their signatures (`formula_similarity`) beside an index.
 
-Each part of the documents leaves those of its posts in a file of its own; these are put one behind
-the other, in the order of the table of posts, and mapped into memory where they are used. The idf
-of terms is counted in distinct formulas: all of them, or of a large collection the share whose
-checksums are multiples of a number, so that memory stays flat.
+Each part of the documents leaves those of its posts in a file of its own. They are put together in
+the order of the table of posts, each distinct signature once, and mapped into memory where they are
+used. The idf of terms is counted in distinct signatures: all of them, or of a large collection the
+share whose hashes are multiples of a number, so that memory stays flat.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from zlib import crc32
 
 import numpy as np
 
 from arqmath_bm25.analysis.formula_similarity import FormulaIdf, Formulas, norms, signatures
-from arqmath_bm25.analysis.term_numbers import Trees
-from arqmath_bm25.core.arrays import load_array, new_array, ranges
+from arqmath_bm25.analysis.term_numbers import Trees, mixed
+from arqmath_bm25.core.arrays import Numbering, load_array, new_array, ranges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]  # of posts, in their table; -1 of none
 
 SIGNATURES: Final = "signatures"  # the directory in that of an index
-_COUNTED: Final = 1 << 20  # distinct formulas of parts that idf is counted in
+_COUNTED: Final = 1 << 20  # distinct signatures that idf is counted in
 
 
 class PartSignatures:
@@ -52,12 +49,13 @@ class PartSignatures:
     def save(self, path: Path) -> None:
         """Write the signatures of the distinct formulas for `write_signatures`."""
         terms, ends = signatures(self._trees)
-        cuts = pairwise([0, *ends.tolist()])
+        starts = np.concatenate(([0], ends))
+        sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(mixed(terms.astype(np.uint64)))))
         np.savez(
             path,
             terms=terms,
-            ends=ends,
-            checks=np.array([crc32(terms[cut[0] : cut[1]].tobytes()) for cut in cuts], np.uint32),
+            starts=starts,
+            hashes=mixed(np.diff(sums[starts])),
             formulas=np.array(self._formulas, np.int64),
             posts=np.array(self._ends, np.int64),
             titles=np.array(self._titles, np.int64),
@@ -65,48 +63,63 @@ class PartSignatures:
 
 
 def write_signatures(parts: Path, directory: Path) -> None:
-    """Put the signatures of all parts together, with their idf."""
+    """Put the signatures of all parts together, each once, with their idf."""
     files = sorted(parts.glob("*.npz"))
-    sizes = Counter[str]()
+    numbering = Numbering()
+    numbers, new = [], []  # of each part: the numbers of its signatures, and which come first here
+    sizes = dict.fromkeys(("terms", "signatures", "formulas", "posts"), 0)
     for part in _read(files):
-        sizes.update({name: len(part[name]) for name in ("terms", "ends", "formulas", "posts")})
+        of_part, is_new = numbering.add(part["hashes"])
+        numbers.append(of_part)
+        new.append(np.flatnonzero(is_new))
+        sizes["terms"] += int(np.diff(part["starts"])[is_new].sum())
+        sizes["signatures"] += len(new[-1])
+        sizes["formulas"] += len(part["formulas"])
+        sizes["posts"] += len(part["posts"])
     directory.mkdir()
-    idf = _idf(files, share=1 + sizes["ends"] // _COUNTED)
+    idf = _idf(files, new, share=1 + sizes["signatures"] // _COUNTED)
     np.savez(directory / "idf.npz", **idf._asdict())
 
     def column(name: str, kind: type, size: int) -> NDArray[Any]:
         return new_array(directory / f"{name}.npy", kind, (size,))
 
     terms = column("terms", np.uint32, sizes["terms"])
-    starts = column("starts", np.int64, sizes["ends"] + 1)
-    lengths = column("norms", np.float32, sizes["ends"])
+    starts = column("starts", np.uint32, sizes["signatures"] + 1)
+    lengths = column("norms", np.float32, sizes["signatures"])
     formulas = column("formulas", np.int32, sizes["formulas"])
     posts = column("posts", np.int64, sizes["posts"] + 1)
     titles = column("titles", np.int64, sizes["posts"])
-    done = Counter[str]()
-    for part in _read(files):
-        term, signature, formula, post = (done[name] for name in sizes)
-        terms[term : term + len(part["terms"])] = part["terms"]
-        of_part = np.concatenate(([0], part["ends"]))
-        starts[signature : signature + len(of_part)] = term + of_part
-        lengths[signature : signature + len(part["ends"])] = norms(part["terms"], of_part, idf)
-        formulas[formula : formula + len(part["formulas"])] = signature + part["formulas"]
+    term = signature = formula = post = 0
+    for part, of_part, rows in zip(_read(files), numbers, new, strict=True):
+        signed, ends = _chosen(part, rows)
+        terms[term : term + len(signed)] = signed
+        starts[signature : signature + len(ends)] = term + ends
+        lengths[signature : signature + len(rows)] = norms(signed, ends, idf)
+        formulas[formula : formula + len(part["formulas"])] = of_part[part["formulas"]]
         posts[post + 1 : post + 1 + len(part["posts"])] = formula + part["posts"]
         titles[post : post + len(part["titles"])] = formula + part["titles"]
-        done.update({name: len(part[name]) for name in sizes})
+        term, signature = term + len(signed), signature + len(rows)
+        formula, post = formula + len(part["formulas"]), post + len(part["posts"])
 
 
-def _idf(files: Sequence[Path], share: int) -> FormulaIdf:
-    """Count terms in the distinct formulas of all parts, or in a share of them."""
-    counted, seen = [np.empty(0, np.uint32)], np.empty(0, np.uint32)
-    for part in _read(files):
-        starts = np.concatenate(([0], part["ends"]))
-        checks, first = np.unique(part["checks"], return_index=True)
-        new = (checks % share == 0) & ~np.isin(checks, seen)
-        seen = np.concatenate((seen, checks[new]))
-        chosen = np.sort(first[new])
-        counted.append(part["terms"][ranges(starts[chosen], starts[chosen + 1] - starts[chosen])])
-    return FormulaIdf.of(np.concatenate(counted), len(seen))
+def _idf(files: Sequence[Path], new: Sequence[Rows], share: int) -> FormulaIdf:
+    """Count terms in the signatures of all parts that are `new` there, or in a share of them."""
+    counted, signatures_counted = [np.empty(0, np.uint32)], 0
+    for part, rows in zip(_read(files), new, strict=True):
+        of_share = rows[part["hashes"][rows] % np.uint64(share) == 0]
+        counted.append(_chosen(part, of_share)[0])
+        signatures_counted += len(of_share)
+    return FormulaIdf.of(np.concatenate(counted), signatures_counted)
+
+
+def _chosen(
+    part: dict[str, NDArray[Any]], rows: Rows
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Return the terms of some signatures of a part, and where each begins, and the end."""
+    starts = part["starts"]
+    lengths = starts[rows + 1] - starts[rows]
+    terms = part["terms"][ranges(starts[rows], lengths)]
+    return terms, np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
 
 
 def _read(files: Sequence[Path]) -> Iterator[dict[str, NDArray[Any]]]:
@@ -138,7 +151,8 @@ class PostSignatures:
         ends[np.concatenate((posts, titles)) < 0] = 0
         lengths = np.maximum(ends - begins, 0)
         formulas, numbers = np.unique(self._formulas[ranges(begins, lengths)], return_inverse=True)
-        first, last = self._starts[formulas], self._starts[formulas + 1]
+        first = self._starts[formulas].astype(np.int64)
+        last = self._starts[formulas + 1].astype(np.int64)
         distinct = Formulas(
             self._terms[ranges(first, last - first)],
             np.concatenate(([0], np.cumsum(last - first))),

@@ -31,7 +31,7 @@ from arqmath_bm25.analysis.analyzer import FormulaAnalyzer
 from arqmath_bm25.analysis.settings import FormulaAnalysisSettings, FormulaField
 from arqmath_bm25.collection.formulas import DELETED, formula_files, read_formula_blocks
 from arqmath_bm25.collection.tsv_blocks import Block
-from arqmath_bm25.core.arrays import load_array, new_array
+from arqmath_bm25.core.arrays import Numbering, load_array, new_array
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING
@@ -160,7 +160,7 @@ class Groups:
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter(rows=0, instances=0)
-        self._formulas, self._visual, self._unnumbered = _IdSet(), _IdSet(), _Numbers()
+        self._formulas, self._visual, self._unnumbered = _IdSet(), _IdSet(), Numbering()
         self._columns = [array("i") for _ in range(5)]  # these grow without a second copy
 
     def add(self, block: Block) -> list[tuple[str, str]]:
@@ -175,7 +175,8 @@ class Groups:
         if without.any():
             self.counts["instances without a visual id"] += int(without.sum())
             latex = block.texts("formula", rows[without])
-            numbers, first[without] = self._unnumbered.add(latex)
+            hashes = np.frombuffer(b"".join(map(_hash, latex)), np.uint64)
+            numbers, first[without] = self._unnumbered.add(hashes)
             visual[without] = -1 - numbers
         for column, values in zip(self._columns, (visual, *columns), strict=True):
             column.frombytes(values.astype(np.int32).tobytes())
@@ -241,47 +242,6 @@ class _IdSet:
         new[first] = True
         np.bitwise_or.at(self._bits, places[first], bits[first])
         return new
-
-
-class _Numbers:
-    """Numbers formulas that differ in more than white space, in the order in which they come.
-
-    Of a formula 12 bytes are kept, since the files of 2020 have some nine million of them: a hash
-    of 64 bits and the number. Both stand in runs, sorted by hash, of which each has at least twice
-    the length of the next: a run that would be longer is merged with the one before it. So there
-    are few runs to search, and a formula moves only as often as runs double. (A hash table would
-    need 12 bytes for each of its places, a third of them empty, and a second table to grow.)
-    """
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._runs: list[tuple[NDArray[np.uint64], NDArray[np.int32]]] = []
-
-    def add(self, formulas: list[str]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """Return the number of each formula, from 0 on, and whether it is new and the first."""
-        hashes = np.frombuffer(b"".join(map(_hash, formulas)), np.uint64)
-        distinct, places, which = np.unique(hashes, return_index=True, return_inverse=True)
-        numbers = np.full(len(distinct), -1, np.int32)
-        for run, of_run in self._runs:
-            rows = np.minimum(np.searchsorted(run, distinct), len(run) - 1)
-            held = run[rows] == distinct
-            numbers[held] = of_run[rows[held]]
-        new = np.flatnonzero(numbers < 0)
-        numbers[new[np.argsort(places[new])]] = np.arange(self._count, self._count + len(new))
-        self._count += len(new)
-        if len(new):
-            self._append(distinct[new], numbers[new])
-        first = np.zeros(len(hashes), np.bool_)
-        first[places[new]] = True
-        return numbers[which], first
-
-    def _append(self, hashes: NDArray[np.uint64], numbers: NDArray[np.int32]) -> None:
-        while self._runs and len(self._runs[-1][0]) < 2 * len(hashes):
-            run, of_run = self._runs.pop()
-            hashes, numbers = np.concatenate((run, hashes)), np.concatenate((of_run, numbers))
-            order = np.argsort(hashes, kind="stable")  # merges what is sorted
-            hashes, numbers = hashes[order], numbers[order]
-        self._runs.append((hashes, numbers))
 
 
 def _hash(formula: str) -> bytes:
