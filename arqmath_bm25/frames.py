@@ -109,10 +109,10 @@ def compare(
     name = None if measure is None else str(measure)
     further = named_measures(*filter(None, [name]))
     scored = [_score(run, frame, qrels, task, further) for run, frame in _named(runs).items()]
-    found = compare_runs(scored, name)
-    _warn(found.warnings)
-    frame = pd.DataFrame(map(asdict, found.comparisons))
-    frame.attrs.update(measure=found.measure, warnings=found.warnings)
+    compared = compare_runs(scored, name)
+    _warn(compared.warnings)
+    frame = pd.DataFrame(map(asdict, compared.comparisons))
+    frame.attrs.update(measure=compared.measure, warnings=compared.warnings)
     return frame
 
 
@@ -144,8 +144,8 @@ def fuse(
     posts = all("post_id" in run for run in named.values())
     fused = fuse_runs(read, factors, method, k, depth, posts)
     hits = (
-        (topic, [hit._replace(visual_id=visual.get(hit.doc_id, "")) for hit in found])
-        for topic, found in fused.items()
+        (topic, [hit._replace(visual_id=visual.get(hit.doc_id, "")) for hit in of_topic])
+        for topic, of_topic in fused.items()
     )
     frame = run_frame(hits, task)
     frame.attrs["task"] = task
@@ -226,8 +226,8 @@ def read_run(path: str | Path) -> pd.DataFrame:
         ],
         columns=[*_RANKED, *further],
     )
-    known = {"name": run.name, "manifest": read_manifest(Path(path))}
-    frame.attrs.update(task=run.task, **{key: value for key, value in known.items() if value})
+    attrs = {"name": run.name, "manifest": read_manifest(Path(path))}
+    frame.attrs.update(task=run.task, **{key: value for key, value in attrs.items() if value})
     return frame
 
 
@@ -280,8 +280,8 @@ def need(frame: pd.DataFrame, what: str, *columns: str) -> None:
 
 def _task_of(run: pd.DataFrame) -> Task:
     """Return the task that a frame says, by its attrs or by its columns."""
-    known: dict[str, Task] = {columns[0]: task for task, columns in _FURTHER.items()}
-    by_columns = (task for column, task in known.items() if column in run)
+    first_columns: dict[str, Task] = {columns[0]: task for task, columns in _FURTHER.items()}
+    by_columns = (task for column, task in first_columns.items() if column in run)
     task: Task = run.attrs.get("task") or next(by_columns, AnswerRules.task)
     return task
 

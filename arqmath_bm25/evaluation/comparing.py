@@ -210,8 +210,8 @@ class Move(NamedTuple):
     def causes(self) -> list[tuple[str, float, float]]:
         """Return what gave how much in the first run and in the second; most change first."""
         old, new = self.parts
-        found = [(name, old.get(name, 0.0), new.get(name, 0.0)) for name in {**old, **new}]
-        return sorted(found, key=lambda cause: -abs(cause[2] - cause[1]))
+        shares = [(name, old.get(name, 0.0), new.get(name, 0.0)) for name in {**old, **new}]
+        return sorted(shares, key=lambda cause: -abs(cause[2] - cause[1]))
 
 
 def moves(
@@ -244,25 +244,25 @@ def moves(
             parts.append([{}] * len(moved))
             unexplained.append(f"scores are not explained: {error}")
     grades = runs[0].judgments.qrels.get(topic, {})
-    found = [
+    listed = [
         Move(doc, grades.get(doc), ranks_of[doc], list(of_doc))
         for doc, *of_doc in zip(moved, *parts, strict=True)
     ]
     last = max(map(len, places)) + 1
-    found.sort(key=lambda move: [rank or last for rank in move.ranks[::-1]])
-    return found, unexplained
+    listed.sort(key=lambda move: [rank or last for rank in move.ranks[::-1]])
+    return listed, unexplained
 
 
 def _parts(
     collection: Collection, run: Scored, topic_id: str, docs: Sequence[str], top: float
 ) -> list[Parts]:
     """Explain the scores of documents in a run."""
-    known = provenance(run.file)
-    if known.manual:
+    made_of = provenance(run.file)
+    if made_of.manual:
         raise InputError(f"{run.file}: a manual run, whose queries are not those of the topics")
     try:
-        task = task_class(run.task).of(known.settings)
-        task.variants.index(known.variant)
+        task = task_class(run.task).of(made_of.settings)
+        task.variants.index(made_of.variant)
     except ValueError:
         raise InputError(
             f"{run.file}: no manifest beside it says how it was made; only runs of this program, "
@@ -273,6 +273,6 @@ def _parts(
         for topic in task.read(collection, folder, path).topics:
             if topic.topic_id == topic_id:
                 hits = [Hit(doc, 0, visual_id=doc) for doc in docs]
-                explained = index.explain(topic, known.variant, hits)
+                explained = index.explain(topic, made_of.variant, hits)
                 return [{part.name: part.score / top for part in parts} for parts in explained]
     raise InputError(f"{topic_id}: no topic file of {collection.layout.data} has this topic")

@@ -205,8 +205,8 @@ def by_visual_id(
         return Judgments(file, qrels, kind, (_NOTE_2020,) if of_2020 else ())
     rekeyed: Qrels = {}
     for topic, grades in qrels.items():
-        at = ids.find(_numbers(grades))
-        for place, grade in zip(at.tolist(), grades.values(), strict=True):
+        places = ids.find(_numbers(grades))
+        for place, grade in zip(places.tolist(), grades.values(), strict=True):
             if place >= 0:
                 best, key = rekeyed.setdefault(topic, {}), str(ids.visual[place])
                 best[key] = max(grade, best.get(key, grade))

@@ -129,7 +129,7 @@ def draw(
         members: dict[int, list[str]] = {}
         for doc in sorted(ranks[topic], key=in_order):
             rank = ranks[topic][doc]
-            number = next((n for n, one in enumerate(strata, 1) if rank <= one.depth), 0)
+            number = next((n for n, stratum in enumerate(strata, 1) if rank <= stratum.depth), 0)
             if number:
                 members.setdefault(number, []).append(doc)
         pool[topic] = {doc: Pooled(n, None) for n in sorted(members) for doc in members[n]}
@@ -160,12 +160,12 @@ def xinfap(ranking: Sequence[str], pool: Mapping[str, Pooled], rel: int = RELEVA
         if doc is None:
             continue
         if doc.grade is not None and doc.grade >= rel:
-            found = sum(
+            expected_above = sum(
                 count * (relevant_above[s] + _SMOOTHING) / (judged_above[s] + 2 * _SMOOTHING)
                 for s, count in above.items()
             )
             weight = expected[doc.stratum] / relevant[doc.stratum]
-            total += weight * (1 + found) / rank
+            total += weight * (1 + expected_above) / rank
             relevant_above[doc.stratum] += 1
         judged_above[doc.stratum] += doc.grade is not None
         above[doc.stratum] += 1

@@ -252,7 +252,7 @@ def read_gold(path: Path) -> Qrels:
     Raises InputError as `collection.premises.read_statements` does, and for a set that names no
     premises: those of the test set are masked.
     """
-    gold = {one.statement_id: dict.fromkeys(one.premises, 1) for one in read_statements(path)}
+    gold = {row.statement_id: dict.fromkeys(row.premises, 1) for row in read_statements(path)}
     if not any(gold.values()):
         raise InputError(f"{path}: no statement has premises here; a test set has them masked")
     return gold
@@ -280,12 +280,12 @@ def score_premises(
         values[statement] = dict(zip(PREMISE_KEYS, (official, standard, recall), strict=True))
     missing = len(gold.keys() - predicted.keys())
     short = sum(len(tuple(predicted.get(t, ()))) < DEPTH for t in gold) - missing
-    found = (
+    departures = (
         (missing, "are not predicted and count 0"),
         (short, f"have fewer than {DEPTH} premises"),
     )
     warnings = (
-        f"{n:,} statements {what}; the official script refuses this" for n, what in found if n
+        f"{n:,} statements {what}; the official script refuses this" for n, what in departures if n
     )
     return Score(values=values, counts={"statements": len(gold)}, warnings=tuple(warnings))
 

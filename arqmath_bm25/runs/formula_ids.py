@@ -131,8 +131,8 @@ class FormulaIds:
 
     def find(self, formulas: Ids) -> NDArray[np.int64]:
         """Return the places of formula ids in the columns, -1 of those without a visual id."""
-        at = _places(self.formula, formulas)
-        return np.where(self.visual[at] >= 0, at, -1)
+        places = _places(self.formula, formulas)
+        return np.where(self.visual[places] >= 0, places, -1)
 
     def has(self, formulas: Ids) -> NDArray[np.bool_]:
         """Tell which formula ids have a visual id."""
@@ -144,8 +144,8 @@ class FormulaIds:
 
 
 def _places(ascending: Ids, ids: Ids) -> NDArray[np.int64]:
-    at = np.minimum(np.searchsorted(ascending, ids), len(ascending) - 1)
-    return np.where((ascending[at] == ids) & (ids >= 0), at, -1)
+    places = np.minimum(np.searchsorted(ascending, ids), len(ascending) - 1)
+    return np.where((ascending[places] == ids) & (ids >= 0), places, -1)
 
 
 def id_number(text: str) -> int:

@@ -182,8 +182,8 @@ def split_row(line: int, columns: Sequence[str], task: Task, findings: Findings)
         return None
     if task == "nlps":
         return RunRow(line, columns[0], columns[1], 0, 0.0, "")
-    at = names.index("rank")
-    rank_text, score_text, run_id = columns[at : at + 3]
+    first = names.index("rank")
+    rank_text, score_text, run_id = columns[first : first + 3]
     rank, score = _number(rank_text), _number(score_text)
     if line == 1 and math.isnan(rank) and math.isnan(score):
         header = shown(" ".join(columns))

@@ -124,9 +124,9 @@ def provenance(run: Path) -> Provenance:
     if isinstance(data, dict) and isinstance(of_tests := data.get("test collection"), dict):
         data = of_tests.get("source")
     # Path.is_dir raises for a name that is too long.
-    known = isinstance(data, str) and "\0" not in data and os.path.isdir(data)  # noqa: PTH112
+    is_there = isinstance(data, str) and "\0" not in data and os.path.isdir(data)  # noqa: PTH112
     return Provenance(
-        Path(data) if known else None,  # type: ignore[arg-type]
+        Path(data) if is_there else None,  # type: ignore[arg-type]
         settings if isinstance(settings, dict) else {},
         variant if isinstance(variant, str) else "",
         bool(manifest.get("queries")),
@@ -186,8 +186,8 @@ def _software() -> dict[str, Any]:
 
 
 def _installed(names: tuple[str, ...]) -> list[str]:
-    found = []
+    installed = []
     for name in names:
         with suppress(PackageNotFoundError):
-            found.append(f"{name}=={version(name)}")
-    return found
+            installed.append(f"{name}=={version(name)}")
+    return installed

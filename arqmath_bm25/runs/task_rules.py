@@ -41,8 +41,8 @@ def in_order(rows: Iterable[RunRow]) -> list[RunRow]:
     with np.errstate(over="ignore"):
         scores = np.array([row.score for row in rows], np.float32).tolist()
     ids = [row.doc_id for row in rows]
-    places = sorted(range(len(rows)), key=lambda at: (scores[at], ids[at]), reverse=True)
-    return [rows[at] for at in places]
+    places = sorted(range(len(rows)), key=lambda place: (scores[place], ids[place]), reverse=True)
+    return [rows[place] for place in places]
 
 
 def _without_repeated(rows: Iterable[RunRow]) -> list[RunRow]:
@@ -94,14 +94,14 @@ class AnswerRules:
         findings: Findings,
     ) -> None:  # fmt: skip
         """Tell of topics that are none of the task, or of no lab, and of those that are missing."""
-        known = {topic for lab in labs for topic in lab}
+        of_labs = {topic for lab in labs for topic in lab}
         for topic, rows in topics.items():
             where = f"here and in {len(rows) - 1:,} more rows"
             if not self.is_topic(topic):
                 message = f"topic is {shown(topic)} {where}; expected one like {self.letter}.1 in "
                 findings.error("topic", rows[0].line, message + self.task)
-            elif labs and topic not in known:
-                message = f"{topic}, {where}, is none of the {len(known)} topics"
+            elif labs and topic not in of_labs:
+                message = f"{topic}, {where}, is none of the {len(of_labs)} topics"
                 findings.error("unknown topic", rows[0].line, message)
         for lab in labs:
             missing = [topic for topic in lab if topic not in topics]
