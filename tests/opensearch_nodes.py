@@ -30,14 +30,24 @@ class Nodes(NamedTuple):
     directory: Path
     hosts: list[str]
 
-    def kill(self, number: int) -> None:
-        """End a node, counted from 1, without a warning."""
-        os.kill(int((self.directory / str(number) / "pid").read_text()), signal.SIGKILL)
+    def signal(self, node: int, number: signal.Signals) -> None:
+        """Send a signal to a node, counted from 1."""
+        os.kill(int((self.directory / str(node) / "pid").read_text()), number)
 
-    def start_again(self, number: int) -> None:
-        """Start a node that was killed, and wait until it holds its shards."""
-        command = [str(SCRIPT), "again", str(self.directory), str(number)]
-        subprocess.run(command, env={**os.environ, "PYTHON": sys.executable}, check=True)
+    def kill(self, *nodes: int) -> None:
+        """End nodes without a warning."""
+        for node in nodes:
+            self.signal(node, signal.SIGKILL)
+
+    def start_again(self, *nodes: int) -> None:
+        """Start nodes that were killed, and wait until all shards are there."""
+        environment = {**os.environ, "PYTHON": sys.executable}
+        starts = [
+            subprocess.Popen([SCRIPT, "again", self.directory, str(node)], env=environment)
+            for node in nodes
+        ]
+        for start in starts:
+            assert start.wait() == 0
 
 
 @contextmanager

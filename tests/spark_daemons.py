@@ -112,6 +112,13 @@ class Cluster:
         self.workers.append(self._start(name, "Worker", *options, *work, self.url))
         self._wait_for(self._place / f"{name}.log", "Successfully registered with master")
 
+    def kill_master(self) -> None:
+        """Kill the master; workers and executors go on."""
+        # A script starts the JVM, in whose place it is.
+        for process, command in processes_of(self.master.pid).items():
+            if "deploy.master.Master" in command:
+                os.kill(process, signal.SIGKILL)
+
     def kill_worker(self, pid: int) -> None:
         """Kill the worker above a process that does a job; its executors end themselves."""
         victim = self._worker_of(pid)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import signal
+import time
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from opensearch_nodes import Nodes, started
 
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, InterruptedWorkError
+from arqmath_bm25.engines import opensearch as engine
 from arqmath_bm25.engines.opensearch import (
     ClusterIndex,
     OpenSearchSearcher,
@@ -21,7 +25,7 @@ from arqmath_bm25.engines.opensearch import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 slow = pytest.mark.slow
@@ -213,3 +217,93 @@ def test_a_killed_node_leaves_no_trace_in_the_rankings(three_nodes: Nodes, tmp_p
         assert rankings == expected
         three_nodes.start_again(victim)
     client.close()
+
+
+def in_the_midst(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Let loads be of small requests, and do something when half of 500 documents are sent."""
+    lines = engine._lines
+
+    def acting(file: Path) -> Iterator[str]:
+        for number, line in enumerate(lines(file)):
+            if number == 250:
+                act()
+            yield line
+
+    monkeypatch.setattr(engine, "_lines", acting)
+    monkeypatch.setattr(engine, "_BATCH", 50)
+    monkeypatch.setattr(engine, "_REQUEST", 1000)
+
+
+@slow
+def test_a_node_that_stands_still_only_delays_a_load(
+    three_nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, index = connect(three_nodes.hosts), described("standing-still", 500)
+    go_on = Timer(5, three_nodes.signal, (2, signal.SIGCONT))
+
+    def stop() -> None:
+        three_nodes.signal(2, signal.SIGSTOP)
+        go_on.start()
+
+    in_the_midst(monkeypatch, stop)
+    load_documents(client, index, written(tmp_path / "documents", 500), shards=3)
+    go_on.join()
+    assert OpenSearchSearcher(client, index).count == 500
+    client.close()
+
+
+@slow
+def test_a_load_goes_on_when_all_nodes_were_killed(
+    three_nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, index = connect(three_nodes.hosts), described("all-killed", 500)
+    documents = written(tmp_path / "documents", 500)
+    with monkeypatch.context() as patched:
+        patched.setattr(engine, "_PATIENCE", 1.0)
+        in_the_midst(patched, lambda: three_nodes.kill(1, 2, 3))
+        with pytest.raises(InterruptedWorkError, match=r"Connection refused.*; the same command"):
+            load_documents(client, index, documents, shards=3)
+    three_nodes.start_again(1, 2, 3)
+    before = identity(client, index.name)
+    assert not is_loaded(client, index)
+    load_documents(client, index, documents, shards=3)
+    assert is_loaded(client, index)
+    assert identity(client, index.name) == before
+    client.close()
+
+
+@slow
+def test_a_full_disk_of_a_node_stops_a_load_until_there_is_room(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index, disk = described("full", 500), "cluster.routing.allocation.disk."
+    full: dict[str, object] = dict.fromkeys(
+        (f"{disk}watermark.{stage}" for stage in ("low", "high", "flood_stage")), "9000tb"
+    )
+    full |= {f"{disk}threshold_enabled": True, "cluster.info.update.interval": "10s"}
+    documents = written(tmp_path / "documents", 500)
+
+    def blocked() -> bool:
+        settings = client.indices.get_settings(index=index.name)[index.name]["settings"]["index"]
+        return "read_only_allow_delete" in settings.get("blocks", {})
+
+    def fill() -> None:
+        client.cluster.put_settings(body={"transient": full})
+        while not blocked():
+            time.sleep(0.2)
+
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(engine, "_PATIENCE", 1.0)
+            in_the_midst(patched, fill)
+            with pytest.raises(
+                InterruptedWorkError, match=r"blocked by.*; its nodes may lack disk"
+            ):
+                load_documents(client, index, documents)
+    finally:
+        client.cluster.put_settings(body={"transient": dict.fromkeys(full)})
+    client.indices.put_settings(
+        index=index.name, body={"index.blocks.read_only_allow_delete": None}
+    )
+    load_documents(client, index, documents)
+    assert OpenSearchSearcher(client, index).count == 500
