@@ -165,6 +165,55 @@ def test_the_build_itself_may_be_killed_and_called_again(
 
 
 @pytest.mark.slow
+def test_a_build_goes_on_without_the_master(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLD", str(tmp_path))
+    (tmp_path / "hold._write-3").touch()
+    with spark_daemons.Cluster(tmp_path) as headless:
+        build = start(headless.url, tmp_path)
+        held_at(tmp_path, "_write-3", build)
+        headless.kill_master()
+        (tmp_path / "hold._write-3").unlink()
+        assert completed(build) == ""
+    assert_same(tmp_path / INDEX, here)
+
+
+MEMORY = """
+import sys
+from pathlib import Path
+from arqmath_bm25.core.workers.spark import SparkWorkers
+
+place = Path(sys.argv[2])
+
+def work(job):
+    tried = place / str(job)
+    if job == 4 and not tried.exists():
+        tried.touch()
+        bytes(4 << 30)
+    return job
+
+print(list(SparkWorkers(sys.argv[1]).map(work, range(8))))
+"""
+
+
+@pytest.mark.slow
+def test_a_job_that_had_no_memory_is_given_to_another_executor(
+    cluster: spark_daemons.Cluster, tmp_path: Path
+) -> None:
+    limit = "--conf spark.executor.pyspark.memory=400m pyspark-shell"
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY, cluster.url, tmp_path],
+        env={**spark_daemons.environment(), "PYSPARK_SUBMIT_ARGS": limit},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "[0, 1, 2, 3, 4, 5, 6, 7]\n"
+    assert (tmp_path / "4").exists()
+
+
+@pytest.mark.slow
 def test_without_executors_a_build_ends_with_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
