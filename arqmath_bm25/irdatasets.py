@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 import ir_datasets
-from ir_datasets.datasets.beir import BeirTitleDoc
 from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, GenericDoc, TrecQrel
 from ir_datasets.indices import Docstore, PickleLz4FullStore
 
@@ -90,6 +89,18 @@ class FormulaDoc(NamedTuple):
         return f"${self.latex}$"
 
 
+class OwnDoc(NamedTuple):
+    """A document of one's own."""
+
+    doc_id: str
+    text: str
+    title: str
+
+    def default_text(self) -> str:
+        """Return what there is to index."""
+        return f"{self.title}\n{self.text}".strip()
+
+
 def _answers(collection: "Collection") -> Iterator[Answer]:
     for thread in collection.posts.threads():
         title = answer_text(thread.question.title or "") if thread.question else ""
@@ -108,10 +119,10 @@ def _premises(collection: "Collection") -> Iterator[GenericDoc]:
         yield GenericDoc(premise.premise_id, premise.text)
 
 
-def _own_documents(collection: "Collection") -> Iterator[BeirTitleDoc]:
+def _own_documents(collection: "Collection") -> Iterator[OwnDoc]:
     corpus = corpus_in(collection.path)
     for document, _ in read_documents(corpus) if corpus else ():
-        yield BeirTitleDoc(document.doc_id, document.text, document.title)
+        yield OwnDoc(document.doc_id, document.text, document.title)
 
 
 # Task → the class of its documents, and what reads them.
@@ -120,7 +131,7 @@ _KINDS: dict["TaskName", tuple[type[Any], "Callable[[Collection], Iterator[Any]]
     "task2": (FormulaDoc, _formulas),
     "task3": (Answer, _answers),
     "nlps": (GenericDoc, _premises),
-    "docs": (BeirTitleDoc, _own_documents),
+    "docs": (OwnDoc, _own_documents),
 }
 
 
