@@ -38,11 +38,8 @@ class Mutant(NamedTuple):
 MUTANTS: Final = (
     # collection/
     Mutant("collection/dump.py",
-           'self.in_comment = bool(part["comment"])',
-           "self.in_comment = False", "posts"),
-    Mutant("collection/dump.py",
-           "lost, reason = max(1, len(_HAS_ID.findall(rest))) if rest else 0, BROKEN",
-           "lost, reason = 0, BROKEN", "posts"),
+           "lost = max(1, len(_HAS_ID.findall(rest)))",
+           "lost = 0", "posts"),
     Mutant("collection/dump.py",
            'return match[0] if legal or 0x10000 <= code <= 0x10FFFF else ""',
            "return match[0]", "dump"),

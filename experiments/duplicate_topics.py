@@ -15,12 +15,13 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from lxml import etree
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from arqmath_bm25.collection.links import DUPLICATE, KINDS, PostLinks
-from arqmath_bm25.collection.topics import write_topics
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import complete
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.evaluation.qrels import write_qrels
 
@@ -127,11 +128,25 @@ def deal(related: Mapping[str, Iterable[object]], number: int) -> list[list[str]
     return parts
 
 
+def _write_topics(path: Path, topics: Iterable[Topic]) -> None:
+    """Write topics of Task 1 as the labs' files have them."""
+    with complete(path) as file:
+        file.write('<?xml version="1.0" ?>\n<Topics>\n')
+        for topic in topics:
+            element = etree.Element("Topic", number=topic.topic_id)
+            parts = (topic.title, topic.question, ",".join(topic.tags))
+            for name, text in zip(("Title", "Question", "Tags"), parts, strict=True):
+                etree.SubElement(element, name).text = text
+            etree.indent(element, "   ", level=1)
+            file.write(f"   {etree.tostring(element, encoding='unicode')}\n")
+        file.write("</Topics>\n")
+
+
 def write_duplicates(collection: Collection, place: Path, number: int, seed: int) -> dict[str, int]:
     """Write topics_train.xml, qrels_train.tsv and the same of test; return the topics of each."""
     qrels = judge_by_links(collection, number, seed)
     halves = dict(zip(HALVES, deal(related(collection, qrels), len(HALVES)), strict=True))
     for half, topics in halves.items():
-        write_topics(place / f"topics_{half}.xml", read_questions(collection, topics))
+        _write_topics(place / f"topics_{half}.xml", read_questions(collection, topics))
         write_qrels(place / f"qrels_{half}.tsv", {t: qrels[t] for t in qrels if t in set(topics)})
     return {half: len(topics) for half, topics in halves.items()}

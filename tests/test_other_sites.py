@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import arqmath_bm25 as arq
 from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.dump import ParsedRows
+from arqmath_bm25.collection.dump import parsed_rows
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.errors import InputError
 from experiments.__main__ import app as experiments
@@ -165,7 +165,7 @@ def test_threads_of_a_real_dump_lead_to_each_other(
 ) -> None:
     """A crawl of all pages finds every post, and every link to a post of the dump leads to it."""
     data = shared / "data" / "se-sites" / name
-    rows = [row for _, row in ParsedRows(data / "Posts.xml", "posts") if isinstance(row, dict)]
+    rows = [row for _, row in parsed_rows(data / "Posts.xml", "posts") if isinstance(row, dict)]
     posts = {row["Id"] for row in rows if row["PostTypeId"] in "12"}
     questions = {row["Id"] for row in rows if row["PostTypeId"] == "1"}
     arqmath("threads", *sorted(questions), "--data", data, "-o", tmp_path / "pages")

@@ -38,10 +38,9 @@ def test_every_row_is_accounted_for(tmp_path: Path) -> None:
         '<row Id="7" PostTypeId="2" ParentId="1"/>',
         '<row Id="8" PostTypeId="2" ParentId="1" Body="a < b"/>',
         '<rOw Id="9" PostTypeId="2" ParentId="1" Body="a"/>',
-        '<!-- <row Id="10" PostTypeId="2" ParentId="1" Body="a"/> -->',
     )
     assert PostTable.scan(path, until=2018).counts == {
-        "rows": 11,
+        "rows": 10,
         "questions": 1,
         "answers": 2,
         "rows with an Id seen before": 1,
@@ -49,7 +48,6 @@ def test_every_row_is_accounted_for(tmp_path: Path) -> None:
         "posts after 2018": 1,
         "rows without Id, PostTypeId or Body": 1,
         "rows whose Id or ParentId is no positive number": 1,
-        "rows in comments": 1,
         "broken rows": 2,
     }
 

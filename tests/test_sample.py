@@ -11,7 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.collection.activity import KINDS, good_rows
-from arqmath_bm25.collection.dump import ParsedRows
+from arqmath_bm25.collection.dump import parsed_rows
 from arqmath_bm25.collection.layout import Dump, Layout
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.collection.topics import read_topics
@@ -72,7 +72,7 @@ def test_comments_votes_and_users_fit_the_posts() -> None:
     paths, roots = map(layout.dump, dumps), map(str.lower, dumps)
     counts: Counter[str] = Counter()
     comments, votes, users, tags, links = (
-        [row for _, row in good_rows(ParsedRows(path, root), KINDS[root], counts)]
+        [row for _, row in good_rows(parsed_rows(path, root), KINDS[root], counts)]
         for path, root in zip(paths, roots, strict=True)
         if path
     )

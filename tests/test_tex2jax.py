@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tex2jax import body_formulas, text_formulas
 
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.collection.dump import ParsedRows
+from arqmath_bm25.collection.dump import parsed_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ def latex(content: Content) -> list[str]:
 @pytest.mark.parametrize("dump", OTHERWISE)
 def test_the_formulas_of_a_dump_are_those_that_mathjax_finds(shared: Path, dump: str) -> None:
     otherwise, compared = set(), 0
-    for _, row in ParsedRows(shared / "data" / dump / "Posts.xml", "posts"):
+    for _, row in parsed_rows(shared / "data" / dump / "Posts.xml", "posts"):
         assert isinstance(row, dict)
         title, body = row.get("Title", ""), row["Body"]
         compared += 1

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Final
 
-from arqmath_bm25.collection.dump import ParsedRows
+from arqmath_bm25.collection.dump import parsed_rows
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.own_documents import IRDS, written_set
 from arqmath_bm25.collection.posts import ANSWER, POST_TABLE, QUESTION, Post, PostTable
@@ -103,7 +103,7 @@ class Collection:
         return self.has_posts and any(
             not isinstance(row, str) and row.get("PostTypeId") == str(ANSWER)
             for site in self.sites
-            for _, row in ParsedRows(site.posts, "posts")
+            for _, row in parsed_rows(site.posts, "posts")
         )
 
     @cached_property

@@ -5,9 +5,9 @@ is illegal there), so that memory is flat, every row knows its byte offset, and 
 millions is repaired or counted instead of ending the build. Line ends are no guide: attribute
 values may hold raw newlines. Each row is parsed by lxml without entities, DTD or network.
 
-A piece of the file from one cut to the next should be one row and white space. Where it is more,
-it is taken apart: rows in comments are left out, and what else stands between rows (`<rOw …/>`) is
-a broken row for each attribute `Id` in it, at least one. Both are counted.
+A piece of the file from one cut to the next should be one row and white space. What else stands
+between rows (`<rOw …/>`), but for comments, is a broken row for each attribute `Id` in it, at least
+one, and is counted. No dump has rows in comments; they would be read like others.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import os
 import re
 from array import array
 from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
@@ -30,7 +31,7 @@ from arqmath_bm25.core.files import ARCHIVES, GZIP
 from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -53,11 +54,10 @@ _PROLOGUE = re.compile(rb"^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>)?(?:\s|<!--.*?-
 # Ids of the archive's records, in the one way to write them. NumPy's integers hold them all.
 ID: Final = re.compile("[1-9][0-9]{0,17}")
 BROKEN: Final = "broken rows"
-_HIDDEN: Final = "rows in comments"
 _PART = re.compile(
-    rb"""\s*+(?:(?P<comment><!--)
-    |(?P<row><row\s(?:[^<>"'/]++|/(?!>)|"[^<"]*+"|'[^<']*+')*(?:/>|>\s*+</row\s*+>))
-    |(?P<broken>.(?:[^<]++|<(?!row\s|!--))*))?""",
+    rb"""(?:\s++|<!--(?:(?!-->|<row\s).)*+-->)*+
+    (?:(?P<row><row\s(?:[^<>"'/]++|/(?!>)|"[^<"]*+"|'[^<']*+')*(?:/>|>\s*+</row\s*+>))
+    |(?P<broken>.(?:[^<]++|<(?!row\s))*+))?""",
     re.DOTALL | re.VERBOSE,
 )
 _HAS_ID = re.compile(rb"""\sId\s*+=\s*+["']""")
@@ -72,6 +72,9 @@ class Row(NamedTuple):
 
     offset: int  # of the row's first byte in the file
     xml: bytes  # from `<row ` to the end of the element
+
+
+ParsedRows = Iterator[tuple[Row, dict[str, str] | str]]
 
 
 def check(path: Path, root: str) -> None:
@@ -167,43 +170,30 @@ def _first_row(path: Path, text: bytes, root: str) -> int:
     return start
 
 
-class ParsedRows:
-    """What `rows` yields, each with its attributes, or why it is left out."""
+def parsed_rows(path: Path, root: str, begin: int = 0, end: int | None = None) -> ParsedRows:
+    """Yield what `rows` yields, each with its attributes, or why it is left out."""
+    pieces = rows(path, root, begin, end)
+    while batch := list(islice(pieces, ROWS_TOGETHER)):
+        if parsed := _together([row.xml for row in batch]):
+            yield from zip(batch, parsed, strict=True)
+        else:
+            for row in batch:
+                yield from _apart(row)
 
-    def __init__(self, path: Path, root: str, begin: int = 0, end: int | None = None) -> None:
-        self._rows = rows(path, root, begin, end)
-        self.in_comment = False  # whether a comment is open after what was read
 
-    def __iter__(self) -> Iterator[tuple[Row, dict[str, str] | str]]:
-        while batch := list(islice(self._rows, ROWS_TOGETHER)):
-            parsed = None if self.in_comment else _together([row.xml for row in batch])
-            if parsed:
-                yield from zip(batch, parsed, strict=True)
-            else:
-                for row in batch:
-                    yield from self._apart(row)
-
-    def _apart(self, piece: Row) -> Iterator[tuple[Row, dict[str, str] | str]]:
-        """Yield the rows in what lies between two cuts."""
-        offset, xml = piece
-        end = 0
-        while (at := end) < len(xml):
-            if self.in_comment:
-                end = xml.find(b"-->", at) + 3
-                self.in_comment = end < 3
-                end = len(xml) if self.in_comment else end
-                lost, reason = len(_HAS_ID.findall(xml, at, end)), _HIDDEN
-            else:
-                part = cast("re.Match[bytes]", _PART.match(xml, at))  # which matches anything
-                end = part.end()
-                self.in_comment = bool(part["comment"])
-                attributes = _attributes(part["row"]) if part["row"] else None
-                if attributes is not None:
-                    yield Row(offset + part.start("row"), part["row"]), attributes
-                    continue
-                rest = part["row"] or part["broken"]
-                lost, reason = max(1, len(_HAS_ID.findall(rest))) if rest else 0, BROKEN
-            yield from [(Row(offset + at, xml[at:end]), reason)] * lost
+def _apart(piece: Row) -> ParsedRows:
+    """Yield the rows in what lies between two cuts."""
+    offset, xml = piece
+    end = 0
+    while (begin := end) < len(xml):
+        part = cast("re.Match[bytes]", _PART.match(xml, begin))  # which matches anything
+        end = part.end()
+        attributes = _attributes(part["row"]) if part["row"] else None
+        if attributes is not None:
+            yield Row(offset + part.start("row"), part["row"]), attributes
+        elif rest := part["row"] or part["broken"]:
+            lost = max(1, len(_HAS_ID.findall(rest)))
+            yield from [(Row(offset + begin, xml[begin:end]), BROKEN)] * lost
 
 
 def scan(
@@ -219,24 +209,18 @@ def scan(
     """
     check(path, root)
     ends = [*range(0, path.stat().st_size, _RANGE), path.stat().st_size]
-    task = partial(_in_range, path, root, work)
+    ranges = list(pairwise(ends))
     parts = []
     for (begin, end), part in zip(
-        pairwise(ends), workers.map(task, list(pairwise(ends))), strict=True
+        ranges, workers.map(partial(_in_range, path, root, work), ranges), strict=True
     ):
         parts.append(part)
         progress(end - begin)
-    if any(in_comment for _, in_comment in parts):  # the next range could not know
-        parts = [task((0, ends[-1]))]
-    return [result for result, _ in parts]
+    return parts
 
 
-def _in_range(
-    path: Path, root: str, work: Callable[[ParsedRows], F], ends: tuple[int, int]
-) -> tuple[F, bool]:
-    """Return `work` of the rows that begin in a range, and whether it ends in a comment."""
-    rows = ParsedRows(path, root, *ends)
-    return work(rows), rows.in_comment
+def _in_range(path: Path, root: str, work: Callable[[ParsedRows], F], ends: tuple[int, int]) -> F:
+    return work(parsed_rows(path, root, *ends))
 
 
 def scan_places(

@@ -15,7 +15,7 @@ import numpy as np
 
 from arqmath_bm25.collection.activity import KINDS as DUMPS
 from arqmath_bm25.collection.activity import good_rows, is_id
-from arqmath_bm25.collection.dump import ParsedRows, check
+from arqmath_bm25.collection.dump import check, parsed_rows
 from arqmath_bm25.core.arrays import load_array
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class PostLinks:
         counts = Counter(rows=0, links=0)
         if path:
             check(path, _LINKS.root)
-            for _, link in good_rows(ParsedRows(path, _LINKS.root), _LINKS, counts):
+            for _, link in good_rows(parsed_rows(path, _LINKS.root), _LINKS, counts):
                 counts["links"] += 1
                 post, other = int(link["PostId"]), int(link["RelatedPostId"])
                 link_type = link.get("LinkTypeId", "")

@@ -11,10 +11,13 @@ import re
 from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
+
+from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import complete
+from arqmath_bm25.core.settings import faults
 from arqmath_bm25.core.system import needed_by
 
 CORPUS: Final = "corpus.jsonl"
@@ -47,6 +50,19 @@ class OwnDocument(NamedTuple):
             return self.text
         parts = _PARAGRAPH.split(self.text)
         return "".join(f"<p>{escape(part, quote=False)}</p>" for part in parts if part)
+
+
+_Name = Annotated[str, Field(coerce_numbers_to_str=True)]
+
+
+class _Row(BaseModel):
+    """A row of JSON."""
+
+    id: _Name = Field(validation_alias=AliasChoices("id", "_id"))
+    text: str
+    title: str | None = None
+    tags: tuple[_Name, ...] | None = None
+    excluded_ids: tuple[_Name, ...] | None = None
 
 
 class RowPlace(NamedTuple):
@@ -125,39 +141,11 @@ def _of_tsv(where: str, text: str) -> OwnDocument:
 
 def _of_json(where: str, line: str) -> OwnDocument:
     try:
-        row = json.loads(line, object_pairs_hook=_object)
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise InputError(
-            f"{where}: not JSON ({reason[:200]}); expected one object a line"
-        ) from None
-    if not isinstance(row, dict):
-        raise InputError(f"{where}: {shown(row)}; expected an object with id and text")
-    ids = [row[name] for name in _HEADER if name in row]
-    if not ids:
-        raise InputError(f"{where}: there is no id; expected `id` or `_id`")
-    if any(isinstance(one, bool) or not isinstance(one, str | int) for one in ids):
-        raise InputError(f"{where}: id is {shown(ids[0])}; expected text or a whole number")
-    if len(set(map(str, ids))) > 1:
-        raise InputError(f"{where}: `id` is {shown(ids[0])}, `_id` {shown(ids[1])}; remove one")
-    text, title = row.get("text"), row.get("title") or ""
-    if text is None:
-        raise InputError(f"{where}: there is no text; expected `text`")
-    for name, value in (("text", text), ("title", title)):
-        if not isinstance(value, str):
-            raise InputError(f"{where}: {name} is {shown(value)}; expected text")
-    tags, excluded = row.get("tags") or [], row.get("excluded_ids") or []
-    for name, values in (("tags", tags), ("excluded_ids", excluded)):
-        if not isinstance(values, list) or not all(isinstance(one, str | int) for one in values):
-            raise InputError(f"{where}: {name} is {shown(values)}; expected a list of texts")
-    return OwnDocument(str(ids[0]), text, title, tuple(map(str, tags)), tuple(map(str, excluded)))
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    row = dict(pairs)
-    if len(row) < len(pairs):
-        raise ValueError("a name comes twice in an object")
-    return row
+        row = _Row.model_validate_json(line)
+    except ValidationError as error:
+        raise InputError(f"{where}: {faults(error)}") from None
+    tags, excluded = row.tags or (), row.excluded_ids or ()
+    return OwnDocument(row.id, row.text, row.title or "", tags, excluded)
 
 
 def written_set(name: str, place: Path) -> Path:

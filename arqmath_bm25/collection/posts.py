@@ -136,7 +136,7 @@ class PostTable:
         """Note the place of every question and answer of the dump at `path`.
 
         `progress` is told how many bytes each step read. Left out and counted: posts of other
-        types (wikis and so on), posts after the year `until`, rows that are broken, commented out,
+        types (wikis and so on), posts after the year `until`, rows that are broken,
         lack a required attribute or have an id in another form than `ID`, and every further row
         with the Id of an earlier one.
         """

@@ -13,8 +13,11 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeGuard
+from typing import Annotated, Any, Final, NamedTuple, TypeVar
+
+from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError
 
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.errors import InputError, shown
@@ -24,8 +27,18 @@ from arqmath_bm25.core.labs import SPLITS, Split
 PUBLISHED: Final = "https://github.com/ai-systems/tg2022task_premise_retrieval"
 
 _KNOWLEDGE_BASE: Final = "knowledge_base.json"
+T = TypeVar("T")
 _ID: Final = re.compile(r"[0-9]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def _checked(premise_id: str) -> str:
+    if not _ID.fullmatch(premise_id):
+        raise ValueError("expected an integer, neither rounded nor signed, or a UUID")
+    return premise_id
+
+
+_Id = Annotated[str, AfterValidator(_checked)]
+_Text = Annotated[str, Field(pattern=r"\S")]
 
 
 class Premise(NamedTuple):
@@ -42,6 +55,17 @@ class Statement:
     statement_id: str
     text: str  # prose with `$…$` around formulas
     premises: tuple[str, ...]  # ids, each once; empty in the test set
+
+
+class _Row(BaseModel):
+    """What a file says of a statement."""
+
+    text: _Text
+    premises: list[_Id]
+
+
+_PREMISES: Final = TypeAdapter(dict[_Id, _Text])
+_STATEMENTS: Final = TypeAdapter(dict[_Id, _Row])
 
 
 @dataclass(frozen=True)
@@ -108,16 +132,10 @@ def read_premises(path: Path) -> list[Premise]:
     Raises InputError for a file that is not such JSON, an id that is neither an integer nor a UUID
     or that comes twice, a missing text and an empty knowledge base.
     """
-    premises = []
-    for premise_id, text in _read_object(path, "premise").items():
-        if not _is_text(text):
-            raise InputError(
-                f"{path}: premise {premise_id}: expected its text, found {shown(text)}"
-            )
-        premises.append(Premise(premise_id, text))
-    if not premises:
+    texts = _read(path, "premise", _PREMISES)
+    if not texts:
         raise InputError(f"{path}: the knowledge base is empty; expected premise ids with texts")
-    return premises
+    return list(starmap(Premise, texts.items()))
 
 
 def read_statements(path: Path) -> list[Statement]:
@@ -126,35 +144,16 @@ def read_statements(path: Path) -> list[Statement]:
     Raises InputError for a file that is not such JSON, an id that is neither an integer nor a UUID,
     a statement that comes twice, a missing text or list of premises, and a set without statements.
     """
-    statements = []
-    for statement_id, fields in _read_object(path, "statement").items():
-        where = f"{path}: statement {statement_id}"
-        if not isinstance(fields, dict):
-            raise InputError(
-                f'{where}: expected {{"text": …, "premises": […]}}, found {shown(fields)}'
-            )
-        text = fields.get("text")
-        if not _is_text(text):
-            raise InputError(f'{where}: expected its "text", found {shown(text)}')
-        premises = fields.get("premises")
-        if not isinstance(premises, list):
-            raise InputError(
-                f'{where}: expected "premises", a list of ids ([] where they are not known), '
-                f"found {shown(premises)}"
-            )
-        for premise in premises:
-            if not isinstance(premise, str) or not _ID.fullmatch(premise):
-                raise InputError(
-                    f'{where}: "premises" holds {shown(premise)}; expected integers of up to '
-                    "39 digits, neither rounded nor signed, or UUIDs"
-                )
-        statements.append(Statement(statement_id, text, tuple(dict.fromkeys(premises))))
+    statements = _read(path, "statement", _STATEMENTS)
     if not statements:
         raise InputError(f"{path}: there are no statements in it")
-    return statements
+    return [
+        Statement(statement_id, row.text, tuple(dict.fromkeys(row.premises)))
+        for statement_id, row in statements.items()
+    ]
 
 
-def _read_object(path: Path, kind: str) -> dict[str, Any]:
+def _read(path: Path, kind: str, form: TypeAdapter[T]) -> T:
     """Read a JSON object whose keys are ids; all its numbers become text, digit for digit."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -171,16 +170,10 @@ def _read_object(path: Path, kind: str) -> dict[str, Any]:
         content = json.loads(text, parse_int=str, parse_float=str, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON: {error}") from None
-    if not isinstance(content, dict):
-        raise InputError(
-            f"{path}: expected a JSON object with {kind} ids as keys, found {shown(content)}"
-        )
-    for key in content:
-        if not _ID.fullmatch(key):
-            raise InputError(f"{path}: {kind} id {shown(key)} is neither an integer nor a UUID")
-    return content
-
-
-def _is_text(value: object) -> TypeGuard[str]:
-    r"""Tell whether it is a text, with words and without halves of characters (`"\ud835"`)."""
-    return isinstance(value, str) and bool(value.strip()) and not _SURROGATE.search(value)
+    try:
+        return form.validate_python(content)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = " ".join([kind, *(str(key) for key in fault["loc"] if key != "[key]")])
+        says = fault["msg"].removeprefix("Value error, ")
+        raise InputError(f"{path}: {where}: {says}, found {shown(fault['input'])}") from None

@@ -25,7 +25,7 @@ DEFAULT_PARTS: Final[tuple[Part, ...]] = ("topics", "qrels", "posts", "links", "
 
 _MB: Final = 1_000_000
 _TOLERANCE: Final = 0.1  # of a rounded size; MB and MiB differ by half of it
-_PAGE: Final = re.compile(rb"\s*(?:<!doctype html|<html)", re.IGNORECASE)
+_PAGE: Final = re.compile(rb"\A\s*+(?:<!doctype html|<html)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

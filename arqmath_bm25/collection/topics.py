@@ -6,7 +6,6 @@ in them are HTML that was not escaped, and are kept as they stand. Comments are 
 is text; a file that declares a DTD, and with it perhaps entities, is refused.
 """
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +13,7 @@ from lxml import etree
 
 from arqmath_bm25.collection.posts import read_tags
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import complete, read_bytes
+from arqmath_bm25.core.files import read_bytes
 from arqmath_bm25.core.records import Topic
 
 _REQUIRED: Final = ("Title", "Question")
@@ -61,20 +60,6 @@ def read_topics(path: Path) -> tuple[Topic, ...]:
     if not topics:
         raise InputError(f"{path}: the file has no topics; expected <Topic number=...> elements")
     return tuple(topics.values())
-
-
-def write_topics(path: Path, topics: Iterable[Topic]) -> None:
-    """Write topics of Task 1 as the labs' files have them."""
-    with complete(path) as file:
-        file.write('<?xml version="1.0" ?>\n<Topics>\n')
-        for topic in topics:
-            element = etree.Element("Topic", number=topic.topic_id)
-            parts = (topic.title, topic.question, ",".join(topic.tags))
-            for name, text in zip(_PARTS, parts, strict=False):
-                etree.SubElement(element, name).text = text
-            etree.indent(element, "   ", level=1)
-            file.write(f"   {etree.tostring(element, encoding='unicode')}\n")
-        file.write("</Topics>\n")
 
 
 def _text(topic: etree._Element, name: str) -> str:

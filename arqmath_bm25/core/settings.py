@@ -1,11 +1,12 @@
 """Configurations, configs/*.yaml: what every one is made of, and how one is read."""
 
+import json
 import re
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from arqmath_bm25.core.errors import InputError
 
@@ -19,47 +20,30 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _no_truth_for_a_number(cls, values: Any) -> Any:
-        for name, value in values.items() if isinstance(values, dict) else ():
-            field = cls.model_fields.get(str(name))
-            every = value if isinstance(value, list | tuple) else [value]
-            if (
-                field is not None
-                and "bool" not in str(field.annotation)
-                and any(isinstance(part, bool) for part in every)
-            ):
-                raise ValueError(f"{name}: expected something else than true or false")
-        return values
-
 
 class _Loader(yaml.SafeLoader):
-    """YAML in which a key stands once, and a number and a truth look like one."""
+    """YAML 1.2, in which 1:30, 010 and yes are texts, and a key stands once."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}  # type: ignore[misc]
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         keys = [key.value for key, _ in node.value]
         for number, key in enumerate(keys):
             if key in keys[:number]:
-                raise self._fault(node.value[number][0], f"{key} stands twice")
+                row = node.value[number][0].start_mark.line + 1
+                raise yaml.YAMLError(f"row {row}: {key} stands twice")
         return super().construct_mapping(node, deep)
 
-    def construct_object(self, node: Any, deep: bool = False) -> Any:
-        for kind, (form, expected) in _FORMS.items():
-            if node.tag.endswith(f":{kind}") and not re.fullmatch(form, str(node.value)):
-                raise self._fault(node, f"{str(node.value)[:60]} is not taken for {expected}")
-        return super().construct_object(node, deep)
 
-    def _fault(self, node: Any, problem: str) -> yaml.YAMLError:
-        return yaml.YAMLError(f"row {node.start_mark.line + 1}: {problem}")
-
-
-# YAML 1.1 also takes 010 for 8, 1:30 for 90 and yes for true.
-_FORMS: Final = {
-    "int": (r"[-+]?(0|[1-9][0-9]*)", "a number; write decimal digits, or a text in quotes"),
-    "float": (r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?\.(inf|nan)", "a number"),
-    "bool": (r"(?i:true|false)", "a truth; write true or false, or a text in quotes"),
-}
+for _kind, _form in {
+    "null": r"null|~|",
+    "bool": r"true|false",
+    "int": r"[-+]?(0|[1-9][0-9]*)",
+    "float": r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?\.(inf|nan)",
+}.items():
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_kind}", re.compile(rf"\A(?:{_form})\Z"), None
+    )
 
 
 def default_config(task: str) -> Path:
@@ -81,15 +65,19 @@ def load(model: type[S], path: Path) -> S:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
     try:
-        return model.model_validate(loaded, context=path.parent)
+        # As JSON, in which no truth is taken for a number, and a list for a tuple.
+        text = json.dumps(loaded, default=str)
+        return model.model_validate_json(text, strict=True, context=path.parent)
     except ValidationError as error:
-        faults = "; ".join(
-            ": ".join(
-                filter(None, (".".join(map(str, e["loc"])), e["msg"].removeprefix("Value error, ")))
-            )
-            for e in error.errors()
-        )
-        raise InputError(f"{path}: {faults}") from None
+        raise InputError(f"{path}: {faults(error)}") from None
+
+
+def faults(error: ValidationError) -> str:
+    """Say what is wrong with which values."""
+    return "; ".join(
+        ": ".join(filter(None, (".".join(map(str, fault["loc"])), fault["msg"])))
+        for fault in error.errors()
+    ).replace("Value error, ", "")
 
 
 def changed(settings: S, **changes: Any) -> S:

@@ -27,6 +27,7 @@ from arqmath_bm25.collection.posts import read_tags
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Hit, Part
+from arqmath_bm25.core.settings import faults
 from arqmath_bm25.engines.lucene.jvm import detach_thread
 from arqmath_bm25.pages.posts import PostWriter, beginning
 from arqmath_bm25.pages.threads import ThreadReader, thread_values
@@ -209,8 +210,7 @@ class SearchPages:
         try:
             query = SearchQuery.model_validate(values)
         except ValidationError as error:
-            faults = (f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-            raise HTTPException(422, "; ".join(faults)) from None
+            raise HTTPException(422, faults(error)) from None
         if query.task not in self._indexes:
             tasks = ", ".join(self._indexes)
             raise HTTPException(422, f"task: there is no index of {query.task}; there are: {tasks}")
