@@ -20,12 +20,12 @@ from rich.table import Table
 from subset import THREADS, YEARS, opened, subset
 
 from arqmath_bm25.core.labs import year_of
-from arqmath_bm25.core.settings import changed
 from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.evaluation.comparing import compare
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import add_engine
 from experiments.duplicate_topics import HALVES, deal, judge_by_links, related
+from experiments.tuning.coordinate_search import changed
 from experiments.tuning.trials import DUPLICATES, AnswerTrials, Judged
 
 if TYPE_CHECKING:

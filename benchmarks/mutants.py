@@ -100,7 +100,7 @@ MUTANTS: Final = (
            "if False:", "html"),
     Mutant("analysis/html.py", "text = _hide_code(text)", "pass", "html"),
     Mutant("analysis/html.py",
-           'return "&lt;" if found[0] == "<" else found[0]', "return found[0]", "html"),
+           'return "&lt;" if tag[0] == "<" else tag[0]', "return tag[0]", "html"),
     Mutant("analysis/text.py", 'prose = _CONTRACTION.sub(" ", prose)', "pass", "text"),
     Mutant("analysis/text.py", 'prose = normalize("NFKC", prose)', "pass", "text"),
     Mutant("analysis/symbol_layout.py",

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from arqmath_bm25.cli import COMMANDS, load
+from arqmath_bm25.cli import COMMANDS, FUNCTIONS, load
 from arqmath_bm25.cli.shared.command import descriptions
 from arqmath_bm25.collection.published import PARTS
 from arqmath_bm25.core.sample_data import SAMPLE
@@ -132,7 +132,8 @@ def test_every_option_has_a_description_and_every_description_an_option() -> Non
         ("compare", name) for name in descriptions()["evaluate"]
     }  # which it shares
     used = set()
-    for command, (_, function, _) in COMMANDS.items():
+    for command in COMMANDS:
+        function = FUNCTIONS.get(command, command)
         for option in load(command).params:
             own = option.name in descriptions().get(function, {})
             used.add((function if own else "any", option.name))

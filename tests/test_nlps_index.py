@@ -11,11 +11,11 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.records import Topic
-from arqmath_bm25.core.settings import changed
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index, build, directory, why_stale
 from arqmath_bm25.tasks.premises.premise_selection import PremiseSelection
+from experiments.tuning.coordinate_search import changed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.core.settings import changed, load
+from arqmath_bm25.core.settings import load
 from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.tasks import configured
@@ -18,7 +18,7 @@ from arqmath_bm25.tasks.index import Index
 from arqmath_bm25.tasks.settings import NlpsSettings, Task1Settings
 from experiments.__main__ import app as experiments
 from experiments.duplicate_topics import HALVES, TOPICS, write_duplicates
-from experiments.tuning.coordinate_search import climb, knobs, tune
+from experiments.tuning.coordinate_search import changed, climb, knobs, tune
 from experiments.tuning.trials import DEPTH, AnswerTrials, FormulaTrials, Judged, Trials
 
 if TYPE_CHECKING:

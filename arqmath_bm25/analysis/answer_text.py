@@ -113,8 +113,8 @@ def _delimited(latex: str, display: bool) -> str:
     return f"{mark}{latex}{mark}"
 
 
-def _as_table(found: re.Match[str]) -> str:
-    cells = _DOLLAR.sub(lambda dollar: dollar[1] or "", found[1])
+def _as_table(table: re.Match[str]) -> str:
+    cells = _DOLLAR.sub(lambda dollar: dollar[1] or "", table[1])
     return rf"\begin{{array}}{{rcl}}{cells}\end{{array}}"
 
 

@@ -208,15 +208,15 @@ def _read_any(html: str, delimiters: Delimiters = "mathjax") -> Content:
 def _hide_code(html: str) -> str:
     """Put other characters for what could be mathematics in `<code>…</code>` and `<pre>…</pre>`."""
     parts = _CODE_EDGE.split(html)  # text and edges by turns
-    last = {edge.lower(): at for at, edge in enumerate(parts) if at % 2}
+    last = {edge.lower(): position for position, edge in enumerate(parts) if position % 2}
     closing = ""
-    for at, part in enumerate(parts):
+    for position, part in enumerate(parts):
         if closing:
-            parts[at] = hide_math(part)
+            parts[position] = hide_math(part)
             closing = "" if part.lower() == closing else closing
-        elif at % 2:
+        elif position % 2:
             edge = f"</{part[1:].lower()}>"
-            closing = edge if last.get(edge, 0) > at else ""
+            closing = edge if last.get(edge, 0) > position else ""
     return "".join(parts)
 
 
@@ -266,8 +266,8 @@ def escape_bare_less(html: str) -> str:
     """
     stack: list[str] = []
 
-    def written(found: re.Match[str]) -> str:
-        name, end = found["name"], found["end"]
+    def written(tag: re.Match[str]) -> str:
+        name, end = tag["name"], tag["end"]
         if name and name.lower() not in _NOT_NESTED:
             if len(stack) == _MAX_DEPTH:
                 return " "
@@ -276,7 +276,7 @@ def escape_bare_less(html: str) -> str:
             if stack and stack[-1] == end.lower():
                 stack.pop()
             return f"</{end}>"  # what else stands in it means nothing
-        return "&lt;" if found[0] == "<" else found[0]
+        return "&lt;" if tag[0] == "<" else tag[0]
 
     return _TAG_OR_LESS.sub(written, html)
 
@@ -329,26 +329,28 @@ def split_math(
     text: str, formulas: list[Formula], delimiters: Delimiters = "mathjax"
 ) -> Iterator[str | Formula]:
     """Yield prose and formulas of parsed text: marks of `cut_spans`, and raw math (rule 3)."""
-    done = at = 0
+    done = position = 0
     ends: _Ends | None = None
-    while start := _START[delimiters].search(text, at):
-        at = start.end()
+    while start := _START[delimiters].search(text, position):
+        position = start.end()
         if start["mark"]:
             formula = formulas[int(start["mark"])]
         elif start["delimiter"] or start["name"]:
             ends = ends or _Ends(text)
-            span = ends.of(start["delimiter"], start["name"], at)
+            span = ends.of(start["delimiter"], start["name"], position)
             if span is None:
                 continue
-            content = text[at : span[0]] if start["delimiter"] else text[start.start() : span[1]]
+            content = (
+                text[position : span[0]] if start["delimiter"] else text[start.start() : span[1]]
+            )
             formula = Formula(_plain(content, formulas).strip(), None)
-            at = span[1]
+            position = span[1]
         else:
             continue
         if prose := _prose(text[done : start.start()]):
             yield prose
         yield formula.latex if delimiters == "none" else formula
-        done = at
+        done = position
     if prose := _prose(text[done:]):
         yield prose
 
@@ -380,13 +382,13 @@ class _Ends:
         first = bisect_left(places, (begin, 0, 0))
         within = [place for place in places[first : first + _ENDS_TRIED] if place[0] < limit]
         outside_braces = (place for place in within if place[2] < begin)
-        found = next(outside_braces, within[0] if within else None)
-        return found[:2] if found else None
+        end_delimiter = next(outside_braces, within[0] if within else None)
+        return end_delimiter[:2] if end_delimiter else None
 
     def _next(self, kind: str, begin: int) -> int:
         places = self._places.get(kind, [])
-        at = bisect_left(places, (begin, 0, 0))
-        return places[at][0] if at < len(places) else sys.maxsize
+        position = bisect_left(places, (begin, 0, 0))
+        return places[position][0] if position < len(places) else sys.maxsize
 
 
 def _plain(text: str, formulas: list[Formula]) -> str:

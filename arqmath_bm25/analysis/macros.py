@@ -40,26 +40,26 @@ class Macro(NamedTuple):
     arguments: int = 0
     default: str | None = None  # of the first argument, which is optional then, in brackets
 
-    def written_out(self, text: str, at: int) -> tuple[str, int] | None:
-        """Return what a use stands for whose arguments begin at `at`, and where they end."""
+    def written_out(self, text: str, position: int) -> tuple[str, int] | None:
+        """Return what a use stands for whose arguments begin at `position`, and where they end."""
         arguments = []
         if self.default is not None:
-            option = _OPTION.match(text, at)
+            option = _OPTION.match(text, position)
             arguments.append(option[1] if option else self.default)
-            at = option.end() if option else at
+            position = option.end() if option else position
         while len(arguments) < self.arguments:
-            argument = _argument(text, at)
+            argument = _argument(text, position)
             if argument is None:
                 return None
             arguments.append(_apart(argument[0]))
-            at = argument[1]
+            position = argument[1]
 
         def put_in(place: re.Match[str]) -> str:
             number = int(place[2])
             argument = arguments[number - 1] if number <= len(arguments) else ""
             return f"{place[1]} {argument}" if place[1] else argument
 
-        return _apart(_PARAMETER.sub(put_in, self.body)), at
+        return _apart(_PARAMETER.sub(put_in, self.body)), position
 
 
 class Macros(dict[str, Macro]):
@@ -71,14 +71,14 @@ class Macros(dict[str, Macro]):
 
     def write_out(self, latex: str) -> str:
         """Return the next formula of the post without definitions and uses of macros."""
-        text, at = latex, 0
-        while command := (_COMMAND if self else _DEFINES).search(text, at):
-            at, start = command.end(), command.start()
+        text, position = latex, 0
+        while command := (_COMMAND if self else _DEFINES).search(text, position):
+            position, start = command.end(), command.start()
             if definition := _DEFINES.match(text, start):
                 end = self._define(definition, text)
                 written = ""
             elif macro := self.get(command[1]):
-                use = macro.written_out(text, at)
+                use = macro.written_out(text, position)
                 if use is None:
                     return latex
                 written, end = use
@@ -87,7 +87,7 @@ class Macros(dict[str, Macro]):
             else:
                 continue
             self._steps -= 1
-            text, at = text[:start] + written + text[end:], start
+            text, position = text[:start] + written + text[end:], start
             if self._steps < 0 or len(text) > max(_LONGEST_FORMULA, len(latex)):
                 return latex
         return text.strip() if text is not latex else latex
@@ -97,14 +97,14 @@ class Macros(dict[str, Macro]):
         name = _NAME.match(text, definition.end())
         if name is None:
             return definition.end()
-        at, arguments, default = name.end(), 0, None
-        if definition["command"] and (count := _COUNT.match(text, at)):
-            arguments, default, at = int(count[1]), count[2], count.end()
-        elif hashes := _HASHES.match(text, at):
-            arguments, at = hashes[0].count("#"), hashes.end()
-        body = _argument(text, at)
+        position, arguments, default = name.end(), 0, None
+        if definition["command"] and (count := _COUNT.match(text, position)):
+            arguments, default, position = int(count[1]), count[2], count.end()
+        elif hashes := _HASHES.match(text, position):
+            arguments, position = hashes[0].count("#"), hashes.end()
+        body = _argument(text, position)
         if body is None:
-            return at
+            return position
         operator = f"\\operatorname{name[1]}{{{body[0]}}}"
         self[name[2]] = Macro(operator if definition["operator"] else body[0], arguments, default)
         return body[1]
@@ -127,9 +127,9 @@ def write_out(content: Content) -> Content:
     )
 
 
-def _argument(text: str, at: int) -> tuple[str, int] | None:
-    """Return the argument that begins at `at`, without its braces, and where it ends."""
-    token = _TOKEN.match(text, at)
+def _argument(text: str, position: int) -> tuple[str, int] | None:
+    """Return the argument that begins at `position`, without its braces, and where it ends."""
+    token = _TOKEN.match(text, position)
     if token is None or token[1] != "{":
         return (token[1], token.end()) if token else None
     depth = 1

@@ -22,26 +22,26 @@ _SPAN_END: Final = "</span>"
 
 def comment_html(text: str) -> str:
     """Return a comment as HTML; any string is read, and nothing of it is trusted."""
-    parts, at = list[str](), 0
-    while found := _MARKUP.search(text, at):
-        parts.append(_prose(text[at : found.start()]))
-        at = found.end()
-        if found["span"]:
-            end = text.find(_SPAN_END, at)
-            at = len(text) if end < 0 else end + len(_SPAN_END)
-            parts.append(text[found.start() : at])
+    parts, done = list[str](), 0
+    while markup := _MARKUP.search(text, done):
+        parts.append(_prose(text[done : markup.start()]))
+        done = markup.end()
+        if markup["span"]:
+            end = text.find(_SPAN_END, done)
+            done = len(text) if end < 0 else end + len(_SPAN_END)
+            parts.append(text[markup.start() : done])
         else:
-            parts.append(_element(found))
-    return "".join((*parts, _prose(text[at:])))
+            parts.append(_element(markup))
+    return "".join((*parts, _prose(text[done:])))
 
 
-def _element(found: re.Match[str]) -> str:
-    if found["link"]:
-        return f'<a href="{escape(found["link"])}">{_prose(found["text"])}</a>'
+def _element(markup: re.Match[str]) -> str:
+    if markup["link"]:
+        return f'<a href="{escape(markup["link"])}">{_prose(markup["text"])}</a>'
     for name in ("code", "strong", "em"):
-        if found[name]:
-            return f"<{name}>{_prose(found[name])}</{name}>"
-    return _prose(found["math"])
+        if markup[name]:
+            return f"<{name}>{_prose(markup[name])}</{name}>"
+    return _prose(markup["math"])
 
 
 def _prose(text: str) -> str:

@@ -124,10 +124,10 @@ class _Reader:
     def read(self) -> Tree:
         symbols, parents, edges = self.symbols, self.parents, self.edges
         action_of = _ACTIONS.get
-        for at, item in enumerate(self.items):
+        for place, item in enumerate(self.items):
             action = action_of(item)
             if action:
-                action[0](self, action[1], at)
+                action[0](self, action[1], place)
                 continue
             symbols.append(item)
             parents.append(0)
@@ -212,18 +212,18 @@ class _Reader:
         self.operand = self.base = 0
         return operand
 
-    # Symbols by their kind; `at` is the place of the item.
+    # Symbols by their kind; `place` is that of the item.
 
-    def nothing(self, role: _Role, at: int) -> None:
+    def nothing(self, role: _Role, place: int) -> None:
         pass
 
-    def read_infix(self, role: _Role, at: int) -> None:
+    def read_infix(self, role: _Role, place: int) -> None:
         symbol = role.symbol
         if self.takers:  # x^*
             self.take(self.grow(symbol))
-        elif symbol == ":" and self.items[at + 1 : at + 2] == ["="]:
+        elif symbol == ":" and self.items[place + 1 : place + 2] == ["="]:
             pass
-        elif symbol == "+" and not self.operand and self.items[at + 1 : at + 2] not in _ENDS:
+        elif symbol == "+" and not self.operand and self.items[place + 1 : place + 2] not in _ENDS:
             pass  # +x is x, but {+} is a plus
         elif role.level == _LIST and not self.around:
             self.collapse()
@@ -232,7 +232,7 @@ class _Reader:
             key = str(len(self.symbols)) if symbol == "frac" else symbol + role.first
             self.infix(role.level, key, symbol, role.first, role.rest)
 
-    def read_minus(self, role: _Role, at: int) -> None:
+    def read_minus(self, role: _Role, place: int) -> None:
         if self.takers:
             self.take(self.grow(role.symbol))
         elif self.operand or self.operators[-1][0] < _SUM:
@@ -241,7 +241,7 @@ class _Reader:
         else:  # a \cdot -b
             self.operators.append((_SCOPE, role.symbol, self.grow("+"), _MINUS))
 
-    def read_prefix(self, role: _Role, at: int) -> None:
+    def read_prefix(self, role: _Role, place: int) -> None:
         if self.takers:
             self.take(self.grow(role.symbol))
             return
@@ -249,11 +249,11 @@ class _Reader:
             self.multiply()
         self.operators.append((role.level, "", self.grow(role.symbol), role.first))
 
-    def read_exponential(self, role: _Role, at: int) -> None:
-        self.read_prefix(role._replace(first=_SECOND), at)
+    def read_exponential(self, role: _Role, place: int) -> None:
+        self.read_prefix(role._replace(first=_SECOND), place)
         self.grow("e", len(self.symbols) - 1, _FIRST)
 
-    def read_script(self, role: _Role, at: int) -> None:
+    def read_script(self, role: _Role, place: int) -> None:
         top = self.operators[-1]
         if self.takers:
             return  # x^_2
@@ -267,7 +267,7 @@ class _Reader:
             self.operand = node
             self.takers.append((node, (_SECOND,), False))
 
-    def read_postfix(self, role: _Role, at: int) -> None:
+    def read_postfix(self, role: _Role, place: int) -> None:
         node = self.grow(role.symbol)
         if self.operand and not self.takers:
             self.attach(self.operand, node, _FIRST)
@@ -275,17 +275,17 @@ class _Reader:
         else:
             self.take(node)
 
-    def read_taker(self, role: _Role, at: int) -> None:
+    def read_taker(self, role: _Role, place: int) -> None:
         edges = (role.first, role.rest) if role.rest else (role.first,)
         self.takers.append((self.grow(role.symbol), edges, True))
 
-    def read_root(self, role: _Role, at: int) -> None:
+    def read_root(self, role: _Role, place: int) -> None:
         node = self.grow("^")
         exponent = self.grow("frac", node, _SECOND)
         self.grow("1", exponent, _FIRST)
         self.takers.append((node, (_FIRST,), True))
-        if self.items[at + 1 : at + 2] == ["["]:
-            self.items[at + 1] = _INDEX
+        if self.items[place + 1 : place + 2] == ["["]:
+            self.items[place + 1] = _INDEX
             self.takers.append((exponent, (_SECOND,), False))
         else:
             self.grow("2", exponent, _SECOND)
@@ -361,26 +361,26 @@ class _Reader:
             self.attach(cell, table, edge)
         self.take(table)
 
-    def open_braces(self, role: _Role, at: int) -> None:
-        if self.items[at + 2 : at + 3] == [CLOSE] and self.items[at + 1] not in _ROLES:
-            self.items[at + 2] = _NOTHING  # many groups hold one operand, and are not opened
+    def open_braces(self, role: _Role, place: int) -> None:
+        if self.items[place + 2 : place + 3] == [CLOSE] and self.items[place + 1] not in _ROLES:
+            self.items[place + 2] = _NOTHING  # many groups hold one operand, and are not opened
             return
         self.open(OPEN)
         self.fences = 0
         self.braces += 1
 
-    def close_braces(self, role: _Role, at: int) -> None:
+    def close_braces(self, role: _Role, place: int) -> None:
         if self.braces:
             while self.kind != OPEN:
                 self.close()
             self.close()
 
-    def index(self, role: _Role, at: int) -> None:
+    def index(self, role: _Role, place: int) -> None:
         self.open(_INDEX)
         self.fences = 0
 
-    def open_fence(self, role: _Role, at: int) -> None:
-        item, head = self.items[at], 0
+    def open_fence(self, role: _Role, place: int) -> None:
+        item, head = self.items[place], 0
         if self.operand and not self.takers and not role.symbol:
             name = self.symbols[self.base]
             if name in VARIABLES:
@@ -392,8 +392,8 @@ class _Reader:
         self.open(item, head)
         self.fences += 1
 
-    def close_fence(self, role: _Role, at: int) -> None:
-        item = self.items[at]
+    def close_fence(self, role: _Role, place: int) -> None:
+        item = self.items[place]
         if self.kind == _INDEX and item == "]":
             self.close()
         elif self.fences:
@@ -401,8 +401,8 @@ class _Reader:
                 self.close()
             self.close(item)
 
-    def read_bar(self, role: _Role, at: int) -> None:
-        bar = self.items[at]
+    def read_bar(self, role: _Role, place: int) -> None:
+        bar = self.items[place]
         if bar not in self.pairs:
             self.pairs[bar] = self.items.count(bar) % 2 == 0
         if self.kind == bar and self.operand:
@@ -413,9 +413,9 @@ class _Reader:
             loose = _SUCH_THAT if self.kind in _FENCES else _RELATION
             self.infix(loose, bar, bar, _FIRST, _SECOND)
 
-    def table(self, role: _Role, at: int) -> None:
-        node = self.grow(self.items[at])
-        if self.items[at + 1 : at + 2] != [TABLE]:
+    def table(self, role: _Role, place: int) -> None:
+        node = self.grow(self.items[place])
+        if self.items[place + 1 : place + 2] != [TABLE]:
             self.take(node)
             return
         self.open(TABLE, node)
@@ -423,8 +423,8 @@ class _Reader:
         self.braces = self.fences = 0
         self.cells, self.columns = [], False
 
-    def end_cell(self, role: _Role, at: int) -> None:
-        item = self.items[at]
+    def end_cell(self, role: _Role, place: int) -> None:
+        item = self.items[place]
         if self.tables:
             while self.kind != TABLE:
                 self.close()
@@ -434,7 +434,7 @@ class _Reader:
         elif item == ROW and not self.around:
             self.collapse()
 
-    def close_table(self, role: _Role, at: int) -> None:
+    def close_table(self, role: _Role, place: int) -> None:
         if self.tables:
             while self.kind != TABLE:
                 self.close()

@@ -67,8 +67,8 @@ def safe_body(
     tokens = ["", *_TAG.split(_SANITISER.clean("".join(written))), ""]
     parts: list[str] = []
     code = 0
-    for at in range(1, len(tokens), 2):  # text, each between two tags
-        before, content, after = tokens[at - 1 : at + 2]
+    for place in range(1, len(tokens), 2):  # text, each between two tags
+        before, content, after = tokens[place - 1 : place + 2]
         # Not left out: `java\ue006script:` is a harmless address to nh3, and must stay one.
         parts.append(_UNPRINTABLE.sub("\ufffd", before))
         if edge := _CODE.match(before):

@@ -33,19 +33,19 @@ def load_tokenizer(name: str) -> Callable[[str], list[str]]:
 
     def tokens(latex: str) -> list[str]:
         try:
-            found = tokenize(latex)
+            made = tokenize(latex)
         except Exception as error:
             raise InputError(
                 f"{_KEY}: {name} failed on {latex[:60]!r}: {type(error).__name__}: {error}"
             ) from error
-        if not isinstance(found, list) or not all(
-            isinstance(token, str) and token.split() == [token] for token in found
+        if not isinstance(made, list) or not all(
+            isinstance(token, str) and token.split() == [token] for token in made
         ):
             raise InputError(
-                f"{_KEY}: {name} returned {repr(found)[:60]} for {latex[:60]!r}; expected a list "
+                f"{_KEY}: {name} returned {repr(made)[:60]} for {latex[:60]!r}; expected a list "
                 "of texts without white space"
             )
-        return found
+        return made
 
     return tokens
 

@@ -127,8 +127,8 @@ class Collection:
     @property
     def posts_if_known(self) -> PostTable | None:
         """The posts, if an index has their table."""
-        known = "_posts" in vars(self) or any(self.directory.glob(f"*/{POST_TABLE}"))
-        return self.posts if known and self.layout.has_posts() else None
+        have_table = "_posts" in vars(self) or any(self.directory.glob(f"*/{POST_TABLE}"))
+        return self.posts if have_table and self.layout.has_posts() else None
 
     @property
     def posts(self) -> PostTable:

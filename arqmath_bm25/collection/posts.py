@@ -53,7 +53,6 @@ class Post(NamedTuple):
     creation_date: str | None = None  # ISO 8601 without zone (UTC)
     score: int | None = None  # votes; may be negative
     accepted_answer_id: str | None = None  # may point outside the collection
-    view_count: int | None = None
     owner_user_id: str | None = None
 
     @classmethod
@@ -69,7 +68,6 @@ class Post(NamedTuple):
             creation_date=row.get("CreationDate"),
             score=_number(row.get("Score")),
             accepted_answer_id=row.get("AcceptedAnswerId"),
-            view_count=_number(row.get("ViewCount")),
             owner_user_id=row.get("OwnerUserId"),
         )
 
@@ -271,8 +269,8 @@ class PostTable:
     def find(self, post_ids: IntVector) -> IntVector:
         """Return the rows of posts, -1 of those that the table lacks."""
         ids = self._places[:, 1]
-        at = np.minimum(np.searchsorted(ids, post_ids, sorter=self._by_id), len(ids) - 1)
-        rows = self._by_id[at]
+        places = np.minimum(np.searchsorted(ids, post_ids, sorter=self._by_id), len(ids) - 1)
+        rows = self._by_id[places]
         return np.where(ids[rows] == post_ids, rows, -1)
 
     def _read(self, places: IntMatrix) -> list[Post]:

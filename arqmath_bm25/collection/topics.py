@@ -51,8 +51,8 @@ def read_topics(path: Path) -> tuple[Topic, ...]:
         for name in _PARTS:
             count = len(element.findall(name))
             if count > 1 or (count < 1 and name in _REQUIRED):
-                found = f"{count} elements" if count else "no"
-                raise InputError(f"{where}: topic {number} has {found} <{name}>")
+                number_of = f"{count} elements" if count else "no"
+                raise InputError(f"{where}: topic {number} has {number_of} <{name}>")
         title, question = (_markup(element, name) for name in _REQUIRED)
         tags, formula_id, latex = (_text(element, n) for n in ("Tags", "Formula_Id", "Latex"))
         formulas = (latex,) if formula_id and latex else ()

@@ -89,7 +89,7 @@ def _find(columns: int, rest: bytes, chunk: bytes, last: bool) -> tuple[_Rows, b
     every = np.frombuffer(data, np.uint8)
     text = every[_WORD:-_WORD]
     ends_line = text == _LF
-    at, line_feeds = np.flatnonzero(ends_line | (text == _TAB)), np.count_nonzero(ends_line)
+    separators, line_feeds = np.flatnonzero(ends_line | (text == _TAB)), np.count_nonzero(ends_line)
     quotes = np.flatnonzero(text == _QUOTE)
     if len(quotes) % 2 and last:
         return None
@@ -97,18 +97,18 @@ def _find(columns: int, rest: bytes, chunk: bytes, last: bool) -> tuple[_Rows, b
     before, after = every[opens + (_WORD - 1)], every[closes + (_WORD + 1)]
     if not (np.isin(before, (_TAB, _LF)).all() and np.isin(after, (_TAB, _LF, _CR)).all()):
         return None
-    quoted, behind = np.searchsorted(at, opens), np.searchsorted(at, closes)
+    quoted, behind = np.searchsorted(separators, opens), np.searchsorted(separators, closes)
     if len(inside := ranges(quoted, behind - quoted)):
         for field in np.flatnonzero(behind > quoted).tolist():
             if _SWALLOWED_BYTES.search(data, opens[field] + _WORD, closes[field] + _WORD):
                 raise BrokenRowError
-        line_feeds -= np.count_nonzero(text[at[inside]] == _LF)
-        at = np.delete(at, inside)
-        quoted = np.searchsorted(at, opens)
+        line_feeds -= np.count_nonzero(text[separators[inside]] == _LF)
+        separators = np.delete(separators, inside)
+        quoted = np.searchsorted(separators, opens)
     fields = line_feeds * columns
-    if fields > len(at):
+    if fields > len(separators):
         return None
-    ends = at[:fields].reshape(-1, columns)
+    ends = separators[:fields].reshape(-1, columns)
     if (text[ends[:, -1]] != _LF).any():  # else there is no line feed anywhere else
         return None
     used = int(ends[-1, -1]) + 1 if fields else 0
@@ -125,9 +125,9 @@ def _has_lone_return(
     returns = text == _CR
     if np.count_nonzero(returns) == np.count_nonzero(returns[line_ends - 1]):
         return False
-    at = np.flatnonzero(returns)
-    at = at[text[at + 1] != _LF]  # the last byte of the text is a line feed
-    return bool((np.searchsorted(opens, at) == np.searchsorted(closes, at)).any())
+    lone = np.flatnonzero(returns)
+    lone = lone[text[lone + 1] != _LF]  # the last byte of the text is a line feed
+    return bool((np.searchsorted(opens, lone) == np.searchsorted(closes, lone)).any())
 
 
 def _rewrite(columns: int, data: bytes, last: bool) -> tuple[_Rows, bytes]:

@@ -249,10 +249,10 @@ def read_manifest(path: Path) -> dict[str, Any]:
     """
     for place in (_coming_manifest(path), manifest_path(path)):
         with suppress(OSError, ValueError, RecursionError):
-            found = json.loads(place.read_bytes())
+            manifest = json.loads(place.read_bytes())
             coming = place != manifest_path(path)
-            if isinstance(found, dict) and (not coming or _is_of(found, path)):
-                return found
+            if isinstance(manifest, dict) and (not coming or _is_of(manifest, path)):
+                return manifest
     return {}
 
 

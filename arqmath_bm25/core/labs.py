@@ -122,6 +122,6 @@ def year_of(topics: Iterable[str]) -> Year:
             )
         topic_of.setdefault(year, topic)
     if len(topic_of) > 1:
-        found = " and ".join(f"{topic} ({year})" for year, topic in sorted(topic_of.items()))
-        raise InputError(f"topics of more than one year, {found}: choose one with --topics YEAR")
+        named = " and ".join(f"{topic} ({year})" for year, topic in sorted(topic_of.items()))
+        raise InputError(f"topics of more than one year, {named}: choose one with --topics YEAR")
     return next(iter(topic_of))

@@ -42,11 +42,11 @@ class Manifest:
         restore(directory)
         path = directory / MANIFEST
         try:
-            found = json.loads(path.read_bytes())
-            written = found.pop("sha256", None)  # no older version wrote it
-            if written not in (None, _digest(found)):
+            content = json.loads(path.read_bytes())
+            written = content.pop("sha256", None)  # no older version wrote it
+            if written not in (None, _digest(content)):
                 raise ValueError("it has other content than was written")
-            return _FORM.validate_python(found)
+            return _FORM.validate_python(content)
         except FileNotFoundError:
             return None
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -111,13 +111,16 @@ class Manifest:
                 yield f"{name} has other content than was written"
 
     def _other(self, sources: Sequence[Source]) -> str:
-        known = {source.name: source for source in sources}
+        by_name = {source.name: source for source in sources}
         for source in self.sources:
-            if source.name not in known:
+            if source.name not in by_name:
                 return f"from {source.name}, which is not there"
-            if known[source.name] != source:
+            if by_name[source.name] != source:
                 return f"{source.name} has other content"
-        new = next((one.name for one in sources if one not in self.sources), "other order of files")
+        new = next(
+            (source.name for source in sources if source not in self.sources),
+            "other order of files",
+        )
         return f"without {new}"
 
 

@@ -1,6 +1,6 @@
 """What goes on: for the command line on standard error, for a library in the log `arqmath_bm25`.
 
-A terminal gets a bar, rate and remaining time. Where there is none a line comes every ten seconds:
+A terminal gets a bar and the remaining time. Where there is none a line comes every ten seconds:
 what is quick says nothing, and a log shows that work goes on. `console` is quiet until the command
 line says otherwise.
 """
@@ -17,7 +17,6 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import (
     BarColumn,
     Progress,
-    Task,
     TaskProgressColumn,
     TextColumn,
     TimeRemainingColumn,
@@ -56,14 +55,6 @@ def tell(note: str) -> None:
     console.print(f"note: {note}", style="yellow", markup=False)
 
 
-class _Rate(TextColumn):
-    def __init__(self) -> None:
-        super().__init__("")
-
-    def render(self, task: Task) -> str:  # type: ignore[override]  # rich accepts any renderable
-        return f"{task.speed:,.0f} {task.fields['unit']}/s" if task.speed else ""
-
-
 @contextmanager
 def progress(what: str, total: float, unit: str) -> Iterator[Callable[[float], None]]:
     """Show how much of `total` units is done; yields the function to call with each step."""
@@ -72,13 +63,12 @@ def progress(what: str, total: float, unit: str) -> Iterator[Callable[[float], N
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
-        _Rate(),
         TimeRemainingColumn(),
     )
     with Progress(
         *columns, console=console, disable=console.quiet or not console.is_terminal, transient=True
     ) as bar:
-        task = bar.add_task(what, total=total, unit=unit)
+        task = bar.add_task(what, total=total)
         with _lines(lambda: f"{what}: {bar.tasks[0].percentage:.0f} % of {total:,.0f} {unit}"):
             yield lambda step: bar.advance(task, step)
 

@@ -78,15 +78,3 @@ def faults(error: ValidationError) -> str:
         ": ".join(filter(None, (".".join(map(str, fault["loc"])), fault["msg"])))
         for fault in error.errors()
     ).replace("Value error, ", "")
-
-
-def changed(settings: S, **changes: Any) -> S:
-    """Return settings with `changes`, a__b=x for the key a.b; ValueError if they do not fit."""
-    raw = settings.model_dump()
-    for key, value in changes.items():
-        *path, last = key.split("__")
-        place = raw
-        for step in path:
-            place = place[step]
-        place[last] = value
-    return type(settings).model_validate(raw)

@@ -22,10 +22,10 @@ def lock(descriptor: int, wait: bool = True) -> None:
     fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
-def exchange(one: Path, other: Path) -> bool:
+def exchange(first: Path, second: Path) -> bool:
     """Let two directories change their names in one step; False where the system does not."""
     rename = getattr(ctypes.CDLL(None), "renameat2", None)
-    names = (_CURRENT, os.fsencode(one), _CURRENT, os.fsencode(other))
+    names = (_CURRENT, os.fsencode(first), _CURRENT, os.fsencode(second))
     return rename is not None and rename(*names, _EXCHANGE) == 0
 
 

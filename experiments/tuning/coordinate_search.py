@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from arqmath_bm25.core.settings import changed
 from arqmath_bm25.evaluation.comparing import compare
 from arqmath_bm25.tasks.settings import kind
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     Changes = dict[str, float]  # a__b: value of the key a.b
 
+S = TypeVar("S", bound="Settings")
 _VALUES: Final = {
     "k1": (0.6, 0.9, 1.2, 1.5, 2.0), "b": (0.3, 0.5, 0.75, 0.9), "saturation": (1.0, 2.0, 4.0, 8.0)
 }  # fmt: skip
@@ -31,6 +31,18 @@ _FACTORS: Final = (1.0, 0.0, 0.5, 2.0)
 _NOT_SEARCHED: Final = ("penalty",)  # needs a regression of its own
 _LEAST_GAIN: Final = 0.001
 _ROUNDS: Final = 3
+
+
+def changed(settings: S, **changes: Any) -> S:
+    """Return settings with `changes`, a__b=x for the key a.b; ValueError if they do not fit."""
+    raw = settings.model_dump()
+    for key, value in changes.items():
+        *path, last = key.split("__")
+        place = raw
+        for step in path:
+            place = place[step]
+        place[last] = value
+    return type(settings).model_validate(raw)
 
 
 @dataclass(frozen=True)
