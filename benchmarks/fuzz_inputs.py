@@ -216,7 +216,7 @@ def _kinds() -> dict[str, Kind]:
         "topic formulas": (
             "id\ttopic_id\tthread_id\ttype\tformula\n"
             + _rows("q_{0}\tA.{0}\t9\ttitle\tx_{0}\n", 24),
-            _keys(read_topic_formulas, "formula_id"), _TOPIC_FORMULA,
+            lambda path: {row["id"] for row in read_topic_formulas(path)}, _TOPIC_FORMULA,
         ),
         "qrels": (_rows("A.{2}\t0\t{0}\t{4}\n", 24), _judgments, _JUDGMENT),
         "task1 run": (

@@ -329,28 +329,26 @@ def split_math(
     text: str, formulas: list[Formula], delimiters: Delimiters = "mathjax"
 ) -> Iterator[str | Formula]:
     """Yield prose and formulas of parsed text: marks of `cut_spans`, and raw math (rule 3)."""
-    done = position = 0
+    done = end = 0
     ends: _Ends | None = None
-    while start := _START[delimiters].search(text, position):
-        position = start.end()
+    while start := _START[delimiters].search(text, end):
+        end = start.end()
         if start["mark"]:
             formula = formulas[int(start["mark"])]
         elif start["delimiter"] or start["name"]:
             ends = ends or _Ends(text)
-            span = ends.of(start["delimiter"], start["name"], position)
+            span = ends.of(start["delimiter"], start["name"], end)
             if span is None:
                 continue
-            content = (
-                text[position : span[0]] if start["delimiter"] else text[start.start() : span[1]]
-            )
+            content = text[end : span[0]] if start["delimiter"] else text[start.start() : span[1]]
             formula = Formula(_plain(content, formulas).strip(), None)
-            position = span[1]
+            end = span[1]
         else:
             continue
         if prose := _prose(text[done : start.start()]):
             yield prose
         yield formula.latex if delimiters == "none" else formula
-        done = position
+        done = end
     if prose := _prose(text[done:]):
         yield prose
 

@@ -178,14 +178,14 @@ def _meaning_of_command(piece: str) -> tuple[str, ...]:
 def _without_arguments(latex: str, words: list[str], nested: bool = False) -> str:
     r"""Cut out commands with arguments that are no mathematics; those of \text go to `words`."""
     kept: list[str] = []
-    done = position = 0
-    while command := _ARGUMENT_AHEAD.search(latex, position):
-        position = command.end()
+    done = begin = 0
+    while command := _ARGUMENT_AHEAD.search(latex, begin):
+        begin = command.end()
         if not command.lastgroup:
             continue
         kept += (latex[done : command.start()], " ")
         if command["text"]:
-            text, position = _argument(latex, position)
+            text, begin = _argument(latex, begin)
             # \text{if $x$ is odd} holds words and, between dollars, mathematics.
             for number, part in enumerate(text.split("$")):
                 if number % 2 and not nested:
@@ -193,8 +193,8 @@ def _without_arguments(latex: str, words: list[str], nested: bool = False) -> st
                 else:
                     words.append(part)
         else:
-            position = _skip(latex, position, command["other"] in _DEFINITIONS)
-        done = position
+            begin = _skip(latex, begin, command["other"] in _DEFINITIONS)
+        done = begin
     kept.append(latex[done:])
     return "".join(kept)
 
@@ -215,34 +215,33 @@ def _own_name(command: str) -> str:
     return f"\\{command}" if len(command) == 1 and command in _AMBIGUOUS else command[:MAX_TOKEN]
 
 
-def _argument(latex: str, position: int) -> tuple[str, int]:
-    """Return the argument in braces that begins at `position`, and where it ends."""
-    while position < len(latex) and latex[position].isspace():
-        position += 1
-    if not latex.startswith("{", position):
-        return latex[position : position + 1], position + 1
+def _argument(latex: str, begin: int) -> tuple[str, int]:
+    """Return the argument in braces that begins there, and where it ends."""
+    while begin < len(latex) and latex[begin].isspace():
+        begin += 1
+    if not latex.startswith("{", begin):
+        return latex[begin : begin + 1], begin + 1
     depth = 0
-    for brace in _BRACE.finditer(latex, position):
+    for brace in _BRACE.finditer(latex, begin):
         depth += {"{": 1, "}": -1}.get(brace[0], 0)
         if depth == 0:
-            return latex[position + 1 : brace.start()], brace.end()
-    return latex[position + 1 :], len(latex)  # cut off
+            return latex[begin + 1 : brace.start()], brace.end()
+    return latex[begin + 1 :], len(latex)  # cut off
 
 
-def _skip(latex: str, position: int, definition: bool = False) -> int:
+def _skip(latex: str, begin: int, definition: bool = False) -> int:
     """Return where the argument (of a definition: everything that belongs to it) ends."""
-    if dimension := _DIMENSION.match(latex, position):
+    if dimension := _DIMENSION.match(latex, begin):
         return dimension.end()
-    if option := _OPTION.match(latex, position):  # \color[rgb]{1,0,0}
-        position = option.end()
-    _, position = _argument(latex, position)
-    while definition and latex[position : position + 1] in ("{", "["):
-        position = (
-            latex.find("]", position) + 1 or len(latex)
-            if latex[position] == "["
-            else _argument(latex, position)[1]
-        )
-    return position
+    if option := _OPTION.match(latex, begin):  # \color[rgb]{1,0,0}
+        begin = option.end()
+    _, begin = _argument(latex, begin)
+    while definition and (opening := latex[begin : begin + 1]) in ("{", "["):
+        if opening == "[":
+            begin = latex.find("]", begin) + 1 or len(latex)
+        else:
+            _, begin = _argument(latex, begin)
+    return begin
 
 
 def arrange(items: list[str]) -> list[str]:

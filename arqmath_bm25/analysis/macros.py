@@ -40,26 +40,26 @@ class Macro(NamedTuple):
     arguments: int = 0
     default: str | None = None  # of the first argument, which is optional then, in brackets
 
-    def written_out(self, text: str, position: int) -> tuple[str, int] | None:
-        """Return what a use stands for whose arguments begin at `position`, and where they end."""
+    def written_out(self, text: str, begin: int) -> tuple[str, int] | None:
+        """Return what a use stands for whose arguments begin there, and where they end."""
         arguments = []
         if self.default is not None:
-            option = _OPTION.match(text, position)
+            option = _OPTION.match(text, begin)
             arguments.append(option[1] if option else self.default)
-            position = option.end() if option else position
+            begin = option.end() if option else begin
         while len(arguments) < self.arguments:
-            argument = _argument(text, position)
+            argument = _argument(text, begin)
             if argument is None:
                 return None
             arguments.append(_apart(argument[0]))
-            position = argument[1]
+            begin = argument[1]
 
         def put_in(place: re.Match[str]) -> str:
             number = int(place[2])
             argument = arguments[number - 1] if number <= len(arguments) else ""
             return f"{place[1]} {argument}" if place[1] else argument
 
-        return _apart(_PARAMETER.sub(put_in, self.body)), position
+        return _apart(_PARAMETER.sub(put_in, self.body)), begin
 
 
 class Macros(dict[str, Macro]):
@@ -71,14 +71,14 @@ class Macros(dict[str, Macro]):
 
     def write_out(self, latex: str) -> str:
         """Return the next formula of the post without definitions and uses of macros."""
-        text, position = latex, 0
-        while command := (_COMMAND if self else _DEFINES).search(text, position):
-            position, start = command.end(), command.start()
+        text, begin = latex, 0
+        while command := (_COMMAND if self else _DEFINES).search(text, begin):
+            begin, start = command.end(), command.start()
             if definition := _DEFINES.match(text, start):
                 end = self._define(definition, text)
                 written = ""
             elif macro := self.get(command[1]):
-                use = macro.written_out(text, position)
+                use = macro.written_out(text, begin)
                 if use is None:
                     return latex
                 written, end = use
@@ -87,7 +87,7 @@ class Macros(dict[str, Macro]):
             else:
                 continue
             self._steps -= 1
-            text, position = text[:start] + written + text[end:], start
+            text, begin = text[:start] + written + text[end:], start
             if self._steps < 0 or len(text) > max(_LONGEST_FORMULA, len(latex)):
                 return latex
         return text.strip() if text is not latex else latex
@@ -97,14 +97,14 @@ class Macros(dict[str, Macro]):
         name = _NAME.match(text, definition.end())
         if name is None:
             return definition.end()
-        position, arguments, default = name.end(), 0, None
-        if definition["command"] and (count := _COUNT.match(text, position)):
-            arguments, default, position = int(count[1]), count[2], count.end()
-        elif hashes := _HASHES.match(text, position):
-            arguments, position = hashes[0].count("#"), hashes.end()
-        body = _argument(text, position)
+        begin, arguments, default = name.end(), 0, None
+        if definition["command"] and (count := _COUNT.match(text, begin)):
+            arguments, default, begin = int(count[1]), count[2], count.end()
+        elif hashes := _HASHES.match(text, begin):
+            arguments, begin = hashes[0].count("#"), hashes.end()
+        body = _argument(text, begin)
         if body is None:
-            return position
+            return begin
         operator = f"\\operatorname{name[1]}{{{body[0]}}}"
         self[name[2]] = Macro(operator if definition["operator"] else body[0], arguments, default)
         return body[1]
@@ -127,9 +127,9 @@ def write_out(content: Content) -> Content:
     )
 
 
-def _argument(text: str, position: int) -> tuple[str, int] | None:
-    """Return the argument that begins at `position`, without its braces, and where it ends."""
-    token = _TOKEN.match(text, position)
+def _argument(text: str, begin: int) -> tuple[str, int] | None:
+    """Return the argument that begins there, without its braces, and where it ends."""
+    token = _TOKEN.match(text, begin)
     if token is None or token[1] != "{":
         return (token[1], token.end()) if token else None
     depth = 1

@@ -42,6 +42,7 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "v3": (*_COMMON, "comment_id", "old_visual_id", "visual_id", "issue", "formula"),
 }
 
+_TOPIC_IDS: Final = ("id", "topic_id", "thread_id", "type")
 _RECORD: Final = (*_COMMON, "comment_id", "visual_id", "old_visual_id", "issue", "formula")
 
 
@@ -214,34 +215,17 @@ def _check_ids(file: Path, before: int, block: Block, columns: list[NDArray[np.i
         )
 
 
-# Of the topics of a year. The last column is called `formula`, but `slt` or `opt` in files of 2020.
-_TOPIC_IDS: Final = ("id", "topic_id", "thread_id", "type")
-_TOPIC_FORMULA: Final = frozenset(("formula", "latex", "slt", "opt"))
-
-
-class TopicFormula(NamedTuple):
-    """One formula of a topic."""
-
-    formula_id: str  # q_N, unique within a year
-    topic_id: str  # A.1 … A.400
-    thread_id: str  # of the question, which is not in the collection
-    type: str  # title or question; body in 2022
-    formula: str  # LaTeX or MathML, as the file has it
-
-
-def read_topic_formulas(path: Path) -> Iterator[TopicFormula]:
-    """Yield the formulas of a file, in its order.
+def read_topic_formulas(path: Path) -> Iterator[dict[str, str]]:
+    """Yield the formulas of the topics of a year by the columns of their file, in its order.
 
     Raises InputError for a missing file, an unknown header, bytes that are not UTF-8, and a row
     with another number of columns than the header.
     """
     names = header(path, "file of topic formulas")
-    formula = next((name for name in names if name in _TOPIC_FORMULA), "")
-    if not formula or not set(names).issuperset(_TOPIC_IDS):
+    if not set(names).issuperset(_TOPIC_IDS):
         raise InputError(
             f"{path}: row 1: not the header of topic formulas: found {' '.join(names)[:80]!r}, "
             f"expected {', '.join(_TOPIC_IDS)}, formula between TABs"
         )
-    places = [names.index(name) for name in (*_TOPIC_IDS, formula)]
     for row in read_rows(path, len(names)):
-        yield TopicFormula(*(row[place].strip() for place in places))
+        yield dict(zip(names, map(str.strip, row), strict=True))

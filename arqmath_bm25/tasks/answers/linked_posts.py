@@ -35,7 +35,9 @@ class LinkedPosts(Ranker):
         year = year_of(topic.topic_id for topic in topics)
         file = self._layout.topic_formulas(year)
         rows = read_topic_formulas(file)
-        question = {row.topic_id: row.thread_id for row in rows if ID.fullmatch(row.thread_id)}
+        question = {
+            row["topic_id"]: row["thread_id"] for row in rows if ID.fullmatch(row["thread_id"])
+        }
         ranked = [self._answers(question.get(topic.topic_id, "0"))[:depth] for topic in topics]
         if not any(ranked):
             raise InputError(
