@@ -140,10 +140,13 @@ def test_a_place_is_that_of_the_row_alone(tmp_path: Path) -> None:
         (b"hello", "expected the root element <posts>, found b'hello'"),
         (b'<?xml version="1.0"?><comments><row Id="1"/></comments>', "found <comments>"),
         (b'<!DOCTYPE posts [<!ENTITY a "b">]><posts></posts>', "declares a DTD"),
-        (HEAD.encode() + b'<row Id="1" Body="x"/>\n<row Id="2" Bo', "cut off in row 2 (byte 68)"),
-        (HEAD.encode() + b'<row Id="1" Body="x"/>\n', "cut off after row 1"),
-        (HEAD.encode(), "cut off after its head"),
-        (HEAD.encode() + b'<rOw Id="1" Body="x"/>', "cut off after its head"),
+        (
+            HEAD.encode() + b'<row Id="1" Body="x"/>\n<row Id="2" Bo',
+            "cut off at byte 68: it does not end with </posts>",
+        ),
+        (HEAD.encode() + b'<row Id="1" Body="x"/>\n', "cut off at byte"),
+        (HEAD.encode(), "cut off at byte"),
+        (HEAD.encode() + b'<rOw Id="1" Body="x"/>', "cut off at byte"),
         (HEAD.encode() + b" " * (1 << 17), "no <row .../> in its first"),
     ],
 )

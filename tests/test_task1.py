@@ -182,7 +182,7 @@ def test_bad_input_is_one_message(workplace: Path, tmp_path: Path) -> None:
     assert "missing file" in failed("index", "task1", "--data", "empty", cwd=tmp_path)
     assert "unknown task 'task9'" in failed("index", "task9", cwd=tmp_path)
     message = failed("index", "task1", "--data", cut, cwd=tmp_path)
-    assert "Posts.V1.3.xml: the file is cut off in row 1" in message
+    assert "Posts.V1.3.xml: the file is cut off at byte" in message
     message = failed("index", "task1", "--data", other, cwd=tmp_path)
     assert "not a posts file: expected the root element <posts>, found <comments>" in message
     assert "there is no index" in failed("run", "task1", cwd=tmp_path)

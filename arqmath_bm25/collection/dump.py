@@ -87,21 +87,16 @@ def check(path: Path, root: str) -> None:
         raise InputError(f"{path}: no such file")
     size = path.stat().st_size
     with path.open("rb") as file:
-        has_rows = _first_row(path, file.read(_BLOCK), root) >= 0
+        _check_head(path, file.read(_BLOCK), root)
         file.seek(max(0, size - _MAX_HEAD))
         tail = file.read().rstrip()
     closing = f"</{root}>"
     empty = tail.endswith(b"/>") and tail[tail.rfind(b"<") :].startswith(f"<{root}".encode())
-    if tail.endswith(closing.encode()) or empty:
-        return
-    cut = "after its head"
-    if has_rows:
-        complete = tail.endswith(b"/>")
-        cut = f"{'after' if complete else 'in'} row {sum(1 for _ in rows(path, root)):,}"
-    raise InputError(
-        f"{path}: the file is cut off {cut} (byte {size:,}): it does not end with {closing}. "
-        "Copy or download it again."
-    )
+    if not (tail.endswith(closing.encode()) or empty):
+        raise InputError(
+            f"{path}: the file is cut off at byte {size:,}: it does not end with {closing}. "
+            "Copy or download it again."
+        )
 
 
 def rows(path: Path, root: str, begin: int = 0, end: int | None = None) -> Iterator[Row]:
@@ -144,8 +139,8 @@ def _before_rows(text: bytes, start: int, closing: bytes) -> Row:
     return Row(begin, head.rstrip().removesuffix(closing).strip())
 
 
-def _first_row(path: Path, text: bytes, root: str) -> int:
-    """Check the head of the file and return where its first row starts, -1 if it has none."""
+def _check_head(path: Path, text: bytes, root: str) -> None:
+    """Raise InputError unless a file begins as a dump does."""
     for magic, kind in (*ARCHIVES.items(), (GZIP, "gzip")):  # rows are found by their places
         if text.startswith(magic):
             raise InputError(f"{path}: this is a {kind} archive; unpack it first")
@@ -164,10 +159,8 @@ def _first_row(path: Path, text: bytes, root: str) -> int:
         raise InputError(
             f"{path}: not a {root} file: expected the root element <{root}>, found {shown}"
         )
-    start = text.find(_ROW)
-    if start < 0 and len(text) > _MAX_HEAD:
+    if len(text) > _MAX_HEAD and _ROW not in text:
         raise InputError(f"{path}: not a {root} file: no <row .../> in its first {len(text)} bytes")
-    return start
 
 
 def parsed_rows(path: Path, root: str, begin: int = 0, end: int | None = None) -> ParsedRows:

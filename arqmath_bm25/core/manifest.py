@@ -111,17 +111,14 @@ class Manifest:
                 yield f"{name} has other content than was written"
 
     def _other(self, sources: Sequence[Source]) -> str:
-        by_name = {source.name: source for source in sources}
+        """Say which file is another one."""
+        names = [source.name for source in sources]
         for source in self.sources:
-            if source.name not in by_name:
+            if source.name not in names:
                 return f"from {source.name}, which is not there"
-            if by_name[source.name] != source:
+            if source not in sources:
                 return f"{source.name} has other content"
-        new = next(
-            (source.name for source in sources if source not in self.sources),
-            "other order of files",
-        )
-        return f"without {new}"
+        return f"without {next((s.name for s in sources if s not in self.sources), 'their order')}"
 
 
 _FORM: Final = TypeAdapter(Manifest)
