@@ -171,7 +171,7 @@ class AnswersSettings(Settings):
         if not isinstance(value, str) or info.context is None:
             return value
         path = info.context / value
-        return {"path": path, "settings": load(Task1Settings, path)}
+        return {"path": str(path), "settings": load(Task1Settings, path)}
 
 
 class Task3Settings(Settings):
