@@ -55,7 +55,7 @@ class OwnDocument(NamedTuple):
 _Name = Annotated[str, Field(coerce_numbers_to_str=True)]
 
 
-class _Row(BaseModel):
+class _JsonRow(BaseModel):
     """A row of JSON."""
 
     id: _Name = Field(validation_alias=AliasChoices("id", "_id"))
@@ -141,7 +141,7 @@ def _of_tsv(where: str, text: str) -> OwnDocument:
 
 def _of_json(where: str, line: str) -> OwnDocument:
     try:
-        row = _Row.model_validate_json(line)
+        row = _JsonRow.model_validate_json(line)
     except ValidationError as error:
         raise InputError(f"{where}: {faults(error)}") from None
     tags, excluded = row.tags or (), row.excluded_ids or ()

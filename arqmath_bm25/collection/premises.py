@@ -57,7 +57,7 @@ class Statement:
     premises: tuple[str, ...]  # ids, each once; empty in the test set
 
 
-class _Row(BaseModel):
+class _StatementRow(BaseModel):
     """What a file says of a statement."""
 
     text: _Text
@@ -65,7 +65,7 @@ class _Row(BaseModel):
 
 
 _PREMISES: Final = TypeAdapter(dict[_Id, _Text])
-_STATEMENTS: Final = TypeAdapter(dict[_Id, _Row])
+_STATEMENTS: Final = TypeAdapter(dict[_Id, _StatementRow])
 
 
 @dataclass(frozen=True)
