@@ -2,14 +2,14 @@
 
 The signature of a formula is the set of the variable-blind terms of its operator tree
 (`terms.paths`): paths through two and three nodes, and whole subtrees. A term is a number of 32
-bits, so that a signature is a small sorted array and those of many posts one array; at ten million
+bits, so that a signature is a small sorted array and those of many posts one array; of ten million
 terms one in 400 shares its number with another, which costs little. Trees are hashed many at a time
 by NumPy: one at a time, as text, a signature took longer than all else about a formula. The hash is
 ours, not Python's, so that an index is the same wherever it is built.
 
 The terms of a signature weigh their idf among formulas, and two formulas are as alike as the
-squared cosine of their weighted sets. MaxSim (Khattab and Zaharia 2020, there of words) holds the
-formulas of a question against those of a post: each counts by the one that is most like it.
+squared cosine of their weighted sets. MaxSim (Khattab and Zaharia 2020, there of words) matches
+each formula of a question with its most similar formula in a post.
 """
 
 from __future__ import annotations

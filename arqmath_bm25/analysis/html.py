@@ -14,9 +14,9 @@ rules reads them all:
 3. In the text that is left, formulas without id are what MathJax finds on the pages of the sites:
    `$X$`, `$$X$$`, `\[X\]`, `\\(X\\)` and `\begin{e}…\end{e}`; also `\(X\)`, which LaTeX and
    language models write. A formula ends at the first end delimiter outside braces, or if all are
-   within braces, at the first. It does not go beyond a tag, another formula or a block, but
-   environments hold the formulas in them, as `$X$`. A delimiter without a partner is text, as is
-   everything in `<code>` and `<pre>`; `\$` is a dollar sign.
+   within braces, at the first. It crosses no tag, no block and no other formula, but formulas
+   inside an environment belong to it, written as `$X$`. A delimiter without a partner is text, as
+   is everything in `<code>` and `<pre>`; `\$` is a dollar sign.
    A site may have delimiters of its own (`Delimiters`): `escaped` is `\$X\$` in place of `$X$`, as
    on electronics.stackexchange.com, where `$` is a dollar sign; `spans` reads rule 1 alone; `none`
    finds no mathematics, and spans are text.

@@ -1,15 +1,15 @@
 r"""LaTeX → an operator tree: which operator is applied to what.
 
-The parser goes by precedence (Floyd 1963) over what `latex.read` found, in one
-pass and with stacks of its own: time is linear at any depth, and nothing raises. What is missing is
-missing in the tree, what closes nothing is ignored, what is left open ends with the formula.
+An operator-precedence parser (Floyd 1963) reads the tokens of `latex.read` in one pass, with stacks
+of its own: time is linear at any depth, and nothing raises. A missing operand is missing in the
+tree, an unmatched closer is ignored, and an open group ends with the formula.
 
 * Sums, products and chains of one relation have any number of arguments; `a>b` is `b<a`, `a-b` a
   sum with an edge of its own, signs of products and parentheses that only group go.
 * `\sum`, `\int`, `\lim` hold the product that follows, functions (`\sin 2x`) its factors up to the
   next function; a letter is applied to parentheses behind it if it is one that mostly is (`f`, `P`)
   or if they hold no sum or product (`x(t)`). Scripts of such operators are their arguments.
-* A subscript hangs at what it stands at, so `x_i` is an `x`; a superscript is a power.
+* A subscript belongs to its base, so `x_i` counts as `x`; a superscript is a power.
 * `\sqrt[n]{x}` is a power of 1/n, `\exp x` one of e, `\ln` is `\log`, a table of two rows and one
   column `\binom`, `\left\{` with a table `cases`; the `dx` of integrals goes.
 * Formulas side by side between commas are trees side by side.

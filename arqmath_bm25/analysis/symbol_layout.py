@@ -1,4 +1,4 @@
-r"""The layout of a formula: which symbol stands where beside which other one.
+r"""The layout of a formula: where each symbol stands beside others.
 
 A symbol layout tree (Zanibbi and Blostein 2012) has symbols as nodes. An edge leads from a symbol
 to the next one on its line, or to the first one of a line that belongs to it:
@@ -11,8 +11,8 @@ to the next one on its line, or to the first one of a line that belongs to it:
 | w | within: what a root or an accent covers | `\sqrt{w}` |
 | e, s | the elements of a table, cell by cell; its shape | `\begin{matrix} e & e \\ e & e` |
 
-Every line ends in an end mark, the formula's own begins with a start mark; both are written as
-nothing. Terms are the paths through two and three nodes (pairs are those of Tangent-L, Fraser,
+Every line ends with an end mark, and the formula begins with a start mark; both are written as the
+empty string. Terms are the paths through two and three nodes (pairs are those of Tangent-L, Fraser,
 Kane and Tompa 2018): of `x^2+1` the pairs `~n~x`, `x~a~2`, `2~n~`, `x~n~+`, `+~n~1`, `1~n~` and
 the triples `~n~x~a~2`, `x~a~2~n~` and so on. The tree is built in one pass over what `latex.read`
 found and without recursion: time is linear at any depth, and nothing raises.

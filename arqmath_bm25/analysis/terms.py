@@ -2,13 +2,12 @@ r"""Formulas on their way to terms: trees, lines of symbols, and how both are sp
 
 Terms of trees are paths through some nodes, which begin with a start mark. Of the operator tree of
 `x^2+1`: `~+`, `+~^`, `+~1`, `^~1~x`, `^~2~2`, and `~+~^`, `~+~1`, `+~^~1~x`, `+~^~2~2`. In a
-blind tree variables are mere places, `\?`, unless they are applied to something.
+blind tree a placeholder, `\?`, stands for every variable that is not applied to something.
 
-Terms of lines are n-grams. In patterns variables are mere places, so that `a^2+b^2` is like
-`x^2+y^2`: one that has not yet occurred in the n-gram is `\?`; one that has is `\?d`, where d is
-the distance to where it last occurred (so `x^{2}+x`, read `x ^ 2 + x`, has the 5-gram
-`\?~^~2~+~\?4`). Which variable it is does not matter, that it is the same one does. Other symbols
-stay: numbers, operators, functions, brackets.
+Terms of lines are n-grams. Patterns have placeholders for variables, so that `a^2+b^2` is like
+`x^2+y^2`: `\?` where a variable first occurs in the n-gram, and `\?d` where it last occurred d
+symbols before (so `x^{2}+x`, read `x ^ 2 + x`, has the 5-gram `\?~^~2~+~\?4`). Other symbols stay:
+numbers, operators, functions, brackets.
 
 Lucene, people and queries get terms as text, which is made where it is asked for. Flat postings
 get numbers, which `term_numbers` makes of many formulas at a time.

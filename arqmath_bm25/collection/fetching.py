@@ -1,10 +1,9 @@
 """Brings published files to DATA, from the organisers' site, a mirror, or a folder with its files.
 
 A file has its final name only when it is complete and checked; what is there already stays. A zip
-archive is unpacked as a stream: everything that was expected, or nothing at all. It decides neither
-where its files go (their names are compared with the expected ones and then built anew) nor how
-much is written (no more than the sizes it declares, which are compared with what is published and
-with the free disk). Contents are checked by their CRC-32.
+archive is unpacked as a stream, completely or not at all. The names of its files come from
+`published.yaml`, not from the archive. The sizes that it declares are compared with the published
+ones and with the free disk, and no more is written. Contents are checked by their CRC-32.
 """
 
 import errno

@@ -1,9 +1,9 @@
 """Posts.xml of the lab (Posts.V1.2/V1.3.xml) or of the raw archive dump: questions and answers.
 
-A first pass over the bytes notes where every post lies (40 bytes a post, 100 MB for the whole
-collection); posts are then read one by one where they are needed. So an answer can be joined with
-its question wherever in the file that is, nothing is held in memory or copied to disk, and the
-same table finds the text of a hit later. Attribute names and defects: README_DATA.md of the lab and
+A first pass over the bytes notes the place of every post in the file (40 bytes a post, 100 MB for
+the whole collection); later each post is read from its place. So an answer meets its question
+wherever that is in the file, no text is held in memory or copied to disk, and the same table finds
+the text of a hit. Attribute names and defects: README_DATA.md of the lab and
 the archive's schema; only Id, PostTypeId and Body are required (and ParentId of answers).
 """
 

@@ -1,12 +1,12 @@
 """Several dumps as one collection: the sites of a Stack Exchange release, or two of them.
 
-Ids are counted anew on every site. So where there is more than one, the id of a post is
+Every site numbers its posts from 1. So where there is more than one site, the id of a post is
 `SITE:ID`, `math.stackexchange.com:123`, with the name of the site's directory; in tables, where
 ids are integers, the site's number stands above the 40 bits of the id. Sites are numbered in order
 of their names, whatever the order in which they are given. One dump alone keeps its plain ids.
 
-Where a site is on the web, the name of its directory says (`cs.stackexchange.com`), else the links
-that its posts have to each other; the labs' posts are of Mathematics Stack Exchange.
+The name of a site's directory says where it is on the web (`cs.stackexchange.com`), or else the
+links between its posts do; the labs' posts are of Mathematics Stack Exchange.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What an index is and was made of: manifest.json, and whether it still serves.
+"""`manifest.json`: what an index contains and was built from, and whether it is stale.
 
 An index is known by content, not by place: it serves wherever it lies, for every copy of the files
 that it was built from.

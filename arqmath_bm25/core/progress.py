@@ -1,8 +1,8 @@
-"""What goes on: for the command line on standard error, for a library in the log `arqmath_bm25`.
+"""Progress: on standard error for the command line, in the log `arqmath_bm25` for the library.
 
-A terminal gets a bar and the remaining time. Where there is none a line comes every ten seconds:
-what is quick says nothing, and a log shows that work goes on. `console` is quiet until the command
-line says otherwise.
+A terminal shows a bar, a rate and the remaining time. Without a terminal a line is written every
+ten seconds, so that quick work says nothing and a log shows that long work goes on. `console` is
+quiet until the command line says otherwise.
 """
 
 import logging

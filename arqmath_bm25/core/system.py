@@ -1,4 +1,4 @@
-"""What this program asks of the operating system and of packages that not everybody has.
+"""What this program needs from the operating system and from optional packages.
 
 Linux and macOS have all of it; the package says at import that Windows does not.
 """

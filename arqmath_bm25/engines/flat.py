@@ -4,8 +4,8 @@ BM25Similarity's score of a term in a document is w - w / (1 + freq / norm), in 
 w = weight · idf. What stands in brackets depends on no query, so it is a look-up by the posting's
 code. Postings are scored by tens of thousands at a time, as fit into a processor's cache.
 
-Scores begin at -0.0. A term that adds nothing, because its weight vanishes in 32 bits, makes that
-0.0: the sign tells documents that match from those that do not.
+Scores begin at -0.0. Adding a weight that vanishes in 32 bits gives 0.0, so the sign shows whether
+a document matches.
 
 The files of a directory NAME.flat/, numbers little-endian:
 

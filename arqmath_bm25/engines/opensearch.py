@@ -7,8 +7,8 @@ is created once under its id. Every shard gives its statistics first (dfs_query_
 scores are those of one index; a shard that fails is asked for elsewhere, never left out. Ties are
 completed and put in order here, as in lucene/search.py.
 
-Version 2 multiplies scores by k1 + 1, so it is refused. Who asks is said by environment variables
-(docs/USAGE.md), over TLS only; certificates are verified.
+Version 2 multiplies scores by k1 + 1, so it is refused. Environment variables hold the credentials
+(docs/USAGE.md), which are sent over TLS only; certificates are verified.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Every run is compared with the first. Both tests look at the differences per topic: Student's
 paired t-test, and the randomization test, which flips their signs at random (exactly, where the
-topics are few). Holm's step-down correction is over the comparisons of one call. The interval is
+topics are few). Holm's step-down correction covers all comparisons of one call. The interval is
 the percentile bootstrap of the mean difference. All by scipy, seeded.
 
 Of two runs, `moves` lists the documents that they rank differently for a topic, and why: the parts

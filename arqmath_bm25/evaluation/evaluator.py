@@ -1,7 +1,7 @@
 """Scores run files: finds out their task and year, and with them the judgments.
 
-The task is told by the official file name, else by the columns; the year by the topics, which
-are numbered through the labs: A.1-100 in 2020, A.201-300 in 2021, A.301-400 in 2022.
+The official file name, or else the columns, show the task of a run. The topic ids show the year:
+A.1-100 in 2020, A.201-300 in 2021, A.301-400 in 2022.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Primed measures (nDCG′, MAP′, P′@k) are those of the *prime run*: the run without the documents
 that have no judgment for the topic. A grade of 2 or 3 is relevant for every binary measure;
 nDCG takes the grades as gains (1, 2, 3), has no cut-off, and its ideal ranking holds every judged
-document. P@10 divides by 10 even where fewer were returned. P@10 of the ARQMath-1 tables is
-unprimed (`p10`), from ARQMath-2 on it is primed (`p10_prime`).
+document. P@10 divides by 10 even where fewer were returned. The tables of ARQMath-1 have
+plain P@10 (`p10`), those since ARQMath-2 the primed one (`p10_prime`).
 
 | key | ir_measures |
 |---|---|

@@ -7,7 +7,7 @@ Official files differ: LF or CRLF, TAB or blanks, no newline at the end (2021 Ta
 `2.0` (2020 Task 2). Grades are 0-3 in Tasks 1 and 2; Task 3 has 5 (system failure) and 6 (do not
 know) as well.
 
-Those of Task 2 are taken by visual id, whichever ids a file holds:
+Judgments of Task 2 are converted to visual ids, whichever ids a file has:
 
 | official file | ids |
 |---|---|
@@ -17,8 +17,8 @@ Those of Task 2 are taken by visual id, whichever ids a file holds:
 | 2022, and files made anew with `v3` in their names | visual ids of v3 |
 
 Formula ids are nearly consecutive, so on the whole collection every visual id is a formula id as
-well, and 39 % of the judged formula ids are visual ids too. So the name of a file decides; without
-one that says it, only a wide margin of ids that are there as the one and not as the other.
+well, and 39 % of the judged formula ids are visual ids too. So the name of a file decides. If it
+does not say, one kind of ids must fit by a wide margin.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Pools of which only a part is judged: drawn stratum by stratum, and scored by xinfAP.
 
-What stands high in some run is drawn more often: a stratum is a range of ranks, and a document
-belongs to the one of its best rank in any run. Of each stratum of a topic a share is drawn at
+Documents at high ranks are drawn more often. A stratum is a range of ranks; a document belongs to
+the stratum of its best rank in any run. Of each stratum of a topic a share is drawn at
 random, at least one document.
 
 Judgments have the five columns of TREC's script for xinfAP (sample_eval.pl), see `qrels`. Every

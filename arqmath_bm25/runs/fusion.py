@@ -1,6 +1,6 @@
 """Fusion: several rankings for one topic → one.
 
-A document scores the weighted sum of what each ranking that holds it says of it:
+The fused score of a document is a weighted sum over the rankings that contain it:
 
 * `rrf`: 1 / (k + rank), ranks from 1 (reciprocal rank fusion; Cormack, Clarke and Büttcher 2009);
 * `weighted`: its score, put between 0 (the lowest of the ranking) and 1 (the highest); with equal

@@ -2,7 +2,7 @@
 
 `Run.read` takes every form that is known of its task. Runs of Task 2 hold formulas, each with its
 post; some have these two columns exchanged, or TREC's form, or visual ids in the place of formulas.
-Which of these it is, the whole run says, by the formula index where there is one.
+The whole run decides which form it has, with the formula index if there is one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a run of each task means: which rows of a topic count, in which order, and which may stand.
+"""Rules for runs of each task: which rows of a topic count, in which order, and which are valid.
 
 One class a task. Scores decide, as 32-bit floats, in trec_eval's order: descending, equal ones by
 document id descending as strings ("9" before "13" before "10"). Ranks and the order of the rows

@@ -1,7 +1,8 @@
-"""Manual queries: what a person put together, to be searched for in place of what topics say.
+"""Manual queries: what a person wrote to be searched for in place of the topics' text.
 
-A file has a row for each topic: its id, a TAB, and keywords and formulas, these between dollars;
-further TABs may part them. The labs call a run manual if a person had a hand in any of its queries.
+A file has a row for each topic: its id, a TAB, then keywords and formulas, with dollar signs around
+formulas; further TABs may separate them. The labs call a run manual if a person had a hand in any
+of its queries.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def read_queries(path: Path) -> dict[str, str]:
         if not topic or not query:
             raise InputError(
                 f"{path}: row {row}: found {shown(topic or query)} alone; expected a topic, a TAB, "
-                "and keywords and formulas, these between dollars"
+                "then keywords and formulas, with dollar signs around formulas"
             )
         if topic in queries:
             raise InputError(f"{path}: row {row}: a second query for topic {topic}")

@@ -116,7 +116,7 @@ def advice(query: str, formula_wanted: bool = False, delimiters: Delimiters = "m
     """
     mark = _MARKS.get(delimiters)
     if mark and len(_DOLLARS[mark].findall(query)) % 2:
-        return f"a dollar is left open: formulas stand between two, as in {mark}x^2{mark}"
+        return f"a dollar is left open: a formula has one on each side, as in {mark}x^2{mark}"
     if read_title(query, delimiters).formulas:
         return ""
     if formula_wanted:

@@ -1,4 +1,4 @@
-"""Commands from plain functions: `options.yaml` says what the command line shows of each parameter.
+"""Turns plain functions into commands; `options.yaml` describes each parameter.
 
 So a parameter of several commands is described once, and a command can be read, and called, as what
 it is.

@@ -2,8 +2,8 @@ r"""Pooled items as a CSV batch for the annotation tool Turkle, and the template
 
 One row per topic and document. The template (annotation.html) shows the topic beside up to five
 hits and asks for a grade of each. Turkle's results repeat the columns as `Input.NAME` and hold the
-grades as `Answer.grade_1` … `Answer.grade_5`; the command `judge` reads them. Formulas are MathML:
-the template asks nothing of the network. Turkle fills `${name}` in templates by plain replacement,
+grades as `Answer.grade_1` … `Answer.grade_5`; the command `judge` reads them. Formulas are MathML,
+so the template makes no network requests. Turkle fills `${name}` in templates by plain replacement,
 so no dollar is left as such: `&#36;` is one to the browser only.
 """
 

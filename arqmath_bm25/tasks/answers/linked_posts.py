@@ -1,8 +1,8 @@
 """The labs' baseline of linked posts: answers to questions that users linked with the topic's.
 
-They are ranked by votes, whatever they say. The labs hid these links from participants, so DATA has
-to be a dump of the site that is younger than the topics; which of its questions a topic is, the
-labs' topic-formula file tells.
+Votes alone order them. The labs hid these links from participants, so DATA has to be a dump of the
+site that is younger than the topics. The labs' file of topic formulas gives the question of each
+topic.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,6 +1,6 @@
 """The second stage of Task 1: the best answers of the first ranked again by three more sums.
 
-A score s comes to be, step by step:
+The score s of an answer is updated in three steps:
 
 1. formulas: s + w · (MaxSim of the answer's body + of its question's title and body + of its
    question's title) for the formulas of the topic (`formula_similarity`): all distinct ones of its
