@@ -111,14 +111,14 @@ def _subtrees(
     deepest first, over all trees at once.
     """
     order, cuts = _levels(parents)
-    found, below = np.zeros_like(symbols), np.zeros_like(symbols)
+    subtrees, below = np.zeros_like(symbols), np.zeros_like(symbols)
     inner = np.zeros(len(symbols), np.bool_)
     for begin, end in reversed(list(pairwise(cuts))):
         nodes = order[begin:end]
-        found[nodes] = mixed(symbols[nodes] + below[nodes] * _BELOW)
-        np.add.at(below, parents[nodes], mixed(edges[nodes] + found[nodes]))
+        subtrees[nodes] = mixed(symbols[nodes] + below[nodes] * _BELOW)
+        np.add.at(below, parents[nodes], mixed(edges[nodes] + subtrees[nodes]))
         inner[parents[nodes]] = True
-    return found, inner
+    return subtrees, inner
 
 
 def _levels(parents: NDArray[np.int64]) -> tuple[NDArray[np.intp], list[int]]:
@@ -150,15 +150,16 @@ def formula_similarities(formulas: Sequence[str], others: Sequence[str]) -> NDAr
     read = [read_operators(latex.read(source)[0]) for source in (*formulas, *others)]
     for number, tree in enumerate(read):
         trees.number(FormulaTree(str(number), tree, Paths()))
-    found, ends = signatures(trees)
-    sets = [frozenset(terms.tolist()) for terms in np.split(found, ends[:-1])]
+    all_terms, ends = signatures(trees)
+    sets = [frozenset(terms.tolist()) for terms in np.split(all_terms, ends[:-1])]
     alike = np.zeros((len(formulas), len(others)))
     for row, column in np.ndindex(alike.shape):
-        one, other = sets[row], sets[len(formulas) + column]
+        terms, others_terms = sets[row], sets[len(formulas) + column]
         if read[row] == read[len(formulas) + column]:
             alike[row, column] = 1
-        elif one and other:
-            alike[row, column] = len(one & other) ** 2 / (len(one) * len(other))
+        elif terms and others_terms:
+            shared = len(terms & others_terms)
+            alike[row, column] = shared**2 / (len(terms) * len(others_terms))
     return alike
 
 
@@ -172,18 +173,18 @@ class FormulaIdf(NamedTuple):
     @classmethod
     def of(cls, terms: NDArray[np.uint32], formulas: int) -> Self:
         """Make the table from the signatures of some distinct formulas, one after the other."""
-        found, counts = np.unique(terms, return_counts=True)
-        found, counts = found[counts > 1], counts[counts > 1]  # the others are as if unseen
+        distinct, counts = np.unique(terms, return_counts=True)
+        distinct, counts = distinct[counts > 1], counts[counts > 1]  # the others are as if unseen
         values = np.log((formulas + 1) / counts).astype(np.float32)
-        return cls(found, values, np.float32(np.log(formulas + 1)))
+        return cls(distinct, values, np.float32(np.log(formulas + 1)))
 
     def __call__(self, terms: NDArray[np.uint32]) -> NDArray[np.float32]:
         """Return the idf of each term."""
         if not len(self.terms):
             return np.full(len(terms), self.unseen, np.float32)
-        at = np.minimum(np.searchsorted(self.terms, terms), len(self.terms) - 1)
-        values = self.values[at]
-        values[self.terms[at] != terms] = self.unseen
+        places = np.minimum(np.searchsorted(self.terms, terms), len(self.terms) - 1)
+        values = self.values[places]
+        values[self.terms[places] != terms] = self.unseen
         return values
 
 

@@ -221,10 +221,10 @@ def _counts(field: _Field, places: Integers) -> Integers:
 
 def _divisors(pairs: Integers, k1: np.float32, b: np.float32, average: np.float32) -> Floats:
     """Return 1 + freq / norm for every code, as BM25Similarity computes it."""
-    one, lengths = np.float32(1), _lengths_of_bytes().astype(np.float32)
+    unit, lengths = np.float32(1), _lengths_of_bytes().astype(np.float32)
     with np.errstate(divide="ignore"):  # k1 may be 0
-        inverse = one / (k1 * ((one - b) + b * lengths / average))
-    divisors: Floats = one + pairs[:, 0].astype(np.float32) * inverse[pairs[:, 1]]
+        inverse = unit / (k1 * ((unit - b) + b * lengths / average))
+    divisors: Floats = unit + pairs[:, 0].astype(np.float32) * inverse[pairs[:, 1]]
     return divisors
 
 
