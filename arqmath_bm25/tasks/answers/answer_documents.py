@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _BAG: Final = ("contents", "question_text", "title_text", "tags")
 NOTHING: Final = Bag(("∅",))  # stands for an answer without words; no query holds it
 
-_POSTS_PER_PART: Final = 10_000
+_POSTS_PER_PART: Final = 5_000
 
 
 def question_fields(

@@ -39,7 +39,7 @@ from arqmath_bm25.tasks.document_parts import JSON, Form, write_parts
 
 TYPES: Final = ("answer", "question", "title")  # what may be returned, preferred ones first
 _LARGEST: Final = 2**31 - 1
-_PER_PART: Final = 20_000  # documents that one process writes at a time
+_PER_PART: Final = 10_000  # documents that one process writes at a time
 
 
 def write_formula_documents(
