@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.answer_text import answer_text
-from arqmath_bm25.analysis.formula_similarity import FormulaQuery
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import (
@@ -34,7 +33,7 @@ from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document as Indexed
 from arqmath_bm25.runs.run_files import Form as RunForm
-from arqmath_bm25.tasks.answers.answer_documents import NOTHING, question_fields
+from arqmath_bm25.tasks.answers.answer_documents import answer_fields, question_fields
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRanker, AnswerRetrieval
 from arqmath_bm25.tasks.answers.post_signatures import (
     SIGNATURES,
@@ -155,10 +154,7 @@ class DocumentStage(SecondStage):
     def gains(self, topic: Topic, hits: list[Hit], settings: StageSettings) -> dict[str, Gain]:
         """Return what formulas add to the scores of hits: of text and title, and of the title."""
         rows = np.array([self._rows[hit.doc_id] for hit in hits], np.int64)
-        documents, numbers, starts = self._signatures.of(rows, rows)
-        query = FormulaQuery(self._query(topic), self._signatures.idf)
-        similar = query.maxsim(documents, numbers, starts).reshape(2, -1).sum(axis=0)
-        return {"formulas": settings.formulas * similar}
+        return {"formulas": settings.formulas * self._maxsim(topic, rows, rows)}
 
 
 def _read(collection: Collection, doc_id: str) -> OwnDocument:
@@ -197,12 +193,7 @@ def _documents(
 def _indexed(
     document: OwnDocument, title: Terms, text: Terms, analyzer: Analyzer, fields: Sequence[str]
 ) -> Indexed:
-    bags = {
-        **question_fields(title, text, document.tags, analyzer),
-        "contents": text.prose if text.prose.words else NOTHING,
-        "answer_math": text.ngrams,
-        "answer_operators": text.paths,
-    }
+    bags = question_fields(title, text, document.tags, analyzer) | answer_fields(text)
     return Indexed(document.doc_id, {field: bags[field] for field in fields})
 
 

@@ -48,6 +48,15 @@ def question_fields(
     }
 
 
+def answer_fields(text: Terms) -> dict[str, Bag]:
+    """Terms of an answer by field."""
+    return {
+        "contents": text.prose if text.prose.words else NOTHING,
+        "answer_math": text.ngrams,
+        "answer_operators": text.paths,
+    }
+
+
 def answer_documents(
     threads: Iterable[Thread], analyzer: Analyzer, signatures: PartSignatures
 ) -> Iterator[Document]:
@@ -67,12 +76,7 @@ def answer_documents(
         for answer in thread.answers:
             terms = analyzer.body(answer.body)
             signatures.add(terms.paths.formulas)
-            own = {
-                "contents": terms.prose if terms.prose.words else NOTHING,
-                "answer_math": terms.ngrams,
-                "answer_operators": terms.paths,
-            }
-            yield Document(answer.post_id, own, context)
+            yield Document(answer.post_id, answer_fields(terms), context)
 
 
 def as_bag(document: Document) -> Document:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.analysis.analyzer import Analyzer, Terms
     from arqmath_bm25.analysis.formula_similarity import Signature
     from arqmath_bm25.core.records import Topic
+    from arqmath_bm25.tasks.answers.post_signatures import Rows
     from arqmath_bm25.tasks.settings import StageSettings
     from arqmath_bm25.tasks.task import OpenIndex
 
@@ -89,11 +90,14 @@ class SecondStage:
         """Return MaxSim of the answers of some questions."""
         rows, context = self._posts.find(answers), self._posts.find(questions)
         context[context == rows] = -1  # an answer whose question is not known
-        posts = np.concatenate((rows, context))
-        documents, numbers, starts = self._signatures.of(posts, context)
+        return self._maxsim(topic, np.concatenate((rows, context)), context)
+
+    def _maxsim(self, topic: Topic, posts: Rows, titles: Rows) -> NDArray[np.float64]:
+        """Add up MaxSim of the posts and titles of each hit, which follow one another."""
+        documents, numbers, starts = self._signatures.of(posts, titles)
         query = FormulaQuery(self._query(topic), self._signatures.idf)
         similar = query.maxsim(documents, numbers, starts)
-        return np.asarray(similar.reshape(3, -1).sum(axis=0))
+        return np.asarray(similar.reshape(-1, len(titles)).sum(axis=0))
 
     def _query(self, topic: Topic) -> list[tuple[Signature, float]]:
         """Return the formulas of a topic that count, with their weights."""
