@@ -95,7 +95,7 @@ def test_a_set_without_relevant_premises_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_gold_id_that_was_rounded_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"statement 1: .* holds '2\.8e\+38'"):
+    with pytest.raises(InputError, match=r"statement 1 premises 0: .* found '2\.8e\+38'"):
         read_gold(gold_file(tmp_path, {"1": {"text": "…", "premises": [2.8e38]}}))
 
 

@@ -11,13 +11,10 @@ import re
 from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple
-
-from pydantic import AliasChoices, BaseModel, Field, ValidationError
+from typing import Any, Final, NamedTuple
 
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import complete
-from arqmath_bm25.core.settings import faults
 from arqmath_bm25.core.system import needed_by
 
 CORPUS: Final = "corpus.jsonl"
@@ -50,19 +47,6 @@ class OwnDocument(NamedTuple):
             return self.text
         parts = _PARAGRAPH.split(self.text)
         return "".join(f"<p>{escape(part, quote=False)}</p>" for part in parts if part)
-
-
-_Name = Annotated[str, Field(coerce_numbers_to_str=True)]
-
-
-class _JsonRow(BaseModel):
-    """A row of JSON."""
-
-    id: _Name = Field(validation_alias=AliasChoices("id", "_id"))
-    text: str
-    title: str | None = None
-    tags: tuple[_Name, ...] | None = None
-    excluded_ids: tuple[_Name, ...] | None = None
 
 
 class RowPlace(NamedTuple):
@@ -140,8 +124,13 @@ def _of_tsv(where: str, text: str) -> OwnDocument:
 
 
 def _of_json(where: str, line: str) -> OwnDocument:
+    from pydantic import ValidationError  # takes a tenth of a second to load
+
+    from arqmath_bm25.collection.json_rows import DocumentRow
+    from arqmath_bm25.core.settings import faults
+
     try:
-        row = _JsonRow.model_validate_json(line)
+        row = DocumentRow.model_validate_json(line)
     except ValidationError as error:
         raise InputError(f"{where}: {faults(error)}") from None
     tags, excluded = row.tags or (), row.excluded_ids or ()

@@ -10,35 +10,25 @@ number cannot hold them, and a float changes them.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import starmap
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple, TypeVar
-
-from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import read_text
 from arqmath_bm25.core.labs import SPLITS, Split
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+T = TypeVar("T")
+
 PUBLISHED: Final = "https://github.com/ai-systems/tg2022task_premise_retrieval"
 
 _KNOWLEDGE_BASE: Final = "knowledge_base.json"
-T = TypeVar("T")
-_ID: Final = re.compile(r"[0-9]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-
-
-def _checked(premise_id: str) -> str:
-    if not _ID.fullmatch(premise_id):
-        raise ValueError("expected an integer, neither rounded nor signed, or a UUID")
-    return premise_id
-
-
-_Id = Annotated[str, AfterValidator(_checked)]
-_Text = Annotated[str, Field(pattern=r"\S")]
 
 
 class Premise(NamedTuple):
@@ -55,17 +45,6 @@ class Statement:
     statement_id: str
     text: str  # prose with `$…$` around formulas
     premises: tuple[str, ...]  # ids, each once; empty in the test set
-
-
-class _StatementRow(BaseModel):
-    """What a file says of a statement."""
-
-    text: _Text
-    premises: list[_Id]
-
-
-_PREMISES: Final = TypeAdapter(dict[_Id, _Text])
-_STATEMENTS: Final = TypeAdapter(dict[_Id, _StatementRow])
 
 
 @dataclass(frozen=True)
@@ -132,7 +111,9 @@ def read_premises(path: Path) -> list[Premise]:
     Raises InputError for a file that is not such JSON, an id that is neither an integer nor a UUID
     or that comes twice, a missing text and an empty knowledge base.
     """
-    texts = _read(path, "premise", _PREMISES)
+    from arqmath_bm25.collection.json_rows import PREMISES  # loads pydantic
+
+    texts = _read(path, "premise", PREMISES)
     if not texts:
         raise InputError(f"{path}: the knowledge base is empty; expected premise ids with texts")
     return list(starmap(Premise, texts.items()))
@@ -144,7 +125,9 @@ def read_statements(path: Path) -> list[Statement]:
     Raises InputError for a file that is not such JSON, an id that is neither an integer nor a UUID,
     a statement that comes twice, a missing text or list of premises, and a set without statements.
     """
-    statements = _read(path, "statement", _STATEMENTS)
+    from arqmath_bm25.collection.json_rows import STATEMENTS  # loads pydantic
+
+    statements = _read(path, "statement", STATEMENTS)
     if not statements:
         raise InputError(f"{path}: there are no statements in it")
     return [
@@ -155,6 +138,7 @@ def read_statements(path: Path) -> list[Statement]:
 
 def _read(path: Path, kind: str, form: TypeAdapter[T]) -> T:
     """Read a JSON object whose keys are ids; all its numbers become text, digit for digit."""
+    from pydantic import ValidationError
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         members = dict(pairs)

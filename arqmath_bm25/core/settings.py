@@ -36,8 +36,8 @@ class _Loader(yaml.SafeLoader):
 
 
 for _kind, _form in {
-    "null": r"null|~|",
-    "bool": r"true|false",
+    "null": r"null|Null|NULL|~|",
+    "bool": r"true|True|TRUE|false|False|FALSE",
     "int": r"[-+]?(0|[1-9][0-9]*)",
     "float": r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?\.(inf|nan)",
 }.items():

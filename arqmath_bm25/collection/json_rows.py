@@ -1,0 +1,43 @@
+"""What a row of a JSON file may hold, checked by pydantic: own documents, premises, statements.
+
+Only what reads such rows imports this module, since pydantic takes a tenth of a second to load.
+"""
+
+import re
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, AliasChoices, BaseModel, Field, TypeAdapter
+
+_PREMISE_ID: Final = re.compile(r"[0-9]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+def _checked(premise_id: str) -> str:
+    if not _PREMISE_ID.fullmatch(premise_id):
+        raise ValueError("expected an integer, neither rounded nor signed, or a UUID")
+    return premise_id
+
+
+_Name = Annotated[str, Field(coerce_numbers_to_str=True)]
+_PremiseId = Annotated[str, AfterValidator(_checked)]
+_Text = Annotated[str, Field(pattern=r"\S")]
+
+
+class DocumentRow(BaseModel):
+    """A document of one's own, or a query."""
+
+    id: _Name = Field(validation_alias=AliasChoices("id", "_id"))
+    text: str
+    title: str | None = None
+    tags: tuple[_Name, ...] | None = None
+    excluded_ids: tuple[_Name, ...] | None = None
+
+
+class StatementRow(BaseModel):
+    """What a file says of a statement."""
+
+    text: _Text
+    premises: list[_PremiseId]
+
+
+PREMISES: Final = TypeAdapter(dict[_PremiseId, _Text])
+STATEMENTS: Final = TypeAdapter(dict[_PremiseId, StatementRow])
