@@ -66,7 +66,7 @@ class Client(threading.Thread):
                 connection.close()
                 continue
             self.seconds.append(time.monotonic() - began)
-            if answer.status != 200 or page.count(b'class="result"') != 10:
+            if answer.status != 200 or page.count(b">answer</a>") != 10:
                 self.failures.append(f"status {answer.status}, {len(page)} bytes: {path[:80]}")
         connection.close()
 
