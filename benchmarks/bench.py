@@ -105,7 +105,7 @@ def measure_search(plan: Plan) -> Part:
     """Run Task 1 beside stock Pyserini."""
     layout = plan.generated(min(SEARCHED, plan.sizes[-1]))
     collection = Collection(layout.data, plan.scratch / "searched")
-    build(configured("task1"), collection, Processes(search_speed.THREADS))
+    build(configured("task1").index_task, collection, Processes(search_speed.THREADS))
     rows = search_speed.measure(collection, plan.repeats)
     table = Table(
         f"Runs of Task 1 at depth 1,000, {layout.posts().stat().st_size / 1e9:.2f} GB of posts",

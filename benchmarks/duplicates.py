@@ -47,7 +47,7 @@ def main(data: Path) -> None:
     """Print the table."""
     with tempfile.TemporaryDirectory() as work:
         index = opened(configured("task1"), data, Path(work))
-        add_engine(index.task, index.collection, Engine("flat"))
+        add_engine(index.task.index_task, index.collection, Engine("flat"))
         judged = Judged.read(index, [DUPLICATES, *YEARS])
         trials = AnswerTrials(index, "both", THREADS, judged)
         qrels = judge_by_links(index.collection)

@@ -143,7 +143,7 @@ def prepare(work: Path, gigabytes: float, hosts: list[str]) -> None:
 
     if not (work / "data").exists():
         write_collection(work / "data", int(gigabytes * 1e9), 1, False, lambda _: None)
-    task, collection = configured("task1"), Collection(work / "data", work / "indexes")
+    task, collection = configured("task1").index_task, Collection(work / "data", work / "indexes")
     index, settings, layout = work / INDEX, task.settings, collection.layout
     if not index.exists():
         build(task, collection, Processes(2), keep_documents=True)

@@ -177,7 +177,7 @@ def indexing(count: int) -> Table:
         write_tsv(formulas / "1.tsv", count)
         index = Path(directory) / "indexes"
         began = time.monotonic()
-        manifest = build(configured("task2"), Collection(directory, index), Processes(2))
+        manifest = build(configured("task2").index_task, Collection(directory, index), Processes(2))
         seconds = time.monotonic() - began
         size = sum(path.stat().st_size for path in index.rglob("*") if path.is_file())
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -246,7 +246,7 @@ def make(work: Path, documents: int) -> Collection:
         write_collection(data, documents * BYTES, seed=1, slt=False, advance=lambda _: None)
     collection = Collection(data, work / "indexes")
     if not (collection.directory / "task1").exists():
-        build(configured("task1"), collection, Processes(THREADS))
+        build(configured("task1").index_task, collection, Processes(THREADS))
     return collection
 
 

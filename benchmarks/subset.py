@@ -41,12 +41,13 @@ THREADS = os.cpu_count() or 1
 
 def opened(task: Task[Any], data: Path, work: Path) -> Index:
     """Open the index of a task, which is built once for all settings that give the same."""
-    recipe = json.dumps(task.recipe, sort_keys=True).encode()
+    owner = task.index_task
+    recipe = json.dumps(owner.recipe, sort_keys=True).encode()
     collection = Collection(data, work / hashlib.sha256(recipe).hexdigest()[:16])
-    place = directory(task, collection)
-    for one in (task, *task.needed(collection)):
-        if not directory(one, collection).exists():
-            build(one, collection, Processes(THREADS))
+    place = directory(owner, collection)
+    for indexed in (owner, *owner.needed(collection)):
+        if not directory(indexed, collection).exists():
+            build(indexed, collection, Processes(THREADS))
     manifest = Manifest.read(place)
     assert manifest is not None
     return Index(task, collection, place, manifest)

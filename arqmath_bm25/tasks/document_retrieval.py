@@ -44,7 +44,7 @@ from arqmath_bm25.tasks.answers.post_signatures import (
 from arqmath_bm25.tasks.answers.second_stage import SecondStage
 from arqmath_bm25.tasks.document_parts import Form, write_parts
 from arqmath_bm25.tasks.settings import StageSettings, Task1Settings
-from arqmath_bm25.tasks.task import OpenIndex, Shown, Task, TopicFile, begin
+from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Shown, TopicFile, begin
 
 if TYPE_CHECKING:
     from arqmath_bm25.tasks.answers.second_stage import Gain
@@ -63,7 +63,7 @@ class DocumentRetrieval(AnswerRetrieval):
     topics_are = "queries"
     hits_are = "document"
     form: ClassVar[RunForm] = "trec"
-    account = Task.account
+    account = IndexedTask.account
 
     @classmethod
     def has_data(cls, collection: Collection) -> bool:

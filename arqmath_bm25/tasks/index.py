@@ -35,24 +35,24 @@ from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.tasks.task import Ranker, Task
+    from arqmath_bm25.tasks.task import IndexedTask, Ranker, Task
 
 STORE: Final = "lucene"  # in the directory of an index: what engines of this machine search
 
 
-def directory(task: Task[Any], collection: Collection) -> Path:
+def directory(task: IndexedTask[Any], collection: Collection) -> Path:
     """Return where the index of a task is kept."""
     return collection.indexes / task.place(collection) / task.name
 
 
-def recipe(task: Task[Any], collection: Collection) -> dict[str, Any]:
+def recipe(task: IndexedTask[Any], collection: Collection) -> dict[str, Any]:
     """Return what decides the content of the index, beside the files."""
     of_collection = {"sites": collection.site_names, "chosen": collection.chosen}
     return task.recipe | {name: value for name, value in of_collection.items() if value}
 
 
 def why_stale(
-    task: Task[Any], collection: Collection, manifest: Manifest, read_all: bool = False,
+    task: IndexedTask[Any], collection: Collection, manifest: Manifest, read_all: bool = False,
     engine: EngineName = "auto",
 ) -> str | None:  # fmt: skip
     """Tell why an index does not serve these settings and files; None if it does.
@@ -83,7 +83,11 @@ def _read_by(engine: EngineName, manifest: Manifest) -> list[str]:
 
 
 def _is_up_to_date(
-    task: Task[Any], collection: Collection, overwrite: bool, as_built: bool, engine: EngineName
+    task: IndexedTask[Any],
+    collection: Collection,
+    overwrite: bool,
+    as_built: bool,
+    engine: EngineName,
 ) -> bool:
     """Tell whether the index of a task serves an engine as it is; False if it is to be built.
 
@@ -110,7 +114,7 @@ def _is_up_to_date(
 
 
 def build(
-    task: Task[Any], collection: Collection, workers: Workers, keep_documents: bool = False,
+    task: IndexedTask[Any], collection: Collection, workers: Workers, keep_documents: bool = False,
     engine: EngineName = "lucene", keep: bool = False,
 ) -> Manifest:  # fmt: skip
     """Build the index of a task for an engine, replacing what is there.
@@ -172,7 +176,7 @@ def _link(old: str | Path, new: str | Path) -> None:
 
 
 def add_engine(
-    task: Task[Any], collection: Collection, engine: Engine, workers: Workers = HERE
+    task: IndexedTask[Any], collection: Collection, engine: Engine, workers: Workers = HERE
 ) -> None:
     """Let another engine search an index that is there.
 
@@ -213,7 +217,7 @@ def _builder(engine: EngineName) -> EngineName:
     return "lucene"
 
 
-def _in_cluster(task: Task[Any], place: Path, manifest: Manifest) -> ClusterIndex:
+def _in_cluster(task: IndexedTask[Any], place: Path, manifest: Manifest) -> ClusterIndex:
     """Describe an index as it is in a cluster."""
     from arqmath_bm25.engines.opensearch import ClusterIndex
 
@@ -225,7 +229,7 @@ def _in_cluster(task: Task[Any], place: Path, manifest: Manifest) -> ClusterInde
 def ensure(
     names: Sequence[str], collection: Collection, workers: Workers, config: Path | None = None,
     overwrite: bool = False, keep_documents: bool = False, engine: Engine = AUTO,
-) -> Iterator[tuple[Path, Task[Any], Manifest | None]]:  # fmt: skip
+) -> Iterator[tuple[Path, IndexedTask[Any], Manifest | None]]:  # fmt: skip
     """Build the indexes of tasks, and those that these need, unless they are up to date.
 
     They are built for `engine`, or what it needs is added to them.
@@ -292,7 +296,7 @@ class Index:
         owner = task_class(asked.index_of or name)
         manifest = Manifest.read(collection.indexes / owner.place(collection) / owner.name)
         if config is None and manifest is not None and not manifest.default:
-            built = owner.of(manifest.settings)
+            built = owner.of(manifest.settings).index_task
             task = built if owner is asked else configured(name).on(built)
         else:
             task = configured(name, config)

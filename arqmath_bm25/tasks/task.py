@@ -125,11 +125,11 @@ class Task(ABC, Generic[S]):
         self.default = default
 
     @property
-    def index_task(self) -> Task[Any]:
-        """The task whose index this one searches: itself, unless it says otherwise."""
-        return self
+    @abstractmethod
+    def index_task(self) -> IndexedTask[Any]:
+        """The task whose index this one searches."""
 
-    def on(self, built: Task[Any]) -> Task[Any]:
+    def on(self, built: IndexedTask[Any]) -> Task[Any]:
         """Return this task for an index that `built` has built."""
         return built
 
@@ -137,8 +137,6 @@ class Task(ABC, Generic[S]):
     def of(cls, settings: Mapping[str, Any]) -> Self:
         """Return the task with the settings that a manifest keeps."""
         return cls(cls.model.model_validate(settings))  # type: ignore[arg-type]
-
-    # What it reads and indexes. A task that searches the index of another needs none of it.
 
     @classmethod
     @abstractmethod
@@ -150,55 +148,15 @@ class Task(ABC, Generic[S]):
         """Return the name under which indexes and runs of a collection are kept."""
         return collection.name
 
-    def sources(self, collection: Collection) -> list[Path]:
-        """Return the files that the index is made from."""
-        raise NotImplementedError
-
-    @property
-    def recipe(self) -> dict[str, Any]:
-        """What decides the content of the index, beside the files."""
-        return {"analysis version": VERSION, **self.analysis}
-
     @property
     def delimiters(self) -> Delimiters:
         """What formulas stand between in posts and queries."""
-        analysis = getattr(self.settings, "analysis", None)
+        analysis = getattr(self.index_task.settings, "analysis", None)
         return getattr(getattr(analysis, "latex", analysis), "delimiters", "mathjax")
-
-    @property
-    def analysis(self) -> dict[str, Any]:
-        """The settings that decide the content of the index."""
-        analysis: dict[str, Any] = self.settings.analysis.model_dump(mode="json")  # type: ignore[attr-defined]
-        return {**analysis, **({"fields": list(self.fields)} if self.fields else {})}
-
-    def needed(self, collection: Collection) -> list[Task[Any]]:
-        """Return the tasks whose indexes this one searches beside its own."""
-        return []
-
-    @property
-    def fields(self) -> Sequence[str] | None:
-        """The fields that an engine indexes, `contents` first; None if no engine searches."""
-        fields: Sequence[str] = self.settings.fields  # type: ignore[attr-defined]
-        return fields
-
-    def write_documents(
-        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[Form]
-    ) -> dict[str, int]:
-        """Write the documents, and the tables of the index, in `place`.
-
-        Documents go to `place`/documents in the forms that engines want: `write_parts` does that.
-        Returns what was counted: every row of the sources, and `documents`.
-        """
-        raise NotImplementedError
 
     def documents(self, collection: Collection) -> Iterator[tuple[str, Document]]:
         """Yield the text of every document and what is indexed of it, for other engines."""
         raise InputError(f"{self.name}: its documents cannot be had one by one")
-
-    def account(self, counts: Mapping[str, int]) -> str:
-        """Say what became of every row."""
-        kinds = {"documents": f"{self.title.lower()} indexed"}
-        return ", ".join(f"{count:,} {kinds.get(kind, kind)}" for kind, count in counts.items())
 
     # Its topics
 
@@ -278,3 +236,52 @@ class Task(ABC, Generic[S]):
     def full_text(self, hit: Hit, collection: Collection) -> str:
         """Return all of a hit as a text with dollars around formulas."""
         return answer_text(collection.post(hit.doc_id).body)
+
+
+class IndexedTask(Task[S]):
+    """A task with an index of its own: what it reads, and what it indexes of that."""
+
+    @property
+    def index_task(self) -> IndexedTask[Any]:
+        """The task itself."""
+        return self
+
+    @abstractmethod
+    def sources(self, collection: Collection) -> list[Path]:
+        """Return the files that the index is made from."""
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """What decides the content of the index, beside the files."""
+        return {"analysis version": VERSION, **self.analysis}
+
+    @property
+    def analysis(self) -> dict[str, Any]:
+        """The settings that decide the content of the index."""
+        analysis: dict[str, Any] = self.settings.analysis.model_dump(mode="json")  # type: ignore[attr-defined]
+        return {**analysis, **({"fields": list(self.fields)} if self.fields else {})}
+
+    def needed(self, collection: Collection) -> list[IndexedTask[Any]]:
+        """Return the tasks whose indexes this one searches beside its own."""
+        return []
+
+    @property
+    def fields(self) -> Sequence[str] | None:
+        """The fields that an engine indexes, `contents` first; None if no engine searches."""
+        fields: Sequence[str] = self.settings.fields  # type: ignore[attr-defined]
+        return fields
+
+    @abstractmethod
+    def write_documents(
+        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[Form]
+    ) -> dict[str, int]:
+        """Write the documents, and the tables of the index, in `place`.
+
+        Documents go to `place`/documents in the forms that engines want: `write_parts` does that.
+        Returns what was counted: every row of the sources, and `documents`.
+        """
+
+    def account(self, counts: Mapping[str, int]) -> str:
+        """Say what became of every row."""
+        kinds = {"documents": f"{self.title.lower()} indexed"}
+        return ", ".join(f"{count:,} {kinds.get(kind, kind)}" for kind, count in counts.items())

@@ -29,13 +29,13 @@ from arqmath_bm25.tasks.answers.second_stage import LINKS, SecondStage
 from arqmath_bm25.tasks.document_parts import Form
 from arqmath_bm25.tasks.queries import field_parts, heaviest, topic_query, weighed_by_tf_idf
 from arqmath_bm25.tasks.settings import StageSettings, Task1Settings
-from arqmath_bm25.tasks.task import OpenIndex, Ranker, Shown, Task, begin, listed
+from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Ranker, Shown, begin, listed
 
 if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Document, Query
 
 
-class AnswerRetrieval(Task[Task1Settings]):
+class AnswerRetrieval(IndexedTask[Task1Settings]):
     """Answers to a question."""
 
     name: ClassVar[str] = "task1"

@@ -16,7 +16,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
 from arqmath_bm25.tasks.settings import Task3Settings
-from arqmath_bm25.tasks.task import OpenIndex, Ranker, Shown, Task
+from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Ranker, Shown, Task
 
 _YEAR = "2022"  # of the one lab that had this task
 
@@ -40,11 +40,11 @@ class OpenDomain(Task[Task3Settings]):
         self._answers = answers or AnswerRetrieval(settings.ranking.settings, default)
 
     @property
-    def index_task(self) -> Task[Any]:
+    def index_task(self) -> AnswerRetrieval:
         """Task 1, with the settings of the ranking."""
         return self._answers
 
-    def on(self, built: Task[Any]) -> Task[Any]:
+    def on(self, built: IndexedTask[Any]) -> Task[Any]:
         """Return this task on an index of Task 1."""
         assert isinstance(built, AnswerRetrieval)  # noqa: S101  # whose index this searches
         return OpenDomain(self.settings, self.default, built)

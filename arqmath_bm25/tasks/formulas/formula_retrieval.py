@@ -30,13 +30,13 @@ from arqmath_bm25.tasks.formulas.post_formulas import contents, find_formula, wr
 from arqmath_bm25.tasks.index import Index
 from arqmath_bm25.tasks.queries import field_parts
 from arqmath_bm25.tasks.settings import Task2Settings
-from arqmath_bm25.tasks.task import OpenIndex, Ranker, Shown, Task, TopicFile, listed
+from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Ranker, Shown, TopicFile, listed
 
 _INSTANCES: Final = "instances.npy"
 _SHOWN: Final = 120  # characters shown before and after a formula
 
 
-class FormulaRetrieval(Task[Task2Settings]):
+class FormulaRetrieval(IndexedTask[Task2Settings]):
     """Formulas that are like one formula; free text without dollars is one as a whole."""
 
     name: ClassVar[str] = "task2"
@@ -58,9 +58,10 @@ class FormulaRetrieval(Task[Task2Settings]):
         source = collection.layout.formula_source(self.settings.analysis.source)
         return list(formula_files(source))
 
-    def needed(self, collection: Collection) -> list[Task[Any]]:
+    def needed(self, collection: Collection) -> list[IndexedTask[Any]]:
         """Return Task 1 where a variant looks at the posts."""
-        return [configured("task1")] if self._contextual and collection.has_answers else []
+        contextual = self._contextual and collection.has_answers
+        return [configured("task1").index_task] if contextual else []
 
     @property
     def _contextual(self) -> list[str]:

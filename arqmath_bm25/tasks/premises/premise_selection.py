@@ -24,7 +24,7 @@ from arqmath_bm25.tasks.document_parts import Form
 from arqmath_bm25.tasks.premises.ridge import Fitted, Model, Ridge
 from arqmath_bm25.tasks.premises.tfidf import Tfidf
 from arqmath_bm25.tasks.settings import NlpsSettings, RidgeVariant
-from arqmath_bm25.tasks.task import OpenIndex, Ranker, Shown, Task, TopicFile, begin
+from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Ranker, Shown, TopicFile, begin
 
 if TYPE_CHECKING:
     from arqmath_bm25.tasks.premises.tfidf import Ranking
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _MODEL: Final = "model"
 
 
-class PremiseSelection(Task[NlpsSettings]):
+class PremiseSelection(IndexedTask[NlpsSettings]):
     """Premises of a statement."""
 
     name: ClassVar[str] = "nlps"
@@ -150,7 +150,7 @@ class PremiseRanker(Ranker):
     """Ranks premises by the method of each variant."""
 
     def __init__(self, index: OpenIndex, settings: NlpsSettings) -> None:
-        knowledge_base, train = index.task.sources(index.collection)
+        knowledge_base, train = index.task.index_task.sources(index.collection)
         self._premises, self.training = read_premises(knowledge_base), read_statements(train)
         self._index = index
         self._settings = settings
