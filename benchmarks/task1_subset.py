@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from subset import grid, subset
 
-from arqmath_bm25.core.settings import default_config, load
+from arqmath_bm25.core.configuration import default_config, load
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
 from arqmath_bm25.tasks.settings import Task1Settings

@@ -9,8 +9,8 @@ import pytest
 
 from arqmath_bm25.cli import tasks
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.core.configuration import default_config, load
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.settings import default_config, load
 from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index

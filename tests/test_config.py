@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.settings import default_config
 from arqmath_bm25.tasks import configured
 
 if TYPE_CHECKING:

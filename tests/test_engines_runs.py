@@ -22,8 +22,8 @@ from typer.testing import CliRunner
 from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.settings import default_config
 from arqmath_bm25.engines.engine import Engine, flat_place
 from arqmath_bm25.engines.flat import META, FlatSearcher
 from arqmath_bm25.engines.lucene.search import LuceneSearcher

@@ -17,7 +17,7 @@ import arqmath_bm25
 from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.core.settings import default_config
+from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.tasks import TASKS
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ import yaml
 from arqmath_bm25.cli import tasks
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.core.settings import default_config
 from arqmath_bm25.tasks.index import Index
 
 if TYPE_CHECKING:

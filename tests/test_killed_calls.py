@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from running import arqmath
 
-from arqmath_bm25.core.settings import default_config
+from arqmath_bm25.core.configuration import default_config
 
 pytestmark = pytest.mark.slow
 

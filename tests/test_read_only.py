@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from running import PROGRAM, arqmath
 
-from arqmath_bm25.core.settings import default_config
+from arqmath_bm25.core.configuration import default_config
 
 if TYPE_CHECKING:
     from pathlib import Path

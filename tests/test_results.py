@@ -18,8 +18,8 @@ from readme_tables import PAGES, with_tables
 
 from arqmath_bm25.cli import app, run_program
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.core.configuration import load
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.settings import load
 from experiments.__main__ import app as experiments
 from experiments.results.book import Book, book_of, books
 from experiments.results.pages import expected_table

@@ -12,9 +12,9 @@ from running import arqmath
 from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.core.settings import default_config
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents

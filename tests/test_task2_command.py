@@ -10,9 +10,9 @@ from running import arqmath
 
 from arqmath_bm25.collection.formulas import COLUMNS, read_formulas
 from arqmath_bm25.collection.layout import TOPICS, Layout
+from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.core.settings import default_config
 from arqmath_bm25.runs.rows import read_run
 
 if TYPE_CHECKING:

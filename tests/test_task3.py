@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from arqmath_bm25.collection.posts import ANSWER, Post
+from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.records import Hit, Topic
-from arqmath_bm25.core.settings import default_config
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answers.open_domain import Answerer
 

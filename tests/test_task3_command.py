@@ -16,9 +16,9 @@ from arqmath_bm25.cli.eval import evaluate
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.topics import read_topics
+from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.core.settings import default_config
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.runs.run import Run

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.core.settings import load
+from arqmath_bm25.core.configuration import load
 from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.tasks import configured

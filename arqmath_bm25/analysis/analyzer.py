@@ -22,8 +22,8 @@ from arqmath_bm25.analysis.symbol_layout import read_layout
 from arqmath_bm25.analysis.terms import Bag, FormulaTree, Lines, Paths, Spelling, Tree
 from arqmath_bm25.analysis.text import WordAnalyzer
 from arqmath_bm25.analysis.tokenizer import load_tokenizer
+from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.settings import default_config
 
 Kind = Literal["words", "math", "operators"]  # math: n-grams of LaTeX tokens
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)

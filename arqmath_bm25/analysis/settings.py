@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, Field
 
 from arqmath_bm25.analysis.html import Delimiters
-from arqmath_bm25.core.settings import Settings
+from arqmath_bm25.core.configuration import Settings
 
 # Raised when the same settings come to give other terms: indexes from before are stale then.
 VERSION: Final = 4

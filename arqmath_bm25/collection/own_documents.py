@@ -127,7 +127,7 @@ def _of_json(where: str, line: str) -> OwnDocument:
     from pydantic import ValidationError  # takes a tenth of a second to load
 
     from arqmath_bm25.collection.json_rows import DocumentRow
-    from arqmath_bm25.core.settings import faults
+    from arqmath_bm25.core.configuration import faults
 
     try:
         row = DocumentRow.model_validate_json(line)

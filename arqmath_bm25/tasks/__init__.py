@@ -6,8 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from arqmath_bm25.core.configuration import default_config, load
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.settings import default_config, load
 
 if TYPE_CHECKING:
     from arqmath_bm25.tasks.task import Task

@@ -13,8 +13,8 @@ from arqmath_bm25.analysis.settings import (
     FormulaField,
     TextSettings,
 )
+from arqmath_bm25.core.configuration import NamePart, Settings, Weight, load
 from arqmath_bm25.core.labs import LabTask, RunName, Variant
-from arqmath_bm25.core.settings import NamePart, Settings, Weight, load
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Kind = Literal["text", "math", "operators"]  # of terms, as the name of a field ends

@@ -20,10 +20,10 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import ANSWER, Post
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core import labs
+from arqmath_bm25.core.configuration import Settings
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import MAX_DEPTH, parse_run_name
 from arqmath_bm25.core.records import Hit, Part, Topic
-from arqmath_bm25.core.settings import Settings
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document, Engine, Searcher
 from arqmath_bm25.runs.run_files import Form as RunForm

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 from arqmath_bm25.api import Collection
+from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import contents, sources
 from arqmath_bm25.core.manifest import Manifest
-from arqmath_bm25.core.settings import default_config
 from arqmath_bm25.evaluation.qrels import read_qrels, write_qrels
 from arqmath_bm25.tasks import configured, task_class
 

@@ -17,7 +17,7 @@ from arqmath_bm25.tasks.settings import kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from arqmath_bm25.core.settings import Settings
+    from arqmath_bm25.core.configuration import Settings
     from arqmath_bm25.evaluation.comparing import Comparison
     from experiments.tuning.trials import Trials
 

@@ -24,10 +24,10 @@ from starlette.types import ASGIApp
 from arqmath_bm25.analysis.html import Content, Delimiters, Formula, read_body, read_title
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import read_tags
+from arqmath_bm25.core.configuration import faults
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Hit, Part
-from arqmath_bm25.core.settings import faults
 from arqmath_bm25.engines.lucene.jvm import detach_thread
 from arqmath_bm25.pages.posts import PostWriter, beginning
 from arqmath_bm25.pages.threads import ThreadReader, thread_values
