@@ -168,6 +168,13 @@ def test_every_invariant_of_the_architecture_has_its_test() -> None:
         assert f"def {test}(" in (ROOT / "tests" / file).read_text(), (file, test)
 
 
+def test_the_architecture_names_every_module_and_no_other() -> None:
+    named = set(re.findall(r"[\w/]*?(\w+\.py)`", (ROOT / "ARCHITECTURE.md").read_text()))
+    modules = {path.name for path in (ROOT / "arqmath_bm25").rglob("*.py")}
+    assert modules - named <= {"__main__.py", "version.py"}
+    assert named <= {path.name for path in ROOT.rglob("*.py")}
+
+
 @pytest.mark.parametrize("page", ALL, ids=lambda page: page.name)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target, anchor in re.findall(r"\]\(([\w./-]*)(?:#([\w-]+))?\)", page.read_text()):
