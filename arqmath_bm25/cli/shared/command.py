@@ -15,7 +15,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 import yaml
 
-from arqmath_bm25.core.labs import MAX_DEPTH
+from arqmath_bm25.core.labs import HIGHEST, MAX_DEPTH
 from arqmath_bm25.tasks import TASKS
 
 
@@ -52,7 +52,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 def descriptions() -> dict[str, dict[str, Any]]:
     """Read what is said of the parameters: command → parameter → help, or more than that."""
     text = Path(__file__).parents[1].joinpath("options.yaml").read_text(encoding="utf-8")
-    text = Template(text).substitute(tasks=", ".join(TASKS), max_depth=MAX_DEPTH)
+    limits = {"max_depth": MAX_DEPTH, "highest": HIGHEST}
+    text = Template(text).substitute(limits, tasks=", ".join(TASKS))
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # which takes an eighth of the time
     loaded: dict[str, dict[str, Any]] = yaml.load(text, loader)  # noqa: S506  # a safe one
     return loaded

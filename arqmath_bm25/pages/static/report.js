@@ -34,7 +34,7 @@ for (const form of all("form[data-filter]")) {
 }
 
 // Heads of tables sort: numbers by size, ranks best first, what is missing always last.
-const GRADES = ["High", "Medium", "Low", "Not relevant", "Unjudged"];
+const GRADES = all("input[name=grade]").map(box => box.parentElement.textContent.trim());
 const MOVES = { new: 1e6, gone: -1e6, "=": 0 };
 const key = cell => {
   const text = cell.textContent.trim();
