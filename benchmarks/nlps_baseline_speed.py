@@ -80,7 +80,7 @@ def our_way(statements: Sequence[Statement], premises: Sequence[Premise], path: 
     from arqmath_bm25.runs.run_files import write_run
     from arqmath_bm25.tasks.premises.tfidf import Tfidf
 
-    ranked = Tfidf(premises).rank(statements, DEPTH, 1)
+    ranked = Tfidf(premises).rank(statements, DEPTH)
     rankings = (
         (statement.statement_id, [Hit(*hit) for hit in hits])
         for statement, hits in zip(statements, ranked, strict=True)

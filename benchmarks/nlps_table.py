@@ -99,7 +99,7 @@ def compare(
     work: Path,
 ) -> None:
     """Print both tables."""
-    nearest = Tfidf([Premise(s.statement_id, s.text) for s in training]).rank(dev, 1, THREADS)
+    nearest = Tfidf([Premise(s.statement_id, s.text) for s in training]).rank(dev, 1)
     new = {s.statement_id for s, ((_, cosine),) in zip(dev, nearest, strict=True) if cosine < NEAR}
     own = {p.premise_id for p in premises}
     tables = (

@@ -38,7 +38,7 @@ def official(premises: list[Premise], statements: list[Statement]) -> np.ndarray
 
 def assert_official(premises: list[Premise], statements: list[Statement], depth: int) -> None:
     place = {premise.premise_id: at for at, premise in enumerate(premises)}
-    ranked = list(Tfidf(premises).rank(statements, depth, 1))
+    ranked = list(Tfidf(premises).rank(statements, depth))
     for distances, ranking in zip(official(premises, statements), ranked, strict=True):
         ours = distances[[place[premise] for premise, _ in ranking]]
         # The same distances in the same order: the same ranking up to ties.
@@ -48,7 +48,7 @@ def assert_official(premises: list[Premise], statements: list[Statement], depth:
 
 def test_scores_are_those_of_a_calculation_by_hand() -> None:
     ranker = Tfidf([Premise("1", "aa bb"), Premise("2", "bb cc"), Premise("3", "dd x")])
-    (ranking,) = ranker.rank([Statement("9", "AA and bb", ())], 3, 1)
+    (ranking,) = ranker.rank([Statement("9", "AA and bb", ())], 3)
     # idf = ln((1 + n) / (1 + df)) + 1; single letters are no words, unknown words do not count
     rare, shared = math.log(4 / 2) + 1, math.log(4 / 3) + 1
     expected = [("1", 1), ("2", shared**2 / (rare**2 + shared**2)), ("3", 0)]
@@ -72,9 +72,9 @@ def test_the_ranking_is_the_official_one_on_real_statements(shared: Path) -> Non
 def test_ties_are_ordered_by_descending_id() -> None:
     first, second = "28685985635914523459309806228640732355", "3"
     ranker = Tfidf([Premise(first, "aa"), Premise(second, "aa"), Premise("1", "bb")])
-    (ranking,) = ranker.rank([Statement("9", "aa", ())], 3, 1)
+    (ranking,) = ranker.rank([Statement("9", "aa", ())], 3)
     assert [premise for premise, _ in ranking] == [second, first, "1"]
-    (ranking,) = ranker.rank([Statement("9", "aa", ())], 1, 1)  # also where the list is cut
+    (ranking,) = ranker.rank([Statement("9", "aa", ())], 1)  # also where the list is cut
     assert [premise for premise, _ in ranking] == [second]
 
 
@@ -82,9 +82,9 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     files = PremiseFiles.at(NLPS_SAMPLE)
     statements = read_statements(files.statements("dev"))
     ranker = Tfidf(read_premises(files.knowledge_base))
-    whole = list(ranker.rank(statements, 20, 1))
-    monkeypatch.setattr("arqmath_bm25.tasks.premises.tfidf._BLOCK", 3)
-    assert list(ranker.rank(statements, 20, 1)) == whole
+    whole = list(ranker.rank(statements, 20))
+    monkeypatch.setattr("arqmath_bm25.tasks.premises.tfidf.BLOCK", 3)
+    assert list(ranker.rank(statements, 20)) == whole
 
 
 SCORES = st.lists(st.integers(min_value=0, max_value=5), min_size=1, max_size=60)

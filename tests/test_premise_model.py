@@ -92,7 +92,7 @@ PREMISES = [Premise("13", "Continuous functions"), Premise("4", "Rings have two 
 
 def ranked(query: str, statement_id: str = "", variant: RidgeVariant = ALONE) -> dict[str, float]:
     model = Model(PREMISES, TRAINING, RidgeSettings(), ANALYZER)
-    (ranking,) = Ridge(model, variant).rank([Statement(statement_id, query, ())], 9, 1)
+    (ranking,) = Ridge(model, variant).rank([Statement(statement_id, query, ())], 9)
     return dict(ranking)
 
 
@@ -142,9 +142,7 @@ def test_what_is_fitted_has_the_same_bytes_for_any_number_of_threads(tmp_path: P
     fitted = Fitted.load(tmp_path / "a", RidgeSettings(), ANALYZER)
     asked = [Statement("", "Every subgroup of the center is normal", ())]
     again = Model(premises, model.training, RidgeSettings(), fitted)
-    assert list(Ridge(again, ALONE).rank(asked, 5, 1)) == list(
-        Ridge(model, ALONE).rank(asked, 5, 1)
-    )
+    assert list(Ridge(again, ALONE).rank(asked, 5)) == list(Ridge(model, ALONE).rank(asked, 5))
 
 
 def test_cross_validation_hides_the_fold(tmp_path: Path) -> None:
@@ -155,7 +153,7 @@ def test_cross_validation_hides_the_fold(tmp_path: Path) -> None:
     task, data = configured("nlps"), Collection(tmp_path, tmp_path / "indexes")
     built = build(task, data, HERE)
     ranker = PremiseRanker(Index(task, data, directory(task, data), built), task.settings)
-    scores = cross_validate(ranker, "ridge", 1)
+    scores = cross_validate(ranker, "ridge")
     assert [len(score.values) for score in scores] == [4] * 5
     # Seen, every statement would find its own premise first.
     assert all(score.to_json()["map_500"] < 0.5 for score in scores)
@@ -169,12 +167,12 @@ def test_goals_on_the_real_dev_set(shared: Path) -> None:
     model = Model(
         premises, training, config.ridge, Analyzer(AnalysisSettings(text=config.analysis.text))
     )
-    nearest = Tfidf([Premise(s.statement_id, s.text) for s in training]).rank(dev, 1, 1)
+    nearest = Tfidf([Premise(s.statement_id, s.text) for s in training]).rank(dev, 1)
     new = [s for s, ((_, cosine),) in zip(dev, nearest, strict=True) if cosine < 0.9]
     assert len(new) == 1127
 
     def scores(ranker: Ridge, asked: list[Statement]) -> tuple[float, float]:
-        rankings: list[Ranking] = list(ranker.rank(asked, 500, 2))
+        rankings: list[Ranking] = list(ranker.rank(asked, 500))
         found = zip(asked, rankings, strict=True)
         predicted = {s.statement_id: tuple(p for p, _ in ranking) for s, ranking in found}
         values = score_premises(predicted, {s.statement_id: s.premises for s in asked}).to_json()

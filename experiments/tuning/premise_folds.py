@@ -16,8 +16,9 @@ import numpy as np
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import PREMISES
 from arqmath_bm25.evaluation.score import score_premises
-from arqmath_bm25.tasks.premises.ridge import BLOCK, Queries, Ridge
+from arqmath_bm25.tasks.premises.ridge import Queries, Ridge
 from arqmath_bm25.tasks.premises.text_kernel import gram
+from arqmath_bm25.tasks.premises.tfidf import BLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,7 +71,7 @@ def rank_hidden(ranker: Ridge, fold: NDArray[np.int64], depth: int) -> Iterator[
         yield from ranker.best([training[n] for n in rows], queries, depth)
 
 
-def cross_validate(ranker: PremiseRanker, variant: str, threads: int) -> list[Score]:
+def cross_validate(ranker: PremiseRanker, variant: str) -> list[Score]:
     """Return the scores of each fold; InputError if the training set is too small."""
     parts = folds(ranker.training)
     if len(parts) < 2:
@@ -81,7 +82,7 @@ def cross_validate(ranker: PremiseRanker, variant: str, threads: int) -> list[Sc
         if isinstance(method, Ridge):
             ranked = rank_hidden(method, fold, PREMISES)
         else:
-            ranked = method.rank(statements, PREMISES, threads)
+            ranked = method.rank(statements, PREMISES)
         predicted = {
             statement.statement_id: tuple(premise for premise, _ in ranking)
             for statement, ranking in zip(statements, ranked, strict=True)

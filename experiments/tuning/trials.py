@@ -289,7 +289,7 @@ class PremiseTrials(Trials):
 
     def _measure(self, settings: Any) -> Values:
         ranker = PremiseRanker(self.index, settings)
-        found = cross_validate(ranker, self.variant, self.threads)
+        found = cross_validate(ranker, self.variant)
         return {s: values["map_500"] for score in found for s, values in score.values.items()}
 
 

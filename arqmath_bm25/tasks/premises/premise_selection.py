@@ -6,10 +6,10 @@ An index holds what was fitted to the training set, in `model/`; no engine searc
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.settings import AnalysisSettings
@@ -25,9 +25,6 @@ from arqmath_bm25.tasks.premises.ridge import Fitted, Model, Ridge
 from arqmath_bm25.tasks.premises.tfidf import Tfidf
 from arqmath_bm25.tasks.settings import NlpsSettings, RidgeVariant
 from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Ranker, Shown, TopicFile, begin
-
-if TYPE_CHECKING:
-    from arqmath_bm25.tasks.premises.tfidf import Ranking
 
 _MODEL: Final = "model"
 
@@ -155,23 +152,19 @@ class PremiseRanker(Ranker):
         self._index = index
         self._settings = settings
         self._opening = Lock()
-        self.method = cache(self._open)
+        self._methods: dict[str, Tfidf | Ridge] = {}
 
     def rank(
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int
     ) -> Iterator[list[Hit]]:
         """Yield the `depth` best premises of every statement, all if there are fewer."""
         statements = [Statement(topic.topic_id, topic.title, ()) for topic in topics]
-        with self._opening:
-            method = self.method(variant)
-        rankings: Iterator[Ranking] = method.rank(statements, depth, threads)
-        for ranking in rankings:
+        for ranking in self.method(variant).rank(statements, depth):
             yield [Hit(premise_id, score) for premise_id, score in ranking]
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
         """Return what the regression and the texts gave; InputError for another method."""
-        with self._opening:
-            method = self.method(variant)
+        method = self.method(variant)
         if not isinstance(method, Ridge):
             raise InputError(
                 f"{variant}: its scores are no sums; those of the method ridge are, and can be "
@@ -187,8 +180,13 @@ class PremiseRanker(Ranker):
         fitted = Fitted.load(directory, ridge, _analyzer(self._settings))
         return Model(self._premises, self.training, ridge, fitted)
 
-    def _open(self, variant: str) -> Tfidf | Ridge:
+    def method(self, variant: str) -> Tfidf | Ridge:
+        """Return the method of a variant, which is opened once for all threads."""
         chosen = self._settings.variants[variant]
-        if isinstance(chosen, RidgeVariant):
-            return Ridge(self.model, chosen)
-        return Tfidf(self._premises)
+        with self._opening:
+            if variant not in self._methods:
+                if isinstance(chosen, RidgeVariant):
+                    self._methods[variant] = Ridge(self.model, chosen)
+                else:
+                    self._methods[variant] = Tfidf(self._premises)
+            return self._methods[variant]

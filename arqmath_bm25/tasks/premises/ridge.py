@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -34,14 +34,12 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.collection.premises import Premise, Statement
 from arqmath_bm25.core.records import Part
 from arqmath_bm25.tasks.premises.text_kernel import TextVectors, gram
-from arqmath_bm25.tasks.premises.tfidf import Candidates
+from arqmath_bm25.tasks.premises.tfidf import BLOCK, Candidates
 from arqmath_bm25.tasks.settings import RidgeSettings, RidgeVariant
 
 if TYPE_CHECKING:
     from arqmath_bm25.tasks.premises.text_kernel import Matrix
     from arqmath_bm25.tasks.premises.tfidf import Ranking
-
-BLOCK: Final = 64  # statements that are ranked at a time
 
 
 @dataclass(frozen=True)
@@ -160,7 +158,7 @@ class Ridge:
         self.model = model
         self._variant = variant
 
-    def rank(self, statements: Sequence[Statement], depth: int, threads: int) -> Iterator[Ranking]:
+    def rank(self, statements: Sequence[Statement], depth: int) -> Iterator[Ranking]:
         """Yield the `depth` best premises of every statement, itself last if it is a premise."""
         for start in range(0, len(statements), BLOCK):
             block = statements[start : start + BLOCK]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Scores = NDArray[np.float64]  # one for every candidate, in the order of `Candidates.ids`
     Ranking = list[tuple[str, float]]  # ids of premises with their scores, the best first
 
-_BLOCK: Final = 64  # statements; 8 MB of similarities for 16,000 premises
+BLOCK: Final = 64  # statements that are ranked at a time; 8 MB of similarities for 16,000 premises
 _DECIMALS: Final = 12  # scores that differ less are tied: the rest is rounding
 _TIED: Final = 2 * 10.0**-_DECIMALS
 
@@ -74,10 +74,10 @@ class Tfidf:
             texts[premise_id] for premise_id in self._candidates.ids
         )
 
-    def rank(self, statements: Sequence[Statement], depth: int, threads: int) -> Iterator[Ranking]:
-        """Yield the `depth` best premises of every statement; one thread does it."""
-        for start in range(0, len(statements), _BLOCK):
-            block = statements[start : start + _BLOCK]
+    def rank(self, statements: Sequence[Statement], depth: int) -> Iterator[Ranking]:
+        """Yield the `depth` best premises of every statement."""
+        for start in range(0, len(statements), BLOCK):
+            block = statements[start : start + BLOCK]
             vectors = self._vectorizer.transform(statement.text for statement in block)
             # Terms x statements, dense: a row of it is added for every term of a premise.
             similarities = self._premises @ np.ascontiguousarray(vectors.T.toarray())
