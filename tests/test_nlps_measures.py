@@ -37,7 +37,7 @@ def script_average_precision(ranking: list[str], relevant: set[str], depth: int)
 
 def test_precision_is_averaged_over_retrieved_or_over_all_relevant_premises() -> None:
     # Relevant premises at ranks 1, 2, 4, 6 and 10: the example in the script has 0.7833.
-    ranking = [*"abxcxdxxxe", *JUNK][:500]
+    ranking = [*"abxcydzvwe", *JUNK][:500]
     result = score_premises({"s": tuple(ranking)}, {"s": tuple("abcdefgh")})
     assert result.values["s"]["map_500_official"] == pytest.approx(0.78333333)
     assert result.values["s"]["map_500"] == pytest.approx(0.78333333 * 5 / 8)

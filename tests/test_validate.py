@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.runs.eligible import Eligible, eligible_answers, eligible_formulas
 from arqmath_bm25.runs.formula_ids import FormulaIds
-from arqmath_bm25.runs.rows import EXAMPLES, Finding, Findings, detect_task
+from arqmath_bm25.runs.rows import EXAMPLES, Findings, Level, detect_task
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.run_files import write_run
 from arqmath_bm25.runs.task_rules import check_teams
@@ -43,8 +43,19 @@ def check(tmp_path: Path):
     return findings
 
 
+class Finding(NamedTuple):
+    level: Level
+    row: int | None
+    rule: str
+    message: str
+
+
 def every(findings: Findings) -> list[Finding]:
-    return [finding for examples, _ in findings.by_rule() for finding in examples]
+    return [
+        Finding(breaches.level, example.row, breaches.rule, example.message)
+        for breaches in findings.by_rule()
+        for example in breaches.examples
+    ]
 
 
 def test_a_run_that_this_package_writes_breaks_no_rule(tmp_path: Path) -> None:

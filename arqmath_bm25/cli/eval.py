@@ -1,7 +1,5 @@
 """The commands `eval` and `compare`: what runs score, and whether one is better than another."""
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -48,13 +46,12 @@ class Scoring:
         self,
         runs: Sequence[Path] | None,
         measures: Iterable[Measure] = (),
-        progress: Callable[[int], None] = lambda _: None,
     ) -> Evaluator:
         """Return what scores the runs."""
         return Evaluator(
             Collection(data_of(runs, self.data), self.indexes), qrels=self.qrels, ids=self.ids,
             cut=not self.no_cut, answer_map=self.answer_map, measures=measures,
-            least_grade=self.topics_with_grade, progress=progress,
+            least_grade=self.topics_with_grade,
         )  # fmt: skip
 
     def score(self, evaluator: Evaluator, runs: Iterable[Path]) -> list[Scored]:
@@ -88,17 +85,14 @@ class Scoring:
 
 
 def _per_topic_csv(scored: Sequence[Scored]) -> str:
+    from pandas import DataFrame  # takes half a second to load
+
     rows = [
         {"run": run.run, "task": run.task, "topic": topic, **values}
         for run in scored
         for topic, values in run.score.values.items()
     ]
-    text = io.StringIO()
-    columns = dict.fromkeys(["run", "task", "topic", *(key for row in rows for key in row)])
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return DataFrame(rows).to_csv(index=False)
 
 
 _ENDINGS: Final = {".tsv", ".trec", ".txt"}  # of NLPS: .txt
@@ -120,11 +114,8 @@ def evaluate(
 
     Example: arqmath-bm25 eval myrun.tsv --qrels qrel_official_task1 --measure nDCG@10
     """
-    with status("Scoring") as say:
-        evaluator = scoring.evaluator(
-            runs, named_measures(*measure or ()),
-            lambda rows: say(f"Reading visual ids, once: {rows:,} formulas"),
-        )  # fmt: skip
+    with status("Scoring"):
+        evaluator = scoring.evaluator(runs, named_measures(*measure or ()))
         if runs:
             scored = scoring.score(evaluator, runs)
         elif scoring.answer_map is not None:
@@ -187,7 +178,6 @@ def compare(
     scoring: Scoring,
     runs: list[Path],
     measure: str | None = None,
-    topic_values: bool = False,
     why: str | None = None,
     why_indexes: list[Path] | None = None,
 ) -> None:
@@ -202,7 +192,7 @@ def compare(
     scored = scoring.score(evaluator, runs)
     compared = compare_runs(scored, measure)
     if scoring.write(scored, lambda: json.dumps(compared.to_json(), indent=1)):
-        score_tables.print_comparison(compared, topic_values)
+        score_tables.print_comparison(compared)
         if why is not None:
             places = why_indexes or [scoring.indexes]
             moved, unexplained = moves(evaluator.collection, scored[:2], why, _DEEP, places)

@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.cli.shared.command import command
-from arqmath_bm25.cli.shared.options import data_of, keep_runs, out, task_of_runs
+from arqmath_bm25.cli.shared.options import data_of, keep_runs, out, results, task_of_runs
 from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import sources
 from arqmath_bm25.core.labs import LAB_TASKS, MAX_DEPTH, YEARS, LabTask, RankingTask, official_stem
-from arqmath_bm25.core.progress import PlainConsole
 from arqmath_bm25.runs.eligible import Eligible, eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
@@ -42,7 +40,7 @@ def convert(run: Path, output: Path, form: Form = "lab") -> None:
     Example: arqmath-bm25 convert Team-task1-bm25-auto-both-P.tsv --format trec -o run.trec.gz
     """
     read = Run.read(run)
-    if form == "trec" and not read.rules.trec:
+    if form == "trec" and read.rules.judged != "documents":
         raise InputError(f"{run}: a run of {read.task} has no TREC form; give --format lab")
     if form == "lab" and (lacking := read.without_post()):
         raise InputError(
@@ -140,9 +138,9 @@ def validate(
         run = Run.read(path, each, strict=True)
         checked.append((run, run.faults(*lookups[each])))
     check_teams((run.path, run.task, findings) for run, findings in checked)
-    out = PlainConsole(highlight=False, soft_wrap=True, quiet=json_file == Path("-"))
-    for run, findings in checked:
-        _print(run, findings, collection is not None, out)
+    if json_file != Path("-"):
+        for run, findings in checked:
+            _print(run, findings, collection is not None)
     if json_file is not None:
         reports = [_as_json(run, findings) for run, findings in checked]
         options.write(json_file, json.dumps(reports, indent=2, ensure_ascii=False) + "\n")
@@ -179,23 +177,24 @@ def _task_of(run: Path) -> LabTask:
     return task
 
 
-def _print(run: Run, findings: Findings, looked_up: bool, out: Console) -> None:
-    levels = Counter(examples[0].level for examples, _ in findings.by_rule())
+def _print(run: Run, findings: Findings, looked_up: bool) -> None:
+    levels = Counter(breaches.level for breaches in findings.by_rule())
     verdict = "not valid" if levels["error"] else "valid"
     for level, rules in levels.items():
         verdict += f", {level}s of {rules} {'rule' if rules == 1 else 'rules'}"
     what = f"{run.task}, {len(run.topics):,} topics, {len(run):,} rows"
     if not looked_up:
         what += "; ids were not looked up: --data does"
-    out.print(Text(f"{run.path}: {verdict} ({what})"))
-    for examples, count in findings.by_rule():
-        style = "red" if examples[0].level == "error" else "yellow"
-        for finding in examples[:_SHOWN]:
-            row = "" if finding.row is None else f"row {finding.row}: "
-            line = Text(f"  {finding.level:7} ", style=style)
-            out.print(line.append(f"{finding.rule}: {row}{finding.message}", style="default"))
-        if count > _SHOWN:
-            out.print(Text(f"          … and {count - _SHOWN:,} more of this rule", style="dim"))
+    results.print(Text(f"{run.path}: {verdict} ({what})"))
+    for breaches in findings.by_rule():
+        style = "red" if breaches.level == "error" else "yellow"
+        for example in breaches.examples[:_SHOWN]:
+            row = "" if example.row is None else f"row {example.row}: "
+            line = Text(f"  {breaches.level:7} ", style=style)
+            results.print(line.append(f"{breaches.rule}: {row}{example.message}", style="default"))
+        if breaches.count > _SHOWN:
+            more = f"          … and {breaches.count - _SHOWN:,} more of this rule"
+            results.print(Text(more, style="dim"))
 
 
 def _as_json(run: Run, findings: Findings) -> dict[str, Any]:
@@ -206,13 +205,5 @@ def _as_json(run: Run, findings: Findings) -> dict[str, Any]:
         "topics": len(run.topics),
         "errors": findings.count("error"),
         "warnings": findings.count("warning"),
-        "findings": [
-            {
-                "level": examples[0].level,
-                "rule": examples[0].rule,
-                "count": count,
-                "examples": [{"row": each.row, "message": each.message} for each in examples],
-            }
-            for examples, count in findings.by_rule()
-        ],
+        "findings": list(map(asdict, findings.by_rule())),
     }

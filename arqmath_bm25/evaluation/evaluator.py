@@ -6,12 +6,14 @@ A.1-100 in 2020, A.201-300 in 2021, A.301-400 in 2022.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from arqmath_bm25.collection.own_documents import QRELS, corpus_in
 from arqmath_bm25.core.errors import InputError
@@ -119,7 +121,6 @@ class Evaluator:
     answer_map: Path | None = None  # names the answers of Task 3
     measures: Iterable[Measure] = ()  # on top of the usual
     least_grade: int = 0  # topics without it do not count
-    progress: Callable[[int], None] = lambda _: None
 
     def __post_init__(self) -> None:
         if corpus := corpus_in(self.collection.layout.data):  # one's own, as BEIR scores them
@@ -128,7 +129,7 @@ class Evaluator:
             self.qrels = self.qrels or (judged if judged.is_file() else None)
         self.measures = tuple(dict.fromkeys(self.measures))
         self.judgments = cache(self._read_judgments)
-        self.open_ids = cache(partial(FormulaIds.of, self.collection, self.progress))
+        self.open_ids = cache(partial(FormulaIds.of, self.collection))
 
     def score(self, path: Path, task: Task | None = None, year: Year | None = None) -> Scored:
         """Score one run; a Task 1 run scored as `task3` is taken as the answers at its top.
@@ -248,9 +249,9 @@ class Evaluator:
             ids = self.open_ids()
             judgments = by_visual_id(qrels, ids, file, self.ids)
             holds = ids.has if judgments.ids == "formula" else ids.is_visual
-            lacking = coverage_note(qrels, lambda docs: holds(docs).sum()) if on_site else None
+            lacking = coverage_note(qrels, holds) if on_site else None
         elif rules.judged == "documents" and on_site and (posts := self.collection.posts_if_known):
-            lacking = coverage_note(qrels, lambda docs: len(posts.subset(docs)))
+            lacking = coverage_note(qrels, lambda docs: posts.find(docs.astype(np.int64)) >= 0)
         return judgments._replace(notes=(*judgments.notes, *filter(None, [lacking])))
 
 

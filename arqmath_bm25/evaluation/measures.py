@@ -26,10 +26,10 @@ from statistics import fmean
 from typing import Any, Final, NamedTuple
 
 import ir_measures
-from ir_measures import AP, Bpref, Judged, P, nDCG
+from ir_measures import AP, Bpref, Judged, P, R, nDCG
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import RELEVANT
+from arqmath_bm25.core.labs import PREMISES, RELEVANT
 from arqmath_bm25.evaluation.qrels import Qrels
 from arqmath_bm25.runs.run import Ranking, best
 
@@ -54,6 +54,7 @@ MEASURES: Final = (
     Measure("judged_at_10", Judged @ 10),
 )
 
+OF_PREMISES: Final = (Measure("map_500", AP @ PREMISES), Measure("recall_500", R @ PREMISES))
 KEYS: Final = tuple(measure.key for measure in MEASURES)
 # As tables show them.
 NAMES: Final = {

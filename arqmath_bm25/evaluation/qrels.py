@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import complete
 from arqmath_bm25.core.labs import HIGHEST
-from arqmath_bm25.runs.formula_ids import FormulaIds, id_number
+from arqmath_bm25.runs.formula_ids import FormulaIds, id_numbers
 from arqmath_bm25.runs.rows import read_columns
 
 Qrels = dict[str, dict[str, int]]  # topic -> document -> grade
@@ -148,18 +148,15 @@ class Doubt(str):
     __slots__ = ()
 
 
-def coverage_note(qrels: Qrels, holds: Callable[[NDArray[np.int32]], int]) -> Doubt | None:
+def coverage_note(
+    qrels: Qrels, holds: Callable[[NDArray[np.int32]], NDArray[np.bool_]]
+) -> Doubt | None:
     """Say that a collection lacks most of what was judged; None if it does not.
 
-    `holds` tells how many of some ids the collection has.
+    `holds` tells which of some ids the collection has.
     """
-    judged = [doc for grades in qrels.values() for doc in grades]
-    ids, counts = np.unique(
-        [number for number in map(id_number, judged) if number >= 0], return_counts=True
-    )
-    held = sum(
-        int(count) * holds(ids[counts == count].astype(np.int32)) for count in np.unique(counts)
-    )
+    judged = id_numbers(doc for grades in qrels.values() for doc in grades)
+    held = int(holds(judged).sum())
     if held >= _MOST * len(judged):
         return None
     return Doubt(
@@ -198,21 +195,21 @@ def by_visual_id(
     Without `kind`, the name of the file tells which ids they are, else the ids themselves. Raises
     InputError if these can be either.
     """
-    judged = _numbers({doc for grades in qrels.values() for doc in grades})
+    judged = id_numbers({doc for grades in qrels.values() for doc in grades})
     kind = kind or kind_of_name(file) or _kind_of_ids(judged, ids, file)
     if kind != "formula":
         of_2020 = len(judged) > _LAST_OF_2020 // 2 and judged.max() <= _LAST_OF_2020
         return Judgments(file, qrels, kind, (_NOTE_2020,) if of_2020 else ())
     rekeyed: Qrels = {}
     for topic, grades in qrels.items():
-        places = ids.find(_numbers(grades))
+        places = ids.find(id_numbers(grades))
         for place, grade in zip(places.tolist(), grades.values(), strict=True):
             if place >= 0:
                 best, key = rekeyed.setdefault(topic, {}), str(ids.visual[place])
                 best[key] = max(grade, best.get(key, grade))
     note = (
         f"qrels by formula id, re-keyed to visual ids with the maximum grade: "
-        f"{int((ids.find(judged) >= 0).sum()):,} of {len(judged):,} ids are in the formula index, "
+        f"{int(ids.has(judged).sum()):,} of {len(judged):,} ids are in the formula index, "
         f"{len(rekeyed)} of {len(qrels)} topics have any"
     )
     return Judgments(file, rekeyed, kind, (note,))
@@ -227,7 +224,7 @@ def kind_of_name(file: Path) -> IdKind | None:
 
 
 def _kind_of_ids(judged: NDArray[np.int32], ids: FormulaIds, file: Path) -> IdKind:
-    visual, formula = int(ids.is_visual(judged).sum()), int((ids.find(judged) >= 0).sum())
+    visual, formula = int(ids.is_visual(judged).sum()), int(ids.has(judged).sum())
     if formula < _VISUAL * visual + _FEW:
         return "visual"
     if formula >= _FORMULAS * visual + _FEW:
@@ -237,7 +234,3 @@ def _kind_of_ids(judged: NDArray[np.int32], ids: FormulaIds, file: Path) -> IdKi
         f"{visual:,} are visual ids: which of them it judges has to be said (ids: "
         f"{', '.join(ID_KINDS)})"
     )
-
-
-def _numbers(texts: set[str] | dict[str, int]) -> NDArray[np.int32]:
-    return np.fromiter(map(id_number, texts), np.int32)

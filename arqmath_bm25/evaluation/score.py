@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import fmean
 from typing import Any, Final
 
 from arqmath_bm25.collection.premises import read_statements
@@ -33,7 +32,7 @@ from arqmath_bm25.core.labs import PREMISES as DEPTH
 from arqmath_bm25.evaluation.measures import (
     ANSWER_KEYS,
     MEASURES,
-    PREMISE_KEYS,
+    OF_PREMISES,
     Measure,
     TopicValues,
     average,
@@ -270,16 +269,17 @@ def score_premises(
             f"none of the {len(gold):,} statements of the gold file is predicted: "
             f"the first prediction is for {next(iter(predicted), None)}"
         )
-    values: dict[str, dict[str, float]] = {}
-    for statement, relevant in gold.items():
-        ranking = tuple(predicted.get(statement, ()))[:DEPTH]
-        precisions = _precisions(ranking, set(relevant))
-        count = len(relevant) or 1
-        official = fmean(precisions) if precisions else 0.0
-        standard, recall = sum(precisions) / count, len(precisions) / count
-        values[statement] = dict(zip(PREMISE_KEYS, (official, standard, recall), strict=True))
+    rankings: dict[str, Ranking] = {}
+    for statement in gold:
+        premises = enumerate(predicted.get(statement, ()))
+        rankings[statement] = {premise: -float(rank) for rank, premise in premises}
+    judged = {statement: dict.fromkeys(premises, 1) for statement, premises in gold.items()}
+    values = {
+        statement: {"map_500_official": of["map_500"] / (of["recall_500"] or 1), **of}
+        for statement, of in measure(rankings, judged, OF_PREMISES).items()
+    }
     missing = len(gold.keys() - predicted.keys())
-    short = sum(len(tuple(predicted.get(t, ()))) < DEPTH for t in gold) - missing
+    short = sum(len(ranking) < DEPTH for ranking in rankings.values()) - missing
     departures = (
         (missing, "are not predicted and count 0"),
         (short, f"have fewer than {DEPTH} premises"),
@@ -288,12 +288,3 @@ def score_premises(
         f"{n:,} statements {what}; the official script refuses this" for n, what in departures if n
     )
     return Score(values=values, counts={"statements": len(gold)}, warnings=tuple(warnings))
-
-
-def _precisions(ranking: tuple[str, ...], relevant: set[str]) -> list[float]:
-    """Return the precision at the rank of each relevant premise that was retrieved."""
-    precisions: list[float] = []
-    for rank, premise in enumerate(ranking, 1):
-        if premise in relevant:
-            precisions.append((len(precisions) + 1) / rank)
-    return precisions

@@ -11,10 +11,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from arqmath_bm25.collection.posts import ANSWER, PostTable
-from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_number
+from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_numbers
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
@@ -59,7 +57,7 @@ def eligible_formulas(ids: FormulaIds) -> Eligible:
     """Return what tells the formulas of a formula index that stand in posts."""
 
     def place_of(formula: str) -> int:
-        return int(ids.find(np.array([id_number(formula)], np.int32))[0])
+        return int(ids.find(id_numbers([formula]))[0])
 
     def post_of(place: int) -> str:
         return str(ids.post[place])

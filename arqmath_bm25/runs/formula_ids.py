@@ -19,9 +19,10 @@ from arqmath_bm25.collection.formulas import formula_files, read_formula_ids
 from arqmath_bm25.core.arrays import load_array
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import complete, is_as_written
+from arqmath_bm25.core.progress import status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -45,22 +46,23 @@ class FormulaIds:
         self._table = table
 
     @classmethod
-    def read(cls, formulas: Path, progress: Callable[[int], None] = lambda _: None) -> Self:
-        """Read formula TSVs with visual ids; `progress` is told the number of rows so far.
+    def read(cls, formulas: Path) -> Self:
+        """Read formula TSVs with visual ids.
 
         Of an id that occurs twice the last row counts, as in the official script. Raises
         InputError as `collection.formulas.read_formula_ids` does.
         """
         blocks: list[Ids] = []
         rows = 0
-        for ids in read_formula_ids(formulas):
-            if any((column > _LARGEST).any() for column in ids[:4]):
-                raise InputError(f"{formulas}: an id is larger than {_LARGEST}")
-            flags = ids.comment * COMMENT + ids.deleted * DELETED
-            columns = (ids.formula, ids.visual, ids.old_visual, ids.post, flags, ids.visual)
-            blocks.append(np.array(columns, np.int32))
-            rows += len(ids.formula)
-            progress(rows)
+        with status("Reading visual ids, once") as say:
+            for ids in read_formula_ids(formulas):
+                if any((column > _LARGEST).any() for column in ids[:4]):
+                    raise InputError(f"{formulas}: an id is larger than {_LARGEST}")
+                flags = ids.comment * COMMENT + ids.deleted * DELETED
+                columns = (ids.formula, ids.visual, ids.old_visual, ids.post, flags, ids.visual)
+                blocks.append(np.array(columns, np.int32))
+                rows += len(ids.formula)
+                say(f"Reading visual ids, once: {rows:,} formulas")
         if not rows:
             raise InputError(f"{formulas}: the files hold no formulas")
         table = np.concatenate(blocks, axis=1)
@@ -72,9 +74,7 @@ class FormulaIds:
         return cls(table)
 
     @classmethod
-    def cached(
-        cls, formulas: Path, directory: Path, progress: Callable[[int], None] = lambda _: None
-    ) -> Self:
+    def cached(cls, formulas: Path, directory: Path) -> Self:
         """Map the table that an earlier call left in `directory`, or read it and leave it there.
 
         The file's name tells names, sizes and times of the TSVs: other TSVs, another table. One
@@ -87,7 +87,7 @@ class FormulaIds:
         digest = hashlib.sha256(key.encode()).hexdigest()[:16]
         path = directory / f"visual-ids-{digest}.npy"
         if not is_as_written(path):
-            table = cls.read(formulas, progress)._table
+            table = cls.read(formulas)._table
             with complete(path, encoding=None, manifest={}) as file:
                 np.save(file, table)
         return cls(load_array(path))
@@ -107,21 +107,19 @@ class FormulaIds:
         return cls(np.array([formula, visual, visual, post, flags, np.sort(visual)]))
 
     @classmethod
-    def of(cls, collection: Collection, progress: Callable[[int], None] = lambda _: None) -> Self:
+    def of(cls, collection: Collection) -> Self:
         """Return the table of a collection, kept with its indexes."""
-        return cls.cached(collection.layout.formulas(), collection.directory, progress)
+        return cls.cached(collection.layout.formulas(), collection.directory)
 
     def agree(self, pairs: Sequence[tuple[str, str]]) -> int:
         """Count the pairs of a formula and the post that holds it."""
-        formulas, posts = (
-            np.fromiter((id_number(pair[column]) for pair in pairs), np.int32) for column in (0, 1)
-        )
-        places = self.find(formulas)
+        places = self.find(id_numbers(formula for formula, _ in pairs))
+        posts = id_numbers(post for _, post in pairs)
         return int(((places >= 0) & (self.post[places] == posts)).sum())
 
     def instances(self, visual: Iterable[str]) -> dict[str, tuple[str, str]]:
         """Return the first formula of each of some visual ids, and its post."""
-        wanted = np.fromiter(map(id_number, visual), np.int32)
+        wanted = id_numbers(visual)
         places = np.flatnonzero(np.isin(self.visual, wanted[wanted >= 0]))
         ids, first = np.unique(self.visual[places], return_index=True)
         return {
@@ -146,6 +144,11 @@ class FormulaIds:
 def _places(ascending: Ids, ids: Ids) -> NDArray[np.int64]:
     places = np.minimum(np.searchsorted(ascending, ids), len(ascending) - 1)
     return np.where((ascending[places] == ids) & (ids >= 0), places, -1)
+
+
+def id_numbers(texts: Iterable[str]) -> Ids:
+    """Return ids as they stand in the table, -1 for those that cannot stand there."""
+    return np.fromiter(map(id_number, texts), np.int32)
 
 
 def id_number(text: str) -> int:

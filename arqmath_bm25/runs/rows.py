@@ -12,7 +12,7 @@ Formats (UTF-8, TAB, no header; guidelines of the labs):
 
 Real submissions depart from this: CRLF, blanks for TABs, TREC's form, ranks with gaps or as floats,
 a missing last newline, gzip. What a departure leads to is decided by the findings that it goes
-to: `Refusing` lets pass what can be understood, `Findings` notes everything.
+to: they note everything, or refuse what cannot be understood.
 
 Runs of Task 3 are CSV with TABs, which the official scripts read and write by the csv module: a
 column that holds quotes, TABs or line ends stands in quotes, quotes inside it are doubled.
@@ -24,6 +24,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -37,73 +38,63 @@ Level = Literal["error", "warning"]
 EXAMPLES: Final = 5
 
 
-class Finding(NamedTuple):
-    """One breach of one rule."""
+@dataclass(frozen=True)
+class Example:
+    """One breach of a rule."""
 
-    level: Level  # error: the lab refuses the run or drops the row; warning: it is tolerated
     row: int | None  # 1-based line of the file; None if no row is to blame
-    rule: str
     message: str
 
 
+@dataclass
+class Breaches:
+    """The breaches of one rule: all are counted, the first EXAMPLES are kept."""
+
+    level: Level  # error: the lab refuses the run or drops the row; warning: it is tolerated
+    rule: str
+    count: int = 0
+    examples: list[Example] = field(default_factory=list)
+
+
 class Findings:
-    """The findings on one run, in the order in which they were made.
+    """What breaks a rule in one run, in the order in which it was found."""
 
-    Every breach is counted; the first EXAMPLES of each rule and level are kept.
-    """
-
-    def __init__(self) -> None:
-        self._kept: dict[tuple[Level, str], list[Finding]] = {}
-        self._counts: Counter[tuple[Level, str]] = Counter()
+    def __init__(self, refused: Path | None = None) -> None:
+        """`refused` is the run whose rows that cannot be understood raise InputError."""
+        self._refused = refused
+        self._breaches: dict[tuple[Level, str], Breaches] = {}
 
     def error(self, rule: str, row: int | None, message: str) -> None:
         """Note what the lab refuses or drops."""
-        self._add(Finding("error", row, rule, message))
+        self._add("error", rule, row, message)
 
     def warn(self, rule: str, row: int | None, message: str) -> None:
         """Note what the lab tolerates."""
-        self._add(Finding("warning", row, rule, message))
+        self._add("warning", rule, row, message)
 
-    def unreadable(self, rule: str, row: int | None, message: str) -> None:
-        """Note a row that cannot be understood: the lab drops it, or the whole run."""
+    def unreadable(self, rule: str, row: int, message: str) -> None:
+        """Note, or refuse, a row that cannot be understood: the lab drops it, or the whole run."""
+        if self._refused is not None:
+            raise InputError(f"{self._refused}: row {row}: {message}")
         self.error(rule, row, message)
 
-    def _add(self, finding: Finding) -> None:
-        key = finding.level, finding.rule
-        self._counts[key] += 1
-        kept = self._kept.setdefault(key, [])
-        if len(kept) < EXAMPLES:
-            kept.append(finding)
+    def _add(self, level: Level, rule: str, row: int | None, message: str) -> None:
+        breaches = self._breaches.setdefault((level, rule), Breaches(level, rule))
+        breaches.count += 1
+        if breaches.count <= EXAMPLES:
+            breaches.examples.append(Example(row, message))
 
     def count(self, level: Level | None = None, rule: str | None = None) -> int:
         """Count the breaches of a level, of a rule, or all of them."""
         return sum(
-            number
-            for (kept_level, kept_rule), number in self._counts.items()
-            if level in (None, kept_level) and rule in (None, kept_rule)
+            breaches.count
+            for breaches in self._breaches.values()
+            if level in (None, breaches.level) and rule in (None, breaches.rule)
         )
 
-    def by_rule(self) -> list[tuple[list[Finding], int]]:
-        """Return the examples and the count of every rule that was breached, errors first."""
-        keys = sorted(self._kept, key=lambda key: key[0] != "error")
-        return [(self._kept[key], self._counts[key]) for key in keys]
-
-
-class Refusing(Findings):
-    """What a forgiving reader does: it raises InputError for a row that cannot be understood."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self._path = path
-
-    def error(self, rule: str, row: int | None, message: str) -> None:
-        """Let it pass."""
-
-    warn = error
-
-    def unreadable(self, rule: str, row: int | None, message: str) -> None:
-        """Raise InputError with file and row."""
-        raise InputError(f"{self._path}: row {row}: {message}")
+    def by_rule(self) -> list[Breaches]:
+        """Return the breaches of every rule, errors first."""
+        return sorted(self._breaches.values(), key=lambda breaches: breaches.level != "error")
 
 
 WITHOUT_POST: Final = "TREC's columns; the lab expects the post as well"
@@ -148,7 +139,7 @@ def read_run(
     Rows that cannot be understood are left out; without `findings` they raise InputError, as does
     a file that is missing, empty or no text.
     """
-    findings = findings or Refusing(path)
+    findings = findings or Findings(refused=path)
     lines = _lines(path, "run", findings)
     cut = _answer_columns if task == "task3" else _columns
     ranks: Counter[str] = Counter()
@@ -243,7 +234,7 @@ def read_columns(path: Path, kind: str) -> Iterator[Numbered]:
     `kind` names the file in messages. TABs part the columns of a row that has any, else blanks.
     Raises InputError for a missing, empty or binary file.
     """
-    findings = Refusing(path)
+    findings = Findings(refused=path)
     return _columns(_lines(path, kind, findings), findings)
 
 

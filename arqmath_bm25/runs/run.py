@@ -19,8 +19,8 @@ import numpy as np
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, Task
-from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_number
-from arqmath_bm25.runs.rows import WITHOUT_POST, Findings, Refusing, RunRow, detect_task, read_run
+from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_numbers
+from arqmath_bm25.runs.rows import WITHOUT_POST, Findings, RunRow, detect_task, read_run
 from arqmath_bm25.runs.task_rules import RULES, in_order
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Run:
         columns = task or detect_task(path)
         if not strict and RULES[columns].judged == "answers":
             columns = _answer_columns(path)
-        departures = Findings() if strict else Refusing(path)
+        departures = Findings(refused=None if strict else path)
         run = cls(path, task or columns, read_run(path, columns, departures), ids)
         run.columns, run.departures = columns, departures
         return run
@@ -197,7 +197,7 @@ class Run:
         """Return what judgments call the document of a row: of a formula its visual id."""
         if self.ids is None or self.form == "visual":
             return row.doc_id
-        return str(self.ids.visual[self.ids.find(_numbers([row.doc_id]))[0]])
+        return str(self.ids.visual[self.ids.find(id_numbers([row.doc_id]))[0]])
 
     def leave_out(self, eligible: Eligible) -> Counter[str]:
         """Leave out what may not be returned; return the broken rules with their rows."""
@@ -227,7 +227,7 @@ class Run:
         if self.ids is None:
             return {row.doc_id: row for row in rows}
         ids, first = self.ids, dict[str, RunRow]()
-        places = ids.find(_numbers(row.doc_id for row in rows))
+        places = ids.find(id_numbers(row.doc_id for row in rows))
         for place, row in zip(places.tolist(), rows, strict=True):
             if place < 0:
                 counts["unknown"] += 1
@@ -301,7 +301,3 @@ def best(ranking: Mapping[str, float], depth: int) -> list[str]:
     with np.errstate(over="ignore"):
         scores = np.fromiter(ranking.values(), np.float32, len(ranking)).tolist()
     return [doc for _, doc in sorted(zip(scores, ranking, strict=True), reverse=True)[:depth]]
-
-
-def _numbers(texts: Iterable[str]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-    return np.fromiter(map(id_number, texts), np.int32)

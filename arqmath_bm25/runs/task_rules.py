@@ -61,7 +61,6 @@ class AnswerRules:
     qrels_of: ClassVar[LabTask] = "task1"  # the task whose judgments name its documents
     letter: ClassVar[str] = "A"  # of its topics
     depth: ClassVar[int] = MAX_DEPTH
-    trec: ClassVar[bool] = True  # there is a TREC form
     by_formula: ClassVar[bool] = False  # documents are formulas, and visual ids to judgments
     ids: ClassVar[dict[str, str]] = {"post": "doc_id"}  # columns of ids, with their fields
 
@@ -179,7 +178,6 @@ class TextRules(AnswerRules):
     task = "task3"
     judged = "answers"
     depth = 1
-    trec = False
     ids: ClassVar = {}
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
@@ -208,7 +206,6 @@ class PremiseRules(AnswerRules):
     task = "nlps"
     judged = "premises"
     depth = PREMISES
-    trec = False
     ids: ClassVar = {"premise": "doc_id"}
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
@@ -230,14 +227,12 @@ def check_teams(runs: Iterable[tuple[Path, Task, Findings]]) -> None:
     counts: Counter[tuple[str, Task]] = Counter()
     primaries: dict[tuple[str, Task], Path] = {}
     for path, task, findings in runs:
-        name = parse_run_name(path.stem)
-        if name is None:
-            continue
-        key = name.team, task
-        counts[key] += 1
-        if counts[key] > MAX_RUNS:
-            message = f"run {counts[key]} of {name.team} for {task}; at most {MAX_RUNS} are taken"
-            findings.error("runs of a team", None, message)
-        if name.primary and primaries.setdefault(key, path) != path:
-            message = f"{primaries[key].name} is {name.team}'s primary run as well"
-            findings.error("primary run", None, message)
+        if name := parse_run_name(path.stem):
+            key = name.team, task
+            counts[key] += 1
+            if counts[key] > MAX_RUNS:
+                run = f"run {counts[key]} of {name.team} for {task}"
+                findings.error("runs of a team", None, f"{run}; at most {MAX_RUNS} are taken")
+            if name.primary and (other := primaries.setdefault(key, path)) != path:
+                message = f"{other.name} is {name.team}'s primary run as well"
+                findings.error("primary run", None, message)

@@ -108,8 +108,8 @@ def print_topic_sets(run: Scored, sets: Mapping[str, Sequence[str]], title: str)
     print_table(title, ["topics", "number", *_names(keys)], rows)
 
 
-def print_comparison(compared: Compared, topic_values: bool = False) -> None:
-    """Print the tests, the means by label, and the values of every topic if asked for."""
+def print_comparison(compared: Compared) -> None:
+    """Print the mean of the first run, and the tests of each other run against it."""
     (name,), runs = _names([compared.measure]), list(compared.values)
     topics = compared.values[runs[0]]
     header = "run,mean,difference,95 % interval,wins/ties/losses,p t-test,Holm,p randomization,Holm"
@@ -119,11 +119,6 @@ def print_comparison(compared: Compared, topic_values: bool = False) -> None:
         map(_compared, compared.comparisons),
         [f"warning: {warning}" for warning in compared.warnings],
     )
-    if topic_values:
-        of_topics = [
-            [topic, *(float(of[topic]) for of in compared.values.values())] for topic in topics
-        ]
-        print_table(f"{name} of every topic", ["topic", *runs], of_topics)
 
 
 def _compared(run: Comparison) -> list[object]:
