@@ -101,9 +101,7 @@ class Collection(_ByValue, Files):
 
     def close(self) -> None:
         """Close the posts; what is asked afterwards opens them again."""
-        with self._reading:
-            if (posts := vars(self).pop("_posts", None)) is not None:
-                posts.close()
+        vars(self).pop("_posts", None)
 
     @property
     def path(self) -> Path:

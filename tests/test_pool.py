@@ -34,17 +34,14 @@ from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 PRIMARY, OTHER = "T-task1-one-auto-both-P.tsv", "T-task1-two-auto-both-A.tsv"
 
 
 @pytest.fixture(scope="module")
-def posts() -> Iterator[PostTable]:
-    table = PostTable.scan(Layout(SAMPLE).posts())
-    yield table
-    table.close()
+def posts() -> PostTable:
+    return PostTable.scan(Layout(SAMPLE).posts())
 
 
 @pytest.fixture(scope="module")

@@ -65,7 +65,6 @@ def test_posts_of_all_sites_are_told_apart(release: Path, tmp_path: Path) -> Non
         threads = table.threads_of([*ids, "mathoverflow.net:1"]).tolist()
         assert threads == [threads[4], 1, 3, -1, (1 << 40) + 1]
         assert table.subset([(1 << 40) + 2, 77]).read(ids[0]) == other
-        table.close()
 
 
 def test_links_stay_on_their_site(release: Path) -> None:

@@ -24,7 +24,7 @@ import numpy as np
 from arqmath_bm25.collection.dump import (
     BROKEN,
     ParsedRows,
-    RowReader,
+    read_places,
     scan_places,
 )
 from arqmath_bm25.core.tables import read_table
@@ -99,7 +99,7 @@ class RowTable:
         self._kind = kind
         self._key = key
         self._places = places  # key, id, offset, length
-        self._file = RowReader(path)
+        self._path = path
 
     @classmethod
     def scan(cls, path: Path, kind: Kind, key: str, workers: Workers = HERE) -> Self:
@@ -124,8 +124,7 @@ class RowTable:
             return []
         begin = bisect_left(self._places[:, 0], int(key))  # NumPy would copy the column
         end = bisect_right(self._places[:, 0], int(key), begin)
-        rows = self._file.read(self._key, self._places[begin:end, [0, 2, 3]].tolist())
-        return [row for row in rows if not self._kind.lacks(row)]
+        return read_places(self._path, self._key, self._places[begin:end, [0, 2, 3]].tolist())
 
 
 def _place(row: Attributes, kind: Kind, key: str) -> tuple[int, int] | str:

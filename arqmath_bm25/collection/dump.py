@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -251,37 +250,25 @@ def _places(rows: ParsedRows, place: Place) -> tuple[IntMatrix, Counter[str]]:
     return np.frombuffer(noted, np.int64).reshape(-1, columns), counts
 
 
-class RowReader:
-    """Reads the rows of a dump by their places. Serves all threads."""
+def read_places(
+    path: Path, attribute: str, places: Sequence[Sequence[int]]
+) -> list[dict[str, str]]:
+    """Return the attributes of the rows of a dump at places: (number, offset, length).
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._file = -1
-        self._opening = Lock()
-
-    def read(self, attribute: str, places: Sequence[Sequence[int]]) -> list[dict[str, str]]:
-        """Return the attributes of rows by (number, offset, length).
-
-        Raises InputError unless every row has its number as this attribute.
-        """
-        with self._opening:
-            if self._file < 0:
-                self._file = os.open(self.path, os.O_RDONLY)
-        rows = attributes([os.pread(self._file, length, offset) for _, offset, length in places])
-        for row, (number, offset, _) in zip(rows, places, strict=True):
-            if row is None or row.get(attribute) != str(number):
-                raise InputError(
-                    f"{self.path}: there is no row of {attribute} {number} at byte {offset:,} any "
-                    "more: the file has changed since it was indexed. Run `arqmath-bm25 index` "
-                    "again, and then this command."
-                )
-        return [row for row in rows if row is not None]
-
-    def close(self) -> None:
-        """Close the dump; what is read later opens it again."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+    Raises InputError unless every row has its number as this attribute.
+    """
+    with path.open("rb") as file:
+        pieces = [os.pread(file.fileno(), length, offset) for _, offset, length in places]
+    rows = []
+    for row, (number, offset, _) in zip(attributes(pieces), places, strict=True):
+        if row is None or row.get(attribute) != str(number):
+            raise InputError(
+                f"{path}: there is no row of {attribute} {number} at byte {offset:,} any more: "
+                "the file has changed since it was indexed. Run `arqmath-bm25 index` again, and "
+                "then this command."
+            )
+        rows.append(row)
+    return rows
 
 
 def attributes(rows: Sequence[bytes]) -> list[dict[str, str] | None]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import numpy as np
 
-from arqmath_bm25.collection.dump import ID, ROWS_TOGETHER, RowReader, scan_places
+from arqmath_bm25.collection.dump import ID, ROWS_TOGETHER, read_places, scan_places
 from arqmath_bm25.core.arrays import load_array
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.workers.local import HERE
@@ -110,14 +110,10 @@ class PostTable:
         if len(dumps) == 1:
             (self.path,) = dumps.values()
         self._dumps = dumps
+        self._files = [path.absolute() for path in dumps.values()]
         self._places = places  # of each post: thread, id, type, offset, length
-        self._files = [RowReader(path) for path in dumps.values()]
         self._prefixes = [f"{name}:" if name else "" for name in dumps]
         self._bits = _SITE_BITS if len(dumps) > 1 else 63
-
-    def __reduce__(self) -> tuple[type[PostTable], tuple[object, ...]]:
-        dumps = {name: path.absolute() for name, path in self._dumps.items()}
-        return PostTable, (dumps, np.asarray(self._places))
 
     @cached_property
     def _by_id(self) -> IntVector:
@@ -279,15 +275,10 @@ class PostTable:
         for site, group in groupby(columns, lambda row: row[0] >> self._bits):
             mask, prefix = (1 << self._bits) - 1, self._prefixes[site]
             rows = [(number & mask, offset, length) for number, offset, length in group]
-            for row in self._files[site].read("Id", rows):
+            for row in read_places(self._files[site], "Id", rows):
                 post = Post.from_attributes(row)
                 posts.append(_prefixed(post, prefix) if prefix else post)
         return posts
-
-    def close(self) -> None:
-        """Close the dumps."""
-        for file in self._files:
-            file.close()
 
 
 def with_site(numbers: IntMatrix, site: int) -> IntMatrix:

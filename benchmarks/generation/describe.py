@@ -52,7 +52,6 @@ def _post_figures(path: Path) -> dict[str, str]:
             words += len(found)
             without_id += sum(formula.formula_id is None for formula in formulas)
             lengths[post.post_type == QUESTION].append((len(post.body), len(found), len(formulas)))
-    table.close()
     figures = {"posts per MB": f"{len(table) / path.stat().st_size * _MB:,.0f}"}
     for is_question, kind in ((True, "question"), (False, "answer")):
         for column, unit in enumerate(("characters", "words", "formulas")):
