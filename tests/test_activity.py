@@ -84,7 +84,7 @@ def test_comments_are_read_with_what_they_have(comments: Path) -> None:
 
 
 def test_comments_of_a_post_are_found_by_their_places(comments: Path) -> None:
-    table = RowTable.scan(comments, COMMENTS, "PostId")
+    table = RowTable(comments, COMMENTS, "PostId")
     assert [comment["Id"] for comment in table.of("7")] == ["11", "10", "15"]
     assert [comment["Text"] for comment in table.of("9")] == [
         '<span class="math-container" id="3">x'
@@ -111,7 +111,7 @@ def test_users_are_found_by_their_id(tmp_path: Path) -> None:
             {"Id": "6"},
         ],
     )
-    table = RowTable.scan(path, USERS, "Id")
+    table = RowTable(path, USERS, "Id")
     (site,), (user,) = table.of("-1"), table.of("5")
     assert (site["DisplayName"], site["Reputation"]) == ("Community", "1")
     assert (user["DisplayName"], user["CreationDate"]) == ('É"<b>', "2010-07-20T19:09:27.200")
@@ -120,7 +120,7 @@ def test_users_are_found_by_their_id(tmp_path: Path) -> None:
 
 
 def test_dumps_without_rows(tmp_path: Path) -> None:
-    users = RowTable.scan(dump(tmp_path / "Users.xml", "users", []), USERS, "Id")
+    users = RowTable(dump(tmp_path / "Users.xml", "users", []), USERS, "Id")
     assert (users.of("1"), len(users)) == ([], 0)
 
 
@@ -154,7 +154,7 @@ def test_real_votes_and_links_by_post(
     monkeypatch.setattr("arqmath_bm25.collection.dump._RANGE", size)
     archive = shared / "data" / "se-archive"
     rows = elements(archive / "Votes.xml")
-    table = RowTable.scan(archive / "Votes.xml", VOTES, "PostId")
+    table = RowTable(archive / "Votes.xml", VOTES, "PostId")
     for post in sorted({row["PostId"] for row in rows})[::10]:
         assert table.of(post) == [row for row in rows if row["PostId"] == post]
     assert {row["VoteTypeId"] for row in rows} <= set(VOTES.types)
@@ -176,7 +176,7 @@ def test_comments_of_the_real_subset(lite: Path, monkeypatch: pytest.MonkeyPatch
     )  # several, so that processes are started
     path = Layout(lite).dump("Comments")
     assert path is not None
-    table = RowTable.scan(path, COMMENTS, "PostId", Processes(2))
+    table = RowTable(path, COMMENTS, "PostId", Processes(2))
     assert table.counts == {"rows": 16_712, "rows kept": 16_712}
     assert [comment["Id"] for comment in table.of("320")] == ["441", "517", "6289632"]
 
@@ -223,7 +223,7 @@ def test_every_row_is_accounted_for_wherever_ranges_end(
     rows: list[dict[str, str]], cuts: list[int], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = dump(tmp_path_factory.mktemp("dump") / "Comments.xml", "comments", rows)
-    table = RowTable.scan(path, COMMENTS, "PostId")
+    table = RowTable(path, COMMENTS, "PostId")
     assert table.counts["rows"] == len(rows)
     assert table.counts["rows"] == sum(table.counts.values()) - len(rows)
     ends = sorted({0, *cuts, path.stat().st_size})

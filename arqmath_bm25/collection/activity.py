@@ -17,23 +17,18 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from arqmath_bm25.collection.dump import (
-    BROKEN,
-    ParsedRows,
-    read_places,
-    scan_places,
-)
+from arqmath_bm25.collection.dump import BROKEN, ParsedRows, read_places, scan_places
 from arqmath_bm25.core.tables import read_table
 from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from arqmath_bm25.collection.dump import IntMatrix, Row
+    from arqmath_bm25.collection.dump import Row
     from arqmath_bm25.core.workers import Workers
 
 Attributes = dict[str, str]
@@ -52,13 +47,9 @@ class Kind:
     type: str = ""  # the attribute that says what a row is
     types: Mapping[str, str] = field(default_factory=dict)  # what its values are called
 
-    def lacks(self, row: Attributes | str | None) -> str | None:
-        """Say why a row, or what stands for it, does not count; None if it does."""
-        if row is None or isinstance(row, str):
-            return row or BROKEN
-        if all(is_id(row.get(name, "")) for name in self.ids) and all(
-            name in row for name in self.texts
-        ):
+    def lacks(self, row: Attributes) -> str | None:
+        """Say why a row does not count; None if it does."""
+        if all(is_id(row.get(name, "")) for name in self.ids) and row.keys() >= set(self.texts):
             return None
         *names, last = (*self.ids, *self.texts)
         return f"rows without {', '.join(names)} or {last}"
@@ -75,9 +66,11 @@ def good_rows(
     """Yield the rows that have what is required, with their places; all others are counted."""
     for place, row in rows:
         counts["rows"] += 1
-        if reason := kind.lacks(row):
+        if row is None:
+            counts[BROKEN] += 1
+        elif reason := kind.lacks(row):
             counts[reason] += 1
-        elif isinstance(row, dict):
+        else:
             yield place, row
 
 
@@ -91,26 +84,17 @@ class RowTable:
     `counts` accounts for every row: rows = rows kept + all that was left out.
     """
 
-    def __init__(
-        self, path: Path, kind: Kind, key: str, places: IntMatrix, counts: Counter[str]
-    ) -> None:
-        self.name = path.name
-        self.counts = counts
-        self._kind = kind
-        self._key = key
-        self._places = places  # key, id, offset, length
-        self._path = path
-
-    @classmethod
-    def scan(cls, path: Path, kind: Kind, key: str, workers: Workers = HERE) -> Self:
+    def __init__(self, path: Path, kind: Kind, key: str, workers: Workers = HERE) -> None:
         """Note the place of every row by its attribute `key`, one of the kind's `ids`.
 
         Left out and counted: rows that are broken or lack what is required, and every further one
         with the Id of an earlier one. Raises InputError as `scan` does.
         """
-        places, counts = scan_places(path, kind.root, partial(_place, kind=kind, key=key), workers)
-        counts["rows kept"] = len(places)
-        return cls(path, kind, key, places[np.argsort(places[:, 0], kind="stable")], counts)
+        place = partial(_place, kind=kind, key=key)
+        places, self.counts = scan_places(path, kind.root, place, workers)
+        self.counts["rows kept"] = len(places)
+        self._places = places[np.argsort(places[:, 0], kind="stable")]  # key, id, offset, length
+        self._path, self._key, self.name = path, key, path.name
 
     def __len__(self) -> int:
         return len(self._places)

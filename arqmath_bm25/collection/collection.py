@@ -101,7 +101,7 @@ class Collection:
     def has_answers(self) -> bool:
         """Tell whether there is an answer among the posts, which the first of them soon say."""
         return self.has_posts and any(
-            not isinstance(row, str) and row.get("PostTypeId") == str(ANSWER)
+            row is not None and row.get("PostTypeId") == str(ANSWER)
             for site in self.sites
             for _, row in parsed_rows(site.posts, "posts")
         )

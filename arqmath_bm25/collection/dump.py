@@ -73,7 +73,7 @@ class Row(NamedTuple):
     xml: bytes  # from `<row ` to the end of the element
 
 
-ParsedRows = Iterator[tuple[Row, dict[str, str] | str]]
+ParsedRows = Iterator[tuple[Row, dict[str, str] | None]]  # None: broken
 
 
 def check(path: Path, root: str) -> None:
@@ -163,7 +163,7 @@ def _check_head(path: Path, text: bytes, root: str) -> None:
 
 
 def parsed_rows(path: Path, root: str, begin: int = 0, end: int | None = None) -> ParsedRows:
-    """Yield what `rows` yields, each with its attributes, or why it is left out."""
+    """Yield what `rows` yields, each with its attributes, or None if it is broken."""
     pieces = rows(path, root, begin, end)
     while batch := list(islice(pieces, ROWS_TOGETHER)):
         if parsed := _together([row.xml for row in batch]):
@@ -185,29 +185,27 @@ def _apart(piece: Row) -> ParsedRows:
             yield Row(offset + part.start("row"), part["row"]), attributes
         elif rest := part["row"] or part["broken"]:
             lost = max(1, len(_HAS_ID.findall(rest)))
-            yield from [(Row(offset + begin, xml[begin:end]), BROKEN)] * lost
+            yield from [(Row(offset + begin, xml[begin:end]), None)] * lost
 
 
 def scan(
-    path: Path,
-    root: str,
-    work: Callable[[ParsedRows], F],
-    workers: Workers = HERE,
-    progress: Callable[[int], None] = lambda _: None,
+    path: Path, root: str, work: Callable[[ParsedRows], F], workers: Workers = HERE
 ) -> list[F]:
     """Check a dump and return `work` of the rows of its ranges of bytes, in their order.
 
-    `progress` is told the bytes of each. Raises InputError as `check` does.
+    Raises InputError as `check` does.
     """
+    from arqmath_bm25.core.progress import progress  # loads rich, which workers need not
+
     check(path, root)
-    ends = [*range(0, path.stat().st_size, _RANGE), path.stat().st_size]
-    ranges = list(pairwise(ends))
+    size = path.stat().st_size
+    ranges = list(pairwise([*range(0, size, _RANGE), size]))
     parts = []
-    for (begin, end), part in zip(
-        ranges, workers.map(partial(_in_range, path, root, work), ranges), strict=True
-    ):
-        parts.append(part)
-        progress(end - begin)
+    with progress(f"Reading {path.name}", size, "B") as advance:
+        of_ranges = workers.map(partial(_in_range, path, root, work), ranges)
+        for (begin, end), part in zip(ranges, of_ranges, strict=True):
+            parts.append(part)
+            advance(end - begin)
     return parts
 
 
@@ -216,18 +214,14 @@ def _in_range(path: Path, root: str, work: Callable[[ParsedRows], F], ends: tupl
 
 
 def scan_places(
-    path: Path,
-    root: str,
-    place: Place,
-    workers: Workers = HERE,
-    progress: Callable[[int], None] = lambda _: None,
+    path: Path, root: str, place: Place, workers: Workers = HERE
 ) -> tuple[IntMatrix, Counter[str]]:
     """Note where the rows of a dump lie: what `place` says of each, its offset and its length.
 
     `place` returns the numbers that a row is found by, of which the second is its Id, or why it is
     left out. Rows with the Id of an earlier one are left out too. Everything is counted.
     """
-    parts = scan(path, root, partial(_places, place=place), workers, progress)
+    parts = scan(path, root, partial(_places, place=place), workers)
     counts = sum((counted for _, counted in parts), Counter(rows=0))
     places = np.concatenate([noted for noted, _ in parts if noted.size] or [parts[0][0]])
     first = np.unique(places[:, 1], return_index=True)[1]
@@ -241,7 +235,7 @@ def _places(rows: ParsedRows, place: Place) -> tuple[IntMatrix, Counter[str]]:
     noted, columns = array("q"), 4
     for row, parsed in rows:
         counts["rows"] += 1
-        numbers = parsed if isinstance(parsed, str) else place(parsed)
+        numbers = BROKEN if parsed is None else place(parsed)
         if isinstance(numbers, str):
             counts[numbers] += 1
         else:

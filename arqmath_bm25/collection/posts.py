@@ -27,7 +27,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.workers.local import HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -82,8 +82,8 @@ def _number(value: str | None) -> int | None:
 
 
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
-_ROOT: Final = "posts"
 _TYPES: Final = (str(QUESTION), str(ANSWER))
+_IDS: Final = ("Id", "ParentId", "AcceptedAnswerId")  # of posts, among the attributes of a row
 _SITE_BITS: Final = 40  # of an id, where the number of a site stands above it
 
 
@@ -120,21 +120,14 @@ class PostTable:
         return np.argsort(self._places[:, 1], kind="stable")
 
     @classmethod
-    def scan(
-        cls,
-        path: Path,
-        workers: Workers = HERE,
-        progress: Callable[[int], None] = lambda _: None,
-        until: int | None = None,
-    ) -> Self:
+    def scan(cls, path: Path, workers: Workers = HERE, until: int | None = None) -> Self:
         """Note the place of every question and answer of the dump at `path`.
 
-        `progress` is told how many bytes each step read. Left out and counted: posts of other
-        types (wikis and so on), posts after the year `until`, rows that are broken,
-        lack a required attribute or have an id in another form than `ID`, and every further row
-        with the Id of an earlier one.
+        Left out and counted: posts of other types (wikis and so on), posts after the year `until`,
+        rows that are broken, lack a required attribute or have an id in another form than `ID`, and
+        every further row with the Id of an earlier one.
         """
-        places, counts = scan_places(path, _ROOT, partial(_place, until=until), workers, progress)
+        places, counts = scan_places(path, "posts", partial(_place, until=until), workers)
         if not len(places):
             late = counts[_after(until)]
             raise InputError(
@@ -276,8 +269,9 @@ class PostTable:
             mask, prefix = (1 << self._bits) - 1, self._prefixes[site]
             rows = [(number & mask, offset, length) for number, offset, length in group]
             for row in read_places(self._files[site], "Id", rows):
-                post = Post.from_attributes(row)
-                posts.append(_prefixed(post, prefix) if prefix else post)
+                if prefix:
+                    row.update({name: f"{prefix}{row[name]}" for name in _IDS if name in row})
+                posts.append(Post.from_attributes(row))
         return posts
 
 
@@ -289,17 +283,6 @@ def with_site(numbers: IntMatrix, site: int) -> IntMatrix:
     numbers = numbers[(numbers[:, :2] >> _SITE_BITS == 0).all(axis=1)]  # of negative ones: -1
     numbers[:, :2] |= site << _SITE_BITS
     return numbers
-
-
-def _prefixed(post: Post, prefix: str) -> Post:
-    def full(post_id: str | None) -> str | None:
-        return f"{prefix}{post_id}" if post_id is not None else None
-
-    return post._replace(
-        post_id=f"{prefix}{post.post_id}",
-        parent_id=full(post.parent_id),
-        accepted_answer_id=full(post.accepted_answer_id),
-    )
 
 
 def _thread(posts: list[Post]) -> Thread:

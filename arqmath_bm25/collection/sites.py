@@ -11,7 +11,7 @@ links between its posts do; the labs' posts are of Mathematics Stack Exchange.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -126,13 +126,9 @@ def find_sites(data: Path, until: str | None = None) -> tuple[Site, ...]:
     return tuple(sorted(sites, key=lambda site: site.name))
 
 
-def scan_sites(
-    sites: Sequence[Site], workers: Workers = HERE, progress: Callable[[int], None] = lambda _: None
-) -> PostTable:
+def scan_sites(sites: Sequence[Site], workers: Workers = HERE) -> PostTable:
     """Note the place of every post of all sites; see `PostTable.scan` and `PostTable.joined`."""
-    tables = {
-        site.name: PostTable.scan(site.posts, workers, progress, site.until) for site in sites
-    }
+    tables = {site.name: PostTable.scan(site.posts, workers, site.until) for site in sites}
     return PostTable.joined(tables) if len(sites) > 1 else tables[sites[0].name]
 
 

@@ -74,7 +74,7 @@ class _Activity:
 
     def __init__(self, layout: Layout, workers: Workers) -> None:
         def table(path: Path | None, kind: Kind, key: str) -> RowTable | None:
-            return RowTable.scan(path, kind, key, workers) if path else None
+            return RowTable(path, kind, key, workers) if path else None
 
         self.comments = table(layout.dump("Comments"), COMMENTS, "PostId")
         self.links = PostLinks.read(layout.dump("PostLinks"))

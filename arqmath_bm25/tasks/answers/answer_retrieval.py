@@ -69,9 +69,7 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
         sites = collection.sites
         if names := ", ".join(collection.site_names):
             tell(f"{collection.layout.data}: {len(sites)} sites, {names}; ids are SITE:ID")
-        size = sum(site.posts.stat().st_size for site in sites)
-        with progress("Reading posts", size, "B") as advance:
-            table = scan_sites(sites, workers, advance)
+        table = scan_sites(sites, workers)
         if not table.answer_count:
             raise InputError(
                 f"{table.path}: none of the {table.counts['rows']:,} rows is an answer; Task 2 "
