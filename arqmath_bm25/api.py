@@ -22,10 +22,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import pandas as pd
 
-from arqmath_bm25.analysis.analyzer import Analyzer, FormulaAnalyzer
-from arqmath_bm25.analysis.analyzer import analyze as analyze
-from arqmath_bm25.analysis.analyzer import terms as terms
-from arqmath_bm25.analysis.analyzer import tokenize as tokenize
+from arqmath_bm25.analysis.analyzer import Analyzer, FormulaAnalyzer, analyze, terms, tokenize
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.analysis.settings import AnalysisSettings, FormulaAnalysisSettings
 from arqmath_bm25.collection.collection import INDEXES
@@ -36,12 +33,7 @@ from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
 from arqmath_bm25.evaluation.evaluator import Evaluator
-from arqmath_bm25.frames import compare as compare
-from arqmath_bm25.frames import evaluate as evaluate
-from arqmath_bm25.frames import fuse as fuse
-from arqmath_bm25.frames import need, run_frame
-from arqmath_bm25.frames import read_run as read_run
-from arqmath_bm25.frames import write_run as write_run
+from arqmath_bm25.frames import compare, evaluate, fuse, need, read_run, run_frame, write_run
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.index import Index as Opened
@@ -49,6 +41,10 @@ from arqmath_bm25.tasks.index import add_engine, ensure
 from arqmath_bm25.tasks.post_filter import PostFilter
 from arqmath_bm25.tasks.task import Shown, Task
 
+__all__ = [
+    "Collection", "Frame", "Index", "TaskName", "analyze", "compare", "evaluate", "fuse",
+    "read_run", "sample", "terms", "tokenize", "write_run",
+]  # fmt: skip
 Frame = pd.DataFrame | Sequence[Mapping[str, Any]]
 TaskName = Literal["task1", "task2", "task3", "nlps", "docs"]
 

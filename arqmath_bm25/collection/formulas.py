@@ -111,14 +111,10 @@ def read_formulas(path: Path) -> Iterator[FormulaRow]:
     with another number of columns than the header.
     """
     for file in formula_files(path):
-        yield from _read_file(file)
-
-
-def _read_file(path: Path) -> Iterator[FormulaRow]:
-    names = read_header(path)
-    fields = itemgetter(*(names.index(name) if name in names else -1 for name in _RECORD))
-    for row in read_rows(path, len(names)):
-        yield FormulaRow._make(fields([*row, ""]))
+        names = read_header(file)
+        fields = itemgetter(*(names.index(name) if name in names else -1 for name in _RECORD))
+        for row in read_rows(file, len(names)):
+            yield FormulaRow._make(fields([*row, ""]))
 
 
 def read_rows(path: Path, columns: int) -> Iterator[list[str]]:

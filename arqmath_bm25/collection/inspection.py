@@ -4,18 +4,19 @@ Files are read once, as streams, dumps in ranges of their bytes and formulas fil
 that cannot be read is reported as such and keeps no other from being looked at.
 """
 
+from __future__ import annotations
+
 import re
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from arqmath_bm25.collection.activity import KINDS, good_rows
+from arqmath_bm25.collection.activity import KINDS, good_rows, is_id
 from arqmath_bm25.collection.dump import ParsedRows, scan
 from arqmath_bm25.collection.formulas import (
     formula_files,
@@ -109,14 +110,15 @@ def inspect(
     return report
 
 
-class _Range(NamedTuple):
+@dataclass
+class _Range:
     """What a range of a dump holds."""
 
-    dates: list[str]  # first and last, or none
-    counts: Counter[str]  # rows, and those left out
-    types: Counter[str]
-    ids: NDArray[np.int64]
-    parents: NDArray[np.int64]  # of the posts that have one
+    counts: Counter[str] = field(default_factory=Counter)  # rows, and those left out
+    types: Counter[str] = field(default_factory=Counter)
+    dates: set[str] = field(default_factory=set)
+    ids: array[int] = field(default_factory=partial(array, "q"))
+    parents: array[int] = field(default_factory=partial(array, "q"))  # of answers
 
 
 def _add_dump(report: FileReport, copy: Path, workers: Workers) -> None:
@@ -126,8 +128,8 @@ def _add_dump(report: FileReport, copy: Path, workers: Workers) -> None:
         report.defects += part.counts
         report.counts += part.types
     report.rows = report.defects.pop("rows", 0)
-    dates = sorted(date for part in parts for date in part.dates)
-    report.first, report.last = (dates[0], dates[-1]) if dates else ("", "")
+    dates = {date for part in parts for date in part.dates}
+    report.first, report.last = min(dates, default=""), max(dates, default="")
     ids = np.concatenate([part.ids for part in parts])
     distinct = np.unique(ids)
     report.defects["rows with an Id seen before"] = len(ids) - len(distinct)
@@ -137,24 +139,18 @@ def _add_dump(report: FileReport, copy: Path, workers: Workers) -> None:
 
 
 def _look(rows: ParsedRows, root: str) -> _Range:
-    kind = KINDS[root]
-    counts: Counter[str] = Counter()
-    types: Counter[str] = Counter()
-    ids, parents = array("q"), array("q")
-    first, last = "9", ""
-    for _, row in good_rows(rows, kind, counts):
+    kind, of_range = KINDS[root], _Range()
+    for _, row in good_rows(rows, kind, of_range.counts):
         if "Id" in kind.ids:
-            ids.append(int(row["Id"]))
+            of_range.ids.append(int(row["Id"]))
         if kind.type in row:
-            types[kind.types.get(row[kind.type], "others")] += 1
+            of_range.types[kind.types.get(row[kind.type], "others")] += 1
         if root == "posts" and row["PostTypeId"] == "2":
             parent = row.get("ParentId", "")
-            parents.append(int(parent) if parent.isdecimal() and len(parent) < 19 else -1)
+            of_range.parents.append(int(parent) if is_id(parent) else -1)
         if date := _DATE.match(row.get(kind.date, "")):
-            first, last = min(first, date[0]), max(last, date[0])
-    dates = [first, last] if last else []
-    vectors = (np.frombuffer(numbers, np.int64) for numbers in (ids, parents))
-    return _Range(dates, counts, types, *vectors)
+            of_range.dates.add(date[0])
+    return of_range
 
 
 def _add_formulas(report: FileReport, copy: Path, workers: Workers) -> None:

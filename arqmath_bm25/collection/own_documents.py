@@ -29,6 +29,7 @@ _TAG: Final = re.compile(
 )
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 _HEADER: Final = ("id", "_id")
+_ENCODE: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class OwnDocument(NamedTuple):
@@ -174,16 +175,14 @@ def _write_set(dataset: Any, directory: Path) -> None:
         {"_id": doc.doc_id, "title": getattr(doc, "title", "") or "", "text": _text(doc)}
         for doc in dataset.docs_iter()
     )
-    _write(directory / CORPUS, documents)
+    _write(directory / CORPUS, map(_ENCODE, documents))
     if judged:
-        header = "query-id\tcorpus-id\tscore"
-        with complete(directory / QRELS) as file:
-            file.writelines(f"{line}\n" for line in (header, *judged))
+        _write(directory / QRELS, ["query-id\tcorpus-id\tscore", *judged])
     queries = (
         {"_id": q.query_id, "text": _text(q), "excluded_ids": excluded.get(q.query_id, [])}
         for q in dataset.queries_iter()
     )
-    _write(directory / QUERIES, queries)
+    _write(directory / QUERIES, map(_ENCODE, queries))
 
 
 def _text(record: Any) -> str:
@@ -191,6 +190,6 @@ def _text(record: Any) -> str:
     return str(record.default_text() if text is None else text)
 
 
-def _write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+def _write(path: Path, lines: Iterable[str]) -> None:
     with complete(path) as file:
-        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        file.writelines(f"{line}\n" for line in lines)

@@ -135,21 +135,15 @@ def _rewrite(columns: int, data: bytes, last: bool) -> tuple[_Rows, bytes]:
     csv.field_size_limit(sys.maxsize)
     whole = data if last else data[: data.rfind(b"\n") + 1]
     _check_text(whole)
-    used = 0
-
-    def lines() -> Iterator[str]:
-        nonlocal used
-        for line in io.StringIO(whole.decode(), newline=""):
-            used += len(line.encode())
-            yield line
-
-    begins, rows = [0], []
-    for row in csv.reader(lines(), delimiter="\t"):
-        begins.append(used)
+    lines = list(io.StringIO(whole.decode(), newline=""))
+    reader = csv.reader(lines, delimiter="\t")
+    rows, ends = [], [0]  # of each row: how many lines were read at its end
+    for row in reader:
         rows.append(row)
+        ends.append(reader.line_num)
     if rows and not last:  # perhaps this row goes on
-        begins.pop()
         rows.pop()
+        ends.pop()
     rows = [row for row in rows if row]  # an empty line has no field
     if any(len(row) != columns or any(map(SWALLOWED.search, row)) for row in rows):
         raise BrokenRowError
@@ -158,7 +152,7 @@ def _rewrite(columns: int, data: bytes, last: bool) -> tuple[_Rows, bytes]:
     regular = _find(columns, b"", written.getvalue().encode(), last=True)
     if regular is None:
         raise AssertionError(rows)
-    return regular[0], data[begins[-1] :]
+    return regular[0], data[len("".join(lines[: ends[-1]]).encode()) :]
 
 
 def _outer(quotes: Places, end: int) -> tuple[Places, Places]:
@@ -195,8 +189,6 @@ class Block:
 
     def numbers(self, name: str) -> NDArray[np.int64]:
         """Return a column of whole numbers; -1 where it is empty, or no number of 1-16 digits."""
-        if name not in self._names:
-            return np.full(len(self), -1)
         starts, ends = self._fields(name)
         lengths = ends - starts
         values, good = _number(self._words[ends], lengths)
@@ -213,11 +205,8 @@ class Block:
 
         Words have at most 8 bytes.
         """
-        codes = np.full(len(self), -1, np.int8)
-        if name not in self._names:
-            return codes
         starts, ends = self._fields(name)
-        lengths = ends - starts
+        codes, lengths = np.full(len(self), -1, np.int8), ends - starts
         for code, word in enumerate(words):
             sought = int.from_bytes(word.encode(), "little")
             rows = np.flatnonzero(lengths == len(word.encode()))
@@ -227,8 +216,6 @@ class Block:
 
     def blank(self, name: str) -> Marks:
         """Tell which fields of a column are empty or white space."""
-        if name not in self._names:
-            return np.ones(len(self), np.bool_)
         starts, ends = self._fields(name)
         blank: Marks = starts == ends
         # A field that begins or ends with a visible character of ASCII is not; few begin otherwise.
@@ -239,8 +226,6 @@ class Block:
 
     def texts(self, name: str, rows: Places) -> list[str]:
         """Return the fields of a column in some rows."""
-        if name not in self._names or not len(rows):
-            return [""] * len(rows)
         starts, ends = (places[rows] + _WORD for places in self._fields(name))
         data = self._data
         return [
@@ -250,6 +235,8 @@ class Block:
 
     def _fields(self, name: str) -> tuple[Places, Places]:
         """Return where the fields of a column begin and end, without quotes around them."""
+        if name not in self._names:
+            return np.zeros(len(self), np.int64), np.zeros(len(self), np.int64)
         columns, column = len(self._names), self._names.index(name)
         ends = self._ends[:, column].copy()
         if column:
