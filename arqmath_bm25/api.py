@@ -141,7 +141,9 @@ class Collection(_ByValue, Files):
         settings = Path(config) if config is not None else None
         threads, by = threads or os.cpu_count() or 1, chosen_engine(engine, hosts)
         try:
-            opened = Opened.open(files, task, settings, by)
+            owner = Opened.open(files, task, settings, by).task.index_task
+            for indexed in (owner, *owner.needed(files)) if by.name != "opensearch" else ():
+                add_engine(indexed, files, by, Processes(threads))
         except NoIndexError as error:
             if error.stale and not overwrite:
                 raise InputError(
@@ -149,12 +151,7 @@ class Collection(_ByValue, Files):
                 ) from None
             for _ in ensure([task], files, Processes(threads), settings, overwrite, engine=by):
                 pass
-            opened = Opened.open(files, task, settings, by)
-        if by.name != "opensearch":
-            owner = opened.task.index_task
-            for indexed in (owner, *owner.needed(files)):
-                add_engine(indexed, files, by, Processes(threads))
-            opened = Opened.open(files, task, settings, by)
+        opened = Opened.open(files, task, settings, by)
         return Index(files, opened, threads, settings and settings.absolute())
 
     def documents(self, task: TaskName, config: Path | None = None) -> Iterator[dict[str, Any]]:

@@ -65,9 +65,10 @@ def judge_by_links(collection: Collection, number: int = TOPICS, seed: int = 0) 
     qrels: Qrels = {}
     for rows in of_question:
         grades = {
-            answer: grade
+            answer.post_id: grade
             for _, question, grade in rows.tolist()  # a duplicate comes after the same as a link
-            for answer in collection.posts.answers_of(question)
+            for thread in filter(None, [collection.posts.thread(question)])
+            for answer in thread.answers
         }
         if grades and len(qrels) < number:
             qrels[f"D.{rows[0, 0]}"] = grades

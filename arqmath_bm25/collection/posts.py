@@ -207,17 +207,9 @@ class PostTable:
 
     def thread(self, number: int) -> Thread | None:
         """Read the thread with the number that `threads_of` tells; None if there is none."""
-        places = self._places_of(number)
-        return _thread(self._read(places)) if len(places) else None
-
-    def answers_of(self, number: int) -> list[str]:
-        """Return the ids of the answers in a thread, without reading them."""
-        places = self._places_of(number)
-        return list(map(self.text, places[places[:, 2] == ANSWER, 1].tolist()))
-
-    def _places_of(self, number: int) -> IntMatrix:
         begin = bisect_left(self._places[:, 0], number)
-        return self._places[begin : bisect_right(self._places[:, 0], number, begin)]
+        places = self._places[begin : bisect_right(self._places[:, 0], number, begin)]
+        return _thread(self._read(places)) if len(places) else None
 
     def _posts(self) -> Iterator[tuple[int, Post]]:
         """Read every post of the table, with the number of its thread."""

@@ -60,10 +60,7 @@ class PremiseFiles:
 
         Raises InputError if DATA is no directory.
         """
-        if Layout(data).data.is_file():
-            return cls(data.stem, data)  # documents of one's own, no premises
-        below = data / "nlps"
-        here = cls(data.resolve().name, data)
+        here, below = cls(Layout(data).name, data), data / "nlps"
         return here if here.has_premises() or not below.is_dir() else cls(here.name, below)
 
     @property

@@ -133,7 +133,8 @@ def digests(paths: Iterable[Path], read_all: bool = False) -> list[str]:
     That of a large file is kept in the user's cache, under what the system says of the file (inode,
     size, times), so that it is read once; with `read_all` it is read again.
     """
-    cache = _cache()
+    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    cache = Path(home).expanduser() / "arqmath-bm25" / "digests.json"
     kept: dict[str, str] = {}
     with suppress(OSError, ValueError):  # there is none yet, or it is damaged
         kept = {str(key): str(digest) for key, digest in json.loads(cache.read_bytes()).items()}
@@ -170,11 +171,6 @@ def sources(paths: Iterable[Path]) -> list[Source]:
     paths = list(paths)
     described = zip(paths, digests(paths), strict=True)
     return [Source(path.name, path.stat().st_size, digest) for path, digest in described]
-
-
-def _cache() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(home).expanduser() / "arqmath-bm25" / "digests.json"
 
 
 @contextmanager

@@ -14,13 +14,7 @@ from threading import Event, Thread
 from typing import Final
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import Progress
 from rich.segment import Segment
 
 _PAUSE: Final = 10.0  # seconds between two lines
@@ -59,15 +53,8 @@ def tell(note: str) -> None:
 def progress(what: str, total: float, unit: str) -> Iterator[Callable[[float], None]]:
     """Show how much of `total` units is done; yields the function to call with each step."""
     _log.info("%s: %s %s", what, f"{total:,.0f}", unit)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(
-        *columns, console=console, disable=console.quiet or not console.is_terminal, transient=True
-    ) as bar:
+    silent = console.quiet or not console.is_terminal
+    with Progress(console=console, disable=silent, transient=True) as bar:
         task = bar.add_task(what, total=total)
         with _lines(lambda: f"{what}: {bar.tasks[0].percentage:.0f} % of {total:,.0f} {unit}"):
             yield lambda step: bar.advance(task, step)
@@ -77,14 +64,8 @@ def progress(what: str, total: float, unit: str) -> Iterator[Callable[[float], N
 def status(what: str) -> Iterator[Callable[[str], None]]:
     """Show what is being done, however long it takes; yields the function that says it anew."""
     _log.info(what)
-    said = [what]
-    with console.status(what) as shown, _lines(lambda: said[0]):
-
-        def say(now: str) -> None:
-            said[0] = now
-            shown.update(now)
-
-        yield say
+    with console.status(what) as shown, _lines(lambda: str(shown.status)):
+        yield shown.update
 
 
 @contextmanager
