@@ -102,6 +102,8 @@ def _write(
                     fields = {"id": document.doc_id, **_text(document.own), **spelled[1]}
                     lines.write(_encode(fields) + "\n")
     finally:
+        gc.freeze()  # to look through all that is young once would take as long
+        gc.unfreeze()
         gc.enable()
     if "json" in forms:
         writing.rename(part)
