@@ -84,16 +84,13 @@ class Analyzer:
 
     def __call__(self, content: Content) -> Terms:
         """Analyse one field. n-grams do not cross formulas; text in formulas joins the words."""
-        prose: list[str] = []
+        pieces: Sequence[str | Formula] = write_out(content).pieces
         formulas: list[_FormulaParts] = []
-        for piece in write_out(content).pieces:
-            if isinstance(piece, str):
-                prose.append(piece)
-            elif self._latex.form == "raw":
-                prose.append(piece.latex)
-            elif self._latex.form != "none":
-                formulas.append(self._formula(piece.latex))
-        words = self._words(" ".join(prose))
+        if self._latex.form == "symbols":
+            formulas = [self._formula(each.latex) for each in pieces if isinstance(each, Formula)]
+        elif self._latex.form == "raw":
+            pieces = [each if isinstance(each, str) else each.latex for each in pieces]
+        words = self._words(" ".join([each for each in pieces if isinstance(each, str)]))
         for formula in formulas:
             words += formula.words
         return Terms(
@@ -118,8 +115,15 @@ class FormulaAnalyzer:
     """Turns single formulas into terms by field as the settings say. One serves all threads."""
 
     def __init__(self, settings: FormulaAnalysisSettings, fields: Sequence[FormulaField]) -> None:
-        self._settings = settings
-        self._fields = fields
+        self._reads_latex = settings.source == "latex"
+        spellings: dict[FormulaField, Spelling] = {
+            "contents": Paths(*settings.layout),
+            "patterns": Lines(*settings.patterns, places=True),
+            "operators": Paths(also_blind=True),
+            "ngrams": Lines(*settings.ngrams),
+            "symbols": Lines(1, 1),
+        }
+        self._spellings = {field: spellings[field] for field in fields}
         self._words = WordAnalyzer()
 
     def latex(self, source: str) -> dict[str, list[str]]:
@@ -128,27 +132,20 @@ class FormulaAnalyzer:
 
     def bags(self, source: str) -> dict[str, Bag]:
         """Analyse a formula of the files that the settings name, without spelling its terms out."""
-        return self._latex(source if self._settings.source == "latex" else source_latex(source))
+        return self._latex(source if self._reads_latex else source_latex(source))
 
     def _latex(self, source: str) -> dict[str, Bag]:
         items, text = read(source)
         line = Tree(arrange(items))
-        settings = self._settings
         bags: dict[str, Bag] = {}
-        for field in self._fields:
-            tree = line
+        for field, spelling in self._spellings.items():
             words: list[str] = []
-            spelling: Spelling = Lines(1, 1)
-            if field == "ngrams":
-                spelling = Lines(*settings.ngrams)
-            elif field == "patterns":
-                spelling = Lines(*settings.patterns, places=True)
-            elif field == "operators":
-                tree, spelling = read_operators(items), Paths(also_blind=True)
-            elif field == "contents":
+            if field == "contents":
                 # Words stand where they will: `x \text{ if } y` has the term `~t~if`.
-                words = [f"~t~{word}" for word in self._words(text)] if text else []
-                tree, spelling = read_layout(items), Paths(*settings.layout)
+                words = [f"~t~{word}" for word in self._words(text)] if text else words
+                tree = read_layout(items)
+            else:
+                tree = read_operators(items) if field == "operators" else line
             bags[field] = Bag(words, (FormulaTree(source, tree, spelling),))
         return bags
 
