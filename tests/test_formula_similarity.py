@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def signature(source: str) -> Signature:
     trees = Trees()
-    trees.number(FormulaTree(source, read_operators(latex.read(source)[0]), Paths()))
+    trees.add([FormulaTree(source, read_operators(latex.read(source)[0]), Paths())])
     return signatures(trees).terms
 
 

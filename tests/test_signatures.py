@@ -44,7 +44,8 @@ def terms_as_text(of: Tree) -> set[str]:
 def of_trees(trees: list[Tree]) -> Signatures:
     numbered = Trees()
     for number, one in enumerate(trees):
-        assert numbered.number(FormulaTree(str(number), one, Paths())) == number
+        numbered.add([FormulaTree(str(number), one, Paths())])
+    assert numbered.members.tolist() == list(range(len(trees)))
     return signatures(numbered)
 
 

@@ -44,13 +44,14 @@ def formula(source: str, spelling: Spelling, of_layout: bool) -> FormulaTree:
 
 def hold_both_forms_together(sources: list[str], spelling: Spelling, of_layout: bool) -> None:
     trees, expected = Trees(), Counter[tuple[int, int]]()
-    for source in sources:
+    for number, source in enumerate(sources):
         made = formula(source, spelling, of_layout)
-        number = trees.number(made)
+        trees.add([made, made])
         assert bool(made.terms) == spelling.has_terms(made.tree) != Bag(formulas=[made]).is_empty
         expected.update((number, term) for term in term_numbers(made.terms.split()).tolist())
     found = Counter[tuple[int, int]]()
-    for columns in trees.batches():
+    assert trees.members.tolist() == [number for number in range(len(sources)) for _ in range(2)]
+    for columns in trees.batches:
         for rows, numbers in spelled(spelling, columns):
             found.update(zip(rows.tolist(), numbers.tolist(), strict=True))
     assert found == expected

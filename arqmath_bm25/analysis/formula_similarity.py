@@ -63,7 +63,7 @@ _SYMBOL, _EDGE, _PAIR, _TRIPLE, _BELOW = (
 def signatures(trees: Trees) -> Signatures:
     """Return the signatures of trees; of one without a symbol it is empty."""
     terms, ends = [np.empty(0, np.uint32)], [np.empty(0, np.int64)]
-    for batch in map(_signatures, trees.batches()):
+    for batch in map(_signatures, trees.batches):
         ends.append(sum(map(len, terms)) + batch.ends)
         terms.append(batch.terms)
     return Signatures(np.concatenate(terms), np.concatenate(ends))
@@ -148,8 +148,7 @@ def formula_similarities(formulas: Sequence[str], others: Sequence[str]) -> NDAr
     """Return how alike each formula (rows) is to each of the others (columns)."""
     trees = Trees()
     read = [read_operators(latex.read(source)[0]) for source in (*formulas, *others)]
-    for number, tree in enumerate(read):
-        trees.number(FormulaTree(str(number), tree, Paths()))
+    trees.add([FormulaTree(str(number), tree, Paths()) for number, tree in enumerate(read)])
     all_terms, ends = signatures(trees)
     sets = [frozenset(terms.tolist()) for terms in np.split(all_terms, ends[:-1])]
     alike = np.zeros((len(formulas), len(others)))

@@ -8,6 +8,8 @@ of the same paths as text. The chance that two of a hundred million terms share 
 
 from __future__ import annotations
 
+from array import array
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ from arqmath_bm25.analysis.latex import VARIABLES
 from arqmath_bm25.analysis.terms import LONGEST, LOWER, PLACE, WRITTEN, Paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -65,9 +67,9 @@ class Vocabulary(dict[str, int]):
         self[text] = code = len(self)
         return code
 
-    def codes(self, texts: Sequence[str]) -> NDArray[np.int32]:
+    def codes(self, texts: Iterable[str]) -> NDArray[np.int32]:
         """Return the code of each text; new texts get the next codes."""
-        return np.fromiter(map(self.__getitem__, texts), np.int32, len(texts))
+        return np.fromiter(map(self.__getitem__, texts), np.int32)
 
 
 class Columns(NamedTuple):
@@ -83,42 +85,56 @@ class Columns(NamedTuple):
 class Trees:
     """Trees, or lines of symbols without parents and edges, of formulas of distinct sources."""
 
-    _TOGETHER = 1 << 12  # trees; a node takes some 200 bytes meanwhile
+    _TOGETHER = 1 << 12  # formulas that are coded at a time: text is in the way, codes are small
 
     def __init__(self) -> None:
-        # All trees one after the other. Text is coded when many trees are: that is faster.
-        self._symbols: list[str] = []
-        self._parents: list[int] = []
-        self._edges: list[str] = []
-        self._ends = [0]
+        self.added = 0
+        self._waiting: list[FormulaTree] = []
         self._numbers: dict[str, int] = {}  # by the sources of formulas
+        self._members = array("i")
+        self._batches: list[Columns] = []
 
     def __len__(self) -> int:
+        self._code()
         return len(self._numbers)
 
-    def number(self, formula: FormulaTree) -> int:
-        """Return the number of a formula, which is added if its source is new."""
-        numbers = self._numbers
-        number = numbers.setdefault(formula.source, len(numbers))
-        if number == len(self._ends) - 1:
-            symbols, parents, edges = formula.tree
-            self._symbols += symbols
-            self._parents += parents
-            self._edges += edges
-            self._ends.append(len(self._symbols))
-        return number
+    def add(self, formulas: Sequence[FormulaTree]) -> None:
+        """Add formulas; those of a source that is there have the tree that it has."""
+        self._waiting += formulas
+        self.added += len(formulas)
+        if len(self._waiting) >= self._TOGETHER:
+            self._code()
 
-    def batches(self) -> Iterator[Columns]:
-        """Yield all trees, some at a time."""
-        for first in range(0, len(self), self._TOGETHER):
-            ends = np.array(self._ends[first : first + self._TOGETHER + 1])
-            rows = slice(*ends[[0, -1]].tolist())
-            trees = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-            parents = np.array(self._parents[rows], np.int64)  # none of lines
-            parents += (ends - ends[0])[trees[: len(parents)]]
-            texts = Vocabulary()
-            symbols, edges = texts.codes(self._symbols[rows]), texts.codes(self._edges[rows])
-            yield Columns(texts, first + trees, symbols, parents, edges)
+    @property
+    def members(self) -> NDArray[np.int32]:
+        """The number of the tree of each formula that was added, in their order."""
+        self._code()
+        return np.frombuffer(self._members, np.int32)
+
+    @property
+    def batches(self) -> Sequence[Columns]:
+        """All trees, in the order of their numbers, some at a time."""
+        self._code()
+        return self._batches
+
+    def _code(self) -> None:
+        """Number the formulas that wait, and code the trees that are new."""
+        numbers, first = self._numbers, len(self._numbers)
+        new = {each.source: each.tree for each in self._waiting if each.source not in numbers}
+        numbers.update(zip(new, range(first, first + len(new)), strict=True))
+        self._members.extend([numbers[each.source] for each in self._waiting])
+        self._waiting = []
+        if not new:
+            return
+        texts = Vocabulary()
+        symbols, parents, edges = zip(*new.values(), strict=True)
+        lengths = np.fromiter(map(len, symbols), np.int64)
+        trees = np.arange(len(new)).repeat(lengths)
+        codes = texts.codes(chain.from_iterable(symbols))
+        above = np.fromiter(chain.from_iterable(parents), np.int64)  # none of lines
+        above += (np.cumsum(lengths) - lengths)[trees[: len(above)]]
+        of_edges = texts.codes(chain.from_iterable(edges))
+        self._batches.append(Columns(texts, first + trees, codes, above, of_edges))
 
 
 class _Texts(NamedTuple):

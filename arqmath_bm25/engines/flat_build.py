@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -41,27 +41,29 @@ _NUMBERS: Final = 1 << 64
 
 
 class _Lists:
-    """Lists of numbers, one for each document or group."""
+    """Pieces of a long list of numbers, one for each document or group."""
 
     def __init__(self) -> None:
-        self._rows, self._ends, self._members = array("i"), array("q", [0]), array("i")
+        self._rows, self._begins, self._ends = array("i"), array("q"), array("q")
 
-    def add(self, row: int, members: Iterable[int]) -> None:
-        """Set the list of a row."""
-        self._members.extend(members)
+    def add(self, row: int, begin: int, end: int) -> None:
+        """Set the piece of a row."""
         self._rows.append(row)
-        self._ends.append(len(self._members))
+        self._begins.append(begin)
+        self._ends.append(end)
 
-    def counted(self, rows: int, columns: int) -> sparse.csr_array:
-        """Return how often each list holds each number."""
-        members = np.frombuffer(self._members, np.int32)
-        places = np.repeat(np.frombuffer(self._rows, np.int32), np.diff(self._ends))
-        ones = np.ones(len(members), np.int32)
-        return sparse.coo_array((ones, (places, members)), (rows, columns)).tocsr()
+    def counted(self, members: Integers, rows: int, columns: int) -> sparse.csr_array:
+        """Return how often each piece of `members` holds each number."""
+        begins = np.frombuffer(self._begins, np.int64)
+        lengths = np.frombuffer(self._ends, np.int64) - begins
+        places = np.repeat(np.frombuffer(self._rows, np.int32), lengths)
+        chosen = members[ranges(begins, lengths)]
+        ones = np.ones(len(chosen), np.int32)
+        return sparse.coo_array((ones, (places, chosen)), (rows, columns)).tocsr()
 
 
 class _FieldBags:
-    """The bags of a field: codes of words, and numbers of formulas."""
+    """The bags of a field: where its words and formulas are among all of the part."""
 
     def __init__(self, shared: bool) -> None:
         self.shared = shared
@@ -74,6 +76,7 @@ class FlatPart:
 
     def __init__(self) -> None:
         self._vocabulary = Vocabulary()
+        self._words = array("i")  # of all bags, as codes
         self._fields: dict[str, _FieldBags] = {}
         self._trees: defaultdict[Spelling, Trees] = defaultdict(Trees)
         self._ids: list[bytes] = []
@@ -96,24 +99,29 @@ class FlatPart:
             if (field := self._fields.get(name)) is None:
                 field = self._fields[name] = _FieldBags(shared)
             if words:
-                field.words.add(row, map(self._vocabulary.__getitem__, words))
+                begin = len(self._words)
+                self._words.extend(map(self._vocabulary.__getitem__, words))
+                field.words.add(row, begin, len(self._words))
             if formulas:
                 field.spelling = formulas[0].spelling
-                field.formulas.add(row, map(self._trees[field.spelling].number, formulas))
+                trees = self._trees[field.spelling]
+                field.formulas.add(row, trees.added, trees.added + len(formulas))
+                trees.add(formulas)
 
     def save(self, file: Path) -> tuple[Path, Path]:
         """Write the postings of all fields, and a table beside them; return both files."""
-        words = term_numbers(list(self._vocabulary))
+        words, codes = term_numbers(list(self._vocabulary)), np.frombuffer(self._words, np.int32)
         of_trees = {spelling: _spelled(trees, spelling) for spelling, trees in self._trees.items()}
         groups = np.frombuffer(self._groups, np.int32)
-        members = np.bincount(groups[groups >= 0], minlength=self._group + 1)
+        sizes = np.bincount(groups[groups >= 0], minlength=self._group + 1)
         arrays, fields = {"ids": np.array(self._ids, np.bytes_), "groups": groups}, {}
         for name, field in self._fields.items():
-            weights = members if field.shared else np.ones(len(groups), np.int64)
-            numbers, matrix = words, field.words.counted(len(weights), len(words))
+            weights = sizes if field.shared else np.ones(len(groups), np.int64)
+            numbers, matrix = words, field.words.counted(codes, len(weights), len(words))
             if field.spelling:
                 of_formulas, counts = of_trees[field.spelling]
-                formulas = field.formulas.counted(len(weights), counts.shape[0])
+                members = self._trees[field.spelling].members
+                formulas = field.formulas.counted(members, len(weights), counts.shape[0])
                 of_terms = formulas @ counts
                 if matrix.nnz:
                     numbers, matrix = _side_by_side(words, matrix, of_formulas, of_terms)
@@ -127,7 +135,7 @@ class FlatPart:
             for name, values in arrays.items():
                 places[name] = values.dtype.str, data.tell(), len(values)
                 values.tofile(data)
-        meta = {"documents": len(groups), "groups": len(members), "fields": fields}
+        meta = {"documents": len(groups), "groups": len(sizes), "fields": fields}
         table = file.with_suffix(_TABLE)
         table.write_text(json.dumps({**meta, "arrays": places}), encoding="utf-8")
         return file, table
@@ -135,7 +143,7 @@ class FlatPart:
 
 def _spelled(trees: Trees, spelling: Spelling) -> tuple[Numbers, sparse.csr_array]:
     """Return the distinct terms of all trees, and which of them each tree has, repeats included."""
-    terms = [pair for batch in trees.batches() for pair in spelled(spelling, batch)]
+    terms = [pair for batch in trees.batches for pair in spelled(spelling, batch)]
     rows = np.concatenate([rows for rows, _ in terms])
     numbers, codes = distinct(np.concatenate([numbers for _, numbers in terms]))
     matrix = sparse.coo_array(

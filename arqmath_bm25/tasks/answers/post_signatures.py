@@ -35,16 +35,15 @@ class PartSignatures:
 
     def __init__(self) -> None:
         self._trees = Trees()
-        self._formulas: list[int] = []  # by these numbers
         self._ends: list[int] = []  # of the formulas of each post
         self._titles: list[int] = []  # of the formulas of its title, which come first
 
     def add(self, body: Sequence[FormulaTree] = (), title: Sequence[FormulaTree] = ()) -> None:
         """Add the trees of the next post; one that is never looked at has none."""
-        self._formulas += map(self._trees.number, title)
-        self._titles.append(len(self._formulas))
-        self._formulas += map(self._trees.number, body)
-        self._ends.append(len(self._formulas))
+        self._trees.add(title)
+        self._titles.append(self._trees.added)
+        self._trees.add(body)
+        self._ends.append(self._trees.added)
 
     def save(self, path: Path) -> None:
         """Write the signatures of the distinct formulas for `write_signatures`."""
@@ -56,7 +55,7 @@ class PartSignatures:
             terms=terms,
             starts=starts,
             hashes=mixed(np.diff(sums[starts])),
-            formulas=np.array(self._formulas, np.int64),
+            formulas=self._trees.members,
             posts=np.array(self._ends, np.int64),
             titles=np.array(self._titles, np.int64),
         )
