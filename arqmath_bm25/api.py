@@ -313,9 +313,7 @@ class Index(_ByValue):
         hits = self._opened.search(_query(query), self.chosen(variant), k, posts)
         frame = run_frame([("", hits)], task.lab).drop(columns="qid")
         shown = [task.shown(hit, self.collection) for hit in hits]
-        return frame.assign(
-            title=list(map(_title, shown)), text=[document.text for document in shown]
-        )
+        return frame.assign(title=list(map(_title, shown)), text=list(map(task.short_text, shown)))
 
     def document(self, docno: str) -> dict[str, str]:
         """Return a document: docno, title (of its question) and text, all of it.

@@ -243,12 +243,13 @@ def search(
         if not hits:
             results.print(ranking.nothing if posts.is_open else NONE_PASSES)
         for rank, (hit, of_hit) in enumerate(zip(hits, parts, strict=True), 1):
-            _show(rank, ranking.shown(hit, collection))
+            shown = ranking.shown(hit, collection)
+            _show(rank, shown, ranking.short_text(shown))
             for part in of_hit:
                 _show_part(part)
 
 
-def _show(rank: int, shown: Shown) -> None:
+def _show(rank: int, shown: Shown, text: str) -> None:
     if shown.heading:
         aside = [Text(shown.aside, style="dim")] if shown.aside else []
         results.print(Text(f"{rank:>3}  {shown.heading}", style="bold"), *aside)
@@ -256,7 +257,7 @@ def _show(rank: int, shown: Shown) -> None:
     if shown.note:
         results.print(Text(margin + shown.note, style="dim"))
     text = textwrap.fill(
-        shown.text, 90 if margin else 95, break_on_hyphens=bool(margin), break_long_words=False
+        text, 90 if margin else 95, break_on_hyphens=bool(margin), break_long_words=False
     )
     results.print(Text(textwrap.indent(text, margin)), *([""] if margin else []))
 

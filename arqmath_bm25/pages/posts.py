@@ -4,7 +4,7 @@ Words whose stem the query has are marked, and so are formulas that hold one of 
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from threading import Lock
 from typing import Final
@@ -20,7 +20,8 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.pages.latex_to_mathml import render
 
-_WORD: Final = re.compile(r"&#?\w+;|[^\W\d_]{2,}")  # of text that is HTML already
+_LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
+_WORD: Final = re.compile(rf"&#?\w+;|{_LETTERS.pattern}")  # of text that is HTML already
 _IMG: Final = r'<img\b([^<>"]*(?:"[^"]*"[^<>"]*)*)>'
 _PICTURE: Final = re.compile(rf'<a\b[^<>"]*(?:"[^"]*"[^<>"]*)*>\s*{_IMG}\s*</a>|{_IMG}')
 _ATTRIBUTE: Final = re.compile(r'(src|alt)="([^"]*)"')
@@ -38,11 +39,12 @@ class PostWriter:
 
     def __init__(self, query: Sequence[Content] = (), delimiters: Delimiters = "mathjax") -> None:
         self._delimiters = delimiters  # of the posts
-        self._terms = _terms(query)
+        self._terms = {stem for content in query for stem in _stems(content.prose)} - {""}
         asked = (formula.latex for content in query for formula in content.formulas)
         self._formulas = {
             _symbols(latex) for latex in asked if len(tokenize(latex).symbols) >= _LEAST_SYMBOLS
         }
+        self._symbols = [set(formula.split()) for formula in self._formulas]
 
     @property
     def asks(self) -> tuple[int, int]:
@@ -53,7 +55,8 @@ class PostWriter:
         """Return how many of the query's words and formulas a post has."""
         has = [_symbols(formula.latex) for content in contents for formula in content.formulas]
         formulas = sum(any(asked in symbols for symbols in has) for asked in self._formulas)
-        return len(self._terms & _terms(contents)), formulas
+        stems = (stem for content in contents for stem in _stems(content.prose))
+        return len(self._terms.intersection(stems)), formulas
 
     def body(self, html: str, formula_id: str = "") -> Markup:
         """Return a body; the formula with id `formula_id` is marked.
@@ -92,10 +95,13 @@ class PostWriter:
 
     def _matches(self, pieces: Sequence[str | Formula]) -> float:
         """Return how many words and formulas of the query some pieces have."""
-        has = [set(tokenize(p.latex).symbols) for p in pieces if isinstance(p, Formula)]
-        asked = (set(formula.split()) for formula in self._formulas)
-        shares = (max((len(own & both) / len(own) for both in has), default=0.0) for own in asked)
-        words = len(self._terms & _terms([Content(tuple(pieces))]))
+        prose = " ".join([piece for piece in pieces if isinstance(piece, str)])
+        words = len(self._terms.intersection(_stems(prose)))
+        formulas = [piece for piece in pieces if isinstance(piece, Formula)]
+        if not (formulas and self._symbols):
+            return words
+        has = [set(_symbols(formula.latex).split()) for formula in formulas]
+        shares = (max(len(own & both) / len(own) for both in has) for own in self._symbols)
         return words + sum(share for share in shares if share >= _LIKE)
 
     def prose(self, text: str) -> str:
@@ -140,9 +146,8 @@ def _stem(word: str) -> str:
         return " ".join(_analyze(word))
 
 
-def _terms(contents: Sequence[Content]) -> frozenset[str]:
-    words = (word for content in contents for word in _WORD.findall(plain(content.prose)))
-    return frozenset(map(_stem, words)) - {""}
+def _stems(prose: str) -> Iterator[str]:
+    return map(_stem, _LETTERS.findall(prose))
 
 
 @lru_cache(maxsize=_CACHED)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from arqmath_bm25.analysis.answer_text import answer_text
-from arqmath_bm25.analysis.html import Delimiters, Formula
+from arqmath_bm25.analysis.html import Delimiters, Formula, read_body
 from arqmath_bm25.analysis.settings import VERSION
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import ANSWER, Post
@@ -84,7 +84,7 @@ class Shown(NamedTuple):
     heading: str = ""
     aside: str = ""  # beside the heading
     note: str = ""  # score and place
-    text: str = ""
+    text: str = ""  # empty: that of the post, which pages read in their own way
     post: Post | None = None
     question: Post | None = None  # of an answer; of a question, itself; None if it is missing
     formula: Formula | None = None
@@ -227,6 +227,11 @@ class Task(ABC, Generic[S]):
     @abstractmethod
     def shown(self, hit: Hit, collection: Collection) -> Shown:
         """Return a hit as people see it."""
+
+    def short_text(self, shown: Shown) -> str:
+        """Return the text of a hit on one line, or how its post begins."""
+        body = shown.post.body if shown.post else ""
+        return shown.text or begin(read_body(body, self.delimiters).text)
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return a document of an index as a hit without a score, None if there is none."""

@@ -29,7 +29,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.engines.lucene.jvm import detach_thread
-from arqmath_bm25.pages.posts import PostWriter, beginning
+from arqmath_bm25.pages.posts import PostWriter, beginning, excerpt
 from arqmath_bm25.pages.threads import ThreadReader, thread_values
 from arqmath_bm25.pages.web.server import STATIC, Guard
 from arqmath_bm25.pages.writing import templates
@@ -248,10 +248,12 @@ class SearchPages:
     def _result(self, hit: Hit, shown: Shown, writer: PostWriter) -> dict[str, Any]:
         """Return what the page says of a hit."""
         post, formula = shown.post, shown.formula
-        text, like = read_title(shown.text), ""
         if post:
-            text = writer.passage(read_body(post.body, self._delimiters), _EXCERPT)
-            like = beginning(post.body, _LIKE, self._delimiters).text.removesuffix("…")
+            content = read_body(post.body, self._delimiters)
+            text = writer.passage(content, _EXCERPT)
+            like = excerpt(content, _LIKE).text.removesuffix("…")
+        else:
+            text, like = read_title(shown.text), ""
         return shown._asdict() | {
             "id": hit.doc_id,
             "score": hit.score,

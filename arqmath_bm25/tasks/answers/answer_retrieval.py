@@ -29,7 +29,7 @@ from arqmath_bm25.tasks.answers.second_stage import LINKS, SecondStage
 from arqmath_bm25.tasks.document_parts import Form
 from arqmath_bm25.tasks.queries import field_parts, heaviest, topic_query, weighed_by_tf_idf
 from arqmath_bm25.tasks.settings import StageSettings, Task1Settings
-from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Ranker, Shown, begin, listed
+from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Ranker, Shown, listed
 
 if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Document, Query
@@ -126,8 +126,7 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
         heading = question.title or "" if question else "(no question)"
         title = read_title(heading, self.delimiters).text
         note = f"{hit.score:.2f}  {collection.place(answer)}"
-        text = begin(read_body(answer.body, self.delimiters).text)
-        return Shown(title, note=note, text=text, post=answer, question=question)
+        return Shown(title, note=note, post=answer, question=question)
 
 
 class AnswerRanker(Ranker):
