@@ -14,11 +14,7 @@ from scipy import stats
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.comparing import compare, holm
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.evaluation.topic_sets import (
-    official_topic_info,
-    read_topic_info,
-    topic_sets,
-)
+from arqmath_bm25.evaluation.topic_sets import read_topic_info, topic_sets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,7 +140,7 @@ def test_a_file_without_labels_is_refused(tmp_path: Path, text: str, message: st
 
 
 def test_the_official_labels_make_the_published_sets(lite: Path) -> None:
-    info = read_topic_info(*official_topic_info(lite))
+    info = read_topic_info(*(lite / "extras").glob("*_Topic_Information.csv"))
     judged = [t for t in info["Difficulty"] if int(t.removeprefix("A.")) <= 300]
 
     def sizes(topics: list[str], column: str) -> dict[str, int]:

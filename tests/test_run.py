@@ -345,7 +345,7 @@ def test_clear_words_for_what_cannot_be_told(folder: Path) -> None:
         written(folder, f"T-task1-{name}-auto-both-A.tsv", [("A.1", 1, 1.0), ("A.2", 8, 1.0)], lab1)
         for name in "ab"
     ]
-    with pytest.raises(InputError, match="--by Category: DATA has no labels of topics"):
+    with pytest.raises(InputError, match=r"--by Category: give the labels .* --topic-info"):
         arqmath("eval", *runs, "--qrels", folder / "q", "--by", "Category")
     place = arq.Collection(arq.sample().layout.data, folder / "indexes")
     place.index("task1")  # so that coverage is looked at

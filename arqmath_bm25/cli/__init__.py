@@ -16,37 +16,29 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import console
 from arqmath_bm25.version import __version__
 
+# Command → the module that has its function, and its help.
 COMMANDS: Final = {
-    "fetch": "Download the official distribution, or parts of it.",
-    "inspect": "Count what DATA holds, and tell whether it is complete; check an index.",
-    "index": "Build the index of a task, unless it is up to date.",
-    "run": "Rank the documents of a task for its topics and write the run files.",
-    "cluster": "List this program's indexes in a cluster, or remove some.",
-    "search": "Show the best hits for a query.",
-    "eval": "Score runs as the labs do.",
-    "compare": "Compare runs topic by topic with the first one.",
-    "convert": "Write a run in the lab's form or TREC's, gzipped or not.",
-    "fuse": "Fuse the rankings of several runs of a task into one run.",
-    "validate": "Check runs against the rules of the labs.",
-    "pool": "Pool runs: write a CSV batch of hits for the annotation tool.",
-    "judge": "Turn annotations into qrels; judge a batch in a browser.",
-    "report": "Write a report on runs: HTML pages that open from disk.",
-    "threads": "Write threads as HTML pages: question, answers, comments.",
-    "serve": "Serve a search page over the indexes, and a JSON interface.",
+    "fetch": ("fetch", "Download the official distribution, or parts of it."),
+    "inspect": (
+        "inspect",
+        "Count what DATA holds, and whether it is complete; check an index.",
+    ),
+    "index": ("tasks", "Build the index of a task, unless it is up to date."),
+    "run": ("tasks", "Rank the documents of a task for its topics and write the run files."),
+    "cluster": ("cluster", "List this program's indexes in a cluster, or remove some."),
+    "search": ("tasks", "Show the best hits for a query."),
+    "eval": ("eval", "Score runs as the labs do."),
+    "compare": ("eval", "Compare runs topic by topic with the first one."),
+    "convert": ("runs", "Write a run in the lab's form or TREC's, gzipped or not."),
+    "fuse": ("runs", "Fuse the rankings of several runs of a task into one run."),
+    "validate": ("runs", "Check runs against the rules of the labs."),
+    "pool": ("judging", "Pool runs: write a CSV batch of hits for the annotation tool."),
+    "judge": ("judging", "Turn annotations into qrels; judge a batch in a browser."),
+    "report": ("pages", "Write a report on runs: HTML pages that open from disk."),
+    "threads": ("pages", "Write threads as HTML pages: question, answers, comments."),
+    "serve": ("pages", "Serve a search page over the indexes, and a JSON interface."),
 }
-# Modules of several commands, each a function with its name; others have a module of their own.
-_MODULE_OF: Final = {
-    command: module
-    for module, commands in {
-        "tasks": "index run search",
-        "eval": "eval compare",
-        "runs": "convert fuse validate",
-        "judging": "pool judge",
-        "pages": "report threads serve",
-    }.items()
-    for command in commands.split()
-}
-FUNCTIONS: Final = {"eval": "evaluate"}  # the name of a built-in function
+FUNCTIONS: Final = {"eval": "evaluate"}  # whose name is that of a built-in function
 console.quiet = False  # a library says nothing on standard error
 _SETTINGS: Final = {"help_option_names": ["-h", "--help"]}
 
@@ -60,7 +52,7 @@ class _Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
-        return TyperCommand(cmd_name, help=COMMANDS[cmd_name])
+        return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
@@ -69,7 +61,7 @@ class _Commands(TyperGroup):
 
 def load(name: str) -> Any:
     """Import a command, and return it as click has it."""
-    module = import_module(f"arqmath_bm25.cli.{_MODULE_OF.get(name, name)}")
+    module = import_module(f"arqmath_bm25.cli.{COMMANDS[name][0]}")
     command = getattr(module, FUNCTIONS.get(name, name))
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     alone.command(name, context_settings=_SETTINGS)(command)

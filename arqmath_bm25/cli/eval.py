@@ -17,12 +17,7 @@ from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
 from arqmath_bm25.evaluation.measures import Measure, named_measures
 from arqmath_bm25.evaluation.qrels import IdKind
 from arqmath_bm25.evaluation.score import RunScore
-from arqmath_bm25.evaluation.topic_sets import (
-    TopicInfo,
-    official_topic_info,
-    read_topic_info,
-    topic_sets,
-)
+from arqmath_bm25.evaluation.topic_sets import read_topic_info, topic_sets
 from arqmath_bm25.runs.rows import detect_task
 
 
@@ -122,22 +117,17 @@ def evaluate(
             scored = evaluator.score_answer_map()
         else:
             scored = list(_score_folder(evaluator, run_folder, scoring))
-    info = _topic_info(by, topic_info, evaluator.collection) if by else {}
+    sets: list[dict[str, list[str]]] = []
     ranked = [run for run in scored if by and isinstance(run.score, RunScore)]
-    sets = [topic_sets(run.score.values, info, by or "") for run in ranked]
+    if by:
+        if not topic_info:
+            raise InputError(f"--by {by}: give the labels of the topics with --topic-info FILE")
+        info = read_topic_info(*topic_info)
+        sets = [topic_sets(run.score.values, info, by) for run in ranked]
     if scoring.write(scored, lambda: json.dumps([run.to_json() for run in scored], indent=1)):
         score_tables.print_scores(scored, [each.key for each in evaluator.measures])
         for run, of_run in zip(ranked, sets, strict=True):
             score_tables.print_topic_sets(run, of_run, f"{run.run} by {by}")
-
-
-def _topic_info(by: str, files: list[Path] | None, collection: Collection) -> TopicInfo:
-    files = files or official_topic_info(collection.layout.data)
-    if not files:
-        raise InputError(
-            f"--by {by}: DATA has no labels of topics; give them with --topic-info FILE"
-        )
-    return read_topic_info(*files)
 
 
 def _score_folder(evaluator: Evaluator, folder: Path, scoring: Scoring) -> Iterator[Scored]:

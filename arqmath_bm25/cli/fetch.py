@@ -6,15 +6,8 @@ from pathlib import Path
 
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import out
-from arqmath_bm25.collection import fetching
-from arqmath_bm25.collection.published import (
-    DEFAULT_PARTS,
-    PARTS,
-    PUBLISHED,
-    Part,
-    PublishedFile,
-    needed,
-)
+from arqmath_bm25.collection import fetching, published
+from arqmath_bm25.collection.published import PUBLISHED, Part, PublishedFile
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LabTask
 
@@ -30,7 +23,7 @@ _MB = 1_000_000
 @command
 def fetch(
     data: Path = Path("ARQMath"),
-    only: str = ",".join(DEFAULT_PARTS),
+    only: str = ",".join(published.DEFAULT_PARTS),
     task: LabTask | None = None,
     source: str = PUBLISHED,
 ) -> None:
@@ -44,7 +37,7 @@ def fetch(
 
     Example: arqmath-bm25 fetch --data /data/ARQMath --only topics,qrels --from /media/usb/ARQMath
     """
-    files = needed(_parts(only), task)
+    files = published.needed(_parts(only), task)
     if not files:
         raise InputError(f"--task {task} reads nothing of --only {only}")
     place = fetching.read_source(source)
@@ -72,9 +65,11 @@ def fetch(
 def _parts(only: str) -> list[Part]:
     chosen = [part.strip() for part in only.split(",")]
     for part in chosen:
-        if part not in PARTS:
-            raise InputError(f"--only {part}: expected some of {', '.join(PARTS)}, between commas")
-    return [part for part in PARTS if part in chosen]
+        if part not in published.PARTS:
+            raise InputError(
+                f"--only {part}: expected some of {', '.join(published.PARTS)}, between commas"
+            )
+    return [part for part in published.PARTS if part in chosen]
 
 
 def _announce(files: Sequence[PublishedFile], data: Path, source: str) -> None:

@@ -11,17 +11,11 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RankingTask
+from arqmath_bm25.evaluation import sampled_pools
 from arqmath_bm25.evaluation.judging import judge as judging
 from arqmath_bm25.evaluation.judging.pool import Depths, Pool, for_assessors
 from arqmath_bm25.evaluation.judging.pool import pool as make_pool
 from arqmath_bm25.evaluation.qrels import write_qrels
-from arqmath_bm25.evaluation.sampled_pools import (
-    draw,
-    parse_strata,
-    read_sampled_qrels,
-    with_grades,
-    write_sampled_qrels,
-)
 from arqmath_bm25.pages.judging.annotation import write_batch
 from arqmath_bm25.pages.posts import latex_of
 from arqmath_bm25.runs.eligible import eligible
@@ -56,7 +50,7 @@ def pool(
     if (strata is None) != (sampled is None):
         raise InputError("--strata and --sampled go together: what is drawn, and where it is kept")
     task, collection = task or task_of_runs(runs, "pool"), place.collection
-    parts = parse_strata(strata) if strata else ()
+    parts = sampled_pools.parse_strata(strata) if strata else ()
     depth = parts[-1].depth if parts else depth
     depths = Depths(primary=primary_depth or depth, other=depth)
     files = collection.layout.topic_files(task, [topics] if topics else None)
@@ -65,8 +59,8 @@ def pool(
     items = pooled.items
     latex = latex_of(collection, (hit.formula_id for item in items for hit in item.hits))
     if sampled is not None:
-        sample = draw(items, pooled.ranks, parts, seed)
-        write_sampled_qrels(sampled, sample.pool)
+        sample = sampled_pools.draw(items, pooled.ranks, parts, seed)
+        sampled_pools.write_sampled_qrels(sampled, sample.pool)
         items = sample.items
     batches = {output: items}
     if assessors > 1:
@@ -150,7 +144,9 @@ def judge(
     if sampled is None:
         write_qrels(output, judged.qrels)
     else:
-        write_sampled_qrels(output, with_grades(read_sampled_qrels(sampled), judged.qrels))
+        pooled = sampled_pools.read_sampled_qrels(sampled)
+        graded = sampled_pools.with_grades(pooled, judged.qrels)
+        sampled_pools.write_sampled_qrels(output, graded)
     _report_judged(judged, rule, output)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from arqmath_bm25.collection.own_documents import QRELS, corpus_in
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, Task, Year, official_stem, year_of
+from arqmath_bm25.evaluation import score as scores
 from arqmath_bm25.evaluation.measures import MEASURES, Measure, named_measures
 from arqmath_bm25.evaluation.qrels import (
     IdKind,
@@ -29,16 +30,7 @@ from arqmath_bm25.evaluation.qrels import (
     read_qrels,
 )
 from arqmath_bm25.evaluation.sampled_pools import read_sampled_qrels, xinfap_by_topic
-from arqmath_bm25.evaluation.score import (
-    OF_POSTS,
-    RunScore,
-    Score,
-    read_answer_map,
-    read_gold,
-    score,
-    score_answers,
-    score_premises,
-)
+from arqmath_bm25.evaluation.score import OF_POSTS, RunScore, Score
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.rows import POST, detect_task
 from arqmath_bm25.runs.run import Ranking, Run
@@ -97,12 +89,12 @@ def score_run(
         case "documents":
             counted = run.rankings(depth)
             rankings, notes = counted.topics, (*judgments.notes, *counted.notes)
-            result = score(rankings, judgments.qrels, measures, notes)
+            result = scores.score(rankings, judgments.qrels, measures, notes)
         case "answers":
             answers = {topic: next(iter(docs)) for topic, docs in run.rankings().topics.items()}
-            result = score_answers(answers, judgments.qrels, judgments.notes)
+            result = scores.score_answers(answers, judgments.qrels, judgments.notes)
         case _:
-            result = score_premises(run.rankings().topics, judgments.qrels)
+            result = scores.score_premises(run.rankings().topics, judgments.qrels)
     return Scored(_name(run.path), run.path, run.task, judgments, result, rankings)
 
 
@@ -170,9 +162,9 @@ class Evaluator:
         """Score every run of the answer map of Task 3."""
         answer_map, judgments = self._answer_files()
         scored = []
-        for name, answers in read_answer_map(answer_map).items():
+        for name, answers in scores.read_answer_map(answer_map).items():
             with _about(f"{answer_map}: {name}"):
-                result = score_answers(answers, judgments.qrels)
+                result = scores.score_answers(answers, judgments.qrels)
             scored.append(Scored(name, answer_map, TextRules.task, judgments, result))
         return scored
 
@@ -216,7 +208,7 @@ class Evaluator:
                 return score_run(run, judgments._replace(notes=(OF_POSTS,) if of_posts else ()))
         with _about(run.path):
             answer_map, judgments = self._answer_files()
-        runs = read_answer_map(answer_map)
+        runs = scores.read_answer_map(answer_map)
         names = (_name(run.path), official_stem(run.path), run.name)
         answers = next((runs[name] for name in names if name in runs), None)
         if answers is None:
@@ -225,7 +217,7 @@ class Evaluator:
                 f"{', '.join(runs)}"
             )
         with _about(run.path):
-            result = score_answers(answers, judgments.qrels)
+            result = scores.score_answers(answers, judgments.qrels)
         return Scored(names[0], run.path, run.task, judgments, result)
 
     def _answer_files(self) -> tuple[Path, Judgments]:
@@ -240,7 +232,7 @@ class Evaluator:
     def _read_judgments(self, task: Task, file: Path) -> Judgments:
         rules, on_site = RULES[task], self.collection.on_site
         if rules.judged == "premises":
-            return Judgments(file, read_gold(file))
+            return Judgments(file, scores.read_gold(file))
         qrels = {t: g for t, g in read_qrels(file).items() if max(g.values()) >= self.least_grade}
         if not qrels:
             raise InputError(f"{file}: no topic has a grade of {self.least_grade} or more")

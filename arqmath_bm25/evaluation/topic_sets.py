@@ -12,17 +12,10 @@ from typing import Final
 
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import read_csv
-from arqmath_bm25.core.labs import YEARS
 
 CATEGORIES: Final = ("Dependency", "Difficulty", "Category")
 
 TopicInfo = dict[str, dict[str, str]]  # column -> topic -> label
-
-
-def official_topic_info(data: Path) -> list[Path]:
-    """Return the files of labels that a distribution holds, beside its other extras."""
-    names = (f"Task1_ARQMath{lab}_Topic_Information.csv" for lab in range(1, len(YEARS) + 1))
-    return [path for name in names if (path := data / "extras" / name).is_file()]
 
 
 def read_topic_info(*paths: Path) -> TopicInfo:

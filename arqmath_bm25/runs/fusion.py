@@ -75,23 +75,13 @@ def fuse_runs(
                 "are these runs of the same year?"
             )
     post_of = _posts(runs) if first.rules.by_formula and posts else {}
-    rankings = [
-        {
-            topic: [(row.doc_id, row.score) for row in run.rules.order(rows)[: run.rules.depth]]
-            for topic, rows in run.topics.items()
-        }
-        for run in runs
-    ]
-    topics = dict.fromkeys(topic for run in runs for topic in run.topics)
-    return {
-        topic: [
-            Hit(doc, score, post_of.get(doc, ""))
-            for doc, score in fuse_rankings(
-                [ranking.get(topic, []) for ranking in rankings], weights, method, k
-            )[:depth]
-        ]
-        for topic in topics
-    }
+    hits: dict[str, list[Hit]] = {}
+    for topic in dict.fromkeys(topic for run in runs for topic in run.topics):
+        ordered = (run.rules.order(run.topics.get(topic, []))[: run.rules.depth] for run in runs)
+        rankings = [[(row.doc_id, row.score) for row in rows] for rows in ordered]
+        fused = fuse_rankings(rankings, weights, method, k)[:depth]
+        hits[topic] = [Hit(doc, score, post_of.get(doc, "")) for doc, score in fused]
+    return hits
 
 
 def _posts(runs: Sequence[Run]) -> dict[str, str]:
@@ -144,11 +134,7 @@ def reciprocal_ranks(ranking: Ranking, k: int) -> list[float]:
 
 def min_max(ranking: Ranking) -> list[float]:
     """Return the scores of a ranking between 0 and 1; 1 for all if they are all the same."""
-    if not ranking:
-        return []
-    scores = [score for _, score in ranking]
-    low, high = min(scores), max(scores)
-    span = high / 2 - low / 2  # halved, lest it be infinite
-    if not span:
-        return [1.0] * len(scores)
-    return [(score / 2 - low / 2) / span for score in scores]
+    halves = [score / 2 for _, score in ranking]  # lest their span be infinite
+    low = min(halves, default=0.0)
+    span = max(halves, default=0.0) - low
+    return [(half - low) / span if span else 1.0 for half in halves]

@@ -99,24 +99,29 @@ def judge(
 
     Raises InputError for a hit with different labels that neither settles.
     """
+    labels = {
+        hit: (adjudicated or {}).get(hit) or _settle(notes, rule)
+        for hit, notes in annotations.items()
+    }
     best: dict[str, dict[str, int]] = {}
-    documents = set()
-    labels: Counter[str] = Counter()
-    settled = 0
-    for hit, notes in annotations.items():
-        documents.add((hit.topic_id, hit.doc_id))
-        label = (adjudicated or {}).get(hit) or _settle(notes, rule)
-        labels[label] += 1
-        settled += len({note.label for note in notes}) > 1
-        grade = GRADE_OF_LABEL[label]
-        if grade is not None:
+    for hit, label in labels.items():
+        if (grade := GRADE_OF_LABEL[label]) is not None:
             grades = best.setdefault(hit.topic_id, {})
             grades[hit.doc_id] = max(grade, grades.get(hit.doc_id, grade))
     qrels = {
         topic: {doc: best[topic][doc] for doc in sorted(best[topic], key=in_order)}
         for topic in sorted(best, key=in_order)
     }
-    return JudgedBatch(qrels, labels, len(documents) - sum(map(len, qrels.values())), settled)
+    documents = {(hit.topic_id, hit.doc_id) for hit in annotations}
+    without_grade = len(documents) - sum(map(len, qrels.values()))
+    return JudgedBatch(qrels, Counter(labels.values()), without_grade, len(_disputed(annotations)))
+
+
+def _disputed(annotations: Annotations) -> Annotations:
+    """Return the hits to which assessors gave different labels."""
+    return {
+        hit: notes for hit, notes in annotations.items() if len({note.label for note in notes}) > 1
+    }
 
 
 def _settle(notes: list[Annotation], rule: Rule) -> str:
@@ -186,15 +191,13 @@ def agreements(annotations: Annotations) -> list[Agreement]:
         for first, second in combinations(sorted(grades), 2):
             if (grade := grades[first]) is not None and (other := grades[second]) is not None:
                 pairs.setdefault((first, second), []).append((grade, other))
-    return [_agreement(assessors, pairs[assessors]) for assessors in sorted(pairs)]
-
-
-def _agreement(assessors: tuple[str, str], pairs: list[tuple[int, int]]) -> Agreement:
-    grades = np.array(pairs)
-    return Agreement(
-        assessors, len(pairs), _kappa(grades), _kappa(grades, "quadratic"),
-        _kappa((grades >= RELEVANT).astype(int)),
-    )  # fmt: skip
+    return [
+        Agreement(
+            assessors, len(grades), _kappa(grades), _kappa(grades, "quadratic"),
+            _kappa((grades >= RELEVANT).astype(int)),
+        )
+        for assessors, grades in ((pair, np.array(pairs[pair])) for pair in sorted(pairs))
+    ]  # fmt: skip
 
 
 def _kappa(pairs: NDArray[np.int64], weights: str | None = None) -> float:
@@ -217,9 +220,7 @@ def write_disagreements(path: Path, annotations: Annotations) -> int:
         raise InputError(
             f"{path}: somebody has filled in labels; name another file for the disagreements"
         )
-    disputed = {
-        hit: notes for hit, notes in annotations.items() if len({note.label for note in notes}) > 1
-    }
+    disputed = _disputed(annotations)
     assessors = sorted({note.assessor for notes in disputed.values() for note in notes})
     columns = [f"{kind} of {name}" for name in assessors for kind in ("label", "comment")]
     with complete(path) as file:
