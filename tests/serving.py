@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.workers.local import HERE
-from arqmath_bm25.pages.web.app import SearchPages
+from arqmath_bm25.pages.web.search_pages import SearchPages
 from arqmath_bm25.pages.web.server import listen, server
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index, build

@@ -28,7 +28,7 @@ from arqmath_bm25.engines.engine import Engine, flat_place
 from arqmath_bm25.engines.flat import META, FlatSearcher
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.engines.opening import open_searcher
-from arqmath_bm25.pages.web.app import SearchPages
+from arqmath_bm25.pages.web.search_pages import SearchPages
 from arqmath_bm25.tasks.index import Index
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import arqmath_bm25 as arq
 from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.pages.web.app import SearchPages
+from arqmath_bm25.pages.web.search_pages import SearchPages
 from arqmath_bm25.tasks.index import Index
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from arqmath_bm25.core.labs import GRADE_OF_LABEL
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.judging.judge import judge, read_annotations
 from arqmath_bm25.pages.judging.annotation import COLUMNS, TEMPLATE
-from arqmath_bm25.pages.judging.app import JudgingSite
+from arqmath_bm25.pages.judging.judging_site import JudgingSite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,7 +20,7 @@ from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.pages import latex_to_mathml
 from arqmath_bm25.pages.latex_to_mathml import render
-from arqmath_bm25.pages.posts import PostWriter, excerpt
+from arqmath_bm25.pages.post_html import PostWriter, excerpt
 
 
 def tree(latex: str, display: bool = False) -> etree._Element:

@@ -20,7 +20,7 @@ from arqmath_bm25.analysis.tokenizer import load_tokenizer, tokenizer_version
 from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.pages.web.app import SearchPages
+from arqmath_bm25.pages.web.search_pages import SearchPages
 from arqmath_bm25.tasks.answers import answer_documents
 from arqmath_bm25.tasks.index import Index
 

@@ -26,8 +26,8 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import HERE
-from arqmath_bm25.pages.posts import PostWriter
-from arqmath_bm25.pages.web.app import MAX_QUERY, SearchPages
+from arqmath_bm25.pages.post_html import PostWriter
+from arqmath_bm25.pages.web.search_pages import MAX_QUERY, SearchPages
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index, build
 from arqmath_bm25.tasks.post_filter import NONE_PASSES
@@ -136,9 +136,11 @@ def test_the_page_shows_results_as_links_with_drawn_formulas(
     assert "diverge" in {mark.text().lower() for mark in tree.css("mark")}
     assert tree.css_first("textarea").text() == QUERY
     post = LexborHTMLParser(client.get(links[0]).text)
-    assert post.css(".question math")
-    assert post.css(".document math")
-    assert post.css_first("a[rel='noopener noreferrer']").attributes["href"] == (
+    assert links[0].endswith(f"#post-{expected[0][0]}")
+    for shown in (next(iter(threads)), expected[0][0]):
+        assert post.css(f"#post-{shown} math")
+    assert "diverge" in {mark.text().lower() for mark in post.css("mark")}
+    assert tree.css_first("a[rel='noopener noreferrer']").attributes["href"] == (
         f"https://math.stackexchange.com/a/{expected[0][0]}"
     )
 

@@ -17,7 +17,7 @@ from arqmath_bm25.evaluation.judging.pool import Depths, Pool, for_assessors
 from arqmath_bm25.evaluation.judging.pool import pool as make_pool
 from arqmath_bm25.evaluation.qrels import write_qrels
 from arqmath_bm25.pages.judging.annotation import write_batch
-from arqmath_bm25.pages.posts import latex_of
+from arqmath_bm25.pages.post_html import latex_of
 from arqmath_bm25.runs.eligible import eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Run
@@ -164,7 +164,7 @@ def _report_judged(judged: judging.JudgedBatch, rule: judging.Rule, output: Path
 def _serve(batch: Path, results: Path, port: int) -> None:
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise InputError("--serve needs starlette and uvicorn: pip install 'arqmath-bm25[web]'")
-    from arqmath_bm25.pages.judging.app import JudgingSite
+    from arqmath_bm25.pages.judging.judging_site import JudgingSite
     from arqmath_bm25.pages.web.server import listen, own_names, server
 
     site = JudgingSite(batch, results)

@@ -92,7 +92,7 @@ def serve(place: SearchPlace, host: str = "127.0.0.1", port: int = 8000) -> None
     """
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise InputError("serve needs starlette and uvicorn: pip install 'arqmath-bm25[web]'")
-    from arqmath_bm25.pages.web.app import SearchPages
+    from arqmath_bm25.pages.web.search_pages import SearchPages
     from arqmath_bm25.pages.web.server import listen, own_names, server
 
     collection = place.collection

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bs4 import BeautifulSoup
 from markupsafe import Markup
@@ -25,13 +25,13 @@ from arqmath_bm25.collection.activity import COMMENTS, USERS, RowTable
 from arqmath_bm25.collection.links import KINDS, PostLinks
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.workers.local import HERE
-from arqmath_bm25.pages.posts import PostWriter
+from arqmath_bm25.pages.post_html import PostWriter
 from arqmath_bm25.pages.writing import site
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from arqmath_bm25.analysis.html import Delimiters, Formula
+    from arqmath_bm25.analysis.html import Content, Delimiters, Formula
     from arqmath_bm25.collection.activity import Attributes, Kind
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.collection.layout import Layout
@@ -146,24 +146,36 @@ class ThreadReader:
 
 
 class ThreadWriter(PostWriter):
-    """Writes the posts of one page, formulas with anchors and links as `address` has them."""
+    """Writes the page of a thread: formulas with anchors, and links to what has a page."""
 
-    def __init__(self, address: Address, delimiters: Delimiters = "mathjax") -> None:
-        """`address` is that of what a link leads to."""
-        super().__init__(delimiters=delimiters)
-        self._address = address
+    def __init__(
+        self, thread: ThreadPosts, collection: Collection, address: Address,
+        delimiters: Delimiters = "mathjax", query: Sequence[Content] = (), formula_id: str = "",
+    ) -> None:  # fmt: skip
+        """`address` is that of a post; what `query` asks for is marked, and a formula by its id."""
+        super().__init__(query, delimiters)
+        self.address = address
+        self._thread_id = thread.thread_id
+        self._collection = collection
+        self._formula_id = formula_id
         self._anchors: set[str] = set()
-        self.place = "title"  # what is being written: anchors of formulas without ids begin so
+        self._place = "title"  # what is being written: anchors of formulas without ids begin so
+        title = thread.question.post.title if thread.question else None
+        self.heading = title or f"(no question {self._thread_id})"
+        self.plain_title = read_title(self.heading, delimiters).text
+        self.title_of_link = PostWriter(delimiters=delimiters).title
 
-    def body(self, html: str, formula_id: str = "") -> Markup:
-        """Return a body; its links lead to pages or nowhere."""
-        body = super().body(html, formula_id)
+    def text(self, kind: str, number: str, text: str) -> Markup:
+        """Return the body of a post or comment; its links lead to pages or nowhere."""
+        self._place = f"{kind}-{number}"
+        body = self.body(comment_html(text) if kind == "comment" else text, self._formula_id)
         if "<a" not in body:
             return body
         soup = BeautifulSoup(body, "html.parser")
         for link in soup.find_all("a"):
             target = str(link.get("href", ""))
-            inside = self._address(target)
+            post_id = self._collection.linked_post(target, self._thread_id)
+            inside = self.address(post_id) if post_id else None
             link.attrs = {"href": inside} if inside else {"class": "outside"}
             if not inside:
                 link.name = "span"
@@ -175,36 +187,11 @@ class ThreadWriter(PostWriter):
         """Return a formula as MathML with an anchor that no other one of the page has."""
         anchor = f"formula-{formula.formula_id}"
         if not _NAME.fullmatch(formula.formula_id or "") or anchor in self._anchors:
-            anchor = f"{self.place}-formula-{len(self._anchors) + 1}"
+            anchor = f"{self._place}-formula-{len(self._anchors) + 1}"
         self._anchors.add(anchor)
         return Markup('<span id="{}">{}</span>').format(
             anchor, super().formula(formula, display, formula_id)
         )
-
-
-def thread_values(
-    thread: ThreadPosts, collection: Collection, address: Address,
-    delimiters: Delimiters = "mathjax",
-) -> dict[str, Any]:  # fmt: skip
-    """Return what the template `thread.html` shows; `address` is that of a post."""
-
-    def address_of_link(url: str) -> str | None:
-        post_id = collection.linked_post(url, thread.thread_id)
-        return address(post_id) if post_id else None
-
-    writer = ThreadWriter(address_of_link, delimiters)
-    question = thread.question.post if thread.question else None
-    title = (question and question.title) or f"(no question {thread.thread_id})"
-
-    def body(kind: str, number: str, text: str) -> Markup:
-        writer.place = f"{kind}-{number}"
-        return writer.body(comment_html(text) if kind == "comment" else text)
-
-    return {
-        "thread": thread, "title": writer.title(title), "body": body,
-        "plain_title": read_title(title, delimiters).text,
-        "title_of": PostWriter(delimiters=delimiters).title, "address": address,
-    }  # fmt: skip
 
 
 def write_threads(
@@ -238,9 +225,9 @@ def write_threads(
         for thread_id, file in files.items():
             thread = reader.read(thread_id)
             assert thread is not None  # noqa: S101  # one of its posts is there
-            values = thread_values(thread, reader.collection, address, delimiters)
-            titles[thread_id] = (file, values["plain_title"])
-            pages.write(file, "thread.html", **values)
+            writer = ThreadWriter(thread, reader.collection, address, delimiters)
+            titles[thread_id] = (file, writer.plain_title)
+            pages.write(file, "thread.html", thread=thread, writer=writer)
             progress(1)
         pages.write("index.html", "threads.html", titles=titles, collection=reader.collection.name)
     return len(files)

@@ -23,7 +23,7 @@ from arqmath_bm25.core.files import complete, read_csv
 from arqmath_bm25.core.labs import MAX_INSTANCES
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.evaluation.judging.pool import Item, PooledPost
-from arqmath_bm25.pages.posts import PostWriter
+from arqmath_bm25.pages.post_html import PostWriter
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection

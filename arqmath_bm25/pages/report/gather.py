@@ -26,7 +26,7 @@ from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import Measure
 from arqmath_bm25.evaluation.qrels import Qrels
 from arqmath_bm25.evaluation.score import RunScore
-from arqmath_bm25.pages.posts import latex_of
+from arqmath_bm25.pages.post_html import latex_of
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Run as ReadRun
 from arqmath_bm25.runs.task_rules import AnswerRules

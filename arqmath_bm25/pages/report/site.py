@@ -24,7 +24,7 @@ from arqmath_bm25.core.records import Topic
 from arqmath_bm25.evaluation.measures import NAMES, SHOWN
 from arqmath_bm25.evaluation.qrels import Doubt
 from arqmath_bm25.evaluation.score import runs_by_note
-from arqmath_bm25.pages.posts import PostWriter, beginning
+from arqmath_bm25.pages.post_html import PostWriter, beginning
 from arqmath_bm25.pages.report.gather import DEPTHS, RECALL_LEVELS, Gathered, Returned
 from arqmath_bm25.pages.writing import site
 from arqmath_bm25.runs.formula_ids import id_number

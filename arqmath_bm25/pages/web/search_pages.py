@@ -29,8 +29,8 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.engines.lucene.jvm import detach_thread
-from arqmath_bm25.pages.posts import PostWriter, beginning, excerpt
-from arqmath_bm25.pages.threads import ThreadReader, thread_values
+from arqmath_bm25.pages.post_html import PostWriter, beginning, excerpt
+from arqmath_bm25.pages.threads import ThreadReader, ThreadWriter
 from arqmath_bm25.pages.web.server import STATIC, Guard
 from arqmath_bm25.pages.writing import templates
 from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
@@ -96,7 +96,7 @@ class SearchPages:
         """Return the application, which answers to the names `hosts`."""
         routes = [
             Route("/", self._threaded(self._search_page)),
-            Route("/posts/{post_id:str}", self._threaded(self._post_page)),
+            Route("/posts/{post_id:str}", self._threaded(self._thread_page)),
             Route("/threads/{post_id:str}", self._threaded(self._thread_page)),
             Route("/api/search", self._threaded(self._search)),
             Route("/api/preview", self._preview),
@@ -126,7 +126,7 @@ class SearchPages:
         if not request.query_params.get("q", "").strip():
             return self._page("search.html", query=self._query({"q": " "}), results=None)
         query = self._query(request.query_params)
-        writer = self._writer(query.q, query.task)
+        writer = PostWriter([self._content(query.q, query.task)], self._delimiters)
         results, more = self._results(query)
         threads: dict[str, list[dict[str, Any]]] = {}
         for hit, shown, parts in results:
@@ -139,25 +139,11 @@ class SearchPages:
             more=more,
         )  # fmt: skip
 
-    def _post_page(self, request: Request) -> Response:
-        post_id, parameters = request.path_params["post_id"], request.query_params
-        post = self._collection.posts.read(post_id)
-        if post is None:
-            raise _no_post(post_id)
-        question = self._collection.question_of(post)
-        writer = self._writer(parameters.get("q", "")[:MAX_QUERY], parameters.get("task", ""))
-        formula = parameters.get("formula", "")
-        title = (question.title if question else None) or "(no question)"
-        return self._page(
-            "post.html", post=post, title=writer.title(title, formula),
-            plain_title=read_title(title, self._delimiters).text,
-            body=writer.body(post.body, formula),
-            question=writer.body(question.body) if question and question != post else None,
-            link=self._collection.link(post),
-        )  # fmt: skip
-
     def _thread_page(self, request: Request) -> Response:
+        """Show the thread of a post, with what a query asks for marked."""
         posts, post_id = self._collection.posts, request.path_params["post_id"]
+        parameters = request.query_params
+        query = self._content(parameters.get("q", "")[:MAX_QUERY], parameters.get("task", ""))
 
         def address(post_id: str) -> str | None:
             thread = posts.thread_of(post_id)
@@ -168,10 +154,12 @@ class SearchPages:
         thread_id = posts.thread_of(post_id)
         thread = reader.read(thread_id) if thread_id else None
         if thread is None:
-            raise _no_post(post_id)
-        return self._page(
-            "thread.html", **thread_values(thread, self._collection, address, self._delimiters)
-        )
+            raise HTTPException(404, f"There is no post {post_id[:40]} in the collection.")
+        writer = ThreadWriter(
+            thread, self._collection, address, self._delimiters, [query],
+            parameters.get("formula", ""),
+        )  # fmt: skip
+        return self._page("thread.html", thread=thread, writer=writer)
 
     @cached_property
     def _thread_reader(self) -> ThreadReader:
@@ -183,7 +171,7 @@ class SearchPages:
             {"rank": rank, **_as_json(*result, self._delimiters)}
             for rank, result in enumerate(self._results(query)[0], query.before + 1)
         ]
-        variant = query.variant or self._variants(query.task)[0]
+        variant = self._indexes[query.task].task.chosen(query.variant)
         return JSONResponse(
             {"query": query.q, "task": query.task, "variant": variant, "results": results}
         )
@@ -228,7 +216,8 @@ class SearchPages:
 
     def _results(self, query: SearchQuery) -> tuple[list[Result], bool]:
         """Return the results of a page, and whether there is a page after it."""
-        index, variant = self._indexes[query.task], query.variant or self._variants(query.task)[0]
+        index = self._indexes[query.task]
+        variant = index.task.chosen(query.variant)
         last = min(query.before + query.depth + 1, MAX_DEPTH)
         hits = index.search(query.q, variant, last, query.posts)[query.before :]
         page = hits[: query.depth]
@@ -263,10 +252,6 @@ class SearchPages:
             "link": self._collection.link(post) if post else "",
             "like": like,
         }
-
-    def _writer(self, query: str, task: str) -> PostWriter:
-        """Mark what a query asks for: its words, or its formulas where these are searched for."""
-        return PostWriter([self._content(query, task)], self._delimiters)
 
     def _content(self, query: str, task: str) -> Content:
         """Return a query; where formulas are searched for, they need no dollars."""
@@ -314,10 +299,6 @@ def _as_json(
 def _title(shown: Shown) -> str:
     """Return the title of a question, with `$…$` around formulas, or the heading of a text."""
     return (shown.question.title if shown.question else shown.heading) or "(no question)"
-
-
-def _no_post(post_id: str) -> HTTPException:
-    return HTTPException(404, f"There is no post {post_id[:40]} in the collection.")
 
 
 def _check_length(query: str) -> None:
