@@ -22,7 +22,6 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import write_qrels
-from arqmath_bm25.pages.report.gather import returned
 from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.runs.run import Run
 
@@ -149,7 +148,7 @@ def check_alike(letter: str, rows: Rows, data: bool) -> None:
                 assert of_frame.to_dict("index") == scores, (form, end)
                 found = (
                     scores,
-                    [[hit[:3] for hit in hits] for hits in returned(read).values()],
+                    [list(hits.items()) for hits in read.rankings().topics.values()],
                     [row[1:5] for row in read_run(fused, task)],  # type: ignore[arg-type]
                     (len(strict), len(strict.topics), strict.faults().count(rule="ties")),
                 )
@@ -199,7 +198,7 @@ def test_of_a_repeated_formula_every_command_takes_the_last_score(folder: Path) 
     evaluator = Evaluator(place, qrels=folder / "qrels.v3.tsv")
     read = Run.read(path, ids=evaluator.open_ids)
     assert list(evaluator.score_run(read).rankings["B.1"]) == ["9004", "9007", "9002"]
-    assert [hit.doc_id for hit in returned(read)["B.1"]] == ["9004", "9007", "9002"]
+    assert list(read.rankings().rows["B.1"]) == ["9004", "9007", "9002"]
     for command in (["fuse", path, path], ["convert", path]):
         arqmath(*command, "-o", folder / "out.tsv")
         found = [row.doc_id for row in read_run(folder / "out.tsv", "task2")]
@@ -240,9 +239,12 @@ def test_a_run_of_visual_ids_is_scored_as_it_stands(folder: Path) -> None:
     run = Run.read(folder / "run.trec", ids=evaluator.open_ids)
     scored = evaluator.score_run(run)
     assert scored.score.values["B.1"]["ndcg_prime"] == pytest.approx(1.0)
-    hits = returned(run)["B.1"]
+    hits = list(run.rankings().rows["B.1"].items())
     # Shown is an instance of the formula: 9004 is the visual id of formula 4, of post 101.
-    assert [hit[2:5] for hit in hits[1:]] == [("77777", "", ""), ("9004", "101", "4")]
+    assert [(doc, *row.shown) for doc, row in hits[1:]] == [
+        ("77777", "", ""),
+        ("9004", "101", "4"),
+    ]
     assert any("holds visual ids" in note for note in scored.score.warnings)
 
 

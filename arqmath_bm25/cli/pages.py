@@ -36,11 +36,11 @@ def report(
     Example: arqmath-bm25 report runs/arqmath-sample/2021/*.tsv -o report
     """
     # Templates and charts take half a second to load, which other commands need not wait for.
-    from arqmath_bm25.pages.report.gather import gather
+    from arqmath_bm25.pages.report.gather import Gathered
     from arqmath_bm25.pages.report.site import write_report
 
     with status("Reading runs") as say:
-        gathered = gather(
+        gathered = Gathered(
             runs, place.collection, task=task, qrels=qrels, topics=topics, depth=depth, status=say,
         )  # fmt: skip
     with progress("Writing pages", len(gathered.questions), "topics") as advance:

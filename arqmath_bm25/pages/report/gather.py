@@ -6,12 +6,12 @@ topics of each run; without either, a report shows what the runs returned and no
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ir_measures import IPrec, Judged
 
@@ -28,8 +28,8 @@ from arqmath_bm25.evaluation.qrels import Qrels
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.pages.post_html import latex_of
 from arqmath_bm25.runs.formula_ids import FormulaIds
+from arqmath_bm25.runs.rows import RunRow
 from arqmath_bm25.runs.run import Run as ReadRun
-from arqmath_bm25.runs.task_rules import AnswerRules
 from arqmath_bm25.tasks import configured, task_class
 
 DEPTHS: Final = (1, 5, 10, 20, 50, 100, 200, 500, 1000)  # to which the share of judged is shown
@@ -45,98 +45,67 @@ _MEASURES: Final = (
 _WORD: Final = re.compile(r"[^-_./ ]*[-_./ ]+|[^-_./ ]+")  # of a name, with what ends it
 
 
-class Returned(NamedTuple):
-    """A document that a run returned, at its rank."""
-
-    rank: int  # 1-based, in trec_eval's order of scores
-    score: float
-    doc_id: str  # what judgments name: an answer, a visual id; nothing in Task 3
-    post_id: str = ""  # the post to show; none in Task 3
-    formula_id: str = ""  # Task 2: the first instance of the visual id
-    answer: str = ""  # Task 3
-    sources: str = ""  # Task 3: where the answer comes from, free text
-
-
-Topics = dict[str, list[Returned]]  # topic -> its ranking
-
-
 @dataclass(frozen=True)
 class ReportedRun:
     """A run with its score."""
 
     name: str  # short, and unlike that of any other run of the report
     file: str  # the whole name
-    topics: Topics
+    topics: dict[str, dict[str, RunRow]]  # topic -> document, as judgments name it -> its row
     score: RunScore | None
     manifest: dict[str, Any]  # what lies beside the run file
 
 
-@dataclass(frozen=True)
 class Gathered:
     """What a report shows."""
 
-    task: str  # what was looked for
-    rules: AnswerRules  # of the runs
-    collection: Collection
-    runs: list[ReportedRun]
-    questions: dict[str, Topic]  # of every topic of the runs, in the order of the topic files
-    depth: int  # hits of a topic that are shown
-    qrels_files: list[Path]  # one for each year of the runs; none: there are no judgments
-    qrels: Qrels
-    latex: dict[str, str]  # of the formulas that are shown
-    ids: Callable[[], FormulaIds]  # the formula index of Task 2
-    post: Callable[[str], Post | None]  # reads a post, or a document of one's own as one
-    link: Callable[[Post], str]  # where it stands on the web
-    missing: int  # posts that would be shown, if the collection had them
+    def __init__(
+        self,
+        files: Sequence[Path],
+        collection: Collection,
+        *,
+        task: LabTask | None = None,
+        qrels: Path | None = None,
+        topics: Path | None = None,
+        depth: int = 20,
+        status: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Read all that a report of the run `files` shows; `topics` is their topic file.
 
+        Without `task`, the files tell it; without `topics`, all topic files of DATA are read.
 
-def gather(
-    files: Sequence[Path],
-    collection: Collection,
-    *,
-    task: LabTask | None = None,
-    qrels: Path | None = None,
-    topics: Path | None = None,
-    depth: int = 20,
-    status: Callable[[str], None] = lambda _: None,
-) -> Gathered:
-    """Read all that a report of the run `files` shows; `topics` is their topic file.
+        `status` is told what is being done.
 
-    Without `task`, the files tell it; without `topics`, all topic files of DATA are read.
-
-    `status` is told what is being done.
-
-    Raises InputError for whatever cannot be read or does not belong together: runs of several
-    tasks, topics that no topic file has, posts that DATA does not have.
-    """
-    ids = cache(lambda: FormulaIds.of(collection))
-    corpus = corpus_in(collection.layout.data)
-    status("Reading runs")
-    read_runs = [ReadRun.read(file, task or ("task1" if corpus else None), ids) for file in files]
-    _check(read_runs, qrels)
-    rules = read_runs[0].rules
-    status("Scoring")
-    runs, judgments = _score(read_runs, qrels, collection)
-    judged = {topic: grades for file in judgments.values() for topic, grades in file.items()}
-    questions = _questions(read_runs, topics, collection)
-    status("Looking for posts")
-    hits = [hit for run in runs for ranking in run.topics.values() for hit in ranking[:depth]]
-    read = _own_documents(corpus, hits, judged).get if corpus else collection.posts.read
-    return Gathered(
-        task=task_class("docs" if corpus else rules.task).title,
-        rules=rules,
-        collection=collection,
-        runs=runs,
-        questions=questions,
-        depth=depth,
-        qrels_files=list(judgments),
-        qrels=judged,
-        latex=latex_of(collection, (hit.formula_id for hit in hits)),
-        ids=ids,
-        post=read,
-        link=(lambda _: "") if corpus else collection.link,
-        missing=_count_absent(hits, read, corpus or collection.posts.path),
-    )
+        Raises InputError for whatever cannot be read or does not belong together: runs of several
+        tasks, topics that no topic file has, posts that DATA does not have.
+        """
+        self.ids = cache(lambda: FormulaIds.of(collection))  # the formula index of Task 2
+        corpus = corpus_in(collection.layout.data)
+        status("Reading runs")
+        task = task or ("task1" if corpus else None)
+        runs = [ReadRun.read(file, task, self.ids) for file in files]
+        _check(runs, qrels)
+        self.rules = runs[0].rules
+        self.task = task_class("docs" if corpus else self.rules.task).title  # what was looked for
+        status("Scoring")
+        self.runs, judgments = _score(runs, qrels, collection)
+        self.qrels_files = list(judgments)  # one for each year of the runs
+        self.qrels = {topic: docs for file in judgments.values() for topic, docs in file.items()}
+        self.questions = _questions(runs, topics, collection)  # in the order of the topic files
+        status("Looking for posts")
+        self.collection = collection
+        self.depth = depth  # hits of a topic that are shown
+        rankings = [rows for run in self.runs for rows in run.topics.values()]
+        places = [row.shown for rows in rankings for row in islice(rows.values(), depth)]
+        posts = {post for post, _ in places if post}
+        self.post: Callable[[str], Post | None] = collection.posts.read
+        self.link: Callable[[Post], str] = collection.link  # where it stands on the web
+        if corpus:
+            self.post = _own_documents(corpus, posts, self.qrels).get
+            self.link = lambda _: ""
+        self.latex = latex_of(collection, (formula for _, formula in places))
+        # How many posts would be shown, if the collection had them.
+        self.missing = _count_absent(posts, self.post, corpus or collection.posts.path)
 
 
 def _score(
@@ -158,21 +127,9 @@ def _score(
                 f"{run.path}: none of its formulas is in the formula index of DATA; are run and "
                 "DATA of the same collection? `arqmath-bm25 validate` says more"
             )
-        scored_runs.append(ReportedRun(short, name, returned(run), score, read_manifest(run.path)))
+        rows, manifest = run.rankings().rows, read_manifest(run.path)
+        scored_runs.append(ReportedRun(short, name, rows, score, manifest))
     return scored_runs, judgments
-
-
-def returned(run: ReadRun) -> Topics:
-    """Return what a run returned: of Task 2 each visual id with its first instance by score."""
-    return {
-        topic: [
-            Returned(
-                rank, row.score, "" if row.answer else doc, *row.shown, row.answer, row.sources
-            )
-            for rank, (doc, row) in enumerate(docs.items(), 1)
-        ]
-        for topic, docs in run.rankings().rows.items()
-    }
 
 
 def _check(runs: Sequence[ReadRun], qrels: Path | None) -> None:
@@ -227,10 +184,10 @@ def _questions(
     return {name: by_id[name] for name in by_id if any(name in run.topics for run in runs)}
 
 
-def _own_documents(corpus: Path, hits: Iterable[Returned], qrels: Qrels) -> dict[str, Post]:
+def _own_documents(corpus: Path, returned: set[str], qrels: Qrels) -> dict[str, Post]:
     """Read the documents that are shown, returned or relevant, as posts."""
     relevant = {doc for docs in qrels.values() for doc in docs if docs[doc] >= RELEVANT}
-    ids = relevant.union(hit.post_id for hit in hits)
+    ids = relevant | returned
     return {
         row.doc_id: Post(row.doc_id, QUESTION, row.body, title=row.title or row.doc_id)
         for row, _ in read_documents(corpus)
@@ -238,9 +195,8 @@ def _own_documents(corpus: Path, hits: Iterable[Returned], qrels: Qrels) -> dict
     }
 
 
-def _count_absent(hits: Iterable[Returned], read: Callable[[str], Post | None], path: Path) -> int:
+def _count_absent(ids: set[str], read: Callable[[str], Post | None], path: Path) -> int:
     """Count the posts that the collection does not have; InputError if it has none."""
-    ids = {hit.post_id for hit in hits if hit.post_id}
     absent = sum(read(post_id) is None for post_id in ids)
     if ids and absent == len(ids):
         raise InputError(

@@ -25,7 +25,7 @@ from arqmath_bm25.evaluation.measures import NAMES, SHOWN
 from arqmath_bm25.evaluation.qrels import Doubt
 from arqmath_bm25.evaluation.score import runs_by_note
 from arqmath_bm25.pages.post_html import PostWriter, beginning
-from arqmath_bm25.pages.report.gather import DEPTHS, RECALL_LEVELS, Gathered, Returned
+from arqmath_bm25.pages.report.gather import DEPTHS, RECALL_LEVELS, Gathered
 from arqmath_bm25.pages.writing import site
 from arqmath_bm25.runs.formula_ids import id_number
 
@@ -93,7 +93,7 @@ def _failures(gathered: Gathered, run: ReportedRun) -> dict[str, list[str]]:
     for topic, values in run.score.values.items() if run.score else ():
         if values["p10_prime"] == 0:
             relevant = {doc for doc, grade in gathered.qrels[topic].items() if grade >= RELEVANT}
-            if any(hit.doc_id in relevant for hit in run.topics.get(topic, ())):
+            if relevant & run.topics.get(topic, {}).keys():
                 low.append(topic)
             else:
                 (not_returned if _holds_any(gathered, relevant) else missing).append(topic)
@@ -271,26 +271,27 @@ def _documents(
     whole as there is room: pages stay small however long posts are.
     """
     grades = gathered.qrels.get(topic, {})
-    rankings = [{h.doc_id: h for h in run.topics.get(topic, ())} for run in gathered.runs]
-    hits = {
-        hit.doc_id: hit
-        for run in gathered.runs
-        for hit in reversed(run.topics.get(topic, ())[: gathered.depth])
-        if hit.doc_id
+    rankings = [run.topics.get(topic, {}) for run in gathered.runs]
+    ranks = [{doc: rank for rank, doc in enumerate(ranking, 1)} for ranking in rankings]
+    shown = {  # document -> its post, and the formula in that
+        doc: row.shown
+        for ranking in rankings
+        for doc, row in reversed(list(ranking.items())[: gathered.depth])
+        if not row.answer
     }
     absent = 0
     for doc in [doc for doc, grade in grades.items() if grade >= RELEVANT]:
-        hit = next((ranking[doc] for ranking in rankings if doc in ranking), None)
-        if hit is None and not gathered.rules.by_formula and gathered.post(doc) is not None:
-            hit = Returned(0, 0.0, doc, doc)
-        if hit is not None:
-            hits.setdefault(doc, hit)
+        row = next((ranking[doc] for ranking in rankings if doc in ranking), None)
+        if row is not None:
+            shown.setdefault(doc, row.shown)
+        elif not gathered.rules.by_formula and gathered.post(doc) is not None:
+            shown[doc] = doc, ""
         else:  # of a formula that no run found, nothing is known
             absent += 1
     documents = []
-    for doc, hit in hits.items():
-        ranks = [ranking[doc].rank if doc in ranking else None for ranking in rankings]
-        documents.append(_document(gathered, hit, grades.get(doc), ranks, writer))
+    for doc, place in shown.items():
+        of_runs = [of_run.get(doc) for of_run in ranks]
+        documents.append(_document(gathered, doc, *place, grades.get(doc), of_runs, writer))
     documents.sort(key=_place)
     room = _ROOM
     for document in documents:
@@ -309,23 +310,23 @@ def _place(document: ShownDocument) -> tuple[int, int, str]:
 
 
 def _document(
-    gathered: Gathered, hit: Returned, grade: int | None, ranks: list[int | None],
-    writer: PostWriter,
+    gathered: Gathered, doc_id: str, post_id: str, formula_id: str, grade: int | None,
+    ranks: list[int | None], writer: PostWriter,
 ) -> ShownDocument:  # fmt: skip
-    latex = gathered.latex.get(hit.formula_id)
+    latex = gathered.latex.get(formula_id)
     formula = writer.formula(Formula(latex, None), display=True) if latex else Markup("")
-    post = gathered.post(hit.post_id) if hit.post_id else None
-    document = ShownDocument(hit.doc_id, post, grade, ranks, hit.formula_id, formula)
+    post = gathered.post(post_id) if post_id else None
+    document = ShownDocument(doc_id, post, grade, ranks, formula_id, formula)
     if post is not None:
         question = gathered.collection.question_of(post)
         heading = question.title if question is not None and question.title else "(no question)"
-        document.title = writer.title(heading, hit.formula_id)
+        document.title = writer.title(heading, formula_id)
         document.link = gathered.link(post)
         bodies = {
             post.post_id: post.body,
             **({question.post_id: question.body} if question else {}),
         }
         document.shares = writer.shares([read_title(heading), *map(read_body, bodies.values())])
-    elif hit.post_id:
-        document.title = Markup("Post {} is not in the collection").format(hit.post_id)
+    elif post_id:
+        document.title = Markup("Post {} is not in the collection").format(post_id)
     return document
