@@ -244,6 +244,16 @@ def test_without_scipys_inner_function_the_scores_are_the_same(
     assert [searcher.search(query, 100) for query in queries(20, seed=3)] == expected
 
 
+def test_lists_are_scored_in_pieces_as_they_are_whole(
+    collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_postings(collection)
+    searcher = flat.FlatSearcher(collection, 1.2, 0.75)
+    expected = [searcher.search(query, 100) for query in queries(20, seed=3)]
+    monkeypatch.setattr(flat, "_TOGETHER", 3)
+    assert [searcher.search(query, 100) for query in queries(20, seed=3)] == expected
+
+
 def test_more_codes_than_fit_into_16_bits(
     collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -128,8 +128,7 @@ def best_first(scores: Mapping[str, float]) -> list[Hit]:
 def ranked(ids: Ids, scores: Scores, k: int) -> list[Hit]:
     """Return the k best of some documents; ties by descending id."""
     order = np.lexsort((ids, scores))[::-1][:k]
-    hits = zip(ids[order].tolist(), scores[order].tolist(), strict=True)
-    return [Hit(doc_id.decode(), score) for doc_id, score in hits]
+    return list(map(Hit, map(bytes.decode, ids[order].tolist()), scores[order].tolist()))
 
 
 def with_ties(best: Callable[[int], tuple[Ids, Scores]], k: int) -> list[Hit]:
