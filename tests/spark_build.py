@@ -65,7 +65,7 @@ def statistics(index: Path) -> dict[str, tuple[int, ...]]:
 
 if __name__ == "__main__":
     master, data, indexes, size = sys.argv[1:]
-    dump._RANGE, answer_documents._POSTS_PER_PART = 1 << 17, int(size)
+    dump._RANGE, answer_documents._PER_PART = 1 << 17, int(size)
     spark._LOOK, indexing._SHARD = 0.5, 1 << 16
     if place := os.environ.get("HOLD"):
         hold(Path(place))

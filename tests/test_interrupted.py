@@ -17,7 +17,7 @@ from arqmath_bm25.engines.lucene.indexing import count_documents
 
 # Small parts, so that several worker processes are at work.
 BUILD = (
-    "import arqmath_bm25.tasks.answers.answer_documents as answers; answers._POSTS_PER_PART = 40;"
+    "import arqmath_bm25.tasks.answers.answer_documents as answers; answers._PER_PART = 40;"
     "from arqmath_bm25.cli import main; main()"
 )
 

@@ -55,7 +55,7 @@ def test_formulas_of_the_archive_are_numbered_by_post_and_place(tmp_path: Path) 
 def test_processes_and_parts_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (site,) = find_sites(SAMPLE)
     write_post_formulas(site, tmp_path / "one", HERE)
-    monkeypatch.setattr("arqmath_bm25.tasks.formulas.post_formulas._POSTS_PER_PART", 37)
+    monkeypatch.setattr("arqmath_bm25.tasks.formulas.post_formulas._PER_PART", 37)
     write_post_formulas(site, tmp_path / "two", Processes(2))
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 

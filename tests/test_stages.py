@@ -122,7 +122,7 @@ def test_signatures_do_not_depend_on_parts_and_workers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built(tmp_path / "one", 1)
-    monkeypatch.setattr("arqmath_bm25.tasks.answers.answer_documents._POSTS_PER_PART", 1)
+    monkeypatch.setattr("arqmath_bm25.tasks.answers.answer_documents._PER_PART", 1)
     built(tmp_path / "parts", 2)
     files = sorted((tmp_path / "one" / SIGNATURES).iterdir())
     assert len(files) == 7

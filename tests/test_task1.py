@@ -53,7 +53,7 @@ def test_documents_have_all_fields_and_do_not_depend_on_processes(
     for processes in (1, 2):
         directory = tmp_path / str(processes)
         directory.mkdir()
-        monkeypatch.setattr("arqmath_bm25.tasks.answers.answer_documents._POSTS_PER_PART", 100)
+        monkeypatch.setattr("arqmath_bm25.tasks.answers.answer_documents._PER_PART", 100)
         counts = write_answer_documents(
             table, AnalysisSettings(), FIELDS, directory, Processes(processes)
         )

@@ -172,7 +172,7 @@ def forget() -> None:
 def test_a_tokenizer_of_ones_own(
     jobs: int, module: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answer_documents, "_POSTS_PER_PART", 1)  # a part for each thread
+    monkeypatch.setattr(answer_documents, "_PER_PART", 1)  # a part for each thread
     data = dump(tmp_path / "some", "Is $ab+c$ it?")
     config = configured(tmp_path / "a", tokenizer="my_tokens:letters")
     where = ("--data", data, "--indexes", tmp_path / "i", "--config", config, "--engine", "flat")

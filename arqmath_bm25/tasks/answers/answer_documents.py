@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _BAG: Final = ("contents", "question_text", "title_text", "tags")
 NOTHING: Final = Bag(("∅",))  # stands for an answer without words; no query holds it
 
-_POSTS_PER_PART: Final = 5_000
+_PER_PART: Final = 5_000  # posts that one process does at a time
 
 
 def question_fields(
@@ -105,7 +105,7 @@ def write_answer_documents(
     """
     cuts = [0]
     for start in table.thread_starts().tolist():
-        if start - cuts[-1] >= _POSTS_PER_PART:
+        if start - cuts[-1] >= _PER_PART:
             cuts.append(start)
     cuts.append(len(table))
     parts = (

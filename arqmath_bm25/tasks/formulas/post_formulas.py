@@ -22,7 +22,7 @@ from arqmath_bm25.core.workers import Workers
 
 _FIRST: Final = 1_000_000_000
 _PER_POST: Final = 400
-_POSTS_PER_PART: Final = 10_000
+_PER_PART: Final = 10_000  # posts
 
 
 class FormulaPlace(NamedTuple):
@@ -38,8 +38,8 @@ def write_post_formulas(
 ) -> None:
     """Write the formulas of all questions and answers of a site as a TSV."""
     table = scan_sites([site], workers)
-    rows = range(0, len(table), _POSTS_PER_PART)
-    parts = ((table.part(row, row + _POSTS_PER_PART), row) for row in rows)
+    rows = range(0, len(table), _PER_PART)
+    parts = ((table.part(row, row + _PER_PART), row) for row in rows)
     with file.open("w", encoding="utf-8", newline="") as tsv:
         writer = csv.writer(tsv, delimiter="\t", lineterminator="\n")
         writer.writerow(COLUMNS["v1"])
