@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from html import escape
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -28,7 +27,7 @@ from arqmath_bm25.analysis.settings import AnalysisSettings, FormulaAnalysisSett
 from arqmath_bm25.collection.collection import INDEXES
 from arqmath_bm25.collection.collection import Collection as Files
 from arqmath_bm25.core.errors import InputError, NoIndexError
-from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, TASKS, YEARS
+from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
@@ -54,16 +53,11 @@ class _ByValue(ABC):
 
     @property
     @abstractmethod
-    def _made_by(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """A function and the arguments from which it makes the like."""
+    def _made_by(self) -> tuple[Any, ...]:
+        """The arguments from which its class makes the like."""
 
-    @property
-    @abstractmethod
-    def _described(self) -> dict[str, object]:
-        """What a notebook shows of it."""
-
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return self._made_by
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        return type(self), self._made_by
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and self._made_by == other._made_by
@@ -80,13 +74,6 @@ class _ByValue(ABC):
     @abstractmethod
     def close(self) -> None:
         """Close what is open; what is asked afterwards opens it again."""
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th>{name}</th><td>{escape(str(text))}</td></tr>"
-            for name, text in self._described.items()
-        )
-        return f"<table>{rows}</table>"
 
 
 class Collection(_ByValue, Files):
@@ -105,14 +92,9 @@ class Collection(_ByValue, Files):
         return self.layout.data
 
     @property
-    def _made_by(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    def _made_by(self) -> tuple[Any, ...]:
         data = self.layout.data.absolute() if self.on_site else None
-        return type(self), (data, self.indexes.absolute())
-
-    @property
-    def _described(self) -> dict[str, object]:
-        years: dict[str, object] = {task: ", ".join(self.years(task)) for task in TASKS}
-        return {"Collection": self.name, "files": self.path, "indexes": self.directory, **years}
+        return data, self.indexes.absolute()
 
     def index(
         self,
@@ -151,8 +133,7 @@ class Collection(_ByValue, Files):
                 ) from None
             for _ in ensure([task], files, Processes(threads), settings, overwrite, engine=by):
                 pass
-        opened = Opened.open(files, task, settings, by)
-        return Index(files, opened, threads, settings and settings.absolute())
+        return Index(files, task, threads, settings and settings.absolute(), by)
 
     def documents(self, task: TaskName, config: Path | None = None) -> Iterator[dict[str, Any]]:
         """Yield what other engines may index: docno, text, and fields → tokens.
@@ -232,10 +213,11 @@ class Index(_ByValue):
     """An index that is open. Thread-safe; the first ranking by Lucene starts the JVM."""
 
     def __init__(
-        self, collection: Collection, opened: Opened, threads: int, config: Path | None = None
-    ) -> None:
+        self, collection: Collection, task: TaskName, threads: int, config: Path | None,
+        engine: Engine,
+    ) -> None:  # fmt: skip
         self.collection = collection
-        self._opened = opened
+        self._opened = Opened.open(collection, task, config, engine)
         self._threads = threads
         self._config = config
 
@@ -267,17 +249,8 @@ class Index(_ByValue):
         return settings
 
     @property
-    def _made_by(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        engine = self._opened.engine
-        return _reopened, (self.collection, self.task, self._threads, self._config, engine)
-
-    @property
-    def _described(self) -> dict[str, object]:
-        return {
-            "Index": self.task, "collection": self.collection.name, "files": self.path,
-            "documents": f"{len(self):,}", "variants": ", ".join(self.variants),
-            "engine": self._opened.engine.name,
-        }  # fmt: skip
+    def _made_by(self) -> tuple[Any, ...]:
+        return self.collection, self.task, self._threads, self._config, self._opened.engine
 
     @property
     def variants(self) -> list[str]:
@@ -444,12 +417,6 @@ class Index(_ByValue):
     def _texts(self, hit: Hit) -> dict[str, str]:
         shown = self._opened.task.shown(hit, self.collection)
         return {"title": _title(shown), "text": self._opened.task.full_text(hit, self.collection)}
-
-
-def _reopened(
-    collection: Collection, task: TaskName, threads: int, config: Path | None, engine: Engine
-) -> Index:
-    return Index(collection, Opened.open(collection, task, config, engine), threads, config)
 
 
 def _title(shown: Shown) -> str:

@@ -280,8 +280,7 @@ def need(frame: pd.DataFrame, what: str, *columns: str) -> None:
 
 def _task_of(run: pd.DataFrame) -> Task:
     """Return the task that a frame says, by its attrs or by its columns."""
-    first_columns: dict[str, Task] = {columns[0]: task for task, columns in _FURTHER.items()}
-    by_columns = (task for column, task in first_columns.items() if column in run)
+    by_columns = (task for task, (column, *_) in _FURTHER.items() if column in run)
     task: Task = run.attrs.get("task") or next(by_columns, AnswerRules.task)
     return task
 

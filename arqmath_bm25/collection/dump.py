@@ -275,11 +275,19 @@ def attributes(rows: Sequence[bytes]) -> list[dict[str, str] | None]:
 
 def _together(rows: Sequence[bytes]) -> list[dict[str, str]] | None:
     """Parse rows at once; None if they are not just rows, one for each."""
+    # `&amp;` stays `&#38;` unless entities are resolved; inside an element none can be declared, so
+    # that there are no others to resolve. A parser that met an error is not reused.
+    parser = etree.XMLParser(**_OPTIONS)
     try:
-        parsed = _parse(b"".join(rows))
+        root = etree.fromstring(b"".join((b"<rows>", *rows, b"</rows>")), parser)
     except etree.XMLSyntaxError:
         return None
-    return parsed if parsed is not None and len(parsed) == len(rows) else None
+    parsed = list(root)
+    texts = [root.text, *(text for row in parsed for text in (row.text, row.tail))]
+    plain = len(parsed) == len(rows) and all(row.tag == "row" and not len(row) for row in parsed)
+    if not plain or any(text and not text.isspace() for text in texts):
+        return None
+    return [cast("dict[str, str]", dict(row.attrib)) for row in parsed]
 
 
 def _attributes(row: bytes) -> dict[str, str] | None:
@@ -290,19 +298,6 @@ def _attributes(row: bytes) -> dict[str, str] | None:
 def _repaired(row: bytes) -> bytes:
     text = _FORBIDDEN_RAW.sub("", row.decode("utf-8", "replace"))
     return _REFERENCE.sub(_legal_reference, text).encode("utf-8", "replace")
-
-
-def _parse(xml: bytes) -> list[dict[str, str]] | None:
-    """Return the attributes of rows; None if there is anything else beside them."""
-    # `&amp;` stays `&#38;` unless entities are resolved; inside an element none can be declared, so
-    # that there are no others to resolve. A parser that met an error is not reused.
-    root = etree.fromstring(b"<rows>" + xml + b"</rows>", etree.XMLParser(**_OPTIONS))
-    rows = list(root)
-    texts = [root.text, *(text for row in rows for text in (row.text, row.tail))]
-    plain = all(row.tag == "row" and not len(row) for row in rows)
-    if not plain or any(text and not text.isspace() for text in texts):
-        return None
-    return [cast("dict[str, str]", dict(row.attrib)) for row in rows]
 
 
 def _legal_reference(match: re.Match[str]) -> str:
