@@ -251,7 +251,7 @@ def read_places(
 
     Raises InputError unless every row has its number as this attribute.
     """
-    with path.open("rb") as file:
+    with path.open("rb", buffering=0) as file:
         pieces = [os.pread(file.fileno(), length, offset) for _, offset, length in places]
     rows = []
     for row, (number, offset, _) in zip(attributes(pieces), places, strict=True):
