@@ -9,27 +9,21 @@ Tables hold in little memory where the rows of a post or user lie; they are read
 needed, as `posts.py` does it.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from arqmath_bm25.collection.dump import BROKEN, ParsedRows, read_places, scan_places
+from arqmath_bm25.collection.dump import BROKEN, ParsedRows, Row, read_places, scan_places
 from arqmath_bm25.core.tables import read_table
+from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from arqmath_bm25.collection.dump import Row
-    from arqmath_bm25.core.workers import Workers
 
 Attributes = dict[str, str]
 

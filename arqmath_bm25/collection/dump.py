@@ -10,35 +10,27 @@ between rows (`<rOw …/>`), but for comments, is a broken row for each attribut
 one, and is counted. No dump has rows in comments; they would be read like others.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import numpy as np
 from lxml import etree
+from numpy.typing import NDArray
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import ARCHIVES, GZIP
+from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from arqmath_bm25.core.workers import Workers
-
-    IntMatrix = NDArray[np.int64]
-    Place = Callable[[dict[str, str]], tuple[int, ...] | str]
-
+IntMatrix = NDArray[np.int64]
+Place = Callable[[dict[str, str]], tuple[int, ...] | str]
 F = TypeVar("F")
 
 # The stubs of lxml do not know "internal".

@@ -156,15 +156,15 @@ def _look(rows: ParsedRows, root: str) -> _Range:
 def _add_formulas(report: FileReport, copy: Path, workers: Workers) -> None:
     files = formula_files(copy)
     large = sum(file.stat().st_size for file in files) > _SMALL
-    for counts in (workers if large else HERE).map(_count_formulas, files):
+    for counts, defects in (workers if large else HERE).map(_count_formulas, files):
         report.counts += counts
+        report.defects += defects
     report.rows = report.counts.pop("rows", 0)
-    wrong = "formulas without id or post"
-    report.defects = +Counter({wrong: report.counts.pop(wrong, 0)})
 
 
-def _count_formulas(file: Path) -> Counter[str]:
+def _count_formulas(file: Path) -> tuple[Counter[str], Counter[str]]:
     counts: Counter[str] = Counter()
+    defects: Counter[str] = Counter()
     for block in read_formula_blocks(file):
         counts["rows"] += len(block)
         for column, words, prefix in (("type", _FORMULA_TYPES, ""), ("issue", _ISSUES, "issue ")):
@@ -173,8 +173,8 @@ def _count_formulas(file: Path) -> Counter[str]:
                 counts[prefix + word] += int((codes == code).sum())
         counts["without formula"] += int(block.blank("formula").sum())
         wrong = (block.numbers("id") < 0) | (block.numbers("post_id") < 0)
-        counts["formulas without id or post"] += int(wrong.sum())
-    return +counts
+        defects["formulas without id or post"] += int(wrong.sum())
+    return counts, defects
 
 
 def _add_judgments(report: FileReport, copy: Path) -> None:

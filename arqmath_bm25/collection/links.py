@@ -4,22 +4,17 @@ Links between posts of the collection may be used by participants (the labs hid 
 topics). The direction says who found the other; for what a question is about, both count.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 import numpy as np
 
 from arqmath_bm25.collection.activity import KINDS as DUMPS
 from arqmath_bm25.collection.activity import good_rows, is_id
-from arqmath_bm25.collection.dump import check, parsed_rows
+from arqmath_bm25.collection.dump import IntMatrix, check, parsed_rows
 from arqmath_bm25.core.arrays import load_array
-
-if TYPE_CHECKING:
-    from arqmath_bm25.collection.dump import IntMatrix
 
 # What a post is to another: twice the LinkTypeId, and 1 more for the post that a link leads to.
 DUPLICATE: Final = 6

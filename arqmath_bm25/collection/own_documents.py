@@ -29,6 +29,7 @@ _TAG: Final = re.compile(
 )
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 _HEADER: Final = ("id", "_id")
+Place = tuple[int, int]  # of a row in its file: offset and length
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -50,13 +51,6 @@ class OwnDocument(NamedTuple):
         return "".join(f"<p>{escape(part, quote=False)}</p>" for part in parts if part)
 
 
-class RowPlace(NamedTuple):
-    """Where a row is in its file."""
-
-    offset: int
-    length: int
-
-
 def corpus_in(data: Path) -> Path | None:
     """Return the file of documents that DATA is, or that lies in it."""
     if data.is_file():
@@ -64,7 +58,7 @@ def corpus_in(data: Path) -> Path | None:
     return data / CORPUS if (data / CORPUS).is_file() else None
 
 
-def read_documents(path: Path) -> Iterator[tuple[OwnDocument, RowPlace]]:
+def read_documents(path: Path) -> Iterator[tuple[OwnDocument, Place]]:
     """Read the rows of a file with their places.
 
     Raises InputError naming file and line for a row that is no document, or has the id of an
@@ -74,7 +68,7 @@ def read_documents(path: Path) -> Iterator[tuple[OwnDocument, RowPlace]]:
     offset = 0
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
-            place = RowPlace(offset, len(line))
+            place = offset, len(line)
             offset += len(line)
             if not line.strip() or (number == 1 and _is_header(path, line)):
                 continue
@@ -89,11 +83,12 @@ def read_documents(path: Path) -> Iterator[tuple[OwnDocument, RowPlace]]:
         raise InputError(f"{path}: the file has no rows; expected a document on each line")
 
 
-def read_document(path: Path, place: RowPlace) -> OwnDocument:
+def read_document(path: Path, place: Place) -> OwnDocument:
     """Read the row at a place."""
+    offset, length = place
     with path.open("rb") as file:
-        file.seek(place.offset)
-        return _read(path, 0, file.read(place.length))
+        file.seek(offset)
+        return _read(path, 0, file.read(length))
 
 
 def _is_header(path: Path, line: bytes) -> bool:

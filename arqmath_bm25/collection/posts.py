@@ -13,29 +13,23 @@ import os
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from arqmath_bm25.collection.dump import ID, ROWS_TOGETHER, read_places, scan_places
+from arqmath_bm25.collection.dump import ID, ROWS_TOGETHER, IntMatrix, read_places, scan_places
 from arqmath_bm25.core.arrays import load_array
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from arqmath_bm25.collection.dump import IntMatrix
-    from arqmath_bm25.core.workers import Workers
-
-    IntVector = NDArray[np.int64]
-
+IntVector = NDArray[np.int64]
 POST_TABLE: Final = "posts.npy"  # under this name an index keeps the table of its posts
 QUESTION: Final = 1  # PostTypeId
 ANSWER: Final = 2

@@ -18,23 +18,19 @@ import csv
 import io
 import re
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arqmath_bm25.core.arrays import ranges
 from arqmath_bm25.core.files import open_bytes
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    Places = NDArray[np.int64]
-    Words = NDArray[np.uint64]
-    Marks = NDArray[np.bool_]
-
+Places = NDArray[np.int64]
+Words = NDArray[np.uint64]
+Marks = NDArray[np.bool_]
 _SIZE: Final = 1 << 19  # bytes read at a time; with less, the calls would cost more than the work
 _TAB, _LF, _CR, _QUOTE = b'\t\n\r"'
 _WORD: Final = 8  # bytes read as one integer

@@ -92,15 +92,9 @@ def parse_run_name(stem: str) -> RunName | None:
     match = _NAME.fullmatch(stem)
     if match is None or (match["task"] == "task3") != bool(match["method"]):
         return None
-    return RunName(
-        team=match["team"],
-        task=match["task"],  # type: ignore[arg-type]  # the pattern admits tasks only
-        run_id=match["run_id"],
-        variant=match["variant"],  # type: ignore[arg-type]
-        primary=match["kind"] == "P",
-        manual=match["how"] == "manual",
-        method=match["method"] or "",  # type: ignore[arg-type]
-    )
+    team, task, run_id, how, variant, method, kind = match.groups(default="")
+    # The pattern admits no other words.
+    return RunName(team, task, run_id, variant, kind == "P", how == "manual", method)  # type: ignore[arg-type]
 
 
 def official_stem(path: Path) -> str:

@@ -22,7 +22,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import (
     QUERIES,
     OwnDocument,
-    RowPlace,
+    Place,
     corpus_in,
     read_document,
     read_documents,
@@ -159,7 +159,7 @@ class DocumentStage(SecondStage):
 
 def _read(collection: Collection, doc_id: str) -> OwnDocument:
     rows, places = _table(collection)
-    return read_document(_corpus(collection), RowPlace(*places[rows[doc_id]].tolist()))
+    return read_document(_corpus(collection), tuple(places[rows[doc_id]].tolist()))
 
 
 def _table(collection: Collection) -> tuple[dict[str, int], NDArray[np.int64]]:
@@ -175,7 +175,7 @@ def _load_table(file: Path, _: int) -> tuple[dict[str, int], NDArray[np.int64]]:
 
 
 def _documents(
-    path: Path, settings: Task1Settings, part: tuple[list[RowPlace], Path], counts: Counter[str]
+    path: Path, settings: Task1Settings, part: tuple[list[Place], Path], counts: Counter[str]
 ) -> Iterator[Indexed]:
     places, formulas = part
     ngrams = any(field.endswith("_math") for field in settings.fields)
