@@ -12,6 +12,7 @@ Importing this module registers the collection that the environment names by ARQ
 import os
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
@@ -24,6 +25,7 @@ from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.own_documents import corpus_in, read_documents
 from arqmath_bm25.collection.premises import read_premises
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.files import sources
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import configured, task_class
 
@@ -139,16 +141,8 @@ class Documents(BaseDocs):  # type: ignore[misc]  # ir_datasets is untyped
     """The documents of a task; ir_datasets keeps a copy of them beside the indexes."""
 
     def __init__(self, collection: "Collection", task: "TaskName") -> None:
-        self._kind, read = _KINDS[task]
-        self._read = partial(read, collection)
-        files = configured(task).index_task.sources(collection)
-        state = [
-            (file.name, file.stat().st_size, file.stat().st_mtime_ns)
-            for file in files
-            if file.exists()
-        ]
-        name = f"ir_datasets-{self._kind.__name__}-{crc32(repr(state).encode()):08x}"
-        self._copy = collection.directory / name.lower()
+        self._collection, self._task = collection, task
+        self._kind, self._read = _KINDS[task]
 
     def docs_iter(self) -> Iterator[Any]:
         """Read all documents, or those of a slice, `docs_iter()[:5]`, `docs_iter()[: 1 / 4]`."""
@@ -156,7 +150,13 @@ class Documents(BaseDocs):  # type: ignore[misc]  # ir_datasets is untyped
 
     def docs_store(self) -> Docstore:
         """Return a store, which is written when it is first asked."""
-        return PickleLz4FullStore(str(self._copy), self._read, self._kind, "doc_id", ["doc_id"])
+        files = configured(self._task).index_task.sources(self._collection)
+        made_of = crc32(repr(sources(filter(Path.exists, files))).encode())
+        copy = f"ir_datasets-{self._kind.__name__.lower()}-{made_of:08x}"
+        return PickleLz4FullStore(
+            str(self._collection.directory / copy), partial(self._read, self._collection),
+            self._kind, "doc_id", ["doc_id"],
+        )  # fmt: skip
 
     def docs_cls(self) -> type[Any]:  # noqa: D102
         return self._kind

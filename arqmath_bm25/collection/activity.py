@@ -90,9 +90,6 @@ class RowTable:
         self._places = places[np.argsort(places[:, 0], kind="stable")]  # key, id, offset, length
         self._path, self._key, self.name = path, key, path.name
 
-    def __len__(self) -> int:
-        return len(self._places)
-
     def of(self, key: str) -> list[Attributes]:
         """Read the rows of a post or user, in the order of the file.
 

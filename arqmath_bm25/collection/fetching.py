@@ -65,7 +65,6 @@ def fetch(file: PublishedFile, source: str | Path, data: Path) -> Outcome:
     if target.exists():
         return "differs" if file.sha256 and not has_hash(target, file.sha256) else "there"
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(source, Path):
             _take(file, source / file.path, target)
         else:
