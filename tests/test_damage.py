@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from arqmath_bm25.cli import app, tasks
-from arqmath_bm25.cli.inspect import inspect
+from arqmath_bm25.cli.data import inspect
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core import files as core_files
 from arqmath_bm25.core.errors import InputError, NoIndexError

@@ -14,7 +14,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from arqmath_bm25.cli.fetch import fetch
+from arqmath_bm25.cli.data import fetch
 from arqmath_bm25.collection import published
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas

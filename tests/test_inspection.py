@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from arqmath_bm25.cli.inspect import inspect as inspect_command
+from arqmath_bm25.cli.data import inspect as inspect_command
 from arqmath_bm25.collection import dump
 from arqmath_bm25.collection.inspection import FileReport, files_in, inspect
 from arqmath_bm25.collection.layout import QRELS, TOPICS

@@ -12,12 +12,16 @@ from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.runs.eligible import Eligible, eligible_answers, eligible_formulas
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.rows import EXAMPLES, Findings, Level, detect_task
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.run_files import write_run
-from arqmath_bm25.runs.task_rules import check_teams
+from arqmath_bm25.runs.task_rules import (
+    Eligible,
+    check_teams,
+    eligible_answers,
+    eligible_formulas,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

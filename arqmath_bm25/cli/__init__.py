@@ -18,14 +18,11 @@ from arqmath_bm25.version import __version__
 
 # Command → the module that has its function, and its help.
 COMMANDS: Final = {
-    "fetch": ("fetch", "Download the official distribution, or parts of it."),
-    "inspect": (
-        "inspect",
-        "Count what DATA holds, and whether it is complete; check an index.",
-    ),
+    "fetch": ("data", "Download the official distribution, or parts of it."),
+    "inspect": ("data", "Count what DATA holds, and whether it is complete; check an index."),
     "index": ("tasks", "Build the index of a task, unless it is up to date."),
     "run": ("tasks", "Rank the documents of a task for its topics and write the run files."),
-    "cluster": ("cluster", "List this program's indexes in a cluster, or remove some."),
+    "cluster": ("tasks", "List this program's indexes in a cluster, or remove some."),
     "search": ("tasks", "Show the best hits for a query."),
     "eval": ("eval", "Score runs as the labs do."),
     "compare": ("eval", "Compare runs topic by topic with the first one."),

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import cache, partial
-from importlib.util import find_spec
 from pathlib import Path
 
 from arqmath_bm25.cli.shared.command import command
@@ -11,6 +10,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RankingTask
+from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.evaluation import sampled_pools
 from arqmath_bm25.evaluation.judging import judge as judging
 from arqmath_bm25.evaluation.judging.pool import Depths, Pool, for_assessors
@@ -18,10 +18,9 @@ from arqmath_bm25.evaluation.judging.pool import pool as make_pool
 from arqmath_bm25.evaluation.qrels import write_qrels
 from arqmath_bm25.pages.judging.annotation import write_batch
 from arqmath_bm25.pages.post_html import latex_of
-from arqmath_bm25.runs.eligible import eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Run
-from arqmath_bm25.runs.task_rules import RULES
+from arqmath_bm25.runs.task_rules import RULES, eligible
 
 
 @command
@@ -162,10 +161,9 @@ def _report_judged(judged: judging.JudgedBatch, rule: judging.Rule, output: Path
 
 
 def _serve(batch: Path, results: Path, port: int) -> None:
-    if not (find_spec("starlette") and find_spec("uvicorn")):
-        raise InputError("--serve needs starlette and uvicorn: pip install 'arqmath-bm25[web]'")
-    from arqmath_bm25.pages.judging.judging_site import JudgingSite
-    from arqmath_bm25.pages.web.server import listen, own_names, server
+    with needed_by("--serve", "web"):
+        from arqmath_bm25.pages.judging.judging_site import JudgingSite
+        from arqmath_bm25.pages.web.server import listen, own_names, server
 
     site = JudgingSite(batch, results)
     with listen("127.0.0.1", port) as listening:

@@ -20,13 +20,12 @@ from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import sources
 from arqmath_bm25.core.labs import LAB_TASKS, MAX_DEPTH, YEARS, LabTask, RankingTask, official_stem
-from arqmath_bm25.runs.eligible import Eligible, eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.rows import Findings, detect_task
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.run_files import Form, hits_of, write_run
-from arqmath_bm25.runs.task_rules import RULES, check_teams
+from arqmath_bm25.runs.task_rules import RULES, Eligible, check_teams, eligible
 from arqmath_bm25.version import __version__
 
 
@@ -42,11 +41,12 @@ def convert(run: Path, output: Path, form: Form = "lab") -> None:
     read = Run.read(run)
     if form == "trec" and read.rules.judged != "documents":
         raise InputError(f"{run}: a run of {read.task} has no TREC form; give --format lab")
-    if form == "lab" and (lacking := read.without_post()):
-        raise InputError(
-            f"{run}: row {lacking.line}: it does not say in which post formula {lacking.doc_id} "
-            "stands, as the lab's form must; give --format trec, or the run that it was made from"
-        )
+    for row in read.rows if form == "lab" and read.rules.by_formula else ():
+        if not row.post_id:
+            raise InputError(
+                f"{run}: row {row.line}: it does not say in which post formula {row.doc_id} "
+                "stands, as the lab's form must; give --format trec, or the run it was made of"
+            )
     keep_runs(output, [run])
     name = read.name or official_stem(output)
     rows = write_run(output, hits_of(read), name, read.task, form)
@@ -155,19 +155,15 @@ def _lookup(
 
     Raises InputError for a year without DATA, or one whose file is not there.
     """
-    chosen = [topics] if topics else []
-    if collection is None:
-        if topics in YEARS:
-            raise InputError(f"--topics {topics}: the topics of a year are in DATA; give --data")
-        return [_ids(Path(file)) for file in chosen], None
-    layout, ids = collection.layout, partial(FormulaIds.of, collection)
-    chosen = chosen or list(layout.years(task))
-    files = layout.topic_files(task, chosen) if chosen else []
-    return [_ids(file) for _, file in files], eligible(RULES[task], collection, ids)
-
-
-def _ids(topic_file: Path) -> tuple[str, ...]:
-    return tuple(topic.topic_id for topic in read_topics(topic_file))
+    may_be_returned, files = None, [Path(topics)] if topics else []
+    if collection is not None:
+        chosen = [topics] if topics else collection.layout.years(task)
+        files = [file for _, file in collection.layout.topic_files(task, chosen)] if chosen else []
+        may_be_returned = eligible(RULES[task], collection, partial(FormulaIds.of, collection))
+    elif topics in YEARS:
+        raise InputError(f"--topics {topics}: the topics of a year are in DATA; give --data")
+    labs = [tuple(topic.topic_id for topic in read_topics(file)) for file in files]
+    return labs, may_be_returned
 
 
 def _task_of(run: Path) -> LabTask:

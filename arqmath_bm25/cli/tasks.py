@@ -1,4 +1,4 @@
-r"""The commands `index`, `run` and `search`, for whatever task they are asked for."""
+"""The commands `index`, `run` and `search`, for whatever task is asked for, and `cluster`."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import Processes
+from arqmath_bm25.engines.engine import chosen_engine
 from arqmath_bm25.runs.run_files import Form, file_name, write_run
 from arqmath_bm25.tasks import TASKS, task_class
 from arqmath_bm25.tasks.index import Index, ensure
@@ -79,14 +80,9 @@ def index(
         if workers.remote:  # whose processes have other working directories
             data, indexes = data and data.absolute(), indexes.absolute()
         collection = Collection(data, indexes, site=site, until=until)
+        names = _chosen(task, collection)
         for directory, built, manifest in ensure(
-            _chosen(task, collection),
-            collection,
-            workers,
-            config,
-            overwrite,
-            keep_documents,
-            engine,
+            names, collection, workers, config, overwrite, keep_documents, engine
         ):
             state = "up to date"
             if manifest is not None:
@@ -104,6 +100,29 @@ def _workers(threads: int, spark: str | None, place: Place) -> Iterator[Workers]
     with closing(SparkWorkers(spark)) as workers:
         workers.check(place.data, place.indexes)
         yield workers
+
+
+@command
+def cluster(hosts: str, remove: list[str] | None = None) -> None:
+    """List the indexes that this program built in a cluster, or remove some by name.
+
+    Nothing else is ever removed. An incomplete index is being loaded, or its load was interrupted;
+    `index` resumes it.
+
+    Example: arqmath-bm25 cluster --hosts https://HOST:9200
+    """
+    from arqmath_bm25.engines.opensearch import connect, remove_index, stored_indexes
+
+    with closing(connect(chosen_engine("opensearch", hosts).hosts)) as client:
+        for name in remove or ():
+            remove_index(client, name)
+            out.print(f"{name}: removed")
+        for index in () if remove else stored_indexes(client):
+            state = "" if index.documents == index.expected else f" of {index.expected:,}"
+            results.print(
+                f"{index.name}: {index.documents:,}{state} documents, {index.size / 1e6:,.1f} MB, "
+                f"by {index.made_by}"
+            )
 
 
 @dataclass
@@ -256,15 +275,19 @@ def _show(rank: int, shown: Shown, text: str) -> None:
     margin = "     " if shown.heading else ""
     if shown.note:
         results.print(Text(margin + shown.note, style="dim"))
-    text = textwrap.fill(
-        text, 90 if margin else 95, break_on_hyphens=bool(margin), break_long_words=False
-    )
-    results.print(Text(textwrap.indent(text, margin)), *([""] if margin else []))
+    results.print(_wrapped(margin, text, bool(margin)), *([""] if margin else []))
 
 
 def _show_part(part: Part) -> None:
     terms = ", ".join(f"{term} {score:.3f}" for term, score in part.best_terms(_TERMS))
     begin = f"{part.score:>12.3f}  {part.name:<20} "
-    wrapped = textwrap.fill(begin + terms, 95, subsequent_indent=" " * len(begin),
-                            break_long_words=False, break_on_hyphens=False)  # fmt: skip
-    results.print(Text(wrapped, style="dim"))
+    results.print(_wrapped(begin, terms), style="dim")
+
+
+def _wrapped(begin: str, text: str, break_on_hyphens: bool = False) -> Text:
+    """Return a text in lines of which the later ones begin below the text."""
+    indent = " " * len(begin)
+    wrapper = textwrap.TextWrapper(
+        95, subsequent_indent=indent, break_long_words=False, break_on_hyphens=break_on_hyphens
+    )
+    return Text(wrapper.fill(begin + text))

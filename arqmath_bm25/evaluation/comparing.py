@@ -34,8 +34,6 @@ from arqmath_bm25.tasks import task_class
 from arqmath_bm25.tasks.index import Index
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from arqmath_bm25.evaluation.evaluator import Scored
 
     Parts = dict[str, float]  # a field, or evidence as the configuration names it → what it gave

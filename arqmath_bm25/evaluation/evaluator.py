@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,7 +143,8 @@ class Evaluator:
             )
         if isinstance(scored.score, RunScore) and is_sampled(judgments.file):
             estimates = xinfap_by_topic(scored.rankings, read_sampled_qrels(judgments.file))
-            scored = replace(scored, score=scored.score.adding("xinfAP", estimates))
+            for topic, values in scored.score.values.items():
+                values["xinfAP"] = estimates[topic]
         return scored
 
     def lacks(self, path: Path, folder: str) -> str | None:

@@ -21,7 +21,7 @@ Published figures are the script's. Statements without predictions count 0.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -99,11 +99,6 @@ class RunScore(Score):
         topics = self._topics_of(key)
         what = "topics that the run has" if topics is self.answered else "topics with a judged hit"
         return f"{sum(map(bool, topics.values()))} {what}"
-
-    def adding(self, key: str, of_topic: Mapping[str, float]) -> RunScore:
-        """Return this score with a further measure; topics that have none of it count 0."""
-        values = {t: {**of, key: of_topic.get(t, 0.0)} for t, of in self.values.items()}
-        return replace(self, values=values)
 
     def to_json(self) -> dict[str, Any]:
         """Return the numbers under the keys of `eval --json`."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -21,10 +22,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, Task
 from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_numbers
 from arqmath_bm25.runs.rows import WITHOUT_POST, Findings, RunRow, detect_task, read_run
-from arqmath_bm25.runs.task_rules import RULES, in_order
-
-if TYPE_CHECKING:
-    from arqmath_bm25.runs.eligible import Eligible
+from arqmath_bm25.runs.task_rules import RULES, Eligible, in_order
 
 Ranking = dict[str, float]  # document -> score
 Form = Literal["lab", "trec", "exchanged", "visual"]
@@ -94,7 +92,8 @@ class Run:
         """
         columns = task or detect_task(path)
         if not strict and RULES[columns].judged == "answers":
-            columns = _answer_columns(path)
+            with suppress(InputError):
+                columns = "task1" if detect_task(path) == "task1" else columns
         departures = Findings(refused=None if strict else path)
         run = cls(path, task or columns, read_run(path, columns, departures), ids)
         run.columns, run.departures = columns, departures
@@ -242,11 +241,6 @@ class Run:
         order = in_order(row._replace(doc_id=visual) for visual, row in first.items())
         return {row.doc_id: first[row.doc_id] for row in order}
 
-    def without_post(self) -> RunRow | None:
-        """Return the first row of a formula whose post is not said."""
-        rows = self.rows if self.rules.by_formula else ()
-        return next((row for row in rows if not row.post_id), None)
-
     def _put_right(self) -> None:
         self.form = self._form_of(self.rows)
         if self.form == "lab":
@@ -278,14 +272,6 @@ class Run:
             )
             as_lab, as_exchanged = (0, 1) if as_exchanged and not as_lab else (1, 0)
         return "exchanged" if as_exchanged > as_lab else "lab"
-
-
-def _answer_columns(path: Path) -> Task:
-    """Tell the columns of answers: those of Task 3, if they are not a run of Task 1."""
-    try:
-        return "task1" if detect_task(path) == "task1" else "task3"
-    except InputError:
-        return "task3"
 
 
 def exchanged_with(run: Run, other: Run) -> bool:

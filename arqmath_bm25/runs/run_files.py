@@ -133,11 +133,6 @@ def provenance(run: Path) -> Provenance:
     )
 
 
-# What else decides a ranking, or a term: distributions of Python, and the one with Lucene's jar.
-_LIBRARIES: Final = ("lxml", "numpy", "PyStemmer", "scikit-learn", "scipy", "selectolax")
-_TOOLKITS: Final = ("pyserini",)
-
-
 def ir_metadata(
     task: str, tag: str, command: str, settings: dict[str, Any], variant: str, data: dict[str, str]
 ) -> dict[str, Any]:
@@ -178,14 +173,13 @@ def ir_metadata(
 
 
 def _software() -> dict[str, Any]:
-    """Describe what is installed that ranks."""
-    return {
-        "libraries": {"python": _installed(_LIBRARIES)},
-        "retrieval toolkit": [f"arqmath_bm25=={__version__}", *_installed(_TOOLKITS)],
-    }
+    """Describe what decides a ranking, or a term: distributions of Python, and Lucene's jar."""
+    libraries = _installed("lxml", "numpy", "PyStemmer", "scikit-learn", "scipy", "selectolax")
+    toolkit = [f"arqmath_bm25=={__version__}", *_installed("pyserini")]
+    return {"libraries": {"python": libraries}, "retrieval toolkit": toolkit}
 
 
-def _installed(names: tuple[str, ...]) -> list[str]:
+def _installed(*names: str) -> list[str]:
     installed = []
     for name in names:
         with suppress(PackageNotFoundError):

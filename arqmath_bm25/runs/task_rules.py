@@ -1,21 +1,28 @@
-"""Rules for runs of each task: which rows of a topic count, in which order, and which are valid.
+"""Rules for runs of each task: which rows count, in which order, which are valid, what they return.
 
 One class a task. Scores decide, as 32-bit floats, in trec_eval's order: descending, equal ones by
 document id descending as strings ("9" before "13" before "10"). Ranks and the order of the rows
 matter only where a class says so.
+
+What a run may return: Task 1 answers of the collection, not questions. Task 2 formulas of titles,
+questions and answers, not of comments, none with issue `d` or `dv` (not found in the posts), each
+with the post that holds it.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection as Container
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple
 
 import numpy as np
 
 from arqmath_bm25.analysis.answer_text import unpaired_dollars
+from arqmath_bm25.collection.posts import ANSWER, PostTable
 from arqmath_bm25.core.errors import shown
 from arqmath_bm25.core.labs import (
     MAX_ANSWER,
@@ -27,9 +34,11 @@ from arqmath_bm25.core.labs import (
     official_stem,
     parse_run_name,
 )
+from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_numbers
 from arqmath_bm25.runs.rows import Findings
 
 if TYPE_CHECKING:
+    from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.runs.rows import RunRow
 
 _PLAIN: Final = re.compile("0|[1-9][0-9]*")  # an id: "07" is not "7"
@@ -89,7 +98,7 @@ class AnswerRules:
             findings.warn("file name", None, f"{path.name}{departure}")
 
     def check_topics(
-        self, topics: Mapping[str, Sequence[RunRow]], labs: Sequence[Collection[str]],
+        self, topics: Mapping[str, Sequence[RunRow]], labs: Sequence[Container[str]],
         findings: Findings,
     ) -> None:  # fmt: skip
         """Tell of topics that are none of the task, or of no lab, and of those that are missing."""
@@ -236,3 +245,61 @@ def check_teams(runs: Iterable[tuple[Path, Task, Findings]]) -> None:
             if name.primary and (other := primaries.setdefault(key, path)) != path:
                 message = f"{other.name} is {name.team}'s primary run as well"
                 findings.error("primary run", None, message)
+
+
+class Fault(NamedTuple):
+    """Why a row may not be returned; `rule` names it in the findings."""
+
+    rule: str
+    message: str
+
+
+Eligible = Callable[[str, str], Fault | None]  # document and post of a row → why it may not be
+
+
+def eligible(
+    rules: AnswerRules, collection: Collection, ids: Callable[[], FormulaIds]
+) -> Eligible | None:
+    """Return what runs may return of a collection; None: what is not looked up there."""
+    if rules.by_formula:
+        return eligible_formulas(ids())
+    return eligible_answers(collection.posts) if rules.judged == "documents" else None
+
+
+def eligible_answers(posts: PostTable) -> Eligible:
+    """Return what tells the answers of a collection."""
+
+    @cache  # runs return the same posts again and again
+    def fault(doc_id: str, post_id: str = "") -> Fault | None:
+        post = posts.read(doc_id)
+        if post is None or post.post_id != doc_id:
+            return Fault("unknown id", f"the collection has no post {doc_id}")
+        if post.post_type != ANSWER:
+            return Fault("question id", f"post {doc_id} is a question; expected an answer")
+        return None
+
+    return fault
+
+
+def eligible_formulas(ids: FormulaIds) -> Eligible:
+    """Return what tells the formulas of a formula index that stand in posts."""
+
+    def fault(doc_id: str, post_id: str) -> Fault | None:
+        places = ids.find(id_numbers([doc_id, post_id]))
+        place, swapped = places.tolist()
+        post, post_of_swapped = map(str, ids.post[places])
+        if swapped >= 0 and post_of_swapped == doc_id and (place < 0 or post != post_id):
+            where = f"column 2 has the post, {doc_id}, column 3 the formula, {post_id}"
+            return Fault("swapped columns", f"{where}; swap them")
+        if place < 0:
+            return Fault("unknown id", f"the formula index has no formula {doc_id}")
+        if ids.flags[place] & DELETED:
+            return Fault("deleted formula", f"formula {doc_id} has issue d: no post holds it")
+        if ids.flags[place] & COMMENT:
+            return Fault("comment formula", f"formula {doc_id} stands in a comment")
+        if post != post_id:
+            where = f"formula {doc_id} is in post {post}"
+            return Fault("post of formula", f"{where}; the row has {post_id or 'none'}")
+        return None
+
+    return fault

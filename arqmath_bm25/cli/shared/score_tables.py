@@ -101,10 +101,10 @@ def _notes(run: Scored, keys: Sequence[str]) -> list[str]:
 def print_topic_sets(run: Scored, sets: Mapping[str, Sequence[str]], title: str) -> None:
     """Print the scores of a run over the topics with each label."""
     keys = _columns(run, ())
-    rows: list[list[object]] = []
-    for label, topics in sets.items():
-        means = run.score.averages(topics)
-        rows.append([label, len(topics), *map(means.get, keys)])
+    rows = [
+        [label, len(topics), *map(run.score.averages(topics).get, keys)]
+        for label, topics in sets.items()
+    ]
     print_table(title, ["topics", "number", *_names(keys)], rows)
 
 
