@@ -8,8 +8,7 @@ from pathlib import Path
 import typer
 
 from arqmath_bm25.cli.shared.command import command
-from arqmath_bm25.cli.shared.options import THREADS, out, results
-from arqmath_bm25.cli.shared.score_tables import print_table
+from arqmath_bm25.cli.shared.options import THREADS, out, print_table, results
 from arqmath_bm25.collection import fetching, published
 from arqmath_bm25.collection.inspection import FileReport, files_in
 from arqmath_bm25.collection.inspection import inspect as inspect_file

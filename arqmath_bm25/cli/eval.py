@@ -1,24 +1,36 @@
 """The commands `eval` and `compare`: what runs score, and whether one is better than another."""
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Final, Literal
+from __future__ import annotations
 
-from arqmath_bm25.cli.shared import score_tables
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Final, Literal
+
 from arqmath_bm25.cli.shared.command import command
-from arqmath_bm25.cli.shared.options import RUNS, command_line, data_of, write
+from arqmath_bm25.cli.shared.options import RUNS, command_line, data_of, print_table, write
 from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS, Task, Year
 from arqmath_bm25.core.progress import console, status
 from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
-from arqmath_bm25.evaluation.measures import Measure, named_measures
+from arqmath_bm25.evaluation.measures import NAMES, SHOWN, Measure, named_measures
 from arqmath_bm25.evaluation.qrels import IdKind
-from arqmath_bm25.evaluation.score import RunScore
+from arqmath_bm25.evaluation.score import EXPLANATION, RunScore, shared_notes
 from arqmath_bm25.evaluation.topic_sets import read_topic_info, topic_sets
 from arqmath_bm25.runs.rows import detect_task
+
+if TYPE_CHECKING:
+    from arqmath_bm25.evaluation.comparing import Compared, Comparison, Move
+
+_ENDINGS: Final = {".tsv", ".trec", ".txt"}  # of NLPS: .txt
+_IDS: Final = {"visual_v2": " (visual ids of v2)", "formula": " (formula ids)"}
+_FULL: Final = ("ndcg", "map", "p10")  # where primed measures say nothing
+_DEEP: Final = 10  # ranks that are looked at by --why
+_CAUSES: Final = 5  # of a move
 
 
 @dataclass
@@ -37,11 +49,7 @@ class Scoring:
     answer_map: Path | None = None
     indexes: Path = INDEXES
 
-    def evaluator(
-        self,
-        runs: Sequence[Path] | None,
-        measures: Iterable[Measure] = (),
-    ) -> Evaluator:
+    def evaluator(self, runs: Sequence[Path] | None, measures: Iterable[Measure]) -> Evaluator:
         """Return what scores the runs."""
         return Evaluator(
             Collection(data_of(runs, self.data), self.indexes), qrels=self.qrels, ids=self.ids,
@@ -90,9 +98,6 @@ def _per_topic_csv(scored: Sequence[Scored]) -> str:
     return DataFrame(rows).to_csv(index=False)
 
 
-_ENDINGS: Final = {".tsv", ".trec", ".txt"}  # of NLPS: .txt
-
-
 @command
 def evaluate(
     scoring: Scoring,
@@ -125,9 +130,9 @@ def evaluate(
         info = read_topic_info(*topic_info)
         sets = [topic_sets(run.score.values, info, by) for run in ranked]
     if scoring.write(scored, lambda: json.dumps([run.to_json() for run in scored], indent=1)):
-        score_tables.print_scores(scored, [each.key for each in evaluator.measures])
+        _print_scores(scored, [each.key for each in evaluator.measures])
         for run, of_run in zip(ranked, sets, strict=True):
-            score_tables.print_topic_sets(run, of_run, f"{run.run} by {by}")
+            _print_topic_sets(run, of_run, f"{run.run} by {by}")
 
 
 def _score_folder(evaluator: Evaluator, folder: Path, scoring: Scoring) -> Iterator[Scored]:
@@ -160,7 +165,63 @@ def _score_folder(evaluator: Evaluator, folder: Path, scoring: Scoring) -> Itera
             yield evaluator.score(path, year=year)
 
 
-_DEEP: Final = 10  # ranks that are looked at by --why
+def _names(keys: Iterable[str]) -> list[str]:
+    return [NAMES.get(key, key) for key in keys]
+
+
+def _print_scores(scored: Sequence[Scored], extra: Sequence[str] = ()) -> None:
+    """Print one table for each task and judgments; `extra` are keys to show beside the usual."""
+    for (task, qrels), group in groupby(scored, lambda run: (run.task, run.judgments.file)):
+        runs = list(group)
+        keys = _columns(runs[0], extra)
+        notes = [(run.run, _notes(run, keys)) for run in runs]
+        premises = "statements" in runs[0].score.counts
+        judgments = qrels.name + _IDS.get(runs[0].judgments.ids or "", "")
+        print_table(
+            " · ".join(filter(None, [task, runs[0].year, judgments])),
+            ["run", "statements" if premises else "judged topics", *_names(keys)],
+            [[run.run, _count(run), *map(run.to_json().get, keys)] for run in runs],
+            [*shared_notes(notes), *([EXPLANATION] if premises else [])],
+        )
+
+
+def _columns(run: Scored, extra: Sequence[str]) -> list[str]:
+    if not isinstance(run.score, RunScore):
+        return run.score.keys
+    shown = _FULL if run.score.only_relevant else SHOWN
+    return list(dict.fromkeys([*shown, *extra, *({"xinfAP"} & set(run.score.keys))]))
+
+
+def _count(run: Scored) -> str:
+    """Say how many topics the run has of how many that are judged."""
+    topics, *parts = run.score.counts.values()
+    return f"{parts[-1]} of {topics}" if parts else str(topics)
+
+
+def _notes(run: Scored, keys: Sequence[str]) -> list[str]:
+    notes = [f"warning: {warning}" for warning in run.score.warnings]
+    if isinstance(run.score, RunScore):
+        everywhere, own = run.score.averages(), run.score.averages_of_run_topics()
+        differing: dict[str, list[str]] = {}
+        for key in keys:
+            if abs(everywhere[key] - own[key]) > 5e-5:
+                value = f"{NAMES.get(key, key)} {own[key]:.4f}"
+                differing.setdefault(run.score.averaged_over(key), []).append(value)
+        notes[:0] = [
+            f"averaged over the {topics}, not all {len(run.score.values)}: {', '.join(values)}"
+            for topics, values in differing.items()
+        ]
+    return notes
+
+
+def _print_topic_sets(run: Scored, sets: Mapping[str, Sequence[str]], title: str) -> None:
+    """Print the scores of a run over the topics with each label."""
+    keys = _columns(run, ())
+    rows = [
+        [label, len(topics), *map(run.score.averages(topics).get, keys)]
+        for label, topics in sets.items()
+    ]
+    print_table(title, ["topics", "number", *_names(keys)], rows)
 
 
 @command
@@ -182,8 +243,41 @@ def compare(
     scored = scoring.score(evaluator, runs)
     compared = compare_runs(scored, measure)
     if scoring.write(scored, lambda: json.dumps(compared.to_json(), indent=1)):
-        score_tables.print_comparison(compared)
+        _print_comparison(compared)
         if why is not None:
             places = why_indexes or [scoring.indexes]
             moved, unexplained = moves(evaluator.collection, scored[:2], why, _DEEP, places)
-            score_tables.print_moves(why, moved, unexplained)
+            _print_moves(why, moved, unexplained)
+
+
+def _print_comparison(compared: Compared) -> None:
+    """Print the mean of the first run, and the tests of each other run against it."""
+    (name,), runs = _names([compared.measure]), list(compared.values)
+    topics = compared.values[runs[0]]
+    header = "run,mean,difference,95 % interval,wins/ties/losses,p t-test,Holm,p randomization,Holm"
+    print_table(
+        f"{name} of {len(topics)} topics, compared with {runs[0]} ({fmean(topics.values()):.4f})",
+        header.split(","),
+        map(_compared, compared.comparisons),
+        [f"warning: {warning}" for warning in compared.warnings],
+    )
+
+
+def _compared(run: Comparison) -> list[object]:
+    tests = (run.t_test_p, run.t_test_holm, run.randomization_p, run.randomization_holm)
+    return [
+        run.run, run.mean, f"{run.difference:+.4f}", f"{run.low:+.4f} … {run.high:+.4f}",
+        f"{run.wins}/{run.ties}/{run.losses}", *(p if p >= 0.0001 else "< 0.0001" for p in tests),
+    ]  # fmt: skip
+
+
+def _print_moves(topic: str, moved: Sequence[Move], unexplained: Sequence[str] = ()) -> None:
+    """Print which documents moved, and the parts of their scores that changed most."""
+    rows = []
+    for move in moved:
+        causes = [f"{name} {a:.1%} → {b:.1%}" for name, a, b in move.causes()[:_CAUSES] if a != b]
+        grade = "–" if move.grade is None else move.grade
+        rows.append([move.doc_id, grade, *(rank or "–" for rank in move.ranks), ", ".join(causes)])
+    parts = "what its score is made of, in shares of the best score"
+    header = ["document", "grade", "from rank", "to", parts]
+    print_table(f"{topic}: what moved, and why", header, rows, unexplained, left=[parts])

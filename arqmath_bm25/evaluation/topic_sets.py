@@ -15,7 +15,7 @@ from arqmath_bm25.core.files import read_csv
 
 CATEGORIES: Final = ("Dependency", "Difficulty", "Category")
 
-TopicInfo = dict[str, dict[str, str]]  # column -> topic -> label
+TopicInfo = dict[str, dict[str, str]]  # topic -> column -> label
 
 
 def read_topic_info(*paths: Path) -> TopicInfo:
@@ -27,19 +27,17 @@ def read_topic_info(*paths: Path) -> TopicInfo:
     """
     info: TopicInfo = {}
     for path in paths:
-        rows = read_csv(path, "topic information file")
-        names = {name.strip().lower(): name for name in (rows[0] if rows else ()) if name}
-        columns = [column for column in CATEGORIES if column.lower() in names]
-        if "topic" not in names or not columns:
+        rows = [
+            {name.strip().capitalize(): label.strip() for name, label in row.items() if name}
+            for row in read_csv(path, "topic information file")
+        ]
+        names = list(rows[0]) if rows else []
+        if "Topic" not in names or not set(CATEGORIES).intersection(names):
             raise InputError(
                 f"{path}: row 1: expected the columns Topic and {', '.join(CATEGORIES)}, "
-                f"found {', '.join(names.values())[:80] or 'nothing'}"
+                f"found {', '.join(names)[:80] or 'nothing'}"
             )
-        for row in rows:
-            topic = row[names["topic"]].strip()
-            for column in columns:
-                if label := row[names[column.lower()]].strip():
-                    info.setdefault(column, {})[topic] = label
+        info.update((row["Topic"], row) for row in rows)
     return info
 
 
@@ -50,10 +48,10 @@ def topic_sets(topics: Iterable[str], info: TopicInfo, column: str) -> dict[str,
     """
     if column not in CATEGORIES:
         raise InputError(f"{shown(column)}: topics are grouped by {', '.join(CATEGORIES)}")
-    labels = info.get(column, {})
     sets: dict[str, list[str]] = {}
     for topic in topics:
-        if label := labels.get(topic) or labels.get(topic.replace("B.", "A.", 1)):
+        labels = info.get(topic) or info.get(topic.replace("B.", "A.", 1), {})
+        if label := labels.get(column):
             sets.setdefault(label, []).append(topic)
     if not sets:
         raise InputError("the topic information is about none of the judged topics")

@@ -100,7 +100,10 @@ class Findings:
 WITHOUT_POST: Final = "TREC's columns; the lab expects the post as well"
 POST: Final = "post "  # begins what a run of Task 3 says of a source that is a post
 _LONGEST_LINE: Final = 1 << 22  # bytes; an answer has 1,200 characters
-_TREC_MARK: Final = re.compile("[Qq]0|[01]")  # column 2 of TREC's form in real submissions
+# Column 2 of TREC's form in real submissions; in Task 2 a digit may be a formula: the run tells.
+_TREC_MARKS: Final[dict[Task, re.Pattern[str]]] = {
+    "task1": re.compile("[Qq]0|[01]"), "task2": re.compile("Q0")
+}  # fmt: skip
 _NUMBER: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _RANK: Final = re.compile("-?[0-9]{1,9}")
 _FAR: Final = 10**9  # larger ranks all mean the same: nothing
@@ -156,7 +159,7 @@ def read_run(
 def split_row(line: int, columns: Sequence[str], task: Task, findings: Findings) -> RunRow | None:
     """Make a row of the columns of one; None, and a finding, if they are no row."""
     names = COLUMNS[task]
-    mark = {"task1": _TREC_MARK, "task2": _Q0}.get(task)
+    mark = _TREC_MARKS.get(task)
     if mark and len(columns) == 6 and mark.fullmatch(columns[1]):
         if task == "task2":
             findings.error("TREC form", line, WITHOUT_POST)
@@ -194,9 +197,6 @@ def split_row(line: int, columns: Sequence[str], task: Task, findings: Findings)
         return RunRow(line, columns[0].strip(), doc, int(rank), score, run_id, "", sources, answer)
     post_id = columns[2] if task == "task2" else ""
     return RunRow(line, columns[0], columns[1], int(rank), score, run_id, post_id)
-
-
-_Q0: Final = re.compile("Q0")  # a digit may be a formula: the whole run tells
 
 
 def _number(text: str) -> float:
