@@ -9,7 +9,7 @@ formulas and prose are put in as whoever shows them writes them: as MathML, or f
 import re
 from collections.abc import Callable
 from html import escape, unescape
-from typing import Final, Protocol
+from typing import Final
 
 import nh3
 
@@ -23,13 +23,9 @@ from arqmath_bm25.analysis.html import (
 )
 from arqmath_bm25.core.tables import read_table
 
-
-class FormulaWriter(Protocol):
-    """Writes a formula as HTML; what it returns is not looked at again."""
-
-    def __call__(self, formula: Formula, display: bool, /) -> str:
-        """Return HTML; `display` tells that the formula stands in a block of its own."""
-
+# Writes a formula as HTML, which is not looked at again; the truth value tells that it stands in a
+# block of its own.
+FormulaWriter = Callable[[Formula, bool], str]
 
 _TABLE: Final = read_table(__file__)
 _SANITISER: Final = nh3.Cleaner(

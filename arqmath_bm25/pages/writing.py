@@ -7,11 +7,10 @@ network, and run no script but for the one beside them that some have.
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -62,19 +61,17 @@ def static(name: str) -> bytes:
     return content.replace(b"math.woff2", font)
 
 
-@dataclass(frozen=True)
-class Pages:
+class Pages(NamedTuple):
     """A folder of pages that is being written."""
 
     place: Path
     templates: Environment
-    shared: dict[str, Any] = field(default_factory=dict)  # what all templates are given
 
     def write(self, file: str, template: str, **values: Any) -> None:
         """Write a page."""
         path = self.place / file
         path.parent.mkdir(exist_ok=True)
-        text = self.templates.get_template(template).render(self.shared, **values)
+        text = self.templates.get_template(template).render(values)
         path.write_text(text, encoding="utf-8")
 
 

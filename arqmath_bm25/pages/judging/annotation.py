@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -32,12 +31,11 @@ _WRITER: Final = PostWriter()
 TEMPLATE: Final = Path(__file__).with_name("annotation.html")
 
 _COMMENT_BOX: Final = re.compile(r'\n *<label class="comment">.*')
-_TOPIC_COLUMNS: Final = ("topic_id", "doc_id", "title", "question", "formula")
 _POST: Final = re.compile(r"(?:Input\.)?post_\d+")
 COLUMNS: Final = (
-    *_TOPIC_COLUMNS,
+    "topic_id", "doc_id", "title", "question", "formula",
     *(f"{name}_{number}" for number in range(1, MAX_INSTANCES + 1) for name in ("post", "hit")),
-)
+)  # fmt: skip
 
 
 def write_batch(
@@ -65,9 +63,9 @@ def write_batch(
         page.write(text if comments else _COMMENT_BOX.sub("", text))
         writer = csv.writer(file, quoting=csv.QUOTE_ALL)
         writer.writerow(COLUMNS)
-        write_hit = partial(_hit, collection=collection, latex=latex, threads=threads)
         for item in items:
-            writer.writerow(_row(item, topics, write_hit))
+            shown = [_hit(hit, collection, latex, threads) for hit in item.hits]
+            writer.writerow(_row(item, topics, shown))
             rows += 1
     return rows
 
@@ -84,9 +82,7 @@ def posts_of_batch(path: Path) -> list[str]:
     return [row[column] for row in rows for column in columns if row[column]]
 
 
-def _row(
-    item: Item, topics: Mapping[str, Topic], write_hit: Callable[[PooledPost], str]
-) -> list[str]:
+def _row(item: Item, topics: Mapping[str, Topic], shown: Iterable[str]) -> list[str]:
     """Return one row. A cell is empty, an id or begins with a tag: no spreadsheet computes it."""
     topic = topics.get(item.topic_id)
     if topic is None:
@@ -99,8 +95,8 @@ def _row(
         f"<div>{_WRITER.body(topic.question, topic.formula_id)}</div>",
         asked,
     ]
-    for hit in item.hits:
-        row += [hit.post_id, write_hit(hit)]
+    for hit, html in zip(item.hits, shown, strict=True):
+        row += [hit.post_id, html]
     cells = [cell.replace("$", "&#36;") for cell in row]
     return cells + [""] * (len(COLUMNS) - len(cells))
 

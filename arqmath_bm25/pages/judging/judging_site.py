@@ -23,7 +23,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import complete, read_csv
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, MAX_INSTANCES
 from arqmath_bm25.evaluation.judging.judge import COLUMNS, HitKey, read_annotations
-from arqmath_bm25.pages.web.server import STATIC, Guard
+from arqmath_bm25.pages.web.server import STATIC, guarded
 from arqmath_bm25.pages.writing import templates
 
 _LONGEST_FORM: Final = 1000  # bytes
@@ -74,7 +74,7 @@ class JudgingSite:
             Route("/undo", self._undo, methods=["POST"]),
             STATIC,
         ]
-        return Guard(Starlette(routes=routes), hosts)
+        return guarded(Starlette(routes=routes), hosts)
 
     async def _page(self, _: Request) -> Response:
         key = next((key for key in self._hits if key not in self._labels), None)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.evaluation.comparing import Comparison
     from arqmath_bm25.evaluation.score import RunScore
-    from arqmath_bm25.pages.report.gather import Gathered, ReportedRun
+    from arqmath_bm25.pages.report.gather import ReportedRun
 
     _Averages = Mapping[str, Mapping[str, float]]  # run -> measure -> value
 
@@ -62,7 +62,7 @@ def write_report(
     scores = {run.name: run.score for run in gathered.runs if run.score}
     averages = {name: score.averages() for name, score in scores.items()}
     with site(directory, "report", "report.js", gathered.collection.origin) as pages:
-        pages.shared.update(
+        pages.templates.globals.update(
             vars(gathered), averages=averages,
             measures={key: NAMES[key] for key in SHOWN if gathered.qrels},
             values={run.name: run.score.values if run.score else {} for run in gathered.runs},

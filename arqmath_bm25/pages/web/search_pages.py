@@ -31,7 +31,7 @@ from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.engines.lucene.jvm import detach_thread
 from arqmath_bm25.pages.post_html import PostWriter, beginning, excerpt
 from arqmath_bm25.pages.threads import ThreadReader, ThreadWriter
-from arqmath_bm25.pages.web.server import STATIC, Guard
+from arqmath_bm25.pages.web.server import STATIC, guarded
 from arqmath_bm25.pages.writing import templates
 from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
 
@@ -103,7 +103,7 @@ class SearchPages:
             STATIC,
         ]
         handlers: Any = dict.fromkeys((HTTPException, InputError), self._problem)
-        return Guard(Starlette(routes=routes, exception_handlers=handlers), hosts)
+        return guarded(Starlette(routes=routes, exception_handlers=handlers), hosts)
 
     def _threaded(
         self, handler: Callable[[Request], Response]

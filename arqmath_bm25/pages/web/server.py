@@ -42,33 +42,30 @@ _FILES: Final = {
 }  # fmt: skip
 
 
-class Guard:
-    """Answers only to the server's own names, and adds the headers that every response has."""
+def guarded(app: ASGIApp, hosts: Container[str]) -> ASGIApp:
+    """Answer only to the server's own names, and add the headers that every response has."""
 
-    def __init__(self, app: ASGIApp, hosts: Container[str]) -> None:
-        self._app = app
-        self._hosts = hosts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
-
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), *_HEADERS.items()]
             await send(message)
 
-        app = self._app
-        if scope["type"] == "http" and not self._knows(dict(scope["headers"]).get(b"host", b"")):
-            app = PlainTextResponse("This is not a name of this server.", 421)
-        await app(scope, receive, send_with_headers)
+        answering = app
+        if scope["type"] == "http" and not _knows(hosts, dict(scope["headers"]).get(b"host", b"")):
+            answering = PlainTextResponse("This is not a name of this server.", 421)
+        await answering(scope, receive, send_with_headers)
 
-    def _knows(self, host: bytes) -> bool:
-        """Tell whether a name is the server's, or an address, which no page can rebind."""
-        try:
-            name = urlsplit(f"//{host.decode('latin-1')}").hostname or ""
-            return name in self._hosts or ip_address(name) is not None
-        except ValueError:
-            return False
+    return answer
+
+
+def _knows(hosts: Container[str], host: bytes) -> bool:
+    """Tell whether a name is the server's, or an address, which no page can rebind."""
+    try:
+        name = urlsplit(f"//{host.decode('latin-1')}").hostname or ""
+        return name in hosts or ip_address(name) is not None
+    except ValueError:
+        return False
 
 
 async def _file(request: Request) -> Response:
