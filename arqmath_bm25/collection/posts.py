@@ -100,11 +100,9 @@ class PostTable:
 
     def __init__(self, dumps: Mapping[str, Path], places: IntMatrix) -> None:
         """`dumps` are files by the names of their sites; one alone has the name ""."""
-        self.path = Path(os.path.commonpath([path.absolute() for path in dumps.values()]))
-        if len(dumps) == 1:
-            (self.path,) = dumps.values()
         self._dumps = dumps
         self._files = [path.absolute() for path in dumps.values()]
+        self.path = Path(os.path.commonpath(self._files))
         self._places = places  # of each post: thread, id, type, offset, length
         self._prefixes = [f"{name}:" if name else "" for name in dumps]
         self._bits = _SITE_BITS if len(dumps) > 1 else 63

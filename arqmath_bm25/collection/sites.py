@@ -12,7 +12,6 @@ links between its posts do; the labs' posts are of Mathematics Stack Exchange.
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -46,31 +45,14 @@ _POST: Final = re.compile(
 class Site(NamedTuple):
     """A dump of one site."""
 
+    name: str  # of its directory
     layout: Layout  # its files
+    posts: Path
+    links: Path | None  # between its posts, if there are any
+    address: str  # the name of its host, nothing where it is not known
     until: int | None  # the last year of its posts that count
 
-    @property
-    def name(self) -> str:
-        """The name of its directory."""
-        return self.layout.name
 
-    @property
-    def posts(self) -> Path:
-        """Its posts."""
-        return self.layout.posts()
-
-    @property
-    def links(self) -> Path | None:
-        """Links between its posts, if there are any."""
-        return self.layout.dump("PostLinks")
-
-    @property
-    def address(self) -> str:
-        """The name of its host, nothing where it is not known."""
-        return _address(self.name, self.posts)
-
-
-@lru_cache
 def _address(name: str, posts: Path) -> str:
     if _ADDRESS.fullmatch(name):
         return name
@@ -112,11 +94,12 @@ def find_sites(data: Path, until: str | None = None) -> tuple[Site, ...]:
     """
     sites = []
     for layout in dumps_in(data) or [Layout(data)]:
-        layout.posts()  # or there is none
-        site = Site(layout, int(until) if until and until != "none" else None)
-        if not until and (layout.has_lab_topics() or site.address == SITE):
-            site = site._replace(until=LAST_YEAR)
-        sites.append(site)
+        name, posts, links = layout.name, layout.posts(), layout.dump("PostLinks")
+        address = _address(name, posts)
+        last = int(until) if until and until != "none" else None
+        if not until and (layout.has_lab_topics() or address == SITE):
+            last = LAST_YEAR
+        sites.append(Site(name, layout, posts, links, address, last))
     for site in sites:
         if len(sites) > 1 and not _NAME.fullmatch(site.name):
             raise InputError(

@@ -20,7 +20,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,22 +60,14 @@ def read_blocks(path: Path, names: Sequence[str], size: int = _SIZE) -> Iterator
             wanted = max(size, len(rest))  # twice as much if there was no row in it
             chunk = file.read(wanted)
             last = len(chunk) < wanted
-            rows, rest = _find(len(names), rest, chunk, last) or _rewrite(
-                len(names), rest + chunk, last
-            )
-            if len(rows.ends):
-                yield Block(names, rows)
+            block, rest = _find(names, rest, chunk, last) or _rewrite(names, rest + chunk, last)
+            if len(block):
+                yield block
 
 
-class _Rows(NamedTuple):
-    """Rows of fields within some bytes; places are counted from the first byte behind the pad."""
-
-    data: bytes  # padded at both ends
-    ends: Places  # of fields, one row for each of the TSV: the places of the separators
-    quoted: Places  # which fields stand in quotes, as indexes of the flattened `ends`
-
-
-def _find(columns: int, rest: bytes, chunk: bytes, last: bool) -> tuple[_Rows, bytes] | None:
+def _find(
+    names: Sequence[str], rest: bytes, chunk: bytes, last: bool
+) -> tuple[Block, bytes] | None:
     """Return the whole rows in `rest + chunk` and what follows; None if they are not regular.
 
     They begin with a row and, if this is not the `last` chunk of the file, may end anywhere.
@@ -101,17 +93,17 @@ def _find(columns: int, rest: bytes, chunk: bytes, last: bool) -> tuple[_Rows, b
         line_feeds -= np.count_nonzero(text[separators[inside]] == _LF)
         separators = np.delete(separators, inside)
         quoted = np.searchsorted(separators, opens)
-    fields = line_feeds * columns
+    fields = line_feeds * len(names)
     if fields > len(separators):
         return None
-    ends = separators[:fields].reshape(-1, columns)
+    ends = separators[:fields].reshape(-1, len(names))
     if (text[ends[:, -1]] != _LF).any():  # else there is no line feed anywhere else
         return None
     used = int(ends[-1, -1]) + 1 if fields else 0
     if _has_lone_return(text[:used], ends[:, -1], opens, closes):
         return None
     _check_text(memoryview(data)[_WORD : used + _WORD])
-    return _Rows(data, ends, quoted[quoted < fields]), data[used + _WORD : -_WORD]
+    return Block(names, data, ends, quoted[quoted < fields]), data[used + _WORD : -_WORD]
 
 
 def _has_lone_return(
@@ -126,7 +118,7 @@ def _has_lone_return(
     return bool((np.searchsorted(opens, lone) == np.searchsorted(closes, lone)).any())
 
 
-def _rewrite(columns: int, data: bytes, last: bool) -> tuple[_Rows, bytes]:
+def _rewrite(names: Sequence[str], data: bytes, last: bool) -> tuple[Block, bytes]:
     """Return what `_find` does, from what the csv module reads in `data`."""
     csv.field_size_limit(sys.maxsize)
     whole = data if last else data[: data.rfind(b"\n") + 1]
@@ -141,11 +133,11 @@ def _rewrite(columns: int, data: bytes, last: bool) -> tuple[_Rows, bytes]:
         rows.pop()
         ends.pop()
     rows = [row for row in rows if row]  # an empty line has no field
-    if any(len(row) != columns or any(map(SWALLOWED.search, row)) for row in rows):
+    if any(len(row) != len(names) or any(map(SWALLOWED.search, row)) for row in rows):
         raise BrokenRowError
     written = io.StringIO(newline="")
     csv.writer(written, delimiter="\t", quoting=csv.QUOTE_ALL).writerows(rows)
-    regular = _find(columns, b"", written.getvalue().encode(), last=True)
+    regular = _find(names, b"", written.getvalue().encode(), last=True)
     if regular is None:
         raise AssertionError(rows)
     return regular[0], data[len("".join(lines[: ends[-1]]).encode()) :]
@@ -171,10 +163,13 @@ def _check_text(data: bytes | memoryview) -> None:
 class Block:
     """Some rows of a TSV. Columns that it lacks are empty in every row."""
 
-    def __init__(self, names: Sequence[str], rows: _Rows) -> None:
-        """`rows` has the columns `names`."""
-        self._names = names
-        self._data, self._ends, self._quoted = rows
+    def __init__(self, names: Sequence[str], data: bytes, ends: Places, quoted: Places) -> None:
+        """`data` has rows of the columns `names`, and a pad at both ends.
+
+        `ends` are the places of the separators, counted from the first byte behind the pad, in a
+        row for each of the TSV. `quoted` are the fields in quotes, as indexes of the flat `ends`.
+        """
+        self._names, self._data, self._ends, self._quoted = names, data, ends, quoted
         self._bytes = np.frombuffer(self._data, np.uint8)[_WORD:]
         # The word at place p ends there (because of the pad); the next bytes are at p + 8.
         count = len(self._data) - _WORD + 1

@@ -122,9 +122,8 @@ def contents(directory: Path, *without: str) -> dict[str, tuple[int, str]]:
     """Return size and SHA-256 of every file below a directory, `without` some names in it."""
     names = {path: path.relative_to(directory) for path in sorted(directory.rglob("*"))}
     paths = [path for path in names if path.is_file() and names[path].parts[0] not in without]
-    sizes = (path.stat().st_size for path in paths)
-    described = zip(sizes, digests(paths), strict=True)
-    return {names[path].as_posix(): is_ for path, is_ in zip(paths, described, strict=True)}
+    described = zip(paths, sources(paths), strict=True)
+    return {names[path].as_posix(): (source.size, source.sha256) for path, source in described}
 
 
 def digests(paths: Iterable[Path], read_all: bool = False) -> list[str]:
