@@ -283,13 +283,10 @@ def _together(rows: Sequence[bytes]) -> list[dict[str, str]] | None:
 
 
 def _attributes(row: bytes) -> dict[str, str] | None:
-    parsed = _together([row]) or _together([_repaired(row)])
-    return parsed[0] if parsed else None
-
-
-def _repaired(row: bytes) -> bytes:
     text = _FORBIDDEN_RAW.sub("", row.decode("utf-8", "replace"))
-    return _REFERENCE.sub(_legal_reference, text).encode("utf-8", "replace")
+    repaired = _REFERENCE.sub(_legal_reference, text).encode("utf-8", "replace")
+    parsed = _together([row]) or _together([repaired])
+    return parsed[0] if parsed else None
 
 
 def _legal_reference(match: re.Match[str]) -> str:

@@ -295,7 +295,9 @@ def building(directory: Path, *made_of: object) -> Iterator[Path]:
                 raise
             finally:
                 if not keep:
-                    _discard(place)
+                    # First what a next one would trust, if this is killed on the way.
+                    (place / _MADE_OF).unlink(missing_ok=True)
+                    shutil.rmtree(place, ignore_errors=True)
     except OSError as error:
         _cannot_write(directory, error)
 
@@ -310,12 +312,6 @@ def sweep(directory: Path) -> None:
     if place.is_dir() and not (place / _MADE_OF).exists():
         with suppress(InputError, OSError), locked(place, str, directory=True):
             shutil.rmtree(place)
-
-
-def _discard(place: Path) -> None:
-    """Remove a build; first what a next one would trust, if this is killed on the way."""
-    (place / _MADE_OF).unlink(missing_ok=True)
-    shutil.rmtree(place, ignore_errors=True)
 
 
 def _swap(built: Path, directory: Path, busy: Callable[[], str]) -> None:

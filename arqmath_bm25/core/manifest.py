@@ -64,7 +64,8 @@ class Manifest:
 
     def why_stale(self, recipe: Mapping[str, Any], sources: Sequence[Source]) -> str | None:
         """Tell why the index does not serve this recipe and these files; None if it does."""
-        if _series(self.version) != _series(__version__):
+        # Within a major and minor version, indexes stay as they are.
+        if self.version.split(".")[:2] != __version__.split(".")[:2]:
             return f"this index was built by version {self.version}, this is {__version__}"
         if self.recipe.get("analysis version") != recipe.get("analysis version"):
             return "this index was built with an older analysis of text and formulas"
@@ -126,8 +127,3 @@ _FORM: Final = TypeAdapter(Manifest)
 
 def _digest(content: object) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _series(version: str) -> str:
-    """Return major and minor version: within these, indexes stay as they are."""
-    return ".".join(version.split(".")[:2])
