@@ -25,7 +25,6 @@ from arqmath_bm25.evaluation.sampled_pools import (
     with_grades,
     write_sampled_qrels,
     xinfap,
-    xinfap_by_topic,
 )
 from arqmath_bm25.runs.run_files import write_run
 
@@ -45,10 +44,6 @@ def test_two_strata_by_hand() -> None:
     # Relevant: 2 of stratum 1; half of the 4 of stratum 2, so that d stands for two.
     expected = (1 + 2.5 / 4 + 2 * 3.5 / 5) / 4
     assert xinfap(["a", "e", "x", "c", "d"], POOL) == pytest.approx(expected, abs=1e-4)
-    run = {"A.1": {name: -float(rank) for rank, name in enumerate("aexcd")}}
-    assert xinfap_by_topic(run, SAMPLED) == {
-        "A.1": pytest.approx(expected, abs=1e-4), "A.2": 0.0,
-    }  # fmt: skip
     assert xinfap(["b", "f"], POOL) == xinfap([], POOL) == 0.0
     assert xinfap(["a"], {"a": Pooled(1, None), "b": Pooled(1, 0)}) == 0.0
 

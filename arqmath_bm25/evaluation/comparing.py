@@ -179,22 +179,20 @@ def compare_runs(runs: Sequence[Scored], measure: str | None = None) -> Compared
     }
     comparisons = compare(values)
     averages = {name: run.score.averages() for name, run in scored.items()}
-    warnings = [
-        *shared_notes({name: run.score.warnings for name, run in scored.items()}.items()),
-        *filter(None, (contradiction(each, measure, averages) for each in comparisons)),
-    ]
+    warnings = shared_notes({name: run.score.warnings for name, run in scored.items()}.items())
+    for pair in comparisons:
+        if against := contradicting(pair, measure, averages[pair.run], averages[pair.baseline]):
+            names = f"{pair.run} against {pair.baseline}: {', '.join(against)}"
+            warnings.append(f"{names} say the opposite of {measure}")
     return Compared(measure, str(first.judgments.file), values, comparisons, warnings)
 
 
-def contradiction(
-    compared: Comparison, key: str, averages: Mapping[str, Mapping[str, float]]
-) -> str | None:
-    """Say which other measures put two runs in the opposite order; None if none does."""
-    run, baseline = averages[compared.run], averages[compared.baseline]
+def contradicting(
+    pair: Comparison, key: str, run: Mapping[str, float], baseline: Mapping[str, float]
+) -> list[str]:
+    """Return the other measures that put two runs, whose averages are given, in the other order."""
     others = [name for name in _OTHERS if name != key and name in run]
-    against = [name for name in others if compared.difference * (run[name] - baseline[name]) < 0]
-    pair = f"{compared.run} against {compared.baseline}"
-    return f"{pair}: {', '.join(against)} say the opposite of {key}" if against else None
+    return [name for name in others if pair.difference * (run[name] - baseline[name]) < 0]
 
 
 class Move(NamedTuple):

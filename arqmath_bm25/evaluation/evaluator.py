@@ -29,11 +29,11 @@ from arqmath_bm25.evaluation.qrels import (
     is_sampled,
     read_qrels,
 )
-from arqmath_bm25.evaluation.sampled_pools import read_sampled_qrels, xinfap_by_topic
+from arqmath_bm25.evaluation.sampled_pools import read_sampled_qrels, xinfap
 from arqmath_bm25.evaluation.score import OF_POSTS, RunScore, Score
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.rows import POST, detect_task
-from arqmath_bm25.runs.run import Ranking, Run
+from arqmath_bm25.runs.run import Ranking, Run, best
 from arqmath_bm25.runs.task_rules import RULES, TextRules
 
 if TYPE_CHECKING:
@@ -142,9 +142,10 @@ class Evaluator:
                 run, judgments, (*MEASURES, *self.measures), MAX_DEPTH if self.cut else None
             )
         if isinstance(scored.score, RunScore) and is_sampled(judgments.file):
-            estimates = xinfap_by_topic(scored.rankings, read_sampled_qrels(judgments.file))
+            sampled = read_sampled_qrels(judgments.file)
             for topic, values in scored.score.values.items():
-                values["xinfAP"] = estimates[topic]
+                ranking = scored.rankings.get(topic, {})
+                values["xinfAP"] = xinfap(best(ranking, len(ranking)), sampled[topic])
         return scored
 
     def lacks(self, path: Path, folder: str) -> str | None:

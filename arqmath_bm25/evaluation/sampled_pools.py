@@ -33,7 +33,6 @@ from arqmath_bm25.core.files import complete
 from arqmath_bm25.core.labs import RELEVANT
 from arqmath_bm25.evaluation.judging.pool import Item, in_order
 from arqmath_bm25.evaluation.qrels import read_judgments
-from arqmath_bm25.runs.run import Ranking, best
 
 
 class Pooled(NamedTuple):
@@ -170,13 +169,3 @@ def xinfap(ranking: Sequence[str], pool: Mapping[str, Pooled], rel: int = RELEVA
         judged_above[doc.stratum] += doc.grade is not None
         above[doc.stratum] += 1
     return total / sum(expected.values()) if expected else 0.0
-
-
-def xinfap_by_topic(rankings: Mapping[str, Ranking], sampled: SampledQrels) -> dict[str, float]:
-    """Return xinfAP of every topic of the pool; 0 for those that the rankings lack."""
-    return {
-        topic: xinfap(best(ranking, len(ranking)), pool)
-        if (ranking := rankings.get(topic))
-        else 0.0
-        for topic, pool in sampled.items()
-    }

@@ -30,7 +30,6 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import HIGHEST, RELEVANT
 from arqmath_bm25.core.labs import PREMISES as DEPTH
 from arqmath_bm25.evaluation.measures import (
-    ANSWER_KEYS,
     MEASURES,
     OF_PREMISES,
     Measure,
@@ -223,8 +222,7 @@ def score_answers(answers: Mapping[str, str], qrels: Qrels, notes: tuple[str, ..
         grade = judged.get(answers.get(topic, ""))
         if grade is not None:
             grade = grade if grade <= HIGHEST else 0
-            both = float(grade), float(grade >= RELEVANT)
-            values[topic] = dict(zip(ANSWER_KEYS, both, strict=True))
+            values[topic] = {"ar": float(grade), "p1": float(grade >= RELEVANT)}
     if not values:
         raise InputError(
             "none of the run's answers is judged: are the judgments those of these topics, and "
