@@ -19,7 +19,6 @@ from arqmath_bm25.collection.formulas import formula_files, read_formula_ids
 from arqmath_bm25.core.arrays import load_array
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import complete, is_as_written
-from arqmath_bm25.core.progress import status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,6 +51,8 @@ class FormulaIds:
         Of an id that occurs twice the last row counts, as in the official script. Raises
         InputError as `collection.formulas.read_formula_ids` does.
         """
+        from arqmath_bm25.core.progress import status  # loads rich, which scoring need not wait for
+
         blocks: list[Ids] = []
         rows = 0
         with status("Reading visual ids, once") as say:

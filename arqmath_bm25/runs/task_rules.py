@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple
 import numpy as np
 
 from arqmath_bm25.analysis.answer_text import unpaired_dollars
-from arqmath_bm25.collection.posts import ANSWER, PostTable
 from arqmath_bm25.core.errors import shown
 from arqmath_bm25.core.labs import (
     MAX_ANSWER,
@@ -39,6 +38,7 @@ from arqmath_bm25.runs.rows import Findings
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.posts import PostTable
     from arqmath_bm25.runs.rows import RunRow
 
 _PLAIN: Final = re.compile("0|[1-9][0-9]*")  # an id: "07" is not "7"
@@ -268,6 +268,7 @@ def eligible(
 
 def eligible_answers(posts: PostTable) -> Eligible:
     """Return what tells the answers of a collection."""
+    from arqmath_bm25.collection.posts import ANSWER  # loads lxml, which scoring need not wait for
 
     @cache  # runs return the same posts again and again
     def fault(doc_id: str, post_id: str = "") -> Fault | None:
