@@ -40,35 +40,22 @@ _TOGETHER: Final = 1 << 21  # postings in memory
 _NUMBERS: Final = 1 << 64
 
 
-class _Lists:
-    """Pieces of a long list of numbers, one for each document or group."""
-
-    def __init__(self) -> None:
-        self._rows, self._begins, self._ends = array("i"), array("q"), array("q")
-
-    def add(self, row: int, begin: int, end: int) -> None:
-        """Set the piece of a row."""
-        self._rows.append(row)
-        self._begins.append(begin)
-        self._ends.append(end)
-
-    def counted(self, members: Integers, rows: int, columns: int) -> sparse.csr_array:
-        """Return how often each piece of `members` holds each number."""
-        begins = np.frombuffer(self._begins, np.int64)
-        lengths = np.frombuffer(self._ends, np.int64) - begins
-        places = np.repeat(np.frombuffer(self._rows, np.int32), lengths)
-        chosen = members[ranges(begins, lengths)]
-        ones = np.ones(len(chosen), np.int32)
-        return sparse.coo_array((ones, (places, chosen)), (rows, columns)).tocsr()
-
-
 class _FieldBags:
-    """The bags of a field: where its words and formulas are among all of the part."""
+    """The bags of a field: rows, and where their words and formulas are among all of the part."""
 
     def __init__(self, shared: bool) -> None:
         self.shared = shared
-        self.words, self.formulas = _Lists(), _Lists()
+        self.words, self.formulas = array("q"), array("q")  # row, begin, end, and so on
         self.spelling: Spelling | None = None  # of the formulas
+
+
+def _counted(bags: array[int], members: Integers, rows: int, columns: int) -> sparse.csr_array:
+    """Return how often each bag holds each number."""
+    row, begins, ends = np.frombuffer(bags, np.int64).reshape(-1, 3).T
+    chosen = members[ranges(begins, ends - begins)]
+    ones = np.ones(len(chosen), np.int32)
+    places = np.repeat(row, ends - begins), chosen
+    return sparse.coo_array((ones, places), (rows, columns)).tocsr()
 
 
 class FlatPart:
@@ -101,12 +88,13 @@ class FlatPart:
             if words:
                 begin = len(self._words)
                 self._words.extend(map(self._vocabulary.__getitem__, words))
-                field.words.add(row, begin, len(self._words))
+                field.words.extend((row, begin, len(self._words)))
             if formulas:
                 field.spelling = formulas[0].spelling
                 trees = self._trees[field.spelling]
-                field.formulas.add(row, trees.added, trees.added + len(formulas))
+                begin = trees.added
                 trees.add(formulas)
+                field.formulas.extend((row, begin, trees.added))
 
     def save(self, file: Path) -> tuple[Path, Path]:
         """Write the postings of all fields, and a table beside them; return both files."""
@@ -117,11 +105,11 @@ class FlatPart:
         arrays, fields = {"ids": np.array(self._ids, np.bytes_), "groups": groups}, {}
         for name, field in self._fields.items():
             weights = sizes if field.shared else np.ones(len(groups), np.int64)
-            numbers, matrix = words, field.words.counted(codes, len(weights), len(words))
+            numbers, matrix = words, _counted(field.words, codes, len(weights), len(words))
             if field.spelling:
                 of_formulas, counts = of_trees[field.spelling]
                 members = self._trees[field.spelling].members
-                formulas = field.formulas.counted(members, len(weights), counts.shape[0])
+                formulas = _counted(field.formulas, members, len(weights), counts.shape[0])
                 of_terms = formulas @ counts
                 if matrix.nnz:
                     numbers, matrix = _side_by_side(words, matrix, of_formulas, of_terms)
