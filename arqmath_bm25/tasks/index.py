@@ -398,12 +398,10 @@ class Index:
         settings = task.settings.model_dump(mode="json")
         place, source = task.place(self.collection), self.collection.layout.data.resolve()
         data = {"name": place, "source": str(source)}
-        files = {}
-        if topics is not None:
-            (files["topics"],) = sources([topics])
+        read = {"topics": topics, "queries": queries}
+        files = {what: source for what, file in read.items() if file for source in sources([file])}
+        if topics:
             data["topics"] = files["topics"].name
-        if queries is not None:
-            (files["queries"],) = sources([queries])
         return {
             **ir_metadata(task.lab, name, command, settings, variant, data),
             "version": __version__,
