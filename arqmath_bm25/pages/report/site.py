@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -18,7 +17,6 @@ import numpy as np
 from markupsafe import Markup
 
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
-from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, MAX_DEPTH, RELEVANT
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.evaluation.measures import NAMES, SHOWN
@@ -213,21 +211,34 @@ _ROOM: Final = 10_000  # characters of the bodies of a page's posts, as DATA has
 _WORDS: Final = {grade: label for label, grade in GRADE_OF_LABEL.items() if grade is not None}
 
 
-@dataclass
 class ShownDocument:
     """What was returned or should have been, with where each run has it."""
 
-    doc_id: str
-    post: Post | None  # None if DATA does not have it
-    grade: int | None  # None if nobody judged it
-    ranks: list[int | None]  # of each run
-    formula_id: str
-    formula: Markup
-    title: Markup = field(default_factory=Markup)
-    link: str = ""  # empty where there is none
-    shares: tuple[int, int] = (0, 0)  # of the words, and of the formulas, that the question has
-    body: Markup = field(default_factory=Markup)
-    whole: bool = False  # whether the body is all of the post
+    def __init__(
+        self, gathered: Gathered, doc_id: str, place: tuple[str, str], grade: int | None,
+        ranks: list[int | None], writer: PostWriter,
+    ) -> None:  # fmt: skip
+        """`place` is the post to show, and the formula in that; both may be empty."""
+        self.doc_id = doc_id
+        self.grade = grade  # None if nobody judged it
+        self.ranks = ranks  # of each run
+        post_id, self.formula_id = place
+        latex = gathered.latex.get(self.formula_id)
+        self.formula = writer.formula(Formula(latex, None), display=True) if latex else Markup()
+        self.post = gathered.post(post_id) if post_id else None  # None if DATA does not have it
+        self.title = self.body = Markup()
+        self.whole = False  # whether the body is all of the post
+        self.link = ""  # empty where there is none
+        self.shares = 0, 0  # of the words, and of the formulas, that the question has
+        if self.post is not None:
+            question = gathered.collection.question_of(self.post)
+            heading = (question and question.title) or "(no question)"
+            self.title = writer.title(heading, self.formula_id)
+            self.link = gathered.link(self.post)
+            bodies = dict.fromkeys(post.body for post in (self.post, question) if post)
+            self.shares = writer.shares([read_title(heading), *map(read_body, bodies)])
+        elif post_id:
+            self.title = Markup("Post {} is not in the collection").format(post_id)
 
     @property
     def word(self) -> str:
@@ -291,7 +302,7 @@ def _documents(
     documents = []
     for doc, place in shown.items():
         of_runs = [of_run.get(doc) for of_run in ranks]
-        documents.append(_document(gathered, doc, *place, grades.get(doc), of_runs, writer))
+        documents.append(ShownDocument(gathered, doc, place, grades.get(doc), of_runs, writer))
     documents.sort(key=_place)
     room = _ROOM
     for document in documents:
@@ -307,26 +318,3 @@ def _place(document: ShownDocument) -> tuple[int, int, str]:
     grade = document.grade or 0
     best = min((rank for rank in document.ranks if rank), default=MAX_DEPTH + 1)
     return -grade if grade >= RELEVANT else 0, best, document.doc_id
-
-
-def _document(
-    gathered: Gathered, doc_id: str, post_id: str, formula_id: str, grade: int | None,
-    ranks: list[int | None], writer: PostWriter,
-) -> ShownDocument:  # fmt: skip
-    latex = gathered.latex.get(formula_id)
-    formula = writer.formula(Formula(latex, None), display=True) if latex else Markup("")
-    post = gathered.post(post_id) if post_id else None
-    document = ShownDocument(doc_id, post, grade, ranks, formula_id, formula)
-    if post is not None:
-        question = gathered.collection.question_of(post)
-        heading = question.title if question is not None and question.title else "(no question)"
-        document.title = writer.title(heading, formula_id)
-        document.link = gathered.link(post)
-        bodies = {
-            post.post_id: post.body,
-            **({question.post_id: question.body} if question else {}),
-        }
-        document.shares = writer.shares([read_title(heading), *map(read_body, bodies.values())])
-    elif post_id:
-        document.title = Markup("Post {} is not in the collection").format(post_id)
-    return document
