@@ -157,8 +157,8 @@ class RankedFields(Trials):
         with ThreadPoolExecutor(self.threads) as pool:
             by_field = pool.map(partial(field_scores, searcher, depth=self.searched), queries)
             for topic, (ids, fields, scores) in zip(self.judged.topics, by_field, strict=True):
-                own = self.index.collection.posts.thread(int(topic.own_thread or -1))
-                answers = [answer.post_id for answer in own.answers] if own else []
+                thread = self.index.collection.posts.thread(int(topic.own_thread or -1))
+                answers = [answer.post_id for answer in thread.answers] if thread else []
                 keep = ~np.isin(ids, np.array(answers, np.bytes_))
                 found.append((ids[keep], fields, scores[keep].astype(float)))
         searcher.close()
