@@ -104,10 +104,10 @@ def test_samples_estimate_the_value_of_the_whole_pool() -> None:
     truth = of_trec_eval("map", docs, grades)
     estimates = []
     for seed in range(60):
-        sample = draw(items, ranks, parse_strata("20:1,200:0.25"), seed)
-        assert len(sample.items) == 20 + 45
-        judged = {"A.1": {item.doc_id: grades[item.doc_id] for item in sample.items}}
-        estimates.append(xinfap(docs, with_grades(sample.pool, judged)["A.1"]))
+        drawn, pool = draw(items, ranks, parse_strata("20:1,200:0.25"), seed)
+        assert len(drawn) == 20 + 45
+        judged = {"A.1": {item.doc_id: grades[item.doc_id] for item in drawn}}
+        estimates.append(xinfap(docs, with_grades(pool, judged)["A.1"]))
     assert sum(estimates) / len(estimates) == pytest.approx(truth, abs=0.01)
     assert max(estimates) - min(estimates) > 0.02
 
@@ -116,18 +116,18 @@ def test_a_share_of_each_stratum_is_drawn_for_each_topic() -> None:
     ranks = {"A.10": {"x": 1}, "A.9": {str(n): n for n in range(1, 9)}}
     items = [Item(topic, doc, (PooledPost(doc),)) for topic, docs in ranks.items() for doc in docs]
     strata = (Stratum(2, 1.0), Stratum(7, 0.4))
-    sample = draw(items, ranks, strata, seed=1)
-    assert list(sample.pool) == ["A.9", "A.10"]
-    assert {doc: one.stratum for doc, one in sample.pool["A.9"].items()} == {
+    sample, pool = draw(items, ranks, strata, seed=1)
+    assert list(pool) == ["A.9", "A.10"]
+    assert {doc: one.stratum for doc, one in pool["A.9"].items()} == {
         "1": 1, "2": 1, "3": 2, "4": 2, "5": 2, "6": 2, "7": 2,  # 8 stands below the last
     }  # fmt: skip
-    drawn = [item.doc_id for item in sample.items if item.topic_id == "A.9"]
+    drawn = [item.doc_id for item in sample if item.topic_id == "A.9"]
     assert {"1", "2"} < set(drawn)
     assert len(drawn) == 4  # two fifths of five
-    less = draw(items, ranks, (Stratum(2, 1.0), Stratum(7, 0.3)), seed=1)
-    assert less.items == sample.items  # one and a half of five are two: shares are rounded up
-    assert sample == draw(items, ranks, strata, seed=1)
-    assert any(sample.items != draw(items, ranks, strata, seed).items for seed in range(9))
+    less, _ = draw(items, ranks, (Stratum(2, 1.0), Stratum(7, 0.3)), seed=1)
+    assert less == sample  # one and a half of five are two: shares are rounded up
+    assert (sample, pool) == draw(items, ranks, strata, seed=1)
+    assert any(sample != draw(items, ranks, strata, seed)[0] for seed in range(9))
 
 
 @pytest.mark.parametrize("text", ["", "10", "10:0", "10:2", "x:1", "20:1,10:0.5", "10:nan"])

@@ -58,9 +58,8 @@ def pool(
     items = pooled.items
     latex = latex_of(collection, (hit.formula_id for item in items for hit in item.hits))
     if sampled is not None:
-        sample = sampled_pools.draw(items, pooled.ranks, parts, seed)
-        sampled_pools.write_sampled_qrels(sampled, sample.pool)
-        items = sample.items
+        items, drawn_from = sampled_pools.draw(items, pooled.ranks, parts, seed)
+        sampled_pools.write_sampled_qrels(sampled, drawn_from)
     batches = {output: items}
     if assessors > 1:
         shuffled = enumerate(for_assessors(items, assessors, seed), 1)

@@ -84,13 +84,6 @@ class Stratum(NamedTuple):
     share: float  # of them that is drawn
 
 
-class Sample(NamedTuple):
-    """What is to be judged, and all that was pooled."""
-
-    items: list[Item]
-    pool: SampledQrels  # without grades yet
-
-
 def parse_strata(text: str) -> tuple[Stratum, ...]:
     """Read strata as `10:1,50:0.2`: all of the best 10, a fifth of those down to 50.
 
@@ -117,10 +110,11 @@ def draw(
     ranks: Mapping[str, Mapping[str, int]],
     strata: Sequence[Stratum],
     seed: int,
-) -> Sample:
+) -> tuple[list[Item], SampledQrels]:
     """Draw from the items of a pool; `ranks` are topic → document → best rank in a run.
 
-    Documents below the last stratum are left out.
+    Returns the items that are to be judged, and all that was pooled. Documents below the last
+    stratum are left out.
     """
     pool: SampledQrels = {}
     drawn: set[tuple[str, str]] = set()
@@ -136,7 +130,7 @@ def draw(
             count = math.ceil(len(docs) * strata[number - 1].share - 1e-9)
             chance = random.Random(f"{seed} {topic} {number}")  # noqa: S311
             drawn.update((topic, doc) for doc in chance.sample(docs, count))
-    return Sample([item for item in items if (item.topic_id, item.doc_id) in drawn], pool)
+    return [item for item in items if (item.topic_id, item.doc_id) in drawn], pool
 
 
 _SMOOTHING: Final = 0.00001
