@@ -109,7 +109,7 @@ MUTANTS: Final = (
            "self.parents[first], self.edges[first] = fraction, _OVER",
            "self.parents[first], self.edges[first] = fraction, _UNDER", "symbol_layout"),
     Mutant("analysis/operator_tree.py",
-           "if content or self.takers:", "if content:", "operator_tree"),
+           "if content or self.operators[-1][0] >= _SLOT:", "if content:", "operator_tree"),
     Mutant("analysis/formula_similarity.py",
            "applied[parents[edges != _LOWER]] = True", "applied[parents] = True",
            "formula_similarity signatures"),

@@ -65,10 +65,11 @@ _LATEXML = re.compile(r"(?<=&)(?:\\displaystyle\s*)?amp;|\\qvar@construct\{.?\}|
 _UNPRINTABLE = r"\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff"  # besides white space
 _FRACTIONS = [name for name in SYNONYMS if SYNONYMS[name] in ("frac", "binom")]
 # A match is what has its meaning by itself. What lies between matches (white space, `~`, `$`) means
-# nothing. A digit belongs to what takes just one: x^23 is x^2 3, \frac12 is 1/2. Scripts of one
-# symbol are so common that they are read at once.
+# nothing. A digit belongs to what takes just one: x^23 is x^2 3, \frac12 is 1/2. Scripts and braces
+# of one symbol are so common that they are read at once; but d{x} is no differential.
 _PIECE = re.compile(
     r"[A-Za-z]+"
+    r"|\{(?<!d\{)(?<!d\}\{)\s*(?:[A-Za-z]|[0-9]+)\s*\}"
     r"|[{}&]"
     r"|[\^_](?:\s*(?:[0-9]|\{\s*(?:[A-Za-z]|[0-9]+)\s*\}))?"
     r"|[0-9]+(?:\.[0-9]+)?|\.[0-9]+"
@@ -139,8 +140,9 @@ def _meaning(piece: str) -> tuple[str, ...]:
     if first == "\\":
         return _meaning_of_command(piece)
     if first in _STRUCTURE:
-        argument = "".join(filter(str.isalnum, piece))
-        return (_STRUCTURE[first], argument[:MAX_TOKEN]) if argument else (_STRUCTURE[first],)
+        argument = "".join(filter(str.isalnum, piece))[:MAX_TOKEN]
+        mark = () if argument and first == "{" else (_STRUCTURE[first],)
+        return (*mark, argument) if argument else mark
     if first == "'":
         return (SUPER, OPEN, *["prime"] * len(piece[:9]), CLOSE)
     if piece.isalpha() and piece not in _BARE_NAMES:

@@ -15,8 +15,9 @@ tree, an unmatched closer is ignored, and an open group ends with the formula.
 * Formulas side by side between commas are trees side by side.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
 
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.latex import CELL, CLOSE, OPEN, ROW, TABLE, VARIABLES
@@ -25,8 +26,9 @@ from arqmath_bm25.core.tables import read_table
 
 _TABLE: Final = read_table(__file__)
 _LEVELS: Final = {name: level for level, name in enumerate(_TABLE["levels"].split())}
-_LIST, _SUCH_THAT, _RELATION, _SUM, _SCOPE, _PRODUCT, _FUNCTION, _ARGUMENT = map(
-    _LEVELS.__getitem__, "list such_that relation sum scope product function argument".split()
+_SUCH_THAT, _RELATION, _SUM, _SCOPE, _FUNCTION, _ARGUMENT, _SLOT, _LAST_SLOT = map(
+    _LEVELS.__getitem__,
+    "such_that relation sum scope function argument slot last_slot".split(),
 )
 _FUNCTION_LETTERS: Final = frozenset(_TABLE["function_letters"].split())
 _NO_FUNCTIONS: Final = frozenset(_TABLE["no_functions"].split())
@@ -40,21 +42,346 @@ _INDEX: Final = "\x0f"  # the bracket that opens the index of a root
 _TRAILING: Final = frozenset(".,;:?")  # the sentence's, not the formula's
 _BARS: Final = frozenset(("|", "Vert"))
 _FENCES: Final = frozenset("([{")
-_ENDS: Final[list[list[str]]] = [[], [CLOSE]]
-_NOTHING: Final = "?"
+# What a fence is with what stands alone in it.
+_MERGED: Final = {("set", ","): "set", ("set", "cases"): "cases", ("abs", "abs"): "norm"}
+_BRACES: Final = frozenset((OPEN, _INDEX))
+_END: Final = ""  # of the items
+_ENDS: Final = frozenset((_END, CLOSE))
+_SIGNS: Final = frozenset(":+,")  # which are not always between operands
 _D_IN_BRACES: Final = [OPEN, "d", CLOSE]
 _GROUND: Final = (0, "", 0, _ANY)
-_INSIDE: Final = "inside"  # the product that is the argument of a function
 
 
-class _Role(NamedTuple):
+@dataclass(slots=True)  # faster to read than a tuple with names
+class _Role:
     """How a symbol is read."""
 
-    kind: str  # the method that reads it
+    read: Callable[["_Reader", "_Role"], None]
+    item: str
     symbol: str = ""  # of its node
     level: int = 0
-    first: str = _ANY  # edge to what stands before an infix, or to the first argument
-    rest: str = _ANY  # edge to what stands behind it
+    first: str = _FIRST  # edge to what stands before an infix, or to the first argument
+    rest: str = _SECOND  # edge to what stands behind it
+    key: str = ""  # infixes of the same key have one node
+
+
+class _Reader:
+    """What has been read so far: the tree, the group that is open, and the groups around it.
+
+    What stands where an operand is missing is given to the start mark, and taken away at the end.
+    """
+
+    def __init__(self, items: list[str]) -> None:
+        self.items = items  # to be read, the next one last
+        self.symbols, self.parents, self.edges = [""], [0], [_ANY]
+        # What waits for arguments, with precedence, key, node and edge to the next argument: in
+        # each group its ground, operators, the loosest first, then what takes a single operand.
+        self.operators: list[tuple[int, str, int, str]] = [_GROUND]
+        # The operand read last in the present group, and the symbol that it begins with.
+        self.operand = self.base = 0
+        self.braces = self.fences = 0  # open in the present table, in the present braces
+        # Of each group the mark or bracket that opened it and the node that takes it, then
+        # `operand`, `base`, `braces` and `fences` as they were.
+        self.groups: list[tuple[str, int, int, int, int, int]] = [("", 0, 0, 0, 0, 0)]
+        self.tables: list[list[int]] = []  # cells of those that are open, 0 between columns
+        self.pairs: dict[str, bool] = {}  # whether there is an even number of a kind of bars
+
+    def read(self) -> Tree:
+        symbols, parents, edges, operators = self.symbols, self.parents, self.edges, self.operators
+        role_of = _ROLES.get
+        for item in iter(self.items.pop, _END):
+            role = role_of(item)
+            if role is not None:
+                read = role.read
+                read(self, role)
+                continue
+            node = len(symbols)
+            symbols.append(item)
+            parents.append(0)
+            edges.append(_ANY)
+            if self.operand or operators[-1][0] >= _SLOT:
+                self.take(node)
+            else:
+                self.operand = self.base = node
+        while len(self.groups) > 1:
+            self.close()
+        self.collapse()
+        parents[0], edges[0] = 0, _ANY
+        return Tree(symbols, parents, edges)
+
+    def grow(self, symbol: str, parent: int = 0, edge: str = _ANY) -> int:
+        self.symbols.append(symbol)
+        self.parents.append(parent)
+        self.edges.append(edge)
+        return len(self.symbols) - 1
+
+    # Operands and operators.
+
+    def take(self, node: int) -> None:
+        """Read an operand: the argument of what takes a single one, or a factor."""
+        operators = self.operators
+        level, _, taker, edge = operators[-1]
+        while level >= _SLOT:
+            operators.pop()
+            self.parents[node], self.edges[node] = taker, edge
+            if level == _SLOT:
+                return
+            node = taker
+            level, _, taker, edge = operators[-1]
+        if self.operand:
+            self.infix(_FACTORS if level >= _FUNCTION else _TIMES)
+        self.operand = self.base = node
+
+    def infix(self, role: _Role) -> None:
+        """Read an operator between operands: give the one before to what holds it tightest."""
+        operators, parents, edges, operand = self.operators, self.parents, self.edges, self.operand
+        level, rest, key = role.level, role.rest, role.key or str(len(parents))
+        top = operators[-1]
+        if top[0] >= _SLOT:  # x^*
+            self.take(self.grow(role.symbol))
+            return
+        while top[0] >= level and top[1] != key:
+            operators.pop()
+            parents[operand], edges[operand] = top[2], top[3]
+            operand = top[2]
+            top = operators[-1]
+        if top[1] == key:
+            node, first = top[2], top[3]
+            if first != rest:
+                operators[-1] = (level, key, node, rest)
+        else:
+            node, first = self.grow(role.symbol), role.first
+            operators.append((level, key, node, rest))
+        parents[operand], edges[operand] = node, first
+        self.operand = self.base = 0
+
+    def collapse(self) -> int:
+        """End the group: give all operators their last arguments; return the node on top."""
+        operators, parents, edges = self.operators, self.parents, self.edges
+        while (top := operators[-1])[0] >= _SLOT:
+            operators.pop()
+            if top[0] == _LAST_SLOT:
+                self.take(top[2])
+        operand = self.operand
+        while top[0]:
+            operators.pop()
+            parents[operand], edges[operand] = top[2], top[3]
+            operand = top[2]
+            top = operators[-1]
+        self.operand = self.base = 0
+        return operand
+
+    # Symbols by their kind.
+
+    def read_nothing(self, role: _Role) -> None:
+        pass
+
+    def read_infix(self, role: _Role) -> None:
+        symbol, item = role.symbol, self.items[-1]
+        if self.operators[-1][0] >= _SLOT:
+            self.infix(role)
+        elif symbol == ":" and item == "=":
+            pass
+        elif symbol == "+" and not self.operand and item not in _ENDS:
+            pass  # +x is x, but {+} is a plus
+        elif symbol == "," and len(self.groups) == 1:
+            self.collapse()
+        else:
+            self.infix(role)
+
+    def read_minus(self, role: _Role) -> None:
+        level = self.operators[-1][0]
+        if level >= _SLOT:
+            self.take(self.grow(role.item))
+        elif self.operand or level < _SUM:
+            self.infix(role)
+        else:  # a \cdot -b
+            self.operators.append((_SCOPE, role.item, self.grow(role.symbol), role.rest))
+
+    def read_prefix(self, role: _Role) -> None:
+        if self.operators[-1][0] >= _SLOT:
+            self.take(self.grow(role.symbol))
+            return
+        if self.operand:
+            self.infix(_TIMES)
+        self.operators.append((role.level, "", self.grow(role.symbol), role.first))
+
+    def read_exponential(self, role: _Role) -> None:
+        self.read_prefix(role)
+        self.grow("e", len(self.symbols) - 1, _FIRST)
+
+    def read_script(self, role: _Role) -> None:
+        level, key, node, _ = self.operators[-1]
+        if level >= _SLOT:
+            return  # x^_2
+        edge = role.rest
+        if self.operand and edge == LOWER:
+            node = self.base or self.operand
+        elif self.operand or key or not node:
+            node, edge = self.grow(role.symbol), _SECOND
+            self.parents[self.operand], self.edges[self.operand] = node, _FIRST
+            self.operand = node
+        self.operators.append((_SLOT, "", node, edge))
+
+    def read_postfix(self, role: _Role) -> None:
+        node = self.grow(role.symbol)
+        if self.operand and self.operators[-1][0] < _SLOT:
+            self.parents[self.operand], self.edges[self.operand] = node, _FIRST
+            self.operand, self.base = node, 0
+        else:
+            self.take(node)
+
+    def read_taker(self, role: _Role) -> None:
+        node = self.grow(role.symbol)
+        self.operators.append((_LAST_SLOT, "", node, role.rest))
+        if role.first:
+            self.operators.append((_SLOT, "", node, role.first))
+
+    def read_root(self, role: _Role) -> None:
+        node = self.grow("^")
+        exponent = self.grow("frac", node, _SECOND)
+        self.grow("1", exponent, _FIRST)
+        self.operators.append((_LAST_SLOT, "", node, _FIRST))
+        if self.items[-1] == "[":
+            self.items.pop()
+            self.operators.append((_SLOT, "", exponent, _SECOND))
+            self.open(_INDEX)
+            self.fences = 0
+        else:
+            self.grow("2", exponent, _SECOND)
+
+    # Groups.
+
+    def open(self, kind: str, head: int = 0) -> None:
+        self.groups.append((kind, head, self.operand, self.base, self.braces, self.fences))
+        self.operators.append(_GROUND)
+        self.operand = self.base = 0
+
+    def close(self, closing: str = ")") -> None:
+        """End the present group; go on with the one around it, to which it is an operand."""
+        content = self.collapse()
+        self.operators.pop()
+        kind, head, self.operand, self.base, self.braces, self.fences = self.groups.pop()
+        if kind in _BRACES:
+            if content or self.operators[-1][0] >= _SLOT:
+                self.take(content or self.grow(""))
+        elif kind == TABLE:
+            self.close_cells(head, content)
+        elif symbol := _ROLES[kind].symbol:
+            self.close_fences(content, symbol)
+        else:
+            self.close_parentheses(content, head, kind + closing)
+
+    def close_through(self, kind: str) -> None:
+        """End the groups within the innermost one of a kind, and that."""
+        while self.groups[-1][0] != kind:
+            self.close()
+        self.close()
+
+    def close_parentheses(self, content: int, head: int, symbol: str) -> None:
+        """Take what stands in parentheses or brackets: a factor, an argument or a tuple."""
+        if not content or self.symbols[content] == ",":
+            content = content or self.grow(symbol)
+            self.symbols[content] = symbol
+        letter, inner = self.symbols[head], self.symbols[content]
+        level, _, node, edge = self.operators[-1]
+        if head and (letter in _FUNCTION_LETTERS or letter not in VARIABLES or inner not in _ROLES):
+            self.parents[content], self.edges[content] = head, _APPLIED
+            self.base = 0
+        elif level == _FUNCTION and not self.operand:
+            self.operators.pop()
+            self.parents[content], self.edges[content] = node, edge
+            self.take(node)
+        else:
+            self.take(content)
+
+    def close_fences(self, content: int, symbol: str) -> None:
+        if merged := _MERGED.get((symbol, self.symbols[content])):
+            self.symbols[content] = merged
+            self.take(content)
+        else:
+            node = self.grow(symbol)
+            self.parents[content], self.edges[content] = node, _FIRST
+            self.take(node)
+
+    def close_cells(self, table: int, content: int) -> None:
+        cells = self.tables.pop()
+        if content:
+            cells.append(content)
+        edges = [_ELEMENT] * len(cells)
+        if self.groups[-1][0] == "{" and not self.operand:
+            self.symbols[table] = "cases"
+        elif len(cells) == 2 and all(cells):
+            self.symbols[table], edges = "binom", [_FIRST, _SECOND]
+        for cell, edge in zip(cells, edges, strict=True):
+            self.parents[cell], self.edges[cell] = table, edge
+        self.take(table)
+
+    def read_open_braces(self, role: _Role) -> None:
+        self.open(OPEN)
+        self.fences = 0
+        self.braces += 1
+
+    def read_close_braces(self, role: _Role) -> None:
+        if self.braces:
+            self.close_through(OPEN)
+
+    def read_open_fence(self, role: _Role) -> None:
+        head = 0
+        level = self.operators[-1][0]
+        if self.operand and level < _SLOT and not role.symbol:
+            name = self.symbols[self.base]
+            is_name = name.isalpha() and name not in _NO_FUNCTIONS and name not in _ROLES
+            if name in _FUNCTION_LETTERS or (role.item == "(" and (name in VARIABLES or is_name)):
+                head = self.base
+            elif level >= _FUNCTION:
+                self.infix(_TIMES)
+        self.open(role.item, head)
+        self.fences += 1
+
+    def read_close_fence(self, role: _Role) -> None:
+        if self.groups[-1][0] == _INDEX and role.item == "]":
+            self.close()
+        elif self.fences:
+            while self.groups[-1][0] in _BARS:
+                self.close()
+            self.close(role.item)
+
+    def read_bar(self, role: _Role) -> None:
+        bar, kind = role.item, self.groups[-1][0]
+        if bar not in self.pairs:
+            self.pairs[bar] = self.items.count(bar) % 2 == 1
+        is_behind = self.operand and self.operators[-1][0] < _SLOT
+        if kind == bar and self.operand:
+            self.close()
+        elif not is_behind or (kind not in _FENCES and self.pairs[bar]):
+            self.open(bar)
+        else:
+            self.infix(_BETWEEN[bar, kind in _FENCES])
+
+    def read_table(self, role: _Role) -> None:
+        node = self.grow(role.item)
+        if self.items[-1] != TABLE:
+            self.take(node)
+            return
+        self.open(TABLE, node)
+        self.braces = self.fences = 0
+        self.tables.append([])
+
+    def read_cell_end(self, role: _Role) -> None:
+        if self.tables:
+            while self.groups[-1][0] != TABLE:
+                self.close()
+            if content := self.collapse():
+                self.tables[-1].append(content)
+            if role.item == CELL:
+                self.tables[-1].append(0)
+        elif role.item == ROW and len(self.groups) == 1:
+            self.collapse()
+
+    def read_table_end(self, role: _Role) -> None:
+        if self.tables:
+            self.close_through(TABLE)
 
 
 def _named(names: str) -> Iterator[tuple[str, str]]:
@@ -64,396 +391,62 @@ def _named(names: str) -> Iterator[tuple[str, str]]:
         yield symbol or node, node
 
 
+def _infix(item: str, symbol: str, level: int, first: str, rest: str) -> _Role:
+    # Each division is one of its own: a/b/c is (a/b)/c.
+    key = "" if symbol == "frac" else symbol + first
+    read = _Reader.read_infix if symbol in _SIGNS else _Reader.infix
+    return _Role(read, item, symbol, level, first, rest, key)
+
+
 def _roles() -> dict[str, _Role]:
-    roles = {
-        OPEN: _Role("open_braces"),
-        CLOSE: _Role("close_braces"),
-        latex.SUPER: _Role("script", "^", rest=_UPPER),
-        latex.SUB: _Role("script", "_", rest=LOWER),
-        TABLE: _Role("nothing"),
-        CELL: _Role("end_cell"),
-        ROW: _Role("end_cell"),
-        latex.TABLE_END: _Role("close_table"),
-        _INDEX: _Role("index"),
-        "exp": _Role("exponential", "^", _FUNCTION, _FIRST, _SECOND),
-    }
+    roles = [
+        _Role(_Reader.read_open_braces, OPEN),
+        _Role(_Reader.read_close_braces, CLOSE),
+        _Role(_Reader.read_script, latex.SUPER, "^", rest=_UPPER),
+        _Role(_Reader.read_script, latex.SUB, "_", rest=LOWER),
+        _Role(_Reader.read_nothing, TABLE),
+        _Role(_Reader.read_cell_end, CELL),
+        _Role(_Reader.read_cell_end, ROW),
+        _Role(_Reader.read_table_end, latex.TABLE_END),
+        _Role(_Reader.read_exponential, "exp", "^", _FUNCTION, _SECOND),
+    ]
     for kind, names in _TABLE["kinds"].items():
-        for symbol, node in _named(names):
-            roles[symbol] = _Role(kind, node, 0, _FIRST, _SECOND)
-    for table, kind, edges in (
-        ("ordered", "infix", (_FIRST, _SECOND)),
-        ("commutative", "infix", (_ANY, _ANY)),
-        ("prefix", "prefix", (_FIRST, _ANY)),
-    ):
+        read = getattr(_Reader, f"read_{kind}")
+        roles += [_Role(read, item, node) for item, node in _named(names)]
+    for table, edges in (("ordered", (_FIRST, _SECOND)), ("commutative", (_ANY, _ANY))):
         for level, names in _TABLE[table].items():
-            for symbol, node in _named(names):
-                roles[symbol] = _Role(kind, node, _LEVELS[level], *edges)
+            roles += [_infix(*name, _LEVELS[level], *edges) for name in _named(names)]
+    for level, names in _TABLE["prefix"].items():
+        roles += [_Role(_Reader.read_prefix, *name, _LEVELS[level]) for name in _named(names)]
+    roles += [_Role(_Reader.read_taker, name, name, 0, "", _FIRST) for name in latex.ACCENTS]
+    by_item = {role.item: role for role in roles}
     turned = _TABLE["turned"].split()
-    for symbol, other in zip(turned[::2], turned[1::2], strict=True):
-        roles[symbol] = roles[other]._replace(first=_SECOND, rest=_FIRST)
-    for symbol in latex.ACCENTS:
-        roles[symbol] = _Role("taker", symbol, 0, _FIRST, "")
-    return roles
+    for item, other in zip(turned[::2], turned[1::2], strict=True):
+        role = by_item[other]
+        by_item[item] = _infix(item, role.symbol, role.level, _SECOND, _FIRST)
+    by_item["-"] = replace(by_item["+"], read=_Reader.read_minus, item="-", rest=_MINUS)
+    return by_item
 
 
 _ROLES: Final = _roles()
-
-
-class _Reader:
-    """What has been read so far: the tree, the group that is open, and the groups around it."""
-
-    def __init__(self, items: list[str]) -> None:
-        self.items = items
-        self.symbols, self.parents, self.edges = [""], [0], [_ANY]
-        self.around: list[tuple[object, ...]] = []
-        self.tables = 0  # open
-        # The present group: the mark or bracket that opened it, and the node that takes it.
-        self.kind, self.head = "", 0
-        self.braces = self.fences = 0  # open in the present table, in the present braces
-        self.cells: list[int] = []  # of the present table
-        self.columns = False  # whether it has more than one
-        # In it: operators that wait for arguments, with precedence, key, node and edge to the next
-        # argument, the loosest first; the operand read last, and the symbol that it begins with;
-        # operators that take single arguments, with the edges to those, and whether they are then
-        # operands.
-        self.operators: list[tuple[int, str, int, str]] = [_GROUND]
-        self.operand = self.base = 0
-        self.takers: list[tuple[int, tuple[str, ...], bool]] = []
-        self.pairs: dict[str, bool] = {}  # whether there is an even number of a kind of bars
-
-    def read(self) -> Tree:
-        symbols, parents, edges = self.symbols, self.parents, self.edges
-        action_of = _ACTIONS.get
-        for place, item in enumerate(self.items):
-            action = action_of(item)
-            if action:
-                action[0](self, action[1], place)
-                continue
-            symbols.append(item)
-            parents.append(0)
-            edges.append(_ANY)
-            node = len(symbols) - 1
-            if self.operand or self.takers:
-                self.take(node)
-            else:
-                self.operand = self.base = node
-        while self.around:
-            self.close()
-        self.collapse()
-        return Tree(symbols, parents, edges)
-
-    def grow(self, symbol: str, parent: int = 0, edge: str = _ANY) -> int:
-        self.symbols.append(symbol)
-        self.parents.append(parent)
-        self.edges.append(edge)
-        return len(self.symbols) - 1
-
-    def attach(self, node: int, parent: int, edge: str) -> None:
-        if node:
-            self.parents[node], self.edges[node] = parent, edge
-
-    # Operands and operators.
-
-    def take(self, node: int) -> None:
-        """Read an operand: the argument of what takes a single one, or a factor."""
-        takers = self.takers
-        while takers:
-            taker, edges, is_operand = takers.pop()
-            self.parents[node], self.edges[node] = taker, edges[0]
-            if len(edges) > 1:
-                takers.append((taker, edges[1:], is_operand))
-                return
-            if not is_operand:
-                return
-            node = taker
-        if self.operand:
-            if self.operators[-1][0] >= _FUNCTION:
-                self.infix(_ARGUMENT, _INSIDE, "times", _ANY, _ANY)
-            else:
-                self.multiply()
-        self.operand = self.base = node
-
-    def infix(self, precedence: int, key: str, symbol: str, first: str, rest: str) -> None:
-        """Read an operator between operands: give the one before to what holds it tightest."""
-        operators, parents, edges, operand = self.operators, self.parents, self.edges, self.operand
-        top = operators[-1]
-        while top[0] >= precedence and top[1] != key:
-            operators.pop()
-            if operand:
-                parents[operand], edges[operand] = top[2], top[3]
-            operand = top[2]
-            top = operators[-1]
-        if top[1] == key:
-            node, first = top[2], top[3]
-            if first != rest:
-                operators[-1] = (precedence, key, node, rest)
-        else:
-            node = self.grow(symbol)
-            operators.append((precedence, key, node, rest))
-        if operand:
-            parents[operand], edges[operand] = node, first
-        self.operand = self.base = 0
-
-    def multiply(self) -> None:
-        self.infix(_PRODUCT, "times~", "times", _ANY, _ANY)
-
-    def collapse(self) -> int:
-        """End the group: give all operators their last arguments; return the node on top."""
-        while self.takers:
-            node, _, is_operand = self.takers.pop()
-            if is_operand:
-                self.take(node)
-        operators, operand = self.operators, self.operand
-        while len(operators) > 1:
-            _, _, node, edge = operators.pop()
-            if operand:
-                self.parents[operand], self.edges[operand] = node, edge
-            operand = node
-        self.operand = self.base = 0
-        return operand
-
-    # Symbols by their kind; `place` is that of the item.
-
-    def nothing(self, role: _Role, place: int) -> None:
-        pass
-
-    def read_infix(self, role: _Role, place: int) -> None:
-        symbol = role.symbol
-        if self.takers:  # x^*
-            self.take(self.grow(symbol))
-        elif symbol == ":" and self.items[place + 1 : place + 2] == ["="]:
-            pass
-        elif symbol == "+" and not self.operand and self.items[place + 1 : place + 2] not in _ENDS:
-            pass  # +x is x, but {+} is a plus
-        elif role.level == _LIST and not self.around:
-            self.collapse()
-        else:
-            # Each division is one of its own: a/b/c is (a/b)/c.
-            key = str(len(self.symbols)) if symbol == "frac" else symbol + role.first
-            self.infix(role.level, key, symbol, role.first, role.rest)
-
-    def read_minus(self, role: _Role, place: int) -> None:
-        if self.takers:
-            self.take(self.grow(role.symbol))
-        elif self.operand or self.operators[-1][0] < _SUM:
-            self.infix(_SUM, "+~", "+", _ANY, _ANY)
-            self.operators[-1] = (*self.operators[-1][:3], _MINUS)
-        else:  # a \cdot -b
-            self.operators.append((_SCOPE, role.symbol, self.grow("+"), _MINUS))
-
-    def read_prefix(self, role: _Role, place: int) -> None:
-        if self.takers:
-            self.take(self.grow(role.symbol))
-            return
-        if self.operand:
-            self.multiply()
-        self.operators.append((role.level, "", self.grow(role.symbol), role.first))
-
-    def read_exponential(self, role: _Role, place: int) -> None:
-        self.read_prefix(role._replace(first=_SECOND), place)
-        self.grow("e", len(self.symbols) - 1, _FIRST)
-
-    def read_script(self, role: _Role, place: int) -> None:
-        top = self.operators[-1]
-        if self.takers:
-            return  # x^_2
-        if self.operand and role.rest == LOWER:
-            self.takers.append((self.base or self.operand, (LOWER,), False))
-        elif not self.operand and not top[1] and top[2]:
-            self.takers.append((top[2], (role.rest,), False))
-        else:
-            node = self.grow(role.symbol)
-            self.attach(self.operand, node, _FIRST)
-            self.operand = node
-            self.takers.append((node, (_SECOND,), False))
-
-    def read_postfix(self, role: _Role, place: int) -> None:
-        node = self.grow(role.symbol)
-        if self.operand and not self.takers:
-            self.attach(self.operand, node, _FIRST)
-            self.operand, self.base = node, 0
-        else:
-            self.take(node)
-
-    def read_taker(self, role: _Role, place: int) -> None:
-        edges = (role.first, role.rest) if role.rest else (role.first,)
-        self.takers.append((self.grow(role.symbol), edges, True))
-
-    def read_root(self, role: _Role, place: int) -> None:
-        node = self.grow("^")
-        exponent = self.grow("frac", node, _SECOND)
-        self.grow("1", exponent, _FIRST)
-        self.takers.append((node, (_FIRST,), True))
-        if self.items[place + 1 : place + 2] == ["["]:
-            self.items[place + 1] = _INDEX
-            self.takers.append((exponent, (_SECOND,), False))
-        else:
-            self.grow("2", exponent, _SECOND)
-
-    # Groups.
-
-    def open(self, kind: str, head: int = 0) -> None:
-        self.around.append((
-            self.kind, self.head, self.braces, self.fences, self.cells, self.columns,
-            self.operators, self.operand, self.base, self.takers,
-        ))  # fmt: skip
-        self.kind, self.head = kind, head
-        self.operators = [_GROUND]
-        self.operand = self.base = 0
-        self.takers = []
-
-    def close(self, closing: str = ")") -> None:
-        """End the present group; go on with the one around it, to which it is an operand."""
-        kind, head, cells, columns = self.kind, self.head, self.cells, self.columns
-        content = self.collapse()
-        (
-            self.kind, self.head, self.braces, self.fences, self.cells, self.columns,
-            self.operators, self.operand, self.base, self.takers,
-        ) = self.around.pop()  # type: ignore[assignment]  # fmt: skip
-        if kind in (OPEN, _INDEX):
-            if content or self.takers:
-                self.take(content or self.grow(""))
-        elif kind == TABLE:
-            self.close_cells(head, [*cells, content] if content else cells, columns)
-        elif kind in _FENCES and kind != "{":
-            self.close_parentheses(content, head, kind + closing)
-        else:
-            self.close_fences(content, _ROLES[kind].symbol)
-
-    def close_parentheses(self, content: int, head: int, symbol: str) -> None:
-        """Take what stands in parentheses or brackets: a factor, an argument or a tuple."""
-        if not content or self.symbols[content] == ",":
-            content = content or self.grow(symbol)
-            self.symbols[content] = symbol
-        letter, inner = self.symbols[head], self.symbols[content]
-        top = self.operators[-1]
-        if head and (letter in _FUNCTION_LETTERS or letter not in VARIABLES or inner not in _ROLES):
-            self.attach(content, head, _APPLIED)
-            self.base = 0
-        elif top[0] == _FUNCTION and not self.operand and not self.takers:
-            self.operators.pop()
-            self.attach(content, top[2], top[3])
-            self.take(top[2])
-        else:
-            self.take(content)
-
-    def close_fences(self, content: int, symbol: str) -> None:
-        inner = self.symbols[content]
-        if symbol == "set" and inner in (",", "cases"):
-            self.symbols[content] = "cases" if inner == "cases" else symbol
-            self.take(content)
-        elif symbol == inner == "abs":  # ||x||
-            self.symbols[content] = "norm"
-            self.take(content)
-        else:
-            node = self.grow(symbol)
-            self.attach(content, node, _FIRST)
-            self.take(node)
-
-    def close_cells(self, table: int, cells: list[int], columns: bool) -> None:
-        self.tables -= 1
-        edges = [_ELEMENT] * len(cells)
-        if self.kind == "{" and not self.operand:
-            self.symbols[table] = "cases"
-        elif len(cells) == 2 and not columns:
-            self.symbols[table], edges = "binom", [_FIRST, _SECOND]
-        for cell, edge in zip(cells, edges, strict=True):
-            self.attach(cell, table, edge)
-        self.take(table)
-
-    def open_braces(self, role: _Role, place: int) -> None:
-        if self.items[place + 2 : place + 3] == [CLOSE] and self.items[place + 1] not in _ROLES:
-            self.items[place + 2] = _NOTHING  # many groups hold one operand, and are not opened
-            return
-        self.open(OPEN)
-        self.fences = 0
-        self.braces += 1
-
-    def close_braces(self, role: _Role, place: int) -> None:
-        if self.braces:
-            while self.kind != OPEN:
-                self.close()
-            self.close()
-
-    def index(self, role: _Role, place: int) -> None:
-        self.open(_INDEX)
-        self.fences = 0
-
-    def open_fence(self, role: _Role, place: int) -> None:
-        item, head = self.items[place], 0
-        if self.operand and not self.takers and not role.symbol:
-            name = self.symbols[self.base]
-            if name in VARIABLES:
-                head = self.base if item == "(" or name in _FUNCTION_LETTERS else 0
-            elif name.isalpha() and name not in _NO_FUNCTIONS and name not in _ROLES:
-                head = self.base if item == "(" else 0
-            if not head and self.operators[-1][0] >= _FUNCTION:
-                self.multiply()
-        self.open(item, head)
-        self.fences += 1
-
-    def close_fence(self, role: _Role, place: int) -> None:
-        item = self.items[place]
-        if self.kind == _INDEX and item == "]":
-            self.close()
-        elif self.fences:
-            while self.kind in _BARS:
-                self.close()
-            self.close(item)
-
-    def read_bar(self, role: _Role, place: int) -> None:
-        bar = self.items[place]
-        if bar not in self.pairs:
-            self.pairs[bar] = self.items.count(bar) % 2 == 0
-        if self.kind == bar and self.operand:
-            self.close()
-        elif not self.operand or (self.kind not in _FENCES and self.pairs[bar]):
-            self.open(bar)
-        else:
-            loose = _SUCH_THAT if self.kind in _FENCES else _RELATION
-            self.infix(loose, bar, bar, _FIRST, _SECOND)
-
-    def table(self, role: _Role, place: int) -> None:
-        node = self.grow(self.items[place])
-        if self.items[place + 1 : place + 2] != [TABLE]:
-            self.take(node)
-            return
-        self.open(TABLE, node)
-        self.tables += 1
-        self.braces = self.fences = 0
-        self.cells, self.columns = [], False
-
-    def end_cell(self, role: _Role, place: int) -> None:
-        item = self.items[place]
-        if self.tables:
-            while self.kind != TABLE:
-                self.close()
-            if content := self.collapse():
-                self.cells.append(content)
-            self.columns |= item == CELL
-        elif item == ROW and not self.around:
-            self.collapse()
-
-    def close_table(self, role: _Role, place: int) -> None:
-        if self.tables:
-            while self.kind != TABLE:
-                self.close()
-            self.close()
-
-
-_ACTIONS: Final[dict[str, tuple[Callable[[_Reader, _Role, int], None], _Role]]] = {
-    item: (getattr(_Reader, f"read_{role.kind}", None) or getattr(_Reader, role.kind), role)
-    for item, role in _ROLES.items()
+_TIMES: Final = _ROLES["times"]
+_FACTORS: Final = replace(_TIMES, level=_ARGUMENT, key="inside")  # of the argument of a function
+_BETWEEN: Final = {
+    (bar, within): _infix(bar, bar, _SUCH_THAT if within else _RELATION, _FIRST, _SECOND)
+    for bar in _BARS
+    for within in (False, True)  # fences
 }
 
 
-def read_operators(items: Sequence[str]) -> Tree:
+def read_operators(items: list[str]) -> Tree:
     """Build the tree of a formula from its symbols and marks, as `latex.read` returns them."""
     end = len(items)
     while end and items[end - 1] in _TRAILING:
         end -= 1
-    kept = list(items[:end])
-    return _Reader(_without_differentials(kept) if "int" in kept and "d" in kept else kept).read()
+    kept = items[:end]
+    if "int" in kept and "d" in kept:
+        kept = _without_differentials(kept)
+    return _Reader([_END, *reversed(kept)]).read()
 
 
 def _without_differentials(items: list[str]) -> list[str]:
