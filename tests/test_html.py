@@ -10,7 +10,7 @@ from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arqmath_bm25.analysis.html import Formula, _read_any, _read_plain, read_body, read_title
+from arqmath_bm25.analysis.html import Formula, read_body, read_title
 from arqmath_bm25.collection.posts import PostTable
 
 if TYPE_CHECKING:
@@ -246,30 +246,6 @@ def _reference(html: str) -> tuple[str, list[str]]:
         element.insert_before(" ")
         element.insert_after(" ")
     return " ".join(soup.get_text().split()), formulas
-
-
-PIECES = st.sampled_from(
-    [*"ab 1.<>&;$'\n\xa0\ue000\0", "&lt;", "&amp;lt;", "&nbsp;", "&eacute;", "&#60;", "\\begin{e}"]
-    + [span(latex) for latex in ("x", "t", "a&lt;b", "$y$", "$$y", " z ", "a<b", span("n"))]
-    + [f"<{slash}{tag}>" for slash in ("", "/") for tag in ("p", "em", "li", "code", "td", "table")]
-    + ["<br/>", '<a href="x">', "<a href='>'>", '<a title="<">', "<!-- c -->", "<script>", "<P>"]
-)
-
-
-@given(st.lists(PIECES, max_size=30).map("".join))
-def test_a_plain_body_says_what_the_parser_says(html: str) -> None:
-    assert _read_plain(html) in (None, _read_any(html))
-
-
-def test_nearly_all_real_bodies_are_plain_and_say_what_the_parser_says(lite: Path) -> None:
-    plain = others = 0
-    for thread in PostTable.scan(lite / "Collection" / "Posts.V1.3.xml").threads():
-        for post in (*([thread.question] if thread.question else []), *thread.answers):
-            content = _read_plain(post.body)
-            plain += content is not None
-            others += content is None
-            assert content in (None, _read_any(post.body)), post.post_id
-    assert plain > 20 * others
 
 
 @pytest.mark.slow

@@ -23,8 +23,7 @@ rules reads them all:
 4. A `<` that begins no HTML tag is text (`a<b` in posts that the lab unescaped once too often).
 
 Bodies are then read as a browser reads them (HTML5, by lexbor): block elements separate words,
-inline elements do not. Titles are plain text with math. Nearly all bodies are plain: their markup
-is the site's editor's, and taking the tags out says what the parser would, several times as fast.
+inline elements do not. Titles are plain text with math.
 """
 
 import re
@@ -77,17 +76,15 @@ _TAG_END = "\ue002"  # an inline tag, which ends a formula but no word
 _LESS = "\ue003"  # a `<` that is text, while there is markup
 _CODE_DOLLAR, _CODE_BACKSLASH = "\ue004", "\ue005"
 _HIDE_CODE = str.maketrans("$\\", _CODE_DOLLAR + _CODE_BACKSLASH)
-_SHOW_CODE = {**str.maketrans(_CODE_DOLLAR + _CODE_BACKSLASH, "$\\"), ord(_TAG_END): None}
 _CLEAN = str.maketrans(
     {
-        **dict.fromkeys(("\0", "\r", "\n", *map(chr, range(0xE000, 0xF900))), " "),
+        **dict.fromkeys(map(chr, range(0xE000, 0xF900)), " "),
         **dict.fromkeys(map(chr, range(0xD800, 0xE000)), "\ufffd"),
     }
 )
-_RESERVED = re.compile("[\ud800-\uf8ff]")
 _NUMERIC_ENTITY = re.compile(r"&#(?:x0*+([0-9a-f]++)|0*+([0-9]++));?", re.IGNORECASE)
 
-_SPAN = re.compile(r'<span\s+class="math-container"(?:\s+id="([^"<>]*)")?\s*>')
+_SPAN = re.compile(r'<span\s+class="math-container"(?:\s+id="([^"<>]*)")?\s*>(?:([^<]*+)</span>)?')
 _LEADING_DOLLARS = re.compile(r"^\${1,2}")
 _TRAILING_DOLLARS = re.compile(r"(?<!\\)((?:\\\\)*)\${1,2}$")
 _EDGE = re.compile(r'(<span\b[^<>]*>)|</span>|< span="">')
@@ -112,15 +109,8 @@ _HAS_SILENT = re.compile(rf"<(?:{_SILENT})\b", re.IGNORECASE)
 _NOT_NESTED = frozenset("br hr img p li dt dd tr td th thead tbody".split())
 _MAX_DEPTH: Final = 100  # parsers take quadratic time for elements in elements
 
-# What a plain body is made of; in tables, a parser moves text about.
-_PLAIN_SPAN = re.compile(r'<span class="math-container"(?: id="([^"<>]*)")?>([^<]*)</span>')
-_PLAIN_BLOCK = re.compile(
-    rf"</?(?:p|br|hr|li|ul|ol|dl|dt|dd|blockquote|pre|h[1-6]|div){_ATTRIBUTES}\s*+/?>"
-)
-_PLAIN_INLINE = re.compile(rf"</?(?:{_INLINE}){_ATTRIBUTES}\s*+/?>")
-_OTHER_ENTITY = re.compile("&(?!(?:lt|gt|amp|quot|nbsp);)")
-
 _MARKED = re.compile(rf"{_MARK}(?P<mark>[0-9]{{1,9}}){_MARK}")
+_MAY_BE_MATH = re.compile(rf"[$\\{_TAG_END}{_CODE_DOLLAR}{_CODE_BACKSLASH}]")
 _ENVIRONMENT = r"\\begin\{(?P<name>[A-Za-z]+\*?)\}"
 _START: Final[dict[Delimiters, re.Pattern[str]]] = {
     "mathjax": re.compile(
@@ -143,56 +133,6 @@ _BLANKS = re.compile(f" ?(?:{_TAG_END} ?)+")
 
 def read_body(html: str, delimiters: Delimiters = "mathjax") -> Content:
     """Read an HTML body. Any string is read; nothing raises."""
-    plain = None if delimiters == "none" else _read_plain(html)
-    return plain or _read_any(html, delimiters)
-
-
-def _read_plain(html: str) -> Content | None:
-    """Read a body whose markup cannot be misunderstood; None if there may be more to it."""
-    cut = _cut_plain_spans(html)
-    if cut is None:
-        return None
-    text = _PLAIN_INLINE.sub("", _PLAIN_BLOCK.sub(_BLOCK_END, cut[0]))
-    if "&" in text:
-        if _OTHER_ENTITY.search(text):
-            return None
-        text = text.replace("&lt;", _LESS).replace("&gt;", ">").replace("&quot;", '"')
-        text = text.replace("&nbsp;", " ").replace("&amp;", "&")
-    if "<" in text:
-        return None
-    return _join_plain(text.replace(_LESS, "<"), cut[1])
-
-
-def _cut_plain_spans(html: str) -> tuple[str, list[Formula]] | None:
-    """Replace every math span by a mark; None if rules 1 and 2 ask for more than that."""
-    if "\0" in html or "&#" in html or not (html.isascii() or _RESERVED.search(html) is None):
-        return None
-    parts = _PLAIN_SPAN.split(html.replace("\n", " ").replace("\r", " "))
-    texts, formulas = parts[::3], []
-    for number, latex in enumerate(parts[2::3]):
-        latex = (unescape(latex) if "&" in latex else latex).strip()
-        if "$" in latex:
-            latex = _without_dollars(latex)[0]
-        elif _inside_a_word(texts[number][-1:], latex, texts[number + 1][:1]):
-            return None
-        formulas.append(Formula(latex, parts[3 * number + 1] or None))
-    text = _MARK.join(texts)
-    return None if "math-container" in text else (text, formulas)
-
-
-def _join_plain(text: str, formulas: list[Formula]) -> Content | None:
-    """Put formulas where the marks are; None if there may be raw math, or a mark is lost."""
-    if "$" in text or "\\" in text or text.count(_MARK) != len(formulas):
-        return None
-    text = " ".join(text.split()).replace(_BLOCK_END, "\n")
-    pieces: list[str | Formula] = []
-    for prose, formula in zip(text.split(_MARK), [*formulas, None], strict=True):
-        pieces += filter(None, (prose, formula))
-    return Content(tuple(pieces))
-
-
-def _read_any(html: str, delimiters: Delimiters = "mathjax") -> Content:
-    """Read a body as a browser does."""
     text, formulas = cut_spans(html)
     if "$" in text or "\\" in text:
         text = _hide_code(text)
@@ -227,33 +167,36 @@ def hide_math(code: str) -> str:
 
 def read_title(title: str, delimiters: Delimiters = "mathjax") -> Content:
     """Read a title: plain text, which may hold math spans or dollars."""
-    cut = None if delimiters == "none" else _cut_plain_spans(title)
-    if cut and (plain := _join_plain(unescape(cut[0]), cut[1])):
-        return plain
     text, formulas = cut_spans(title)
     return _split(unescape(text), formulas, delimiters)
 
 
 def cut_spans(html: str) -> tuple[str, list[Formula]]:
     """Replace every math span by a numbered mark (rules 1 and 2), which `split_math` finds."""
-    text = html.translate(_CLEAN)
+    text = html if html.isascii() else html.translate(_CLEAN)
+    text = text.replace("\0", " ").replace("\r", " ").replace("\n", " ")
     if "&#" in text:
         text = _NUMERIC_ENTITY.sub(_clean_entity, text)
     formulas: list[Formula] = []
     parts: list[str] = []
     done = 0
-    closing = _closing(text)
-    while span := _SPAN.search(text, done):
-        end, after = closing.get(span.end(), (span.end(), span.end()))
-        inner = text[span.end() : end]
-        latex, bare = _without_dollars(unescape(_EDGE.sub("", inner)).strip())
-        parts.append(text[done : span.start()])
-        before = text[span.start() - 1 : span.start()]
-        if bare and _inside_a_word(before, latex, text[after : after + 1]):
+    closing: dict[int, tuple[int, int]] | None = None
+    for span in _SPAN.finditer(text):
+        begin, after = span.span()
+        if begin < done:
+            continue
+        formula_id, inner = span.groups()
+        if inner is None:
+            closing = _closing(text) if closing is None else closing
+            end, after = closing.get(after, (after, after))
+            inner = _EDGE.sub("", text[span.end() : end])
+        latex, bare = _without_dollars(unescape(inner).strip())
+        parts.append(text[done:begin])
+        if bare and _inside_a_word(text[begin - 1 : begin], latex, text[after : after + 1]):
             parts.append(latex)
         else:
             parts.append(f"{_MARK}{len(formulas)}{_MARK}")
-            formulas.append(Formula(latex, span[1] or None))
+            formulas.append(Formula(latex, formula_id or None))
         done = after
     parts.append(text[done:])
     return "".join(parts), formulas
@@ -311,6 +254,8 @@ def _closing(text: str) -> dict[int, tuple[int, int]]:
 
 def _without_dollars(latex: str) -> tuple[str, bool]:
     """Strip the delimiters, which cut-off topics have on one side only; tell whether none was."""
+    if "$" not in latex:
+        return latex, True
     stripped = _TRAILING_DOLLARS.sub(r"\1", _LEADING_DOLLARS.sub("", latex))
     return stripped.strip(), stripped == latex
 
@@ -329,6 +274,11 @@ def split_math(
     text: str, formulas: list[Formula], delimiters: Delimiters = "mathjax"
 ) -> Iterator[str | Formula]:
     """Yield prose and formulas of parsed text: marks of `cut_spans`, and raw math (rule 3)."""
+    if _MAY_BE_MATH.search(text) is None and delimiters != "none":
+        for place, part in enumerate(_MARKED.split(text)):
+            if part:
+                yield formulas[int(part)] if place % 2 else part
+        return
     done = end = 0
     ends: _Ends | None = None
     while start := _START[delimiters].search(text, end):
@@ -393,11 +343,15 @@ def _plain(text: str, formulas: list[Formula]) -> str:
     """Return a text as it was before parsing."""
     if _MARK in text:
         text = _MARKED.sub(lambda mark: f"${formulas[int(mark['mark'])].latex}$", text)
-    return text.translate(_SHOW_CODE)
+    return _shown(text)
 
 
 def _prose(text: str) -> str:
     text = text.replace(r"\$", "$")
     if _TAG_END in text:
         text = _BLANKS.sub(lambda blanks: " " if " " in blanks[0] else "", text)
-    return text.translate(_SHOW_CODE)
+    return _shown(text)
+
+
+def _shown(text: str) -> str:
+    return text.replace(_CODE_DOLLAR, "$").replace(_CODE_BACKSLASH, "\\").replace(_TAG_END, "")
