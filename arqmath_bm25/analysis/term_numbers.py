@@ -190,19 +190,19 @@ def _lines(lines: Lines, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
     for distance in range(LONGEST - 1, 0, -1):
         same = symbols[distance:] == symbols[:-distance]
         distances[distance:][same & (trees[distance:] == trees[:-distance])] = distance
-    variable = texts.variables[symbols] & lines.places
+    variables = np.flatnonzero(texts.variables[symbols] & lines.places)
+    distances = distances[variables]
     longest = np.empty(0, np.uint64)
     for place in range(min(lines.high, len(trees))):
         joint, written = "~" if place else "", [each[place] for each in WRITTEN]
-        lengths = texts.lengths[symbols]
-        numbers = term_numbers([joint]) * powers(lengths) + texts.numbers[symbols]
-        numbers[variable] = term_numbers(written)[distances[variable]]
-        lengths += len(joint)
-        lengths[variable] = np.array(list(map(len, written)))[distances[variable]]
+        numbers = (term_numbers([joint]) * powers(texts.lengths) + texts.numbers)[symbols]
+        shifts = powers(texts.lengths + len(joint))[symbols]
+        numbers[variables] = term_numbers(written)[distances]
+        shifts[variables] = powers(np.array(list(map(len, written))))[distances]
         if not place:
             longest = numbers
         else:
-            longest = longest[: len(trees) - place] * powers(lengths[place:]) + numbers[place:]
+            longest = longest[: len(trees) - place] * shifts[place:] + numbers[place:]
         if place + 1 >= lines.low:
             complete = trees[place:] == trees[: len(trees) - place]
             yield trees[place:][complete], longest[complete]
