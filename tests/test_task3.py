@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from arqmath_bm25.collection.posts import ANSWER, Post
-from arqmath_bm25.core.configuration import default_config
+from arqmath_bm25.core.configuration import default_config, load
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answers.open_domain import Answerer
+from arqmath_bm25.tasks.settings import Task1Settings
 
 TOPIC = Topic("A.301", "Roots of $x^2$", "<p>What is a root?</p>", ("roots",))
 LONG = "A proof. " * 200
@@ -73,7 +74,7 @@ def test_a_long_answer_is_its_beginning() -> None:
 
 def test_the_configuration_names_the_one_of_task_1() -> None:
     task = configured("task3")
-    assert task.settings.ranking.path == default_config("task1")
+    assert task.settings.ranking == load(Task1Settings, default_config("task1"))
     assert [task.run_name(variant) for variant in task.variants] == [
         "arqmathbm25-task3-bm25-auto-text-extract-A",
         "arqmathbm25-task3-bm25-auto-math-extract-A",

@@ -62,7 +62,7 @@ def test_the_runs_of_2022_are_valid_and_say_where_answers_come_from(workplace: P
     for name in (NAME, NAME.replace("both-extract-P", "math-extract-A")):
         assert_valid(runs / "2022" / name, topics)
     manifest = json.loads((runs / "2022" / NAME).with_suffix(".manifest.json").read_text())
-    assert manifest["settings"]["ranking"]["settings"]["bm25"] == {"k1": 1.2, "b": 0.75}
+    assert manifest["settings"]["ranking"]["bm25"] == {"k1": 1.2, "b": 0.75}
 
 
 def test_answers_are_those_that_task_1_ranks_first(workplace: Path) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_args
 
-from pydantic import Field, ValidationInfo, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from arqmath_bm25.analysis.settings import (
     AnalysisSettings,
@@ -76,6 +75,7 @@ class StageSettings(Settings):
 class RankingSettings(Settings):
     """What the configurations of Tasks 1 and 2 have in common."""
 
+    all_fields: ClassVar[tuple[str, ...]]
     run: RunSettings
     bm25: Bm25Settings = Bm25Settings()
     if TYPE_CHECKING:
@@ -86,10 +86,11 @@ class RankingSettings(Settings):
         weights = getattr(self.variants[variant], "fields", self.variants[variant])
         return {field: weight for field, weight in weights.items() if weight}
 
-    def _weighed(self, fields: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the fields to index: `contents`, which documents must have, and those weighed."""
+    @property
+    def fields(self) -> tuple[Any, ...]:
+        """The fields to index: `contents`, which documents must have, and those weighed."""
         weighed = {field for variant in self.variants for field in self.weights(variant)}
-        return tuple(field for field in fields if field == "contents" or field in weighed)
+        return tuple(field for field in self.all_fields if field in {"contents", *weighed})
 
     @model_validator(mode="after")
     def _usable_variants(self) -> RankingSettings:
@@ -103,6 +104,7 @@ class RankingSettings(Settings):
 class Task1Settings(RankingSettings):
     """configs/task1.yaml."""
 
+    all_fields = FIELDS
     analysis: AnalysisSettings = AnalysisSettings()
     bag: bool = False  # all words of an answer and its question in one field, `contents`
     model: Literal["bm25", "tf_idf", "linked"] = "bm25"
@@ -134,11 +136,6 @@ class Task1Settings(RankingSettings):
                 raise ValueError(f"stages: {variant!r} is not among the variants")
         return self
 
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The fields to index."""
-        return self._weighed(FIELDS)
-
 
 class FormulaVariant(Settings):
     """What counts for a formula: its own fields, and the posts that it stands in."""
@@ -150,39 +147,27 @@ class FormulaVariant(Settings):
 class Task2Settings(RankingSettings):
     """configs/task2.yaml."""
 
+    all_fields = get_args(FormulaField)
     analysis: FormulaAnalysisSettings = FormulaAnalysisSettings()
     variants: dict[Variant, FormulaVariant]
 
-    @property
-    def fields(self) -> tuple[FormulaField, ...]:
-        """The fields to index."""
-        return self._weighed(get_args(FormulaField))
 
-
-class AnswersSettings(Settings):
-    """A Task 1 configuration, given by its file name in the directory of the one that names it."""
-
-    path: Path
-    settings: Task1Settings
-
-    @model_validator(mode="before")
-    @classmethod
-    def _load(cls, value: object, info: ValidationInfo) -> object:
-        if not isinstance(value, str) or info.context is None:
-            return value
-        path = info.context / value
-        return {"path": str(path), "settings": load(Task1Settings, path)}
+def _load_answers(value: object, info: ValidationInfo) -> object:
+    """Load a Task 1 configuration by its file name, beside the one that names it."""
+    if isinstance(value, str) and info.context is not None:
+        return load(Task1Settings, info.context / value)
+    return value
 
 
 class Task3Settings(Settings):
     """configs/task3.yaml."""
 
     run: RunSettings
-    ranking: AnswersSettings
+    ranking: Annotated[Task1Settings, BeforeValidator(_load_answers)]
 
     @model_validator(mode="after")
     def _known_primary(self) -> Task3Settings:
-        _check_primary("run.primary", self.run.primary, self.ranking.settings.variants)
+        _check_primary("run.primary", self.run.primary, self.ranking.variants)
         return self
 
 

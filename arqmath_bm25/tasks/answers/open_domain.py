@@ -37,7 +37,7 @@ class OpenDomain(Task[Task3Settings]):
         self, settings: Task3Settings, default: bool = False, answers: AnswerRetrieval | None = None
     ) -> None:
         super().__init__(settings, default)
-        self._answers = answers or AnswerRetrieval(settings.ranking.settings, default)
+        self._answers = answers or AnswerRetrieval(settings.ranking, default)
 
     @property
     def index_task(self) -> AnswerRetrieval:
