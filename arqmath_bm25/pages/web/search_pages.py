@@ -7,7 +7,7 @@ Lucene.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Container, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -46,6 +46,7 @@ _MAX_HITS: Final = 100  # of a page
 _TEXT: Final = 300  # characters of a post in a JSON answer
 _EXCERPT: Final = 220  # characters of a post on the page of results
 _LIKE: Final = 400  # characters of a post that is a query for others like it
+_DRAWN: Final = 100  # queries and buttons that need not be drawn again
 _MAX_WAITING: Final = 64  # requests; further ones are told to come back
 
 
@@ -87,7 +88,8 @@ class SearchPages:
         self._templates = templates("search", "search.js", True, collection.origin)
         self._templates.globals |= {
             "tasks": {name: i.task for name, i in indexes.items()},
-            "variants": self._variants, "preview": self._drawn, "none_passes": NONE_PASSES,
+            "variants": self._variants, "preview": lru_cache(_DRAWN)(self._drawn),
+            "none_passes": NONE_PASSES,
             "max_query": MAX_QUERY, "max_depth": _MAX_HITS, "holds": self._holds(),
             "examples": [(name, index.task.example) for name, index in indexes.items()],
         }  # fmt: skip
