@@ -27,7 +27,7 @@ from arqmath_bm25.analysis.settings import AnalysisSettings, FormulaAnalysisSett
 from arqmath_bm25.collection.collection import INDEXES
 from arqmath_bm25.collection.collection import Collection as Files
 from arqmath_bm25.core.errors import InputError, NoIndexError
-from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS
+from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, TASKS, YEARS
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
@@ -55,6 +55,15 @@ class _ByValue(ABC):
     @abstractmethod
     def _made_by(self) -> tuple[Any, ...]:
         """The arguments from which its class makes the like."""
+
+    @property
+    @abstractmethod
+    def _described(self) -> dict[str, object]:
+        """What a notebook shows of it."""
+
+    def _repr_html_(self) -> str:
+        with pd.option_context("display.max_colwidth", None):
+            return pd.Series(self._described).to_frame().to_html(header=False)
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
         return type(self), self._made_by
@@ -95,6 +104,11 @@ class Collection(_ByValue, Files):
     def _made_by(self) -> tuple[Any, ...]:
         data = self.layout.data.absolute() if self.on_site else None
         return data, self.indexes.absolute()
+
+    @property
+    def _described(self) -> dict[str, object]:
+        years: dict[str, object] = {task: ", ".join(self.years(task)) for task in TASKS}
+        return {"Collection": self.name, "files": self.path, "indexes": self.directory, **years}
 
     def index(
         self,
@@ -251,6 +265,11 @@ class Index(_ByValue):
     @property
     def _made_by(self) -> tuple[Any, ...]:
         return self.collection, self.task, self._threads, self._config, self._opened.engine
+
+    @property
+    def _described(self) -> dict[str, object]:
+        about = {"Index": self.task, "collection": self.collection.name, "files": self.path}
+        return {**about, "documents": len(self), "variants": ", ".join(self.variants)}
 
     @property
     def variants(self) -> list[str]:

@@ -282,6 +282,8 @@ def test_objects_are_what_they_are_made_from(sample: arq.Collection, tmp_path: P
     assert index.settings["bm25"] == {"k1": 1.2, "b": 0.75}
     assert repr(index) == f"<Index task1 of {sample.name}>"
     assert repr(sample) == f"<Collection {sample.name}>"
+    assert "both" in index._repr_html_()
+    assert "2021" in sample._repr_html_()
     with again, pickle.loads(pickle.dumps(sample)) as collection:  # noqa: S301
         assert len(again.run(topics, depth=1)) == len(topics)
         assert collection.posts.answer_count == len(index)
