@@ -2,6 +2,7 @@
 
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
 
 from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.cli.shared.command import command
@@ -111,4 +112,5 @@ def serve(place: SearchPlace, host: str = "127.0.0.1", port: int = 8000) -> None
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}/"
         out.print(f"{address}: {', '.join(opened)} of {collection.name}; Ctrl-C ends it")
+        Thread(target=site.read_ahead, daemon=True).start()
         server(site.app(own_names(host, listening))).run(sockets=[listening])

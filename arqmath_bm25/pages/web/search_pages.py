@@ -7,6 +7,7 @@ Lucene.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Container, Mapping
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -151,9 +152,9 @@ class SearchPages:
             thread = posts.thread_of(post_id)
             return f"/threads/{thread}#post-{post_id}" if thread else None
 
-        with self._reading:  # the first request reads comments, users and links
-            reader = self._thread_reader
         thread_id = posts.thread_of(post_id)
+        with self._reading:
+            reader = self._thread_reader
         thread = reader.read(thread_id) if thread_id else None
         if thread is None:
             raise HTTPException(404, f"There is no post {post_id[:40]} in the collection.")
@@ -162,6 +163,11 @@ class SearchPages:
             parameters.get("formula", ""),
         )  # fmt: skip
         return self._page("thread.html", thread=thread, writer=writer)
+
+    def read_ahead(self) -> None:
+        """Read comments, users and links, so that the first click on a post need not wait."""
+        with suppress(InputError), self._reading:  # the click tells what is wrong
+            _ = self._thread_reader
 
     @cached_property
     def _thread_reader(self) -> ThreadReader:
