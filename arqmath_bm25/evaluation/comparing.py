@@ -171,8 +171,7 @@ def compare_runs(runs: Sequence[Scored], measure: str | None = None) -> Compared
                 f"{run.file}: scored as {run.task} with {file}, but {first.file} as {first.task} "
                 f"with {first.judgments.file}; runs can be compared on the same judgments only"
             )
-        name = run.run if run.run not in scored else str(run.file)
-        scored[name] = run
+        scored[run.run if run.run not in scored else str(run.file)] = run
     values = {
         name: {topic: by_measure[measure] for topic, by_measure in run.score.values.items()}
         for name, run in scored.items()
@@ -180,19 +179,14 @@ def compare_runs(runs: Sequence[Scored], measure: str | None = None) -> Compared
     comparisons = compare(values)
     averages = {name: run.score.averages() for name, run in scored.items()}
     warnings = shared_notes({name: run.score.warnings for name, run in scored.items()}.items())
+    others = [key for key in _OTHERS if key != measure and key in first.score.keys]
     for pair in comparisons:
-        if against := contradicting(pair, measure, averages[pair.run], averages[pair.baseline]):
+        means, base = averages[pair.run], averages[pair.baseline]
+        against = [key for key in others if pair.difference * (means[key] - base[key]) < 0]
+        if against:
             names = f"{pair.run} against {pair.baseline}: {', '.join(against)}"
             warnings.append(f"{names} say the opposite of {measure}")
     return Compared(measure, str(first.judgments.file), values, comparisons, warnings)
-
-
-def contradicting(
-    pair: Comparison, key: str, run: Mapping[str, float], baseline: Mapping[str, float]
-) -> list[str]:
-    """Return the other measures that put two runs, whose averages are given, in the other order."""
-    others = [name for name in _OTHERS if name != key and name in run]
-    return [name for name in others if pair.difference * (run[name] - baseline[name]) < 0]
 
 
 class Move(NamedTuple):
