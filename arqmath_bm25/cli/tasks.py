@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -182,18 +182,8 @@ def _topic_sets(
     return with_queries(task, sets, by_hand, queries) if queries else sets
 
 
-def _refuse_another(target: Path, manifest: Mapping[str, Any]) -> None:
-    """Raise InputError if a run is there that was made of something else."""
-    before = read_manifest(target)
-    if before and any(before.get(key) != manifest.get(key) for key in _DECISIVE):
-        raise InputError(
-            f"{target}: this run was made with other settings or data; --overwrite replaces it, "
-            "another run.id in the configuration or another --runs keeps both"
-        )
-
-
 def _write_run(options: RunOptions, index: Index, topics: TopicFile, variant: str) -> None:
-    """Write one run with its manifest, and say so."""
+    """Write one run with its manifest, and say so; InputError in the place of another run."""
     began = time.monotonic()
     task, depth, queries = index.task, options.depth, options.queries
     form = task.form or options.form
@@ -206,8 +196,12 @@ def _write_run(options: RunOptions, index: Index, topics: TopicFile, variant: st
     manifest = index.manifest_of(name, variant, depth, remake_it, topics.path, queries)
     folder = options.runs / task.place(index.collection) / topics.folder
     target = folder / file_name(name, task.lab, form)
-    if not options.overwrite:
-        _refuse_another(target, manifest)
+    before = {} if options.overwrite else read_manifest(target)
+    if before and any(before.get(key) != manifest.get(key) for key in _DECISIVE):
+        raise InputError(
+            f"{target}: this run was made with other settings or data; --overwrite replaces it, "
+            "another run.id in the configuration or another --runs keeps both"
+        )
     count, unanswered = len(topics.topics), list[str]()
     with progress(f"{topics.folder} {variant}", count, task.topics_are) as advance:
 
