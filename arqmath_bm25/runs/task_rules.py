@@ -27,7 +27,6 @@ from arqmath_bm25.core.labs import (
     MAX_ANSWER,
     MAX_DEPTH,
     MAX_RUNS,
-    PREMISES,
     LabTask,
     Task,
     official_stem,
@@ -77,10 +76,6 @@ class AnswerRules:
         """Return the rows that count, best first; none is cut off."""
         return in_order(_without_repeated(rows))
 
-    def is_topic(self, topic: str) -> bool:
-        """Tell whether a topic is one of the task, by its form."""
-        return re.fullmatch(rf"{self.letter}\.[1-9][0-9]*", topic) is not None
-
     def check_name(self, path: Path, findings: Findings) -> None:
         """Tell of the name of a run file."""
         name, departures = parse_run_name(path.stem), []
@@ -105,7 +100,7 @@ class AnswerRules:
         of_labs = {topic for lab in labs for topic in lab}
         for topic, rows in topics.items():
             where = f"here and in {len(rows) - 1:,} more rows"
-            if not self.is_topic(topic):
+            if not re.fullmatch(rf"{self.letter}\.[1-9][0-9]*", topic):
                 message = f"topic is {shown(topic)} {where}; expected one like {self.letter}.1 in "
                 findings.error("topic", rows[0].line, message + self.task)
             elif labs and topic not in of_labs:
@@ -214,16 +209,10 @@ class PremiseRules(AnswerRules):
 
     task = "nlps"
     judged = "premises"
-    depth = PREMISES
-    ids: ClassVar = {"premise": "doc_id"}
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return the rows that count, best first; none is cut off."""
         return _without_repeated(sorted(rows, key=lambda row: -row.score))
-
-    def is_topic(self, topic: str) -> bool:
-        """Tell whether a topic can be the id of a statement."""
-        return _PLAIN.fullmatch(topic) is not None
 
 
 RULES: Final[dict[Task, AnswerRules]] = {
