@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arqmath_bm25.analysis import html as reading
 from arqmath_bm25.analysis.html import Formula, read_body, read_title
 from arqmath_bm25.collection.posts import PostTable
 
@@ -246,6 +248,42 @@ def _reference(html: str) -> tuple[str, list[str]]:
         element.insert_before(" ")
         element.insert_after(" ")
     return " ".join(soup.get_text().split()), formulas
+
+
+PIECES = st.sampled_from(
+    [*"ab 1.<>&;$'\n\xa0\ue000\0", "&lt;", "&amp;lt;", "&nbsp;", "&eacute;", "&#60;", "\\begin{e}"]
+    + [span(latex) for latex in ("x", "t", "a&lt;b", "$y$", "$$y", " z ", "a<b", span("n"))]
+    + [f"<{slash}{tag}>" for slash in ("", "/") for tag in ("p", "em", "li", "code", "td", "table")]
+    + ["<br/>", '<a href="x">', "<a href='>'>", '<a title="<">', "<!-- c -->", "<script>", "<P>"]
+)
+
+
+def parsed(body: str) -> reading.Content:
+    """Read a body by the parser, whatever stands in it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "_OTHER_ENTITY", re.compile(""))
+        return read_body(body)
+
+
+@given(st.lists(PIECES, max_size=30).map("".join))
+def test_a_plain_body_says_what_the_parser_says(body: str) -> None:
+    assert read_body(body) == parsed(body)
+
+
+def test_nearly_all_real_bodies_are_plain_and_say_what_the_parser_says(
+    lite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parser = Mock(wraps=reading.LexborHTMLParser)
+    monkeypatch.setattr(reading, "LexborHTMLParser", parser)
+    bodies = others = 0
+    for thread in PostTable.scan(lite / "Collection" / "Posts.V1.3.xml").threads():
+        for post in (*([thread.question] if thread.question else []), *thread.answers):
+            calls = parser.call_count
+            content = read_body(post.body)
+            others += parser.call_count - calls
+            bodies += 1
+            assert content == parsed(post.body), post.post_id
+    assert bodies > 10 * others
 
 
 @pytest.mark.slow

@@ -23,7 +23,8 @@ rules reads them all:
 4. A `<` that begins no HTML tag is text (`a<b` in posts that the lab unescaped once too often).
 
 Bodies are then read as a browser reads them (HTML5, by lexbor): block elements separate words,
-inline elements do not. Titles are plain text with math.
+inline elements do not. Titles are plain text with math. Nearly all bodies are plain: their markup
+is that of the site's editor, and taking the tags out says what the parser would, for less.
 """
 
 import re
@@ -109,6 +110,13 @@ _HAS_SILENT = re.compile(rf"<(?:{_SILENT})\b", re.IGNORECASE)
 _NOT_NESTED = frozenset("br hr img p li dt dd tr td th thead tbody".split())
 _MAX_DEPTH: Final = 100  # parsers take quadratic time for elements in elements
 
+# What a plain body is made of; in tables, a parser moves text about.
+_PLAIN_BLOCK = re.compile(
+    rf"</?(?:p|br|hr|li|ul|ol|dl|dt|dd|blockquote|pre|h[1-6]|div){_ATTRIBUTES}\s*+/?>"
+)
+_PLAIN_INLINE = re.compile(rf"</?(?:{_INLINE}){_ATTRIBUTES}\s*+/?>")
+_OTHER_ENTITY = re.compile("&(?!(?:lt|gt|amp|quot|nbsp);)")
+
 _MARKED = re.compile(rf"{_MARK}(?P<mark>[0-9]{{1,9}}){_MARK}")
 _MAY_BE_MATH = re.compile(rf"[$\\{_TAG_END}{_CODE_DOLLAR}{_CODE_BACKSLASH}]")
 _ENVIRONMENT = r"\\begin\{(?P<name>[A-Za-z]+\*?)\}"
@@ -136,9 +144,13 @@ def read_body(html: str, delimiters: Delimiters = "mathjax") -> Content:
     text, formulas = cut_spans(html)
     if "$" in text or "\\" in text:
         text = _hide_code(text)
-    text = escape_bare_less(text)
     if "$" in text or "\\" in text:
-        text = _INLINE_TAG.sub(_TAG_END + "<", text)
+        text = _INLINE_TAG.sub(_TAG_END + "<", escape_bare_less(text))
+    else:
+        plain = _PLAIN_INLINE.sub("", _PLAIN_BLOCK.sub(_BLOCK_END, text))
+        if "<" not in plain and not _OTHER_ENTITY.search(plain):
+            return _split(unescape(plain), formulas, delimiters)
+        text = escape_bare_less(text)
     tree = LexborHTMLParser(_BLOCK_TAG.sub(_BLOCK_END + "<", text))
     if _HAS_SILENT.search(text):
         tree.strip_tags(_SILENT.split("|"))
