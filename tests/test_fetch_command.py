@@ -18,9 +18,9 @@ from arqmath_bm25.cli.data import fetch
 from arqmath_bm25.collection import published
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
-from arqmath_bm25.collection.layout import QRELS, Layout
+from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.collection.published import Archive, PublishedFile
+from arqmath_bm25.collection.published import Archive, PublishedFile, official
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.tasks import TASKS, configured
@@ -33,6 +33,7 @@ app.command()(fetch)
 
 FORMULAS = "Formulas/latex_representation_v3"
 POSTS = "Collection/Posts.V1.3.xml"
+JUDGED = official("qrels", "task2")["2021"]
 
 
 def run(*arguments: str) -> str:
@@ -83,7 +84,7 @@ def test_a_real_server_gives_the_same_as_a_folder(
 ) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     published.CATALOGUE.append(  # with blanks and an ampersand in its path
-        PublishedFile(QRELS["task2"]["2021"], "qrels", frozenset({"task2"}))
+        PublishedFile(JUDGED, "qrels", frozenset({"task2"}))
     )
     run("--data", str(tmp_path / "copied"), "--from", str(mirror))
     handler = partial(SimpleHTTPRequestHandler, directory=str(mirror))

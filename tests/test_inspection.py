@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from arqmath_bm25.cli.data import inspect as inspect_command
 from arqmath_bm25.collection import dump
 from arqmath_bm25.collection.inspection import FileReport, files_in, inspect
-from arqmath_bm25.collection.layout import QRELS, TOPICS
+from arqmath_bm25.collection.published import official
 from arqmath_bm25.core.errors import InterruptedWorkError
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import Processes
@@ -53,10 +53,10 @@ def data(tmp_path: Path) -> Path:
     for path, text in {
         "Collection/Posts.V1.2.xml": POSTS,
         "Formulas/latex_representation_v3/1.tsv": FORMULAS,
-        QRELS["task1"]["2020"]: "A.1\t0\t2\t3\r\nA.1\t0\t3\t0.0\r\n"
+        official("qrels", "task1")["2020"]: "A.1\t0\t2\t3\r\nA.1\t0\t3\t0.0\r\n"
         "A.2\t0\t2\t1\r\n\r\nA.2\t0\t2\t1",
-        QRELS["task1"]["2021"]: "2\t0\tA.1\t3\nA.1\t0\t2\t4\nA.1\t0\t2\n",
-        TOPICS["task1"]["2020"]: "<Topics><Topic",
+        official("qrels", "task1")["2021"]: "2\t0\tA.1\t3\nA.1\t0\t2\t4\nA.1\t0\t2\n",
+        official("topics", "task1")["2020"]: "<Topics><Topic",
         "Votes.xml": "",
         "Users.xml": "<html></html>",
         "Other.xml": "<other/>",
@@ -84,17 +84,17 @@ def test_every_row_is_counted_by_what_it_is(data: Path) -> None:
         "issue v": 1, "issue d": 1, "issue dv": 1, "without formula": 1,
     }  # fmt: skip
     assert formulas.defects == {"formulas without id or post": 1}
-    qrels = found[QRELS["task1"]["2020"]]
+    qrels = found[official("qrels", "task1")["2020"]]
     assert (qrels.rows, qrels.defects) == (4, {"judgments given again": 1})
     assert qrels.counts == {"grade 3": 1, "grade 0": 1, "grade 1": 2, "topics": 2}
     wrong = {"rows that are not topic, 0, id, grade 0-3": 3}
-    assert found[QRELS["task1"]["2021"]].defects == wrong
+    assert found[official("qrels", "task1")["2021"]].defects == wrong
 
 
 def test_what_cannot_be_read_keeps_nothing_from_being_read(data: Path) -> None:
     found = reports_of(data)
     for path, problem in {
-        TOPICS["task1"]["2020"]: "not a topic file",
+        official("topics", "task1")["2020"]: "not a topic file",
         "Votes.xml": "the file is empty",
         "Users.xml": "expected the root element <users>, found <html>",
     }.items():
@@ -129,7 +129,7 @@ def test_the_real_subset_beside_the_official_collection(lite: Path) -> None:
     posts = found[POSTS_FILE]
     assert (posts.rows, posts.status) == (6_164, "not known")
     assert posts.counts == {"questions": 2_769, "answers": 3_395}
-    qrels = found[QRELS["task1"]["2020"]]
+    qrels = found[official("qrels", "task1")["2020"]]
     assert [qrels.counts[f"grade {grade}"] for grade in range(4)] == [35_051, 2_269, 1_071, 733]
     formulas = found["Formulas/slt_representation_v3"]
     assert formulas.counts["comment"] == 14_145
@@ -147,7 +147,7 @@ def test_real_files_of_the_archive(shared: Path) -> None:
 
 
 def test_another_file_of_the_same_size_differs(lite: Path, tmp_path: Path) -> None:
-    path = QRELS["task1"]["2020"]
+    path = official("qrels", "task1")["2020"]
     judgments = (lite / path).read_bytes()
     (tmp_path / path).parent.mkdir(parents=True)
     (tmp_path / path).write_bytes(judgments[:-3] + b"3" + judgments[-2:])

@@ -155,7 +155,7 @@ def test_nesting_cannot_end_the_process() -> None:
 
 
 def test_a_platform_without_the_converter_shows_latex(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(latex_to_mathml, "LatexToMathML", None)
+    monkeypatch.setattr(latex_to_mathml, "_CONVERTER", None)
     assert render(r"a+\aleph") == r'<code class="latex">a+\aleph</code>'
 
 

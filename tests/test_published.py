@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arqmath_bm25.collection.fetching import read_source
-from arqmath_bm25.collection.layout import QRELS
 from arqmath_bm25.collection.published import (
     CATALOGUE,
     PARTS,
@@ -17,13 +16,14 @@ from arqmath_bm25.collection.published import (
     check,
     has_hash,
     needed,
+    official,
 )
 from arqmath_bm25.core.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-JUDGED = QRELS["task1"]["2020"]
+JUDGED = official("qrels", "task1")["2020"]
 LINKS = "Collection/PostLinks.V1.3.xml"
 
 

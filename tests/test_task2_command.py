@@ -9,7 +9,8 @@ import pytest
 from running import arqmath
 
 from arqmath_bm25.collection.formulas import COLUMNS, read_formulas
-from arqmath_bm25.collection.layout import TOPICS, Layout
+from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.collection.published import official
 from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
@@ -135,7 +136,7 @@ def write_mathml(data: Path, source: Representation, formulas: Iterable[str], qu
     rows = [f"{n}\t7\t5\tanswer\t\t\t{n}\t\t{formula}" for n, formula in enumerate(markup, 1)]
     files = {
         f"Formulas/{source}_representation_v3/1.tsv": ["\t".join(COLUMNS["v3"]), *rows],
-        TOPICS["task2"]["2020"]: [f"<Topics>{TOPIC.format(1, query)}</Topics>"],
+        official("topics", "task2")["2020"]: [f"<Topics>{TOPIC.format(1, query)}</Topics>"],
     }
     for name, lines in files.items():
         (data / name).parent.mkdir(parents=True, exist_ok=True)

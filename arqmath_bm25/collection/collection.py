@@ -157,15 +157,13 @@ class Collection:
     @property
     def origin(self) -> str:
         """The sites whose users wrote the posts, as far as that is known."""
-        return (
-            ", ".join(filter(None, self._addresses.values()))
-            if self.on_site and self.has_posts
-            else ""
-        )
+        return ", ".join(filter(None, self._addresses.values())) if self.on_site else ""
 
     @cached_property
     def _addresses(self) -> dict[str, str]:
         """The addresses of the sites, by the names that ids carry."""
+        if not self.has_posts:
+            return {}
         if len(self.sites) == 1:
             return {"": self.chosen.get("site") or self.sites[0].address}
         return {site.name: site.address for site in self.sites}

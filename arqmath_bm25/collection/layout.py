@@ -4,31 +4,19 @@ Paths are those of the organisers' backup site, odd blanks included (" Scripts &
 A missing file is named together with the place where it is published.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal
 
 from arqmath_bm25.collection.own_documents import corpus_in
-from arqmath_bm25.collection.published import PUBLISHED, official
+from arqmath_bm25.collection.published import PUBLISHED, Part, official
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import LAB_TASKS, YEARS, LabTask, Year
+from arqmath_bm25.core.labs import YEARS, LabTask, Year
 
 Dump = Literal["Posts", "PostLinks", "Comments", "Votes", "Users", "Tags"]
 Representation = Literal["latex", "slt", "opt"]
 # Where a kind of dump lies, newest first; raw archive dumps lie in DATA itself.
 _DUMPS: Final = ("Collection/{}.V1.3.xml", "Collection/{}.V1.2.xml", "{}.xml", "Collection/{}.xml")
-# Task 3 has the topics of Task 1; its answers are judged under ids of their own.
-TOPICS: Final[dict[LabTask, Mapping[Year, str]]] = {
-    task: official("topics", task) for task in LAB_TASKS
-}
-# Of Task 2 the visual ids of the 2020 file belong to no formula index; its formula ids do. The 2021
-# file has visual ids of v2, which differ from v3 in 65,681 of 28 million formulas.
-QRELS: Final[dict[LabTask, Mapping[Year, str]]] = {
-    "task1": official("qrels", "task1"),
-    "task2": official("qrels", "task2"),
-    "task3": {},
-}
-_TOPIC_FORMULAS: Final = official("formulas", "task2")
 # Newest first. Formulas of v1 have no visual ids: they can be searched, but not evaluated.
 _FORMULAS: Final = ("v3", "v2", "v1")
 
@@ -76,21 +64,26 @@ class Layout:
 
     def topics(self, task: LabTask, year: Year) -> Path:
         """Topics of a year."""
-        return self._file(TOPICS[task][year])
+        return self._file(official("topics", task)[year])
 
     def years(self, task: LabTask) -> tuple[Year, ...]:
         """Years whose topics are there."""
-        return self._years(TOPICS[task])
+        return self._years("topics", task)
 
     def qrels(self, task: LabTask, year: Year) -> Path:
-        """Official judgments: of Task 2 by formula id in 2020, by visual id since."""
-        return self._file(QRELS[task][year])
+        """Official judgments: of Task 2 by formula id in 2020, by visual id since.
+
+        The visual ids of the 2020 file belong to no formula index; its formula ids do. The 2021
+        file has visual ids of v2, which differ from v3 in 65,681 of 28 million formulas.
+        """
+        return self._file(official("qrels", task)[year])
 
     def judged_years(self, task: LabTask) -> tuple[Year, ...]:
         """Years whose judgments are there."""
-        return self._years(QRELS[task])
+        return self._years("qrels", task)
 
-    def _years(self, files: Mapping[Year, str]) -> tuple[Year, ...]:
+    def _years(self, part: Part, task: LabTask) -> tuple[Year, ...]:
+        files = official(part, task)
         return tuple(y for y in YEARS if y in files and (self.data / files[y]).is_file())
 
     def topic_files(
@@ -114,7 +107,7 @@ class Layout:
 
     def topic_formulas(self, year: Year) -> Path:
         """All formulas of the topics of a year."""
-        return self._file(_TOPIC_FORMULAS[year])
+        return self._file(official("formulas", "task2")[year])
 
     def formulas(self, representation: Representation = "latex") -> Path:
         """Directory of the formula TSVs of the newest version that is there."""

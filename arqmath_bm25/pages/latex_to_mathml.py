@@ -7,7 +7,7 @@ style.css, since the content security policy of pages allows no style within an 
 
 import re
 from colorsys import rgb_to_hls
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import accumulate
 from threading import Lock, Thread, stack_size
 from typing import Final
@@ -17,8 +17,10 @@ from arqmath_bm25.core.tables import read_table
 
 try:
     from math_core import LatexError, LatexToMathML
+
+    _CONVERTER = LatexToMathML(allow_unreliable_rendering=True, fancy_error=False)
 except ImportError:  # some platforms have no wheel: formulas are shown as LaTeX
-    LatexToMathML = None  # type: ignore[assignment, misc]
+    _CONVERTER = None  # type: ignore[assignment]
 
 _TABLE: Final = read_table(__file__)
 _CACHED: Final = 1 << 14  # formulas; half of all are repeats
@@ -133,7 +135,7 @@ def render(latex: str, display: bool = False) -> str:
 
 
 def _convert(latex: str, display: bool) -> str:
-    if LatexToMathML is None or not latex.strip() or len(latex) > _MAX_LATEX:
+    if _CONVERTER is None or not latex.strip() or len(latex) > _MAX_LATEX:
         return ""
     if _DEFINITIONS.search(latex):
         return ""
@@ -169,7 +171,7 @@ def _unclosed(latex: str) -> int:
 def _call(latex: str, display: bool) -> str:
     """Return what math-core makes of LaTeX, nothing where it cannot read it."""
     try:
-        return _converter().convert_with_local_state(latex, displaystyle=display)
+        return _CONVERTER.convert_with_local_state(latex, displaystyle=display)
     except LatexError:
         return ""
 
@@ -208,11 +210,6 @@ def _environment(edge: str, name: str, tagged: bool) -> str:
         return rf"\{edge}{{{'align' if name == 'alignat' else name}}}"
     other = str(_TABLE["numbered"][name])
     return rf"\{edge}{{{other}}}" if other else "{" if edge == "begin" else "}"
-
-
-@cache
-def _converter() -> LatexToMathML:
-    return LatexToMathML(allow_unreliable_rendering=True, fancy_error=False)
 
 
 def _safe_tag(tag: re.Match[str]) -> str:

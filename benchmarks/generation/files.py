@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Final
 import numpy as np
 
 from arqmath_bm25.collection.formulas import COLUMNS
-from arqmath_bm25.collection.layout import TOPICS
+from arqmath_bm25.collection.published import official
 from generation.formulas import mathml
 from generation.measured import NO_MATHML
 from generation.posts import Threads
@@ -159,7 +159,10 @@ def _write_topics(directory: Path, questions: Iterable[Question]) -> None:
             f'   <Topic number="B.{number}">\n      <Formula_Id>q_{formula_id}</Formula_Id>\n'
             f"      <Latex>{escape(chosen, quote=False)}</Latex>\n{common}"
         )
-    for path, topics in ((TOPICS["task1"]["2022"], plain), (TOPICS["task2"]["2022"], formulas)):
+    for path, topics in (
+        (official("topics", "task1")["2022"], plain),
+        (official("topics", "task2")["2022"], formulas),
+    ):
         target = directory / path
         target.parent.mkdir(parents=True, exist_ok=True)
         text = f"{_DECLARATION}<Topics>\n{''.join(topics)}</Topics>\n"

@@ -23,7 +23,7 @@ from xml.sax.saxutils import escape
 
 import yaml
 
-from arqmath_bm25.collection.layout import QRELS, TOPICS
+from arqmath_bm25.collection.published import official
 from arqmath_bm25.core.labs import GRADE_OF_LABEL
 from arqmath_bm25.core.sample_data import SAMPLE
 from tools.sample.activity_rows import link_rows, tag_rows, timestamp, user_rows, vote_rows
@@ -136,11 +136,15 @@ def build(output: Path) -> None:
     for year, lab in LABS.items():
         of_year = [topic for topic in topics if topic.year == year]
         searched = [topic for topic in formula_topics if topic.year == year]
-        _write(output / TOPICS["task1"][year], _topics_xml(of_year, lab), lab.topics_newline)
-        _write(output / QRELS["task1"][year], _qrels(of_year), lab.qrels_newline)
-        path, text = TOPICS["task2"][year], _formula_topics_xml(of_year, searched, lab)
+        _write(
+            output / official("topics", "task1")[year],
+            _topics_xml(of_year, lab),
+            lab.topics_newline,
+        )
+        _write(output / official("qrels", "task1")[year], _qrels(of_year), lab.qrels_newline)
+        path, text = official("topics", "task2")[year], _formula_topics_xml(of_year, searched, lab)
         _write(output / path, text, lab.topics_newline)
-        path, text = QRELS["task2"][year], _formula_qrels(searched, formulas, lab)
+        path, text = official("qrels", "task2")[year], _formula_qrels(searched, formulas, lab)
         _write(output / path, text, lab.qrels_newline)
 
     second = yaml.safe_load((SOURCE / "second_assessor.yaml").read_text(encoding="utf-8"))

@@ -98,13 +98,8 @@ class Gathered:
         rankings = [rows for run in self.runs for rows in run.topics.values()]
         places = [row.shown for rows in rankings for row in islice(rows.values(), depth)]
         posts = {post for post, _ in places if post}
-        self.post: Callable[[str], Post | None]
-        self.link: Callable[[Post], str]  # where it stands on the web
-        if corpus:
-            self.post = _own_documents(corpus, posts, self.qrels).get
-            self.link = lambda _: ""
-        else:
-            self.post, self.link = collection.posts.read, collection.link
+        own = _own_documents(corpus, posts, self.qrels) if corpus else None
+        self.post: Callable[[str], Post | None] = collection.posts.read if own is None else own.get
         self.latex = latex_of(collection, (formula for _, formula in places))
         # How many posts would be shown, if the collection had them.
         self.missing = _count_absent(posts, self.post, corpus or collection.posts.path)

@@ -234,7 +234,7 @@ class ShownDocument:
             question = gathered.collection.question_of(self.post)
             heading = (question and question.title) or "(no question)"
             self.title = writer.title(heading, self.formula_id)
-            self.link = gathered.link(self.post)
+            self.link = gathered.collection.link(self.post)
             bodies = dict.fromkeys(post.body for post in (self.post, question) if post)
             self.shares = writer.shares([read_title(heading), *map(read_body, bodies)])
         elif post_id:
