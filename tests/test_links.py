@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
+from all_fields import all_fields
 from as_text import as_text
 
-from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
@@ -61,10 +62,10 @@ def test_every_row_is_accounted_for(tmp_path: Path) -> None:
 def test_a_document_has_the_terms_of_an_answer_and_of_its_question(tmp_path: Path) -> None:
     (tmp_path / "Posts.xml").write_text(POSTS)
     table = PostTable.scan(tmp_path / "Posts.xml")
-    analyzer = Analyzer(AnalysisSettings())
-    first, second, third = map(
-        as_text, answer_documents(table.threads(), analyzer, PartSignatures())
-    )
+    settings, counts = all_fields(AnalysisSettings()), Counter[str]()
+    documents = answer_documents(table.threads(), settings, PartSignatures(), counts)
+    first, second, third = map(as_text, documents)
+    assert counts == {"answers without a question": 2, "answers without words": 1}
     assert first == {
         "id": "2",
         "contents": "answer",

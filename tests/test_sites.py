@@ -6,12 +6,14 @@ import pickle
 from typing import TYPE_CHECKING
 
 import pytest
+from all_fields import all_fields
 from hypothesis import given
 from hypothesis import strategies as st
 from test_posts import ANSWER, QUESTION, dump
 from typer.testing import CliRunner
 
 import arqmath_bm25 as arq
+from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.cli import app
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import Post, PostTable, Thread
@@ -21,7 +23,6 @@ from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.lucene.indexing import index_documents
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.runs.run_files import write_run
-from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
 from arqmath_bm25.tasks.settings import FIELDS
 
@@ -133,9 +134,9 @@ def test_one_dump_keeps_its_bytes(release: Path, tmp_path: Path) -> None:
 
 def test_a_run_over_two_sites_names_them(release: Path, tmp_path: Path) -> None:
     sites = find_sites(release)
-    table, settings = scan_sites(sites), configured("task1").settings
+    table, settings = scan_sites(sites), all_fields(AnalysisSettings())
     (tmp_path / "documents").mkdir()
-    written = write_answer_documents(table, settings.analysis, FIELDS, tmp_path / "documents", HERE)
+    written = write_answer_documents(table, settings, tmp_path / "documents", HERE)
     lines = (tmp_path / "documents" / "part-00000.jsonl").read_text()
     assert '{"id":"mathoverflow.net:2"' in lines
     index, count = tmp_path / "lucene", written["documents"]

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+from all_fields import all_fields
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.settings import AnalysisSettings, LatexSettings
@@ -18,7 +19,7 @@ from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
 from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, write_signatures
 from arqmath_bm25.tasks.answers.second_stage import LINKS, SecondStage
-from arqmath_bm25.tasks.settings import FIELDS, StageSettings
+from arqmath_bm25.tasks.settings import StageSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +45,8 @@ def built(place: Path, workers: int) -> SecondStage:
     table, links = PostTable.scan(place / "Posts.xml"), PostLinks.read(place / "PostLinks.xml")
     settings = AnalysisSettings(latex=LatexSettings(operators=True))
     (place / "documents").mkdir()
-    write_answer_documents(table, settings, FIELDS, place / "documents", Processes(workers))
+    documents = place / "documents"
+    write_answer_documents(table, all_fields(settings), documents, Processes(workers))
     write_signatures(place / "documents", place / SIGNATURES)
     links.save(place / LINKS)
     index = SimpleNamespace(directory=place, collection=SimpleNamespace(posts=table))

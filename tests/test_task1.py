@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from all_fields import all_fields
 from running import arqmath
 
 from arqmath_bm25.analysis.settings import AnalysisSettings
@@ -55,7 +56,7 @@ def test_documents_have_all_fields_and_do_not_depend_on_processes(
         directory.mkdir()
         monkeypatch.setattr("arqmath_bm25.tasks.answers.answer_documents._PER_PART", 100)
         counts = write_answer_documents(
-            table, AnalysisSettings(), FIELDS, directory, Processes(processes)
+            table, all_fields(AnalysisSettings()), directory, Processes(processes)
         )
         assert counts["documents"] == 221
         written[processes] = [path.read_text() for path in sorted(directory.glob("*.jsonl"))]

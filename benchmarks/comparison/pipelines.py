@@ -33,7 +33,7 @@ def main() -> None:
     workers = Processes(options.processes)
     documents = options.out / "documents"
     documents.mkdir(parents=True)
-    layout, settings = Layout(options.data), configured("task1").settings.analysis
+    layout, settings = Layout(options.data), configured("task1").settings
     if options.way == "soup":
         from comparison import soup  # not imported by workers of the package
 
@@ -41,9 +41,11 @@ def main() -> None:
     table = PostTable.scan(layout.posts(), workers)
     scanned = time.perf_counter()
     if options.way == "soup":
-        soup.write_documents(table, Analyzer(settings), documents / "part-00000.jsonl")
+        soup.write_documents(table, Analyzer(settings.analysis), documents / "part-00000.jsonl")
     else:
-        write_answer_documents(table, settings, FIELDS, documents, workers)
+        weights = {"both": dict.fromkeys(FIELDS, 1.0)}
+        every_field = settings.model_copy(update={"variants": weights})
+        write_answer_documents(table, every_field, documents, workers)
     ended = time.perf_counter()
     seconds = {"clock": ended - began, "cpu": time.process_time() - cpu}
     print(json.dumps({**seconds, "analysis": ended - scanned}))

@@ -9,7 +9,7 @@ documents in which it is blank.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Final
 
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.html import Content
-from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.analysis.terms import Bag
+from arqmath_bm25.core.progress import progress
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.answers.post_signatures import PartSignatures
 from arqmath_bm25.tasks.document_parts import JSON, Form, write_parts
+from arqmath_bm25.tasks.settings import Task1Settings
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.posts import PostTable, Thread
@@ -57,13 +58,23 @@ def answer_fields(text: Terms) -> dict[str, Bag]:
     }
 
 
+# A process does many parts, and the analyzer remembers what it met.
+_analyzer = lru_cache(maxsize=1)(Analyzer)
+
+
 def answer_documents(
-    threads: Iterable[Thread], analyzer: Analyzer, signatures: PartSignatures
+    threads: Iterable[Thread],
+    settings: Task1Settings,
+    signatures: PartSignatures,
+    counts: Counter[str],
 ) -> Iterator[Document]:
     """Yield a document for every answer, which shares the fields of its question, if that is there.
 
-    `signatures` gets the formulas of every post.
+    Only fields that `settings` weigh are there, or the bag that they ask for. `signatures` gets the
+    formulas of every post; `counts` gets what answers lack.
     """
+    fields = settings.fields
+    analyzer = _analyzer(settings.analysis, any(field.endswith("_math") for field in fields))
     for thread in threads:
         context: dict[str, Bag] = {}
         if thread.question and not thread.answers:
@@ -73,35 +84,33 @@ def answer_documents(
             body = analyzer.body(question.body)
             signatures.add(body.paths.formulas, title.paths.formulas)
             context = question_fields(title, body, question.tags, analyzer)
+        shared = {field: context[field] for field in fields if field in context}
         for answer in thread.answers:
             terms = analyzer.body(answer.body)
             signatures.add(terms.paths.formulas)
-            yield Document(answer.post_id, answer_fields(terms), context)
-
-
-def as_bag(document: Document) -> Document:
-    """Put the words of an answer and its question into one field."""
-    bags = {**document.own, **document.shared}
-    words = [word for field in _BAG if field in bags for word in bags[field].words]
-    return Document(document.doc_id, {"contents": Bag(words)})
+            own = answer_fields(terms)
+            counts["answers without a question"] += not context
+            counts["answers without words"] += own["contents"] is NOTHING
+            if settings.bag:
+                bags = {**own, **context}
+                words = [word for field in _BAG if field in bags for word in bags[field].words]
+                yield Document(answer.post_id, {"contents": Bag(words)})
+            else:
+                chosen = {field: terms for field, terms in own.items() if field in fields}
+                yield Document(answer.post_id, chosen, shared)
 
 
 def write_answer_documents(
     table: PostTable,
-    settings: AnalysisSettings,
-    fields: tuple[str, ...],
+    settings: Task1Settings,
     directory: Path,
     workers: Workers,
-    progress: Callable[[int], None] = lambda _: None,
-    bag: bool = False,
     forms: Sequence[Form] = JSON,
 ) -> dict[str, int]:
     """Write documents of all answers of a dump; return what was counted.
 
-    They have the fields of `fields`, or with `bag` only one, for all words of an answer and its
-    question. The files do not depend on the number of `workers`, nor their memory on the size of
-    the dump: each is sent the places of the posts that it reads. `progress` is told how many posts
-    each step did.
+    The files do not depend on the number of `workers`, nor their memory on the size of the dump:
+    each is sent the places of the posts that it reads.
     """
     cuts = [0]
     for start in table.thread_starts().tolist():
@@ -113,40 +122,19 @@ def write_answer_documents(
         for begin, end in pairwise(cuts)
     )
     counts: Counter[str] = Counter()
-    documents = partial(_documents, settings, fields, bag)
-    written = write_parts(documents, parts, directory, workers, forms)
-    for (begin, end), counted in zip(pairwise(cuts), written, strict=True):
-        counts.update(counted)
-        progress(end - begin)
+    written = write_parts(partial(_documents, settings), parts, directory, workers, forms)
+    with progress("Analysing posts", len(table), "posts") as advance:
+        for (begin, end), counted in zip(pairwise(cuts), written, strict=True):
+            counts.update(counted)
+            advance(end - begin)
     return dict(counts)
 
 
-# A process does many parts, and the analyzer remembers what it met.
-_analyzer = lru_cache(maxsize=1)(Analyzer)
-
-
 def _documents(
-    settings: AnalysisSettings,
-    fields: tuple[str, ...],
-    bag: bool,
-    part: tuple[PostTable, Path],
-    counts: Counter[str],
+    settings: Task1Settings, part: tuple[PostTable, Path], counts: Counter[str]
 ) -> Iterator[Document]:
     posts, formulas = part
-    analyzer = _analyzer(settings, any(field.endswith("_math") for field in fields))
     counts.update({"answers without a question": 0, "answers without words": 0})
     signatures = PartSignatures()
-    question: Mapping[str, Bag] = {}
-    shared: Mapping[str, Bag] = {}
-    for document in answer_documents(posts.threads(), analyzer, signatures):
-        counts["answers without a question"] += not document.shared
-        counts["answers without words"] += document.own["contents"] is NOTHING
-        if document.shared is not question:
-            question = document.shared
-            shared = {field: question[field] for field in fields if field in question}
-        if bag:
-            yield as_bag(document)
-        else:
-            own = {field: terms for field, terms in document.own.items() if field in fields}
-            yield Document(document.doc_id, own, shared)
+    yield from answer_documents(posts.threads(), settings, signatures, counts)
     signatures.save(formulas)

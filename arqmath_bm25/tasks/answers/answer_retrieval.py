@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,14 +16,10 @@ from arqmath_bm25.collection.sites import read_links, scan_sites
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import DOCUMENTS
 from arqmath_bm25.core.labs import MAX_DEPTH
-from arqmath_bm25.core.progress import progress, tell
+from arqmath_bm25.core.progress import tell
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
-from arqmath_bm25.tasks.answers.answer_documents import (
-    answer_documents,
-    as_bag,
-    write_answer_documents,
-)
+from arqmath_bm25.tasks.answers.answer_documents import answer_documents, write_answer_documents
 from arqmath_bm25.tasks.answers.linked_posts import LinkedPosts
 from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, PartSignatures, write_signatures
 from arqmath_bm25.tasks.answers.second_stage import LINKS, SecondStage
@@ -76,12 +73,7 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
                 "finds the formulas of questions: `index task2`"
             )
         table.save(place / POST_TABLE)
-        settings = self.settings
-        with progress("Analysing posts", len(table), "posts") as advance:
-            written = write_answer_documents(
-                table, settings.analysis, settings.fields, place / DOCUMENTS, workers, advance,
-                settings.bag, forms,
-            )  # fmt: skip
+        written = write_answer_documents(table, self.settings, place / DOCUMENTS, workers, forms)
         read_links(sites).save(place / LINKS)
         write_signatures(place / DOCUMENTS, place / SIGNATURES)
         for site in sites:
@@ -92,15 +84,11 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
 
     def documents(self, collection: Collection) -> Iterator[tuple[str, Document]]:
         """Yield the text of every answer and what is indexed of it."""
-        analyzer, fields = Analyzer(self.settings.analysis), self.settings.fields
         for thread in collection.posts.threads():
-            documents = answer_documents([thread], analyzer, PartSignatures())
+            documents = answer_documents([thread], self.settings, PartSignatures(), Counter())
             for answer, document in zip(thread.answers, documents, strict=True):
-                indexed = as_bag(document) if self.settings.bag else document
-                bags = {**indexed.own, **indexed.shared}
-                own = {field: bags[field] for field in fields if field in bags}
                 text = read_body(answer.body, self.delimiters).text
-                yield text, document._replace(own=own, shared={})
+                yield text, document._replace(own={**document.own, **document.shared}, shared={})
 
     def account(self, counts: Mapping[str, int]) -> str:
         """Say what became of every row: rows = questions + answers + what was left out."""
