@@ -63,7 +63,7 @@ results: $(READY) ## make all results again and compare: make results [DATA=...]
 test: lint ## lint, type check and every test
 	.venv/bin/pytest $(parallel)
 
-quick: $(READY) ## the tests that take seconds
+quick: $(READY) ## all tests but the slow ones: a few minutes
 	.venv/bin/pytest $(parallel) -m "not slow"
 
 lint: $(READY) ## ruff and mypy

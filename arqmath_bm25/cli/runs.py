@@ -70,9 +70,9 @@ def fuse(
 ) -> None:
     """Fuse the rankings of several runs of Task 1 or Task 2 into one run.
 
-    Runs may be in the lab's form or TREC's. Of a run, each topic counts as it is evaluated: the
-    best 1,000 in the order of scores, equal scores by id, descending; a document once. A topic
-    that some of the runs lack is fused from the others.
+    Runs may be in the lab's form or TREC's. As in evaluation, the best 1,000 documents of a topic
+    count, ordered by score, ties by descending id, each document once. If some runs lack a topic,
+    it is fused from the runs that have it.
 
     Example: arqmath-bm25 fuse text.tsv math.tsv -o Team-task1-rrf-auto-both-A.tsv
 
