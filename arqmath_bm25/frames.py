@@ -18,7 +18,7 @@ import pandas as pd
 
 from arqmath_bm25.core.errors import InputError, ScoreWarning
 from arqmath_bm25.core.files import read_manifest
-from arqmath_bm25.core.labs import MAX_DEPTH, Task, official_stem, year_of
+from arqmath_bm25.core.labs import MAX_DEPTH, Task, known_year, official_stem
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.evaluation.comparing import compare_runs
 from arqmath_bm25.evaluation.evaluator import Scored, score_run
@@ -182,10 +182,7 @@ def _ids(run: pd.DataFrame, qrels: pd.DataFrame) -> Callable[[], FormulaIds]:
     if "formulas" in qrels.attrs:
         return partial(_cached_ids, Path(qrels.attrs["formulas"]), Path(qrels.attrs["tables"]))
     # Selections, merges and CSV files lose attrs: the run itself may have the visual ids.
-    try:
-        of_v2 = year_of(map(str, qrels["qid"])) == "2021"  # judged by the visual ids of v2
-    except InputError:
-        of_v2 = False
+    of_v2 = known_year(map(str, qrels["qid"])) == "2021"  # judged by the visual ids of v2
     if of_v2 or not {"visual_id", "post_id"} <= set(run):
         raise InputError(
             "qrels: their attrs are lost, which say what the visual ids are; set qrels.attrs to "

@@ -119,3 +119,11 @@ def year_of(topics: Iterable[str]) -> Year:
         named = " and ".join(f"{topic} ({year})" for year, topic in sorted(topic_of.items()))
         raise InputError(f"topics of more than one year, {named}: choose one with --topics YEAR")
     return next(iter(topic_of))
+
+
+def known_year(topics: Iterable[str]) -> Year | None:
+    """Tell the lab's year from topic ids; None if they are of none or of several."""
+    try:
+        return year_of(topics)
+    except InputError:
+        return None

@@ -17,7 +17,7 @@ import numpy as np
 
 from arqmath_bm25.collection.own_documents import QRELS, corpus_in
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, Task, Year, official_stem, year_of
+from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, Task, Year, known_year, official_stem, year_of
 from arqmath_bm25.evaluation import score as scores
 from arqmath_bm25.evaluation.measures import MEASURES, Measure, named_measures
 from arqmath_bm25.evaluation.qrels import (
@@ -56,10 +56,7 @@ class Scored:
     @property
     def year(self) -> Year | None:
         """The lab's year, by the judged topics; None if they are of none or of several."""
-        try:
-            return year_of(self.score.values)
-        except InputError:
-            return None
+        return known_year(self.score.values)
 
     def to_json(self) -> dict[str, Any]:
         """Return the object of `eval --json`."""

@@ -20,7 +20,7 @@ from arqmath_bm25.collection.own_documents import QRELS, corpus_in, read_documen
 from arqmath_bm25.collection.posts import QUESTION, Post
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.files import read_manifest
-from arqmath_bm25.core.labs import RELEVANT, LabTask, year_of
+from arqmath_bm25.core.labs import RELEVANT, LabTask, known_year
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import Measure
@@ -152,12 +152,9 @@ def _judgments(run: ReadRun, collection: Collection) -> Path | None:
     layout, rules = collection.layout, run.rules
     if corpus := corpus_in(layout.data):
         return file if (file := corpus.parent / QRELS).is_file() else None
-    try:
-        year = year_of(run.topics)
-    except InputError:  # topics of one's own, or of several years
-        return None
+    year = known_year(run.topics)
     has_some = rules.judged == "documents" and year in layout.judged_years(rules.qrels_of)
-    return layout.qrels(rules.qrels_of, year) if has_some else None
+    return layout.qrels(rules.qrels_of, year) if year and has_some else None
 
 
 def _questions(
