@@ -31,7 +31,7 @@ from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, TASKS, YEARS
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
-from arqmath_bm25.evaluation.evaluator import Evaluator
+from arqmath_bm25.evaluation.evaluator import Evaluator, judged_years
 from arqmath_bm25.frames import compare, evaluate, fuse, need, read_run, run_frame, write_run
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import configured, task_class
@@ -168,10 +168,7 @@ class Collection(_ByValue, Files):
 
     def judged_years(self, task: TaskName) -> tuple[str, ...]:
         """Return the years, or sets, whose judgments are there."""
-        rules = RULES[task_class(task).lab]
-        if rules.judged == "premises":  # those of the test set are masked
-            return tuple(split for split in self.premises.splits() if split in SPLITS[:1])
-        return self.layout.judged_years(rules.qrels_of)
+        return judged_years(self, task_class(task).lab)
 
     def topics(self, task: TaskName, year: int | str | Path) -> pd.DataFrame:
         """Return the topics of a year, of a set of statements (NLPS: dev, test) or of a file.

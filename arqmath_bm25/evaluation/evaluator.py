@@ -95,6 +95,13 @@ def score_run(
     return Scored(_name(run.path), run.path, run.task, judgments, result, rankings)
 
 
+def judged_years(collection: Collection, task: Task) -> tuple[str, ...]:
+    """Return the years, or sets of statements, whose judgments a collection has."""
+    if RULES[task].judged == "premises":  # those of the test set are masked
+        return tuple(split for split in collection.premises.splits() if split in SPLITS[:1])
+    return collection.layout.judged_years(RULES[task].qrels_of)
+
+
 @dataclass(kw_only=True)
 class Evaluator:
     """Scores one run file after the other; judgments and formula ids are read once.
@@ -148,14 +155,10 @@ class Evaluator:
     def lacks(self, path: Path, folder: str) -> str | None:
         """Say what is missing to score a run of a year, or a set of statements; None if nothing."""
         task = detect_task(path)
-        rules = RULES[task]
-        if rules.judged == "premises":
-            judged: Sequence[str] = SPLITS[:1]  # the premises of the test set are masked
-        else:
-            judged = self.collection.layout.judged_years(rules.qrels_of)
-        if rules.judged == "answers" and not _of_posts(Run.read(path, task)):
+        if RULES[task].judged == "answers" and not _of_posts(Run.read(path, task)):
             return "it needs --qrels and --answer-map"
-        return None if folder in judged else f"there are no judgments of {task} {folder}"
+        judged = folder in judged_years(self.collection, task)
+        return None if judged else f"there are no judgments of {task} {folder}"
 
     def score_answer_map(self) -> list[Scored]:
         """Score every run of the answer map of Task 3."""
