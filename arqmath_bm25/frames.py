@@ -157,7 +157,13 @@ def _score(
     measures: Sequence[Measure],
 ) -> Scored:  # fmt: skip
     need(run, "run", "qid", "docno", "score")
-    judgments = _judgments(qrels)
+    need(qrels, "qrels", "qid", "docno", "label")
+    judged: Qrels = {}
+    rows = zip(qrels["qid"], qrels["docno"], qrels["label"], strict=True)
+    for number, (qid, doc, label) in enumerate(rows):
+        grade = read_grade(f"qrels: row {number}", str(doc), str(label))
+        judged.setdefault(str(qid), {})[str(doc)] = grade
+    judgments = Judgments(Path("qrels"), judged, notes=tuple(qrels.attrs.get("notes", ())))
     task = task or qrels.attrs.get("task") or _task_of(run)
     ids = None
     if RULES[task].by_formula:
@@ -165,16 +171,6 @@ def _score(
     read = Run(Path(name), task, _rows(run), ids)
     read.rank_by(judgments.ids, judgments.qrels)
     return replace(score_run(read, judgments, (*MEASURES, *measures)), run=name)
-
-
-def _judgments(qrels: pd.DataFrame) -> Judgments:
-    need(qrels, "qrels", "qid", "docno", "label")
-    judged: Qrels = {}
-    rows = zip(qrels["qid"], qrels["docno"], qrels["label"], strict=True)
-    for number, (qid, doc, label) in enumerate(rows):
-        grade = read_grade(f"qrels: row {number}", str(doc), str(label))
-        judged.setdefault(str(qid), {})[str(doc)] = grade
-    return Judgments(Path("qrels"), judged, notes=tuple(qrels.attrs.get("notes", ())))
 
 
 def _ids(run: pd.DataFrame, qrels: pd.DataFrame) -> Callable[[], FormulaIds]:

@@ -13,7 +13,7 @@ from arqmath_bm25.collection import fetching, published
 from arqmath_bm25.collection.inspection import FileReport, files_in
 from arqmath_bm25.collection.inspection import inspect as inspect_file
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.collection.published import PUBLISHED, Part, PublishedFile
+from arqmath_bm25.collection.published import PUBLISHED, Part
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LabTask
 from arqmath_bm25.core.manifest import MANIFEST, Manifest
@@ -53,7 +53,12 @@ def fetch(
     place = fetching.read_source(source)
     if data.exists() and not data.is_dir():
         raise InputError(f"--data {data}: it is a file; expected a directory, or a new name")
-    _announce(files, data, source)
+    missing = [file for file in files if not (data / file.target).exists()]
+    packed = sum(file.size for file in missing) / _MB
+    unpacked = sum(file.archive.size for file in missing if file.archive) / _MB
+    sizes = f", about {packed:,.0f} MB, {unpacked:,.0f} MB unpacked" if packed else ""
+    if missing:
+        out.print(f"{len(missing)} files from {source}{sizes}", markup=False)
     outcomes: Counter[str] = Counter()
     lacking = 0
     with fetching.alone(data):
@@ -80,15 +85,6 @@ def _parts(only: str) -> list[Part]:
                 f"--only {part}: expected some of {', '.join(published.PARTS)}, between commas"
             )
     return [part for part in published.PARTS if part in chosen]
-
-
-def _announce(files: Sequence[PublishedFile], data: Path, source: str) -> None:
-    missing = [file for file in files if not (data / file.target).exists()]
-    packed = sum(file.size for file in missing) / _MB
-    unpacked = sum(file.archive.size for file in missing if file.archive) / _MB
-    sizes = f", about {packed:,.0f} MB, {unpacked:,.0f} MB unpacked" if packed else ""
-    if missing:
-        out.print(f"{len(missing)} files from {source}{sizes}", markup=False)
 
 
 @command

@@ -259,7 +259,9 @@ def search(
             shown = ranking.shown(hit, collection)
             _show(rank, shown, ranking.short_text(shown))
             for part in of_hit:
-                _show_part(part)
+                terms = [f"{term} {score:.3f}" for term, score in part.best_terms(_TERMS)]
+                begin = f"{part.score:>12.3f}  {part.name:<20} "
+                results.print(_wrapped(begin, ", ".join(terms)), style="dim")
 
 
 def _show(rank: int, shown: Shown, text: str) -> None:
@@ -270,12 +272,6 @@ def _show(rank: int, shown: Shown, text: str) -> None:
     if shown.note:
         results.print(Text(margin + shown.note, style="dim"))
     results.print(_wrapped(margin, text, bool(margin)), *([""] if margin else []))
-
-
-def _show_part(part: Part) -> None:
-    terms = ", ".join(f"{term} {score:.3f}" for term, score in part.best_terms(_TERMS))
-    begin = f"{part.score:>12.3f}  {part.name:<20} "
-    results.print(_wrapped(begin, terms), style="dim")
 
 
 def _wrapped(begin: str, text: str, break_on_hyphens: bool = False) -> Text:
