@@ -56,16 +56,12 @@ class Collection:
         if data is not None and str(data).startswith(IRDS):
             data = written_set(str(data).removeprefix(IRDS), Path(indexes) / "irds")
         self.layout = Layout(Path(data) if data is not None else SAMPLE)
+        self.name = self.layout.name  # of its directory; keeps its indexes and runs apart
         self.premises = PremiseFiles.at(Path(data) if data is not None else NLPS_SAMPLE)
         self.indexes = Path(indexes)
         self.on_site = data is not None  # the sample's posts are not on Math Stack Exchange
         self._reading = RLock()
         self._chosen = {"site": site, "until": until}
-
-    @property
-    def name(self) -> str:
-        """Name of its directory, which keeps its indexes and runs apart."""
-        return self.layout.name
 
     @property
     def directory(self) -> Path:

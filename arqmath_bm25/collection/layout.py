@@ -38,11 +38,8 @@ class Layout:
                 "knowledge_base.json"
             )
         self.data = data
-
-    @property
-    def name(self) -> str:
-        """Name of the collection: its directory's, used to keep its indexes and runs apart."""
-        return self.data.resolve().stem if self.data.is_file() else self.data.resolve().name
+        # Of the collection: its directory's, used to keep its indexes and runs apart.
+        self.name = data.resolve().stem if data.is_file() else data.resolve().name
 
     def posts(self) -> Path:
         """Posts of the newest version that is there, or of a raw dump."""

@@ -45,11 +45,7 @@ class PostWriter:
             _symbols(latex) for latex in asked if len(tokenize(latex).symbols) >= _LEAST_SYMBOLS
         }
         self._symbols = [set(formula.split()) for formula in self._formulas]
-
-    @property
-    def asks(self) -> tuple[int, int]:
-        """How many words and formulas the query has."""
-        return len(self._terms), len(self._formulas)
+        self.asks = len(self._terms), len(self._formulas)  # how many words and formulas it has
 
     def shares(self, contents: Sequence[Content]) -> tuple[int, int]:
         """Return how many of the query's words and formulas a post has."""

@@ -220,7 +220,8 @@ class ShownDocument:
     ) -> None:  # fmt: skip
         """`place` is the post to show, and the formula in that; both may be empty."""
         self.doc_id = doc_id
-        self.grade = grade  # None if nobody judged it
+        self.grade = grade or 0
+        self.word = "Unjudged" if grade is None else _WORDS[min(max(grade, 0), max(_WORDS))]
         self.ranks = ranks  # of each run
         post_id, self.formula_id = place
         latex = gathered.latex.get(self.formula_id)
@@ -239,13 +240,6 @@ class ShownDocument:
             self.shares = writer.shares([read_title(heading), *map(read_body, bodies)])
         elif post_id:
             self.title = Markup("Post {} is not in the collection").format(post_id)
-
-    @property
-    def word(self) -> str:
-        """The grade in a word."""
-        if self.grade is None:
-            return "Unjudged"
-        return _WORDS[min(max(self.grade, 0), max(_WORDS))]
 
 
 def topic_page(gathered: Gathered, topic: Topic) -> dict[str, Any]:
@@ -315,6 +309,5 @@ def _documents(
 
 
 def _place(document: ShownDocument) -> tuple[int, int, str]:
-    grade = document.grade or 0
     best = min((rank for rank in document.ranks if rank), default=MAX_DEPTH + 1)
-    return -grade if grade >= RELEVANT else 0, best, document.doc_id
+    return -document.grade if document.grade >= RELEVANT else 0, best, document.doc_id
