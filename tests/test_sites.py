@@ -17,7 +17,7 @@ from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.cli import app
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import Post, PostTable, Thread
-from arqmath_bm25.collection.sites import find_sites, load_posts, read_links, scan_sites
+from arqmath_bm25.collection.sites import find_sites, read_links, scan_sites
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.lucene.indexing import index_documents
@@ -55,7 +55,10 @@ def test_posts_of_all_sites_are_told_apart(release: Path, tmp_path: Path) -> Non
     scanned = scan_sites(sites)
     assert scanned.counts == {"rows": 6, "questions": 3, "answers": 3}
     scanned.save(tmp_path / "posts.npy")
-    for table in (scanned, load_posts(tmp_path / "posts.npy", sites)):
+    for table in (
+        scanned,
+        PostTable.load(tmp_path / "posts.npy", {site.name: site.posts for site in sites}),
+    ):
         one, other = table.read("math.stackexchange.com:2"), table.read("mathoverflow.net:2")
         question = "math.stackexchange.com:1"
         assert one == Post("math.stackexchange.com:2", 2, "other answer a2", question)
@@ -127,7 +130,7 @@ def test_one_dump_keeps_its_bytes(release: Path, tmp_path: Path) -> None:
     scan_sites([only]).save(tmp_path / "one.npy")
     PostTable.scan(only.posts).save(tmp_path / "other.npy")
     assert (tmp_path / "one.npy").read_bytes() == (tmp_path / "other.npy").read_bytes()
-    loaded = load_posts(tmp_path / "one.npy", [only])
+    loaded = PostTable.load(tmp_path / "one.npy", only.posts)
     assert loaded.read("2") == PostTable.scan(only.posts).read("2")
     assert read_links([only]).of(1) == PostLinks.read(only.links).of(1) == [3]
 

@@ -13,14 +13,7 @@ from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.own_documents import IRDS, written_set
 from arqmath_bm25.collection.posts import ANSWER, POST_TABLE, QUESTION, Post, PostTable
 from arqmath_bm25.collection.premises import PremiseFiles
-from arqmath_bm25.collection.sites import (
-    Site,
-    dumps_in,
-    find_sites,
-    linked_post,
-    load_posts,
-    scan_sites,
-)
+from arqmath_bm25.collection.sites import Site, dumps_in, find_sites, linked_post, scan_sites
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.files import sources
 from arqmath_bm25.core.manifest import MANIFEST, Manifest
@@ -117,7 +110,8 @@ class Collection:
                 and all(source in manifest.sources for source in made_of)
                 and not any(manifest.damages(index, [POST_TABLE]))
             ):
-                return load_posts(index / POST_TABLE, self.sites)
+                dumps = {site.name: site.posts for site in self.sites}
+                return PostTable.load(index / POST_TABLE, dumps)
         return scan_sites(self.sites)
 
     @property

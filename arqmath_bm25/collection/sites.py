@@ -45,7 +45,7 @@ _POST: Final = re.compile(
 class Site(NamedTuple):
     """A dump of one site."""
 
-    name: str  # of its directory
+    name: str  # of its directory, which ids carry; nothing where there is one dump alone
     layout: Layout  # its files
     posts: Path
     links: Path | None  # between its posts, if there are any
@@ -93,15 +93,17 @@ def find_sites(data: Path, until: str | None = None) -> tuple[Site, ...]:
     Raises InputError if there is none.
     """
     sites = []
-    for layout in dumps_in(data) or [Layout(data)]:
-        name, posts, links = layout.name, layout.posts(), layout.dump("PostLinks")
-        address = _address(name, posts)
+    layouts = dumps_in(data) or [Layout(data)]
+    for layout in layouts:
+        name = layout.name if len(layouts) > 1 else ""
+        posts, links = layout.posts(), layout.dump("PostLinks")
+        address = _address(layout.name, posts)
         last = int(until) if until and until != "none" else None
         if not until and (layout.has_lab_topics() or address == SITE):
             last = LAST_YEAR
         sites.append(Site(name, layout, posts, links, address, last))
     for site in sites:
-        if len(sites) > 1 and not _NAME.fullmatch(site.name):
+        if site.name and not _NAME.fullmatch(site.name):
             raise InputError(
                 f"DATA: the name of the directory {shown(site.name)} becomes a part of ids; it "
                 "must be of letters, digits, '.', '_' and '-'"
@@ -113,12 +115,6 @@ def scan_sites(sites: Sequence[Site], workers: Workers = HERE) -> PostTable:
     """Note the place of every post of all sites; see `PostTable.scan` and `PostTable.joined`."""
     tables = {site.name: PostTable.scan(site.posts, workers, site.until) for site in sites}
     return PostTable.joined(tables) if len(sites) > 1 else tables[sites[0].name]
-
-
-def load_posts(path: Path, sites: Sequence[Site]) -> PostTable:
-    """Read a table that was saved; `sites` are those that were scanned."""
-    dumps = {site.name if len(sites) > 1 else "": site.posts for site in sites}
-    return PostTable.load(path, dumps)
 
 
 def read_links(sites: Sequence[Site]) -> PostLinks:

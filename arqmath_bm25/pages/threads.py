@@ -95,10 +95,7 @@ class ThreadReader:
     def __init__(self, collection: Collection, workers: Workers = HERE) -> None:
         """Raises InputError for a file that is no dump of its kind or cut off."""
         self.collection = collection
-        self._sites = {
-            site.name if collection.site_names else "": _Activity(site.layout, workers)
-            for site in collection.sites
-        }
+        self._sites = {site.name: _Activity(site.layout, workers) for site in collection.sites}
 
     def left_out(self) -> Iterator[str]:
         """Say of every file which of its rows cannot be used."""
