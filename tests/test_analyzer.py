@@ -35,28 +35,28 @@ def analyze(settings: AnalysisSettings) -> Terms:
 
 def test_ngrams_stay_inside_their_formula_and_text_joins_the_words() -> None:
     terms = analyze(AnalysisSettings())
-    assert terms.words == "sum converg odd"
-    assert terms.math == "a + b a~+ +~b a~+~b c x"
+    assert terms.words.terms == "sum converg odd"
+    assert terms.math.terms == "a + b a~+ +~b a~+~b c x"
 
 
 def test_single_tokens() -> None:
     settings = AnalysisSettings(latex=LatexSettings(ngrams=(1, 1)))
-    assert analyze(settings).math == "a + b c x"
+    assert analyze(settings).math.terms == "a + b c x"
 
 
 def test_plain_words() -> None:
     settings = AnalysisSettings(text=TextSettings(stemmer="none", stop_words=False))
-    assert analyze(settings).words == "sums converge if odd"
+    assert analyze(settings).words.terms == "sums converge if odd"
 
 
 def test_paths_through_operator_trees_stay_inside_their_formula() -> None:
     settings = AnalysisSettings(latex=LatexSettings(operators=True))
-    paths = Analyzer(settings)(read_body(BODY)).operators
+    paths = Analyzer(settings)(read_body(BODY)).operators.terms
     assert sorted(paths.split()) == sorted("+~a +~b ~+ ~+~a ~+~b ~c ~x".split())
 
 
-def texts(terms: Terms) -> tuple[str, str, str]:
-    return terms.words, terms.math, terms.operators
+def texts(terms: Terms) -> list[str]:
+    return [bag.terms for bag in terms]
 
 
 ANY_TEXT = st.text(

@@ -57,7 +57,7 @@ def test_a_use_becomes_what_it_stands_for(definition: str, use: str, meaning: st
         ANALYZER(read_body(f"<p>{text}</p>"))
         for text in (f"${definition}$ ${use}$", f"${meaning}$")
     ]
-    read = [(found.words, found.math, found.operators) for found in terms]
+    read = [[bag.terms for bag in found] for found in terms]
     assert read[0] == read[1]
 
 
@@ -69,7 +69,7 @@ def test_a_definition_holds_for_what_follows_until_the_next() -> None:
 
 def test_macros_stay_in_their_post() -> None:
     ANALYZER(read_body(r"$\def\a{x}$ $\a$"))
-    assert ANALYZER(read_body(r"$\a$")).math == r"\a"
+    assert ANALYZER(read_body(r"$\a$")).math.terms == r"\a"
 
 
 @pytest.mark.parametrize(

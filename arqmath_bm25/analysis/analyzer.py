@@ -31,34 +31,11 @@ _CACHED_FORMULAS: Final = 1 << 15  # half of all formulas are repeats; about 30 
 
 
 class Terms(NamedTuple):
-    """Terms of prose and of formulas, which become text only where it is asked for."""
+    """Terms of prose and of formulas by their kind, which become text where it is asked for."""
 
-    prose: Bag
-    ngrams: Bag  # of tokens of formulas
-    paths: Bag  # through operator trees; none unless the settings want them
-
-    @property
-    def words(self) -> str:
-        """Terms of prose, separated by blanks."""
-        return self.prose.terms
-
-    @property
-    def math(self) -> str:
-        """n-grams of formulas, separated by blanks."""
-        return self.ngrams.terms
-
-    @property
-    def operators(self) -> str:
-        """Paths through operator trees, separated by blanks."""
-        return self.paths.terms
-
-
-class _FormulaParts(NamedTuple):
-    """What a formula says."""
-
-    words: list[str]
-    tokens: tuple[FormulaTree, ...]  # one, if it is wanted
-    tree: tuple[FormulaTree, ...]  # one, if it is wanted and has a symbol
+    words: Bag
+    math: Bag  # n-grams of tokens of formulas
+    operators: Bag  # paths through operator trees; none unless the settings want them
 
 
 class Analyzer:
@@ -85,21 +62,21 @@ class Analyzer:
     def __call__(self, content: Content) -> Terms:
         """Analyse one field. n-grams do not cross formulas; text in formulas joins the words."""
         pieces: Sequence[str | Formula] = write_out(content).pieces
-        formulas: list[_FormulaParts] = []
+        formulas: list[Terms] = []
         if self._latex.form == "symbols":
             formulas = [self._formula(each.latex) for each in pieces if isinstance(each, Formula)]
         elif self._latex.form == "raw":
             pieces = [each if isinstance(each, str) else each.latex for each in pieces]
         words = self._words(" ".join([each for each in pieces if isinstance(each, str)]))
         for formula in formulas:
-            words += formula.words
+            words += formula.words.words
         return Terms(
             Bag(words),
-            Bag(formulas=[tokens for formula in formulas for tokens in formula.tokens]),
-            Bag(formulas=[tree for formula in formulas for tree in formula.tree]),
+            Bag(formulas=[tokens for formula in formulas for tokens in formula.math.formulas]),
+            Bag(formulas=[tree for formula in formulas for tree in formula.operators.formulas]),
         )
 
-    def _read_formula(self, latex: str) -> _FormulaParts:
+    def _read_formula(self, latex: str) -> Terms:
         items, text = read(latex)
         words = self._words(text) if text else []
         tokens, trees = [], []
@@ -108,7 +85,7 @@ class Analyzer:
             tokens.append(FormulaTree(latex, Tree(symbols), Lines(*self._latex.ngrams)))
         if self._latex.operators and len((tree := read_operators(items)).symbols) > 1:
             trees.append(FormulaTree(latex, tree, Paths()))
-        return _FormulaParts(words, tuple(tokens), tuple(trees))
+        return Terms(Bag(words), Bag(formulas=tokens), Bag(formulas=trees))
 
 
 class FormulaAnalyzer:
@@ -171,12 +148,12 @@ def analyze(
         raise InputError(f"text: expected a string, not {type(text).__name__}")
     analyzer = analyzer or _default_analyzer()
     fields = analyzer.body(text) if html else analyzer.title(text)
-    return {kind: getattr(fields, kind).split() for kind in KINDS}
+    return {kind: getattr(fields, kind).terms.split() for kind in KINDS}
 
 
 def tokenize(source: str) -> list[str]:
     """Return the n-grams of the tokens of one formula, in LaTeX without dollars."""
-    return _default_analyzer()(Content((Formula(source, None),))).math.split()
+    return _default_analyzer()(Content((Formula(source, None),))).math.terms.split()
 
 
 @cache

@@ -184,8 +184,8 @@ def _documents(
     for place in places:
         document = read_document(path, place)
         title, text = analyzer.title(document.title), analyzer.body(document.body)
-        signatures.add(text.paths.formulas, title.paths.formulas)
-        counts["of them without words"] += not (text.prose.words or title.prose.words)
+        signatures.add(text.operators.formulas, title.operators.formulas)
+        counts["of them without words"] += not (text.words.words or title.words.words)
         yield _indexed(document, title, text, analyzer, settings.fields)
     signatures.save(formulas)
 

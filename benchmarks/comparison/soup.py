@@ -71,9 +71,9 @@ def _documents(table: PostTable, analyzer: Analyzer) -> Iterator[dict[str, str]]
             terms = analyzer(read_body(answer.body))
             yield {
                 "id": answer.post_id,
-                "contents": terms.words or NOTHING.terms,
-                "answer_math": terms.math,
-                "answer_operators": terms.operators,
+                "contents": terms.words.terms or NOTHING.terms,
+                "answer_math": terms.math.terms,
+                "answer_operators": terms.operators.terms,
                 **context,
             }
 

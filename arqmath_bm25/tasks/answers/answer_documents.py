@@ -39,22 +39,22 @@ def question_fields(
 ) -> dict[str, Bag]:
     """Terms of a question by field; topics are analysed by this too."""
     return {
-        "question_text": body.prose,
-        "question_math": body.ngrams,
-        "question_operators": body.paths,
-        "title_text": title.prose,
-        "title_math": title.ngrams,
-        "title_operators": title.paths,
-        "tags": analyzer(Content((" ".join(tags).replace("-", " "),))).prose,
+        "question_text": body.words,
+        "question_math": body.math,
+        "question_operators": body.operators,
+        "title_text": title.words,
+        "title_math": title.math,
+        "title_operators": title.operators,
+        "tags": analyzer(Content((" ".join(tags).replace("-", " "),))).words,
     }
 
 
 def answer_fields(text: Terms) -> dict[str, Bag]:
     """Terms of an answer by field."""
     return {
-        "contents": text.prose if text.prose.words else NOTHING,
-        "answer_math": text.ngrams,
-        "answer_operators": text.paths,
+        "contents": text.words if text.words.words else NOTHING,
+        "answer_math": text.math,
+        "answer_operators": text.operators,
     }
 
 
@@ -82,12 +82,12 @@ def answer_documents(
         elif question := thread.question:
             title = analyzer.title(question.title or "")
             body = analyzer.body(question.body)
-            signatures.add(body.paths.formulas, title.paths.formulas)
+            signatures.add(body.operators.formulas, title.operators.formulas)
             context = question_fields(title, body, question.tags, analyzer)
         shared = {field: context[field] for field in fields if field in context}
         for answer in thread.answers:
             terms = analyzer.body(answer.body)
-            signatures.add(terms.paths.formulas)
+            signatures.add(terms.operators.formulas)
             own = answer_fields(terms)
             counts["answers without a question"] += not context
             counts["answers without words"] += own["contents"] is NOTHING

@@ -117,7 +117,7 @@ class SecondStage:
     def _of(self, part: Terms) -> dict[bytes, Signature]:
         """Return the distinct signatures of formulas, by their bytes."""
         trees = Trees()
-        trees.add(part.paths.formulas)
+        trees.add(part.operators.formulas)
         terms, ends = signatures(trees)
         return {tree.tobytes(): tree for tree in np.split(terms, ends[:-1]) if len(tree)}
 

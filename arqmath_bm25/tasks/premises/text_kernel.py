@@ -76,7 +76,7 @@ class TextVectors:
         views: dict[View, Callable[[str], Sequence[str]]] = {
             "tokens": lambda text: ngrams(_TOKEN.findall(text), 1, 3),
             "characters": lambda text: [text[i : i + 5] for i in range(len(text) - 4)],
-            "words": lambda text: self._analyzer(read_title(text)).words.split(),
+            "words": lambda text: self._analyzer(read_title(text)).words.words,
         }
         hasher = FeatureHasher(_COLUMNS, input_type="string", alternate_sign=False)
         return [hasher.transform(map(views[view], texts)) for view in self._weights]
