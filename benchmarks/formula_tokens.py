@@ -78,7 +78,7 @@ def tuples(latex: str) -> str:
 
 def grams(latex: str) -> str:
     """Return the n-grams of Task 1."""
-    return " ".join(ngrams(tokenize(latex).symbols, 1, 3))
+    return " ".join(ngrams(tokenize(latex), 1, 3))
 
 
 def rate(analyse: Callable[[str], object], formulas: list[str]) -> str:
@@ -95,7 +95,7 @@ def analysis(count: int) -> Table:
     distinct = [next(source) for _ in range(count)]
     drawn = distinct * REPEATS
     random.Random(2).shuffle(drawn)
-    tokens = sum(len(tokenize(formula).symbols) for formula in distinct) / count
+    tokens = sum(len(tokenize(formula)) for formula in distinct) / count
     settings = configured("task2").settings
     every = FormulaAnalyzer(settings.analysis, settings.fields)
     table = Table("", title=f"Formulas a second, one core; {tokens:.1f} tokens a formula")

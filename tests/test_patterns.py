@@ -10,7 +10,7 @@ from arqmath_bm25.analysis.terms import patterns
 
 
 def of(latex: str, low: int, high: int) -> list[str]:
-    return patterns(tokenize(latex).symbols, low, high)
+    return patterns(tokenize(latex), low, high)
 
 
 def test_a_repeated_variable_points_back() -> None:

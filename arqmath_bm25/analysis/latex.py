@@ -16,7 +16,7 @@ one letter keep their backslash.
 
 import re
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final
 
 from arqmath_bm25.analysis.text import Memo, normalize
 from arqmath_bm25.core.tables import read_table
@@ -51,13 +51,6 @@ _UNICODE = str.maketrans(
 )
 
 MAX_TOKEN = 40  # characters of one token: five of them stay below Lucene's 255
-
-
-class Tokens(NamedTuple):
-    """What one formula says."""
-
-    symbols: tuple[str, ...]
-    words: str  # text inside \text{…} and the like, not yet analysed
 
 
 _HTML = re.compile(r"</[a-z]+[1-6]?>|<(?:p|br|em|strong|li|ol|ul|pre|code|blockquote)\s*/?>")
@@ -110,14 +103,16 @@ _TRAILING = frozenset(".,;:")  # the sentence's, not the formula's
 _MAX_DEPTH = 64  # deeper braces are read as if they were not there
 
 
-def tokenize(latex: str) -> Tokens:
+def tokenize(latex: str) -> list[str]:
     """Return the normalised tokens of one formula, given without its delimiters."""
-    items, words = read(latex)
-    return Tokens(tuple(arrange(items)), words)
+    return arrange(read(latex)[0])
 
 
 def read(latex: str) -> tuple[list[str], str]:
-    """Return the symbols and marks of one formula in the order of its source, and its words."""
+    r"""Return the symbols and marks of one formula in the order of its source, and its words.
+
+    Words are the text inside `\text{…}` and the like, not yet analysed.
+    """
     if not latex.isascii():
         latex = normalize("NFKC", latex.translate(_UNICODE))
     if "<" in latex:

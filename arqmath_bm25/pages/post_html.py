@@ -42,7 +42,7 @@ class PostWriter:
         self._terms = {stem for content in query for stem in _stems(content.prose)} - {""}
         asked = (formula.latex for content in query for formula in content.formulas)
         self._formulas = {
-            _symbols(latex) for latex in asked if len(tokenize(latex).symbols) >= _LEAST_SYMBOLS
+            _symbols(latex) for latex in asked if len(tokenize(latex)) >= _LEAST_SYMBOLS
         }
         self._symbols = [set(formula.split()) for formula in self._formulas]
         self.asks = len(self._terms), len(self._formulas)  # how many words and formulas it has
@@ -149,7 +149,7 @@ def _stems(prose: str) -> Iterator[str]:
 @lru_cache(maxsize=_CACHED)
 def _symbols(latex: str) -> str:
     """Return a formula's symbols as lines: one formula holds another if its lines do."""
-    return "".join(f"\n{symbol}\n" for symbol in tokenize(latex).symbols)
+    return "".join(f"\n{symbol}\n" for symbol in tokenize(latex))
 
 
 def _link_to_picture(match: re.Match[str]) -> str:
