@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis import latex
-from arqmath_bm25.analysis.formula_similarity import FormulaIdf, FormulaQuery, Formulas, signatures
+from arqmath_bm25.analysis.formula_similarity import (
+    FormulaIdf,
+    FormulaQuery,
+    Formulas,
+    norms,
+    signatures,
+)
 from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.term_numbers import Trees
 from arqmath_bm25.analysis.terms import FormulaTree, Paths
@@ -35,8 +41,11 @@ IDF = FormulaIdf.of(np.concatenate([signature(f) for f in COLLECTION]), len(COLL
 
 def maxsim(query: dict[str, float], *posts: Sequence[str]) -> list[float]:
     asked = FormulaQuery([(signature(f), weight) for f, weight in query.items()], IDF)
-    documents = Formulas.of([signature(f) for post in posts for f in post], IDF)
-    numbers = np.arange(len(documents.norms))
+    signed = [signature(f) for post in posts for f in post]
+    terms = np.concatenate([np.empty(0, np.uint32), *signed])
+    starts = np.cumsum([0, *map(len, signed)])
+    documents = Formulas(terms, starts, norms(terms, starts, IDF))
+    numbers = np.arange(len(signed))
     return asked.maxsim(documents, numbers, np.cumsum([0, *map(len, posts)])).tolist()
 
 

@@ -189,13 +189,6 @@ class Formulas(NamedTuple):
     starts: NDArray[np.int64]  # of each signature among the terms, and their end
     norms: NDArray[np.float32]  # of each formula: the length of its weighted signature
 
-    @classmethod
-    def of(cls, signatures: Sequence[Signature], idf: FormulaIdf) -> Self:
-        """Put signatures together."""
-        terms = np.concatenate(signatures) if signatures else np.empty(0, np.uint32)
-        starts = np.cumsum([0, *map(len, signatures)])
-        return cls(terms, starts, norms(terms, starts, idf))
-
 
 def norms(
     terms: NDArray[np.uint32], starts: NDArray[np.int64], idf: FormulaIdf
