@@ -43,8 +43,7 @@ class Analyzer:
 
     def __init__(self, settings: AnalysisSettings, ngrams: bool = True) -> None:
         """Without `ngrams` no formula has any, which saves their time."""
-        stemmer = settings.text.stemmer
-        self._words = WordAnalyzer(None if stemmer == "none" else stemmer, settings.text.stop_words)
+        self._words = WordAnalyzer(settings.text.stemmer, settings.text.stop_words)
         self._latex = settings.latex
         self._ngrams = ngrams
         tokenizer = settings.latex.tokenizer

@@ -64,8 +64,8 @@ class Memo(dict[str, T]):
 class WordAnalyzer:
     """Turns prose into index terms."""
 
-    def __init__(self, stemmer: str | None = "english", stop_words: bool = True) -> None:
-        stem = Stemmer.Stemmer(stemmer, 0).stemWord if stemmer else str
+    def __init__(self, stemmer: str = "english", stop_words: bool = True) -> None:
+        stem = Stemmer.Stemmer(stemmer, 0).stemWord if stemmer != "none" else str
         left_out = STOP_WORDS if stop_words else frozenset()
         one_at_a_time = Lock()  # a stemmer works in buffers of its own
 
