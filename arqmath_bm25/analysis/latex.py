@@ -88,8 +88,7 @@ _TAKES_ARGUMENT = frozenset(f"\\{name}" for name in _TEXT | _WITH_ARGUMENT)
 # Marks among the symbols of a formula: braces, scripts, and the parts of a table.
 OPEN, CLOSE, SUPER, SUB = "\1", "\2", "\3", "\4"
 TABLE, CELL, ROW, TABLE_END = "\5", "\6", "\7", "\x0e"
-_TABLE_MARKS = frozenset((TABLE, CELL, ROW, TABLE_END))
-_MARKS = frozenset((OPEN, CLOSE, SUPER, SUB)) | _TABLE_MARKS
+_MARKS = frozenset((OPEN, CLOSE, SUPER, SUB, TABLE, CELL, ROW, TABLE_END))
 _STRUCTURE = {"{": OPEN, "}": CLOSE, "^": SUPER, "_": SUB, "&": CELL}
 _NOT_ADDED = _MARKS | INFIX.keys()
 _SCRIPTS = frozenset((SUPER, SUB))
@@ -169,7 +168,9 @@ def _meaning_of_command(piece: str) -> tuple[str, ...]:
             return ()
     if command in DROPPED or "@" in command or command.isspace():
         return ()
-    return (SYNONYMS.get(command) or _own_name(command),)
+    # \i and \_ are not the letter i and the subscript mark.
+    own_name = piece if command in _AMBIGUOUS else command[:MAX_TOKEN]
+    return (SYNONYMS.get(command, own_name),)
 
 
 def _without_arguments(latex: str, words: list[str], nested: bool = False) -> str:
@@ -205,11 +206,6 @@ def _negate(items: list[str]) -> list[str]:
         else:
             joined.append(item)
     return joined
-
-
-def _own_name(command: str) -> str:
-    # \i and \_ are not the letter i and the subscript mark.
-    return f"\\{command}" if len(command) == 1 and command in _AMBIGUOUS else command[:MAX_TOKEN]
 
 
 def _argument(latex: str, begin: int) -> tuple[str, int]:

@@ -65,9 +65,7 @@ class Macro(NamedTuple):
 class Macros(dict[str, Macro]):
     """The macros that a post has defined so far, by their names without the backslash."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._steps = _STEPS
+    _steps = _STEPS  # that are left
 
     def write_out(self, latex: str) -> str:
         """Return the next formula of the post without definitions and uses of macros."""
@@ -110,13 +108,9 @@ class Macros(dict[str, Macro]):
         return body[1]
 
 
-def _may_define(latex: str) -> bool:
-    return "command" in latex or "def" in latex or "DeclareMath" in latex
-
-
 def write_out(content: Content) -> Content:
     """Return a post, or a part of it, with its macros written out."""
-    if not any(_may_define(formula.latex) for formula in content.formulas):
+    if not any(_DEFINES.search(formula.latex) for formula in content.formulas):
         return content
     macros = Macros()
     return content._replace(

@@ -73,15 +73,6 @@ class _LayoutReader:
         self.around: list[_Line] = []
         self.tables: list[_Table] = []
 
-    def read(self, items: list[str]) -> Tree:
-        action_of, symbol = _ACTIONS.get, _LayoutReader.symbol
-        for item in items:
-            action_of(item, symbol)(self, item)
-        while self.around:
-            self.close()
-        self.end_line()
-        return Tree(self.symbols, self.parents, self.edges)
-
     def grow(self, symbol: str, parent: int, edge: str) -> int:
         self.symbols.append(symbol)
         self.parents.append(parent)
@@ -213,4 +204,10 @@ def read_layout(items: list[str]) -> Tree:
     What is broken is read as it comes: a mark that closes nothing is ignored, a line that is left
     open ends with the formula, an argument that is missing is empty.
     """
-    return _LayoutReader().read(items)
+    reader, action_of, symbol = _LayoutReader(), _ACTIONS.get, _LayoutReader.symbol
+    for item in items:
+        action_of(item, symbol)(reader, item)
+    while reader.around:
+        reader.close()
+    reader.end_line()
+    return Tree(reader.symbols, reader.parents, reader.edges)

@@ -137,20 +137,13 @@ class Trees:
         self._batches.append(Columns(texts, first + trees, codes, above, of_edges))
 
 
-class _Texts(NamedTuple):
+class _Texts:
     """What the numbers of terms are made of, by code."""
 
-    numbers: Numbers
-    lengths: Places
-    variables: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, vocabulary: Vocabulary) -> _Texts:
-        """Look at all texts of a vocabulary."""
-        texts = list(vocabulary)
-        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-        variables = np.fromiter(map(VARIABLES.__contains__, texts), np.bool_, len(texts))
-        return cls(term_numbers(texts), lengths, variables)
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.numbers = term_numbers(list(vocabulary))
+        self.lengths = np.fromiter(map(len, vocabulary), np.int64)
+        self.variables = np.fromiter(map(VARIABLES.__contains__, vocabulary), np.bool_)
 
 
 def spelled(spelling: Spelling, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
@@ -163,7 +156,7 @@ def spelled(spelling: Spelling, columns: Columns) -> Iterator[tuple[Places, Numb
 def _paths(paths: Paths, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
     """Yield the paths through many trees."""
     _, trees, symbols, parents, edges = columns
-    texts = _Texts.of(columns.texts)
+    texts = _Texts(columns.texts)
     numbers, lengths = texts.numbers[symbols], texts.lengths[symbols]
     root = parents == np.arange(len(parents))
     for is_blind in (False, True)[: 1 + paths.also_blind]:
@@ -185,7 +178,7 @@ def _paths(paths: Paths, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
 def _lines(lines: Lines, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
     """Yield the n-grams of many lines."""
     _, trees, symbols, *_ = columns
-    texts = _Texts.of(columns.texts)
+    texts = _Texts(columns.texts)
     distances = np.full(len(symbols), LONGEST)
     for distance in range(LONGEST - 1, 0, -1):
         same = symbols[distance:] == symbols[:-distance]
