@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from arqmath_bm25.tasks.settings import Task2Settings
+
 LEFT_OUT = (
     "formulas of comments",
     "rows of other types",
@@ -33,8 +35,16 @@ LEFT_OUT = (
 )
 
 
-FIELDS = configured("task2").settings.fields
-PAIRS = (FormulaAnalysisSettings(layout=(2, 2)), FIELDS)
+SETTINGS = configured("task2").settings
+
+
+def analysed(**analysis: object) -> Task2Settings:
+    """Return settings of Task 2 with this analysis."""
+    chosen = FormulaAnalysisSettings.model_validate(analysis)
+    return SETTINGS.model_copy(update={"analysis": chosen})
+
+
+PAIRS = analysed(layout=(2, 2))
 
 
 def tsv(path: Path, version: str, rows: Sequence[Sequence[object]]) -> Path:
@@ -50,7 +60,7 @@ def write(formulas: Path, to: Path, processes: int = 1) -> tuple[dict[str, int],
     """Return the counts, and of every document its layout pairs."""
     to.mkdir()
     counts = write_formula_documents(
-        formulas, *PAIRS, to, to / "instances.npy", Processes(processes)
+        formulas, PAIRS, to, to / "instances.npy", Processes(processes)
     )
     parts = [part.read_text(encoding="utf-8") for part in sorted(to.glob("*.jsonl"))]
     found = [json.loads(line) for part in parts for line in part.split("\n")[:-1]]
@@ -89,8 +99,8 @@ def test_instances_that_may_be_returned_are_grouped_by_visual_id(tmp_path: Path)
 
 def test_the_instances_of_a_formula_are_found_again(tmp_path: Path) -> None:
     write(tsv(tmp_path / "v3", "v3", V3), tmp_path / "out")
-    table = InstanceTable.load(tmp_path / "out" / "instances.npy")
-    assert len(table) == 6
+    table = InstanceTable(tmp_path / "out" / "instances.npy")
+    assert np.load(tmp_path / "out" / "instances.npy").shape == (5, 6)
     nothing = np.empty(0, np.int32), np.empty(0)
     assert table.best("7", *nothing) == (("13", "2", "1", "answer"), 0)  # answers come first
     assert table.best("4", *nothing) == (("18", "2", "1", "answer"), 0)
@@ -99,7 +109,7 @@ def test_the_instances_of_a_formula_are_found_again(tmp_path: Path) -> None:
 def test_the_thread_that_scores_best_gives_the_instance(tmp_path: Path) -> None:
     rows = [(n, 100 + n, 10 * n, "question", "", 7, 7, "", "x") for n in range(1, 5)]
     write(tsv(tmp_path / "v3", "v3", rows), tmp_path / "out")
-    table = InstanceTable.load(tmp_path / "out" / "instances.npy")
+    table = InstanceTable(tmp_path / "out" / "instances.npy")
     threads = np.array([5, 20, 30, 99], np.int32), np.array([1.0, 0.2, 0.4, 0.9])
     assert table.best("7", *threads) == (("3", "103", "30", "question"), 0.4)
 
@@ -118,7 +128,7 @@ def test_groups_without_visual_ids_are_numbered_in_the_order_of_the_rows(tmp_pat
     (tmp_path / "out").mkdir()
     source = tsv(tmp_path / "v1", "v1", rows)
     table = tmp_path / "out" / "instances.npy"
-    counts = write_formula_documents(source, *PAIRS, tmp_path / "out", table, HERE)
+    counts = write_formula_documents(source, PAIRS, tmp_path / "out", table, HERE)
     numbers: dict[str, int] = {}
     groups = [-1 - numbers.setdefault(formula, len(numbers)) for formula in formulas]
     assert counts["documents"] == len(numbers)
@@ -182,8 +192,9 @@ def test_mathml_gives_the_same_documents(tmp_path: Path) -> None:
     slt = tsv(tmp_path / "slt", "v3", [(1, 1, 1, "answer", "", 7, 7, "", markup)])
     parts = []
     for source, kind in ((latex, "latex"), (slt, "slt")):
-        chosen = FormulaAnalysisSettings(source=kind)
-        write_formula_documents(source, chosen, FIELDS, source, source / "instances.npy", HERE)
+        write_formula_documents(
+            source, analysed(source=kind), source, source / "instances.npy", HERE
+        )
         parts.append((source / "part-00000.jsonl").read_text(encoding="utf-8"))
     assert parts[0] == parts[1]
 

@@ -49,7 +49,7 @@ def test_formulas_of_the_archive_are_numbered_by_post_and_place(tmp_path: Path) 
         assert post is not None
         place = find_formula(row.formula_id, contents(post))
         assert place is not None
-        assert place.formula.latex == row.latex
+        assert place[1].latex == row.latex
 
 
 def test_processes_and_parts_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

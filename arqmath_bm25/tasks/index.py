@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
@@ -263,24 +263,17 @@ def ensure(
             yield place, task, built
 
 
+@dataclass(eq=False)
 class Index:
     """An index that is open. Thread-safe; the first ranking by Lucene starts the JVM."""
 
-    def __init__(
-        self,
-        task: Task[Any],
-        collection: Collection,
-        directory: Path,
-        manifest: Manifest,
-        engine: Engine = AUTO,
-    ) -> None:
-        self.task = task
-        self.collection = collection
-        self.directory = directory
-        self.manifest = manifest
-        self.engine = engine
-        self._searcher: Searcher | None = None
-        self._opening = Lock()
+    task: Task[Any]
+    collection: Collection
+    directory: Path
+    manifest: Manifest
+    engine: Engine = AUTO
+    _searcher: Searcher | None = field(default=None, init=False)
+    _opening: Lock = field(default_factory=Lock, init=False)
 
     @classmethod
     def open(

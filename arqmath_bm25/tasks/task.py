@@ -257,14 +257,10 @@ class IndexedTask(Task[S]):
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """What decides the content of the index, beside the files."""
-        return {"analysis version": VERSION, **self.analysis}
-
-    @property
-    def analysis(self) -> dict[str, Any]:
-        """The settings that decide the content of the index."""
+        """The settings that decide the content of the index, and the version of the analysis."""
         analysis: dict[str, Any] = self.settings.analysis.model_dump(mode="json")  # type: ignore[attr-defined]
-        return {**analysis, **({"fields": list(self.fields)} if self.fields else {})}
+        fields = {"fields": list(self.fields)} if self.fields else {}
+        return {"analysis version": VERSION, **analysis, **fields}
 
     def needed(self, collection: Collection) -> list[IndexedTask[Any]]:
         """Return the tasks whose indexes this one searches beside its own."""

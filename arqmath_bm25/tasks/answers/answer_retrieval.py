@@ -52,12 +52,12 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
         return [file for site in collection.sites for file in (site.posts, site.links) if file]
 
     @property
-    def analysis(self) -> dict[str, Any]:
+    def recipe(self) -> dict[str, Any]:
         """The settings that decide the content of the index."""
         bag = {"bag": True} if self.settings.bag else {}
         tokenizer = self.settings.analysis.latex.tokenizer
         version = {"tokenizer version": tokenizer_version(tokenizer)} if tokenizer else {}
-        return {**super().analysis, **bag, **version}
+        return {**super().recipe, **bag, **version}
 
     def write_documents(
         self, collection: Collection, place: Path, workers: Workers, forms: Sequence[Form]

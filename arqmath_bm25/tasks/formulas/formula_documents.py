@@ -22,20 +22,21 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.analyzer import FormulaAnalyzer
-from arqmath_bm25.analysis.settings import FormulaAnalysisSettings, FormulaField
 from arqmath_bm25.collection.formulas import DELETED, formula_files, read_formula_blocks
 from arqmath_bm25.collection.tsv_blocks import Block
 from arqmath_bm25.core.arrays import Numbering, load_array, new_array
+from arqmath_bm25.core.progress import progress
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING
 from arqmath_bm25.tasks.document_parts import JSON, Form, write_parts
+from arqmath_bm25.tasks.settings import Task2Settings
 
 TYPES: Final = ("answer", "question", "title")  # what may be returned, preferred ones first
 _LARGEST: Final = 2**31 - 1
@@ -44,30 +45,30 @@ _PER_PART: Final = 10_000  # documents that one process writes at a time
 
 def write_formula_documents(
     formulas: Path,
-    settings: FormulaAnalysisSettings,
-    fields: tuple[FormulaField, ...],
+    settings: Task2Settings,
     directory: Path,
     instances: Path,
     workers: Workers,
-    progress: Callable[[int], None] = lambda _: None,
     forms: Sequence[Form] = JSON,
 ) -> dict[str, int]:
     """Write the documents of the formula TSVs to `directory`; return the counts.
 
     The table of instances goes to the file `instances`. What is written does not depend on the
-    number of `workers`. `progress` is told how many bytes each step read.
+    number of `workers`.
     """
     groups = Groups()
     counts = Counter(documents=0)
-    documents, parts = partial(_documents, settings, fields), _distinct(formulas, groups, progress)
-    for counted in write_parts(documents, parts, directory, workers, forms):
-        counts.update(counted)
+    size = sum(file.stat().st_size for file in formula_files(formulas))
+    with progress("Analysing formulas", size, "B") as advance:
+        documents, parts = partial(_documents, settings), _distinct(formulas, groups, advance)
+        for counted in write_parts(documents, parts, directory, workers, forms):
+            counts.update(counted)
     groups.save(instances)
     return {**groups.counts, **counts}
 
 
 def _distinct(
-    formulas: Path, groups: Groups, progress: Callable[[int], None]
+    formulas: Path, groups: Groups, advance: Callable[[float], None]
 ) -> Iterator[list[tuple[str, str]]]:
     """Yield the distinct formulas with their ids, as many at a time as make a part."""
     batch: list[tuple[str, str]] = []
@@ -77,7 +78,7 @@ def _distinct(
             while len(batch) >= _PER_PART:
                 yield batch[:_PER_PART]
                 batch = batch[_PER_PART:]
-        progress(file.stat().st_size)
+        advance(file.stat().st_size)
     yield batch
 
 
@@ -86,12 +87,9 @@ _analyzer = lru_cache(maxsize=1)(FormulaAnalyzer)
 
 
 def _documents(
-    settings: FormulaAnalysisSettings,
-    fields: tuple[FormulaField, ...],
-    formulas: list[tuple[str, str]],
-    counts: Counter[str],
+    settings: Task2Settings, formulas: list[tuple[str, str]], counts: Counter[str]
 ) -> Iterator[Document]:
-    analyzer = _analyzer(settings, fields)
+    analyzer = _analyzer(settings.analysis, settings.fields)
     for visual_id, formula in formulas:
         bags = analyzer.bags(formula)
         if bags["contents"].is_empty:
@@ -115,17 +113,10 @@ class InstanceTable:
     The rows of the table are visual id, formula id, post, thread, and the number of the type.
     """
 
-    def __init__(self, table: NDArray[np.int32]) -> None:
-        self._table = table
-
-    def __len__(self) -> int:
-        return int(self._table.shape[1])
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
+    def __init__(self, path: Path) -> None:
         """Map a table that `write_formula_documents` wrote."""
         # Slices of a memmap object cost ten times those of the array that it is.
-        return cls(load_array(path))
+        self._table: NDArray[np.int32] = load_array(path)
 
     def best(
         self, visual_id: str, threads: NDArray[np.int32], scores: NDArray[np.float64]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.analyzer import FormulaAnalyzer
-from arqmath_bm25.analysis.html import Content, Formula, read_title
+from arqmath_bm25.analysis.html import Formula, read_title
 from arqmath_bm25.analysis.settings import FormulaField
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import formula_files
@@ -20,7 +20,7 @@ from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import DOCUMENTS
 from arqmath_bm25.core.labs import MAX_DEPTH
-from arqmath_bm25.core.progress import progress, status, tell
+from arqmath_bm25.core.progress import status, tell
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks import configured
@@ -71,8 +71,7 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
         self, collection: Collection, place: Path, workers: Workers, forms: Sequence[Form]
     ) -> dict[str, int]:
         """Write a document for every visually distinct formula, and the table of instances."""
-        settings = self.settings
-        formulas = source = collection.layout.formula_source(settings.analysis.source)
+        formulas = source = collection.layout.formula_source(self.settings.analysis.source)
         if formulas.suffix == ".xml":
             source = place / "formulas.tsv"
             tell(
@@ -81,12 +80,9 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
             )
             with status("Reading formulas of posts"):
                 write_post_formulas(collection.sites[0], source, workers, self.delimiters)
-        size = sum(file.stat().st_size for file in formula_files(source))
-        with progress("Analysing formulas", size, "B") as advance:
-            counts = write_formula_documents(
-                source, settings.analysis, settings.fields, place / DOCUMENTS, place / _INSTANCES,
-                workers, advance, forms,
-            )  # fmt: skip
+        counts = write_formula_documents(
+            source, self.settings, place / DOCUMENTS, place / _INSTANCES, workers, forms
+        )
         if source != formulas:
             source.unlink()
         if not counts["documents"]:
@@ -147,10 +143,10 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
         title = read_title(asked, self.delimiters).text
         heading, text, formula = f"formula {hit.doc_id}", "", Formula("", hit.doc_id)
         if place := find_formula(hit.doc_id, contents(post, self.delimiters)):
-            formula, pieces = place.formula, place.content.pieces
-            before = Content(pieces[: place.piece]).text[-_SHOWN:].partition(" ")[2]
-            after = Content(pieces[place.piece + 1 :]).text[:_SHOWN].rpartition(" ")[0]
-            heading, text = formula.latex, f"... {before} ${formula.latex}$ {after} ..."
+            before, formula, after = place
+            left = before.text[-_SHOWN:].partition(" ")[2]
+            right = after.text[:_SHOWN].rpartition(" ")[0]
+            heading, text = formula.latex, f"... {left} ${formula.latex}$ {right} ..."
         note = f"{hit.score:.2f}  {collection.place(post)}  {title}"
         return Shown(
             heading, note=note, text=text, post=post, question=question, formula=formula
@@ -158,7 +154,7 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return an instance of a formula by its id."""
-        table = InstanceTable.load(index.directory / _INSTANCES)
+        table = InstanceTable(index.directory / _INSTANCES)
         instance = table.find(int(docno)) if docno.isascii() and docno.isdecimal() else None
         return Hit(docno, 0, post_id=instance[1], visual_id=instance[0]) if instance else None
 
@@ -202,7 +198,7 @@ class FormulaRanker(Ranker):
         self._collection = index.collection
         self._settings = settings
         self._analyzer = FormulaAnalyzer(settings.analysis, settings.fields)
-        self._instances = InstanceTable.load(index.directory / _INSTANCES)
+        self._instances = InstanceTable(index.directory / _INSTANCES)
         self._engine = index.engine
         self._searcher = index.searcher()
 

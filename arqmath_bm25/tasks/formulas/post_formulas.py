@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from arqmath_bm25.analysis.html import Content, Delimiters, Formula, read_body, read_title
 from arqmath_bm25.analysis.macros import write_out
@@ -23,14 +23,6 @@ from arqmath_bm25.core.workers import Workers
 _FIRST: Final = 1_000_000_000
 _PER_POST: Final = 400
 _PER_PART: Final = 10_000  # posts
-
-
-class FormulaPlace(NamedTuple):
-    """Where a formula stands."""
-
-    formula: Formula
-    content: Content
-    piece: int  # its number among the pieces of the content
 
 
 def write_post_formulas(
@@ -52,8 +44,10 @@ def contents(post: Post, delimiters: Delimiters = "mathjax") -> tuple[Content, C
     return read_title(post.title or "", delimiters), read_body(post.body, delimiters)
 
 
-def find_formula(formula_id: str, contents: Sequence[Content]) -> FormulaPlace | None:
-    """Return where in the `contents` of a post a formula stands.
+def find_formula(
+    formula_id: str, contents: Sequence[Content]
+) -> tuple[Content, Formula, Content] | None:
+    """Return a formula in the `contents` of a post, between what stands before and after it.
 
     None of a formula that the post has lost; the lab's formula files have a few of these.
     """
@@ -61,10 +55,11 @@ def find_formula(formula_id: str, contents: Sequence[Content]) -> FormulaPlace |
     place = wanted % _PER_POST if wanted >= 0 else -1
     seen = 0
     for content in contents:
-        for number, piece in enumerate(content.pieces):
+        pieces = content.pieces
+        for number, piece in enumerate(pieces):
             if isinstance(piece, Formula):
                 if piece.formula_id == formula_id or (seen == place and not piece.formula_id):
-                    return FormulaPlace(piece, content, number)
+                    return Content(pieces[:number]), piece, Content(pieces[number + 1 :])
                 seen += 1
     return None
 

@@ -57,9 +57,9 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
         return [collection.premises.knowledge_base, collection.premises.train]
 
     @property
-    def analysis(self) -> dict[str, Any]:
+    def recipe(self) -> dict[str, Any]:
         """The settings of the analysis and of the regression."""
-        return {**super().analysis, "ridge": self.settings.ridge.model_dump(mode="json")}
+        return {**super().recipe, "ridge": self.settings.ridge.model_dump(mode="json")}
 
     @property
     def fields(self) -> None:
