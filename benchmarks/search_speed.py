@@ -52,7 +52,7 @@ from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.workers.local import Processes
-from arqmath_bm25.engines.lucene.jvm import detach_thread, java_cast, java_class
+from arqmath_bm25.engines.lucene.jvm import detaching, java_cast, java_class
 from arqmath_bm25.engines.lucene.search import query_xml
 from arqmath_bm25.runs.run_files import write_run
 from arqmath_bm25.tasks import configured
@@ -168,10 +168,8 @@ def _ways(index: Index) -> dict[tuple[str, str], Way]:
         return topic.topic_id, _read(stock.search(_lucene_query(query), MAX_DEPTH))
 
     def stock_detached(topic: Topic) -> tuple[str, Ranking]:
-        try:
+        with detaching():
             return stock_search(topic)
-        finally:
-            detach_thread()
 
     def stock_threads() -> Iterable[tuple[str, Ranking]]:
         with ThreadPoolExecutor(THREADS) as pool:

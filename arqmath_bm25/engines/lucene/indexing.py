@@ -12,6 +12,7 @@ one NumPy file, which is mapped into memory.
 
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -50,7 +51,7 @@ def index_documents(
 
 
 def _finish(index: Path, expected: int) -> None:
-    """Write the ids of a new index; InputError unless all documents came."""
+    """Write the ids of a new index beside it; InputError unless all documents came."""
     documents = count_documents(index)
     if documents != expected:
         raise InputError(
@@ -58,18 +59,17 @@ def _finish(index: Path, expected: int) -> None:
             "has room and all machines see the same directory, and build again; please report it "
             "if that does not help."
         )
-    write_ids(index)
+    with closing(open_reader(index)) as reader:
+        blocks = list(_blocks(reader))
+    np.save(_file(index), np.concatenate([np.array([], np.bytes_), *blocks]))
 
 
 def count_documents(index: Path) -> int:
     """Return the number of documents in a Lucene index; 0 if there is none."""
     if not any(index.glob("segments_*")):
         return 0
-    reader = open_reader(index)
-    try:
+    with closing(open_reader(index)) as reader:
         return int(reader.numDocs())
-    finally:
-        reader.close()
 
 
 def index_parts(
@@ -113,14 +113,13 @@ def _join(shards: Sequence[Path], index: Path) -> None:
     """Copy the segments of all shards into a new index."""
     config = java_class("org.apache.lucene.index.IndexWriterConfig")()
     config.setMergePolicy(java_class("org.apache.lucene.index.NoMergePolicy").INSTANCE)
-    directories = [open_directory(path) for path in (index, *shards)]
-    writer = java_class("org.apache.lucene.index.IndexWriter")(directories[0], config)
-    try:
-        writer.addIndexes(*directories[1:])
-    finally:
-        writer.close()
-        for directory in directories:
-            directory.close()
+    with ExitStack() as stack:
+        directories = [
+            stack.enter_context(closing(open_directory(path))) for path in (index, *shards)
+        ]
+        writer = java_class("org.apache.lucene.index.IndexWriter")(directories[0], config)
+        with closing(writer):
+            writer.addIndexes(*directories[1:])
 
 
 def open_directory(path: Path) -> Any:
@@ -133,16 +132,6 @@ def open_directory(path: Path) -> Any:
 def open_reader(index: Path) -> Any:
     """Open a Lucene index; the reader is a Java object and must be closed."""
     return java_class("org.apache.lucene.index.DirectoryReader").open(open_directory(index))
-
-
-def write_ids(index: Path) -> None:
-    """Write the ids of all documents of a Lucene index beside it."""
-    reader = open_reader(index)
-    try:
-        blocks = list(_blocks(reader))
-    finally:
-        reader.close()
-    np.save(_file(index), np.concatenate([np.array([], np.bytes_), *blocks]))
 
 
 def read_ids(index: Path) -> npt.NDArray[np.bytes_]:

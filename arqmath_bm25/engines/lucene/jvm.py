@@ -11,7 +11,8 @@ import os
 import re
 import shutil
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,15 +45,19 @@ def java_cast(name: str, value: object) -> Any:
     return jnius.cast(name, value)
 
 
-def detach_thread() -> None:
-    """Tell the JVM, if there is one, that this Python thread is done with it.
+@contextmanager
+def detaching() -> Iterator[None]:
+    """Tell the JVM, if there is one, after some work that this Python thread is done with it.
 
     Every thread must before it ends.
     """
-    if _kept:
-        import jnius
+    try:
+        yield
+    finally:
+        if _kept:
+            import jnius
 
-        jnius.detach()
+            jnius.detach()
 
 
 @cache

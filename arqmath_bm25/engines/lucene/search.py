@@ -26,7 +26,7 @@ import numpy as np
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.engines.engine import FEW, Searcher, best_first, ranked, term_scores, with_ties
 from arqmath_bm25.engines.lucene.indexing import open_reader, read_ids
-from arqmath_bm25.engines.lucene.jvm import detach_thread, java_class
+from arqmath_bm25.engines.lucene.jvm import detaching, java_class
 
 if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Ids, Query, Scores, TermScores
@@ -72,11 +72,9 @@ class LuceneSearcher(Searcher):
                 f'<BooleanQuery><Clause occurs="must">{xml}</Clause>'
                 f'<Clause occurs="filter">{documents}</Clause></BooleanQuery>'
             )
-            try:
+            with detaching():
                 parsed = self._parser.parse(self._stream(among.encode()))
                 ids, best = self._best(parsed, False, len(scores))
-            finally:
-                detach_thread()
             scores |= {hit.doc_id: hit.score for hit in ranked(ids, best, len(ids))}
         return best_first(scores)
 
@@ -95,20 +93,16 @@ class LuceneSearcher(Searcher):
         return self._ids[numbers], np.array([hit["score"] for hit in hits], np.float32)
 
     def _search_in_thread(self, k: int, query: Query) -> list[Hit]:
-        try:
+        with detaching():
             return self.search(query, k)
-        finally:
-            detach_thread()
 
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
         """Return what the terms that a document holds give to its score, for each document."""
         if not (xml := query_xml(query)):
             return [{} for _ in doc_ids]
-        try:
+        with detaching():
             parsed = self._parser.parse(self._stream(xml.encode()))
             return [self._explain(parsed, doc_id) for doc_id in doc_ids]
-        finally:
-            detach_thread()
 
     def _explain(self, query: Any, doc_id: str) -> TermScores:
         scores: TermScores = {}
@@ -120,10 +114,8 @@ class LuceneSearcher(Searcher):
     def document_counts(self, field: str, terms: Iterable[str]) -> dict[str, int]:
         """Count the documents that hold a term in a field, of those terms that any holds."""
         of_term = java_class("org.apache.lucene.index.Term")
-        try:
+        with detaching():
             counts = {term: int(self._reader.docFreq(of_term(field, term))) for term in terms}
-        finally:
-            detach_thread()
         return {term: documents for term, documents in counts.items() if documents}
 
     def close(self) -> None:

@@ -29,7 +29,7 @@ from arqmath_bm25.core.configuration import faults
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Hit, Part
-from arqmath_bm25.engines.lucene.jvm import detach_thread
+from arqmath_bm25.engines.lucene.jvm import detaching
 from arqmath_bm25.pages.post_html import PostWriter, beginning, excerpt
 from arqmath_bm25.pages.threads import ThreadReader, ThreadWriter
 from arqmath_bm25.pages.web.server import STATIC, guarded
@@ -112,10 +112,8 @@ class SearchPages:
         self, handler: Callable[[Request], Response]
     ) -> Callable[[Request], Awaitable[Response]]:
         def answer(request: Request) -> Response:
-            try:
+            with detaching():  # the JVM must not know a thread that ends; the next call tells it
                 return handler(request)
-            finally:
-                detach_thread()  # the JVM must not know a thread that ends; the next call tells it
 
         async def endpoint(request: Request) -> Response:
             if self._threads.statistics().tasks_waiting >= _MAX_WAITING:
