@@ -1,6 +1,5 @@
 """The commands `report`, `threads` and `serve`: pages, as files or served."""
 
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 
@@ -11,6 +10,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LabTask
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import progress, status
+from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.pages.judging.annotation import posts_of_batch
 from arqmath_bm25.tasks import TASKS, task_class
@@ -91,10 +91,9 @@ def serve(place: SearchPlace, host: str = "127.0.0.1", port: int = 8000) -> None
 
     Example: arqmath-bm25 serve --data /data/ARQMath --port 8080
     """
-    if not (find_spec("starlette") and find_spec("uvicorn")):
-        raise InputError("serve needs starlette and uvicorn: pip install 'arqmath-bm25[web]'")
-    from arqmath_bm25.pages.web.search_pages import SearchPages
-    from arqmath_bm25.pages.web.server import listen, own_names, server
+    with needed_by("serve", "web"):
+        from arqmath_bm25.pages.web.search_pages import SearchPages
+        from arqmath_bm25.pages.web.server import listen, own_names, server
 
     collection = place.collection
     places = {n: collection.indexes / task_class(n).place(collection) / n for n in TASKS}
