@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -132,7 +132,12 @@ def evaluate(
     if scoring.write(scored, lambda: json.dumps([run.to_json() for run in scored], indent=1)):
         _print_scores(scored, [each.key for each in evaluator.measures])
         for run, of_run in zip(ranked, sets, strict=True):
-            _print_topic_sets(run, of_run, f"{run.run} by {by}")
+            keys, averages = _columns(run, ()), run.score.averages
+            rows = [
+                [label, len(topics), *map(averages(topics).get, keys)]
+                for label, topics in of_run.items()
+            ]
+            print_table(f"{run.run} by {by}", ["topics", "number", *_names(keys)], rows)
 
 
 def _score_folder(evaluator: Evaluator, folder: Path, scoring: Scoring) -> Iterator[Scored]:
@@ -212,16 +217,6 @@ def _notes(run: Scored, keys: Sequence[str]) -> list[str]:
             for topics, values in differing.items()
         ]
     return notes
-
-
-def _print_topic_sets(run: Scored, sets: Mapping[str, Sequence[str]], title: str) -> None:
-    """Print the scores of a run over the topics with each label."""
-    keys = _columns(run, ())
-    rows = [
-        [label, len(topics), *map(run.score.averages(topics).get, keys)]
-        for label, topics in sets.items()
-    ]
-    print_table(title, ["topics", "number", *_names(keys)], rows)
 
 
 @command

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.text import Text
@@ -142,7 +141,18 @@ def validate(
         for run, findings in checked:
             _print(run, findings, collection is not None)
     if json_file is not None:
-        reports = [_as_json(run, findings) for run, findings in checked]
+        reports = [
+            {
+                "run": str(run.path),
+                "task": run.task,
+                "rows": len(run),
+                "topics": len(run.topics),
+                "errors": findings.count("error"),
+                "warnings": findings.count("warning"),
+                "findings": list(map(asdict, findings.by_rule())),
+            }
+            for run, findings in checked
+        ]
         options.write(json_file, json.dumps(reports, indent=2, ensure_ascii=False) + "\n")
     if any(findings.count("error") for _, findings in checked):
         raise typer.Exit(1)
@@ -191,15 +201,3 @@ def _print(run: Run, findings: Findings, looked_up: bool) -> None:
         if breaches.count > _SHOWN:
             more = f"          … and {breaches.count - _SHOWN:,} more of this rule"
             results.print(Text(more, style="dim"))
-
-
-def _as_json(run: Run, findings: Findings) -> dict[str, Any]:
-    return {
-        "run": str(run.path),
-        "task": run.task,
-        "rows": len(run),
-        "topics": len(run.topics),
-        "errors": findings.count("error"),
-        "warnings": findings.count("warning"),
-        "findings": list(map(asdict, findings.by_rule())),
-    }
