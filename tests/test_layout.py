@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def test_the_sample_and_the_real_subset_have_every_task1_file(lite: Path) -> None:
-    assert Layout(SAMPLE).judged_years("task1") == Layout(SAMPLE).years("task1") == YEARS
+    assert Layout(SAMPLE).years("task1", "qrels") == Layout(SAMPLE).years("task1") == YEARS
     assert Layout(lite).years("task1") == YEARS
-    assert Layout(lite).judged_years("task1") == ("2020", "2021")
+    assert Layout(lite).years("task1", "qrels") == ("2020", "2021")
     assert Layout(lite).posts().name == "Posts.V1.3.xml"
 
 

@@ -63,10 +63,6 @@ class Layout:
         """Topics of a year."""
         return self._file(official("topics", task)[year])
 
-    def years(self, task: LabTask) -> tuple[Year, ...]:
-        """Years whose topics are there."""
-        return self._years("topics", task)
-
     def qrels(self, task: LabTask, year: Year) -> Path:
         """Official judgments: of Task 2 by formula id in 2020, by visual id since.
 
@@ -75,11 +71,8 @@ class Layout:
         """
         return self._file(official("qrels", task)[year])
 
-    def judged_years(self, task: LabTask) -> tuple[Year, ...]:
-        """Years whose judgments are there."""
-        return self._years("qrels", task)
-
-    def _years(self, part: Part, task: LabTask) -> tuple[Year, ...]:
+    def years(self, task: LabTask, part: Part = "topics") -> tuple[Year, ...]:
+        """Years whose topics, or judgments (part `qrels`), are there."""
         files = official(part, task)
         return tuple(y for y in YEARS if y in files and (self.data / files[y]).is_file())
 

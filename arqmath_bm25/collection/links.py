@@ -6,6 +6,7 @@ topics). The direction says who found the other; for what a question is about, b
 
 from array import array
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Self
 
@@ -28,11 +29,11 @@ class PostLinks:
     `counts` accounts for every row of the file: rows = links + all that was left out.
     """
 
-    counts: Counter[str]
     name: Final = "PostLinks"
 
-    def __init__(self, rows: IntMatrix) -> None:
+    def __init__(self, rows: IntMatrix, counts: Mapping[str, int] | None = None) -> None:
         self.rows = np.asfortranarray(rows)  # sorted, without repeats; searched by columns
+        self.counts = counts or {}
 
     @classmethod
     def read(cls, path: Path | None) -> Self:
@@ -47,9 +48,7 @@ class PostLinks:
                 link_type = link.get("LinkTypeId", "")
                 kind = 2 * int(link_type) if is_id(link_type) else 2
                 ends.extend((post, other, kind, other, post, kind + 1))
-        links = cls(np.unique(np.frombuffer(ends, np.int64).reshape(-1, 3), axis=0))
-        links.counts = counts
-        return links
+        return cls(np.unique(np.frombuffer(ends, np.int64).reshape(-1, 3), axis=0), counts)
 
     def save(self, path: Path) -> None:
         """Write the links as a NumPy file."""

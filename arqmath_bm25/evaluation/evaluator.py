@@ -99,7 +99,7 @@ def judged_years(collection: Collection, task: Task) -> tuple[str, ...]:
     """Return the years, or sets of statements, whose judgments a collection has."""
     if RULES[task].judged == "premises":  # those of the test set are masked
         return tuple(split for split in collection.premises.splits() if split in SPLITS[:1])
-    return collection.layout.judged_years(RULES[task].qrels_of)
+    return collection.layout.years(RULES[task].qrels_of, "qrels")
 
 
 @dataclass(kw_only=True)

@@ -102,7 +102,12 @@ class Gathered:
         self.post: Callable[[str], Post | None] = collection.posts.read if own is None else own.get
         self.latex = latex_of(collection, (formula for _, formula in places))
         # How many posts would be shown, if the collection had them.
-        self.missing = _count_absent(posts, self.post, corpus or collection.posts.path)
+        self.missing = sum(self.post(post_id) is None for post_id in posts)
+        if posts and self.missing == len(posts):
+            raise InputError(
+                f"{corpus or collection.posts.path}: none of the {self.missing:,} posts that the "
+                "runs return is in it; are runs and DATA of the same collection?"
+            )
 
 
 def _score(
@@ -153,7 +158,7 @@ def _judgments(run: ReadRun, collection: Collection) -> Path | None:
     if corpus := corpus_in(layout.data):
         return file if (file := corpus.parent / QRELS).is_file() else None
     year = known_year(run.topics)
-    has_some = rules.judged == "documents" and year in layout.judged_years(rules.qrels_of)
+    has_some = rules.judged == "documents" and year in layout.years(rules.qrels_of, "qrels")
     return layout.qrels(rules.qrels_of, year) if year and has_some else None
 
 
@@ -187,17 +192,6 @@ def _own_documents(corpus: Path, returned: set[str], qrels: Qrels) -> dict[str, 
         for row, _ in read_documents(corpus)
         if row.doc_id in ids
     }
-
-
-def _count_absent(ids: set[str], read: Callable[[str], Post | None], path: Path) -> int:
-    """Count the posts that the collection does not have; InputError if it has none."""
-    absent = sum(read(post_id) is None for post_id in ids)
-    if ids and absent == len(ids):
-        raise InputError(
-            f"{path}: none of the {absent:,} posts that the runs return is in it; are runs and "
-            "DATA of the same collection?"
-        )
-    return absent
 
 
 def _names(files: Sequence[Path]) -> list[str]:
