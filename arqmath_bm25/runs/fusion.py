@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.runs.run import exchanged_with
 
@@ -77,7 +78,7 @@ def fuse_runs(
     post_of = _posts(runs) if first.rules.by_formula and posts else {}
     hits: dict[str, list[Hit]] = {}
     for topic in dict.fromkeys(topic for run in runs for topic in run.topics):
-        ordered = (run.rules.order(run.topics.get(topic, []))[: run.rules.depth] for run in runs)
+        ordered = (run.rules.order(run.topics.get(topic, []))[:MAX_DEPTH] for run in runs)
         rankings = [[(row.doc_id, row.score) for row in rows] for rows in ordered]
         fused = fuse_rankings(rankings, weights, method, k)[:depth]
         hits[topic] = [Hit(doc, score, post_of.get(doc, "")) for doc, score in fused]

@@ -68,7 +68,6 @@ class AnswerRules:
     judged: ClassVar[Literal["documents", "answers", "premises"]] = "documents"  # what is scored
     qrels_of: ClassVar[LabTask] = "task1"  # the task whose judgments name its documents
     letter: ClassVar[str] = "A"  # of its topics
-    depth: ClassVar[int] = MAX_DEPTH
     by_formula: ClassVar[bool] = False  # documents are formulas, and visual ids to judgments
     ids: ClassVar[dict[str, str]] = {"post": "doc_id"}  # columns of ids, with their fields
 
@@ -125,9 +124,9 @@ class AnswerRules:
         for row in rows:
             if seen.setdefault(row.doc_id, row) is not row:
                 findings.error("duplicate", row.line, f"{row.doc_id} is in topic {topic} already")
-        if len(rows) > self.depth:
-            message = f"topic {topic} has {len(rows):,} rows; at most {self.depth:,} are taken"
-            findings.error("depth", rows[self.depth].line, message)
+        if len(rows) > MAX_DEPTH:
+            message = f"topic {topic} has {len(rows):,} rows; at most {MAX_DEPTH:,} are taken"
+            findings.error("depth", rows[MAX_DEPTH].line, message)
         for place, row in enumerate(rows, 1):
             if row.rank != place:
                 message = f"topic {topic}: rank is {row.rank}; expected {place}"
@@ -181,8 +180,6 @@ class TextRules(AnswerRules):
 
     task = "task3"
     judged = "answers"
-    depth = 1
-    ids: ClassVar = {}
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return the rows, best first."""
