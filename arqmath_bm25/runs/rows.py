@@ -148,12 +148,12 @@ def read_run(
     ranks: Counter[str] = Counter()
     for line, columns in cut(lines, findings):
         row = split_row(line, columns, task, findings)
-        if row is not None and task == "nlps":
+        if row is None:
+            continue
+        if task == "nlps":
             ranks[row.topic_id] += 1
-            rank = ranks[row.topic_id]
-            row = row._replace(rank=rank, score=1 / rank)
-        if row is not None:
-            yield row
+            row = row._replace(rank=ranks[row.topic_id], score=1 / ranks[row.topic_id])
+        yield row
 
 
 def split_row(line: int, columns: Sequence[str], task: Task, findings: Findings) -> RunRow | None:
