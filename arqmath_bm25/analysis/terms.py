@@ -116,10 +116,6 @@ class Paths(NamedTuple):
         terms = paths(tree, self.low, self.high)
         return terms + paths(blind(tree), self.low, self.high) if self.also_blind else terms
 
-    def has_terms(self, tree: Tree) -> bool:
-        """Tell whether a tree has paths."""
-        return len(tree.symbols) > 1 if self.low == 2 else bool(self.strings(tree))
-
 
 class Lines(NamedTuple):
     """n-grams of `low` … `high` symbols in a line; with `places`, their patterns."""
@@ -131,10 +127,6 @@ class Lines(NamedTuple):
     def strings(self, tree: Tree) -> list[str]:
         """Return the n-grams of a line as text."""
         return (patterns if self.places else ngrams)(tree.symbols, self.low, self.high)
-
-    def has_terms(self, tree: Tree) -> bool:
-        """Tell whether a line is long enough."""
-        return len(tree.symbols) >= self.low
 
 
 Spelling = Paths | Lines
@@ -168,5 +160,6 @@ class Bag(NamedTuple):
     @property
     def is_empty(self) -> bool:
         """Whether there is no term."""
-        spelled = (each.spelling.has_terms(each.tree) for each in self.formulas)
-        return not self.words and not any(spelled)
+        large = (each for each in self.formulas if len(each.tree.symbols) >= each.spelling.low)
+        # Two nodes have a path, two symbols a pair: they need not be spelled out to know it.
+        return not self.words and not any(each.spelling.low == 2 or each.terms for each in large)
