@@ -8,7 +8,7 @@ default ones of Task 1; `Index.analyze` has those of an index.
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple
 
 import yaml
 
@@ -26,7 +26,6 @@ from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
 
 Kind = Literal["words", "math", "operators"]  # math: n-grams of LaTeX tokens
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 _CACHED_FORMULAS: Final = 1 << 15  # half of all formulas are repeats; about 30 MB when full
 
 
@@ -133,8 +132,8 @@ def terms(
 
     They hold no blank, and come kind by kind. Raises InputError for another kind or no text.
     """
-    if unknown := [kind for kind in kinds if kind not in KINDS]:
-        raise InputError(f"kind {unknown[0]!r}: expected some of {', '.join(KINDS)}")
+    if unknown := [kind for kind in kinds if kind not in Terms._fields]:
+        raise InputError(f"kind {unknown[0]!r}: expected some of {', '.join(Terms._fields)}")
     by_kind = analyze(text, html)
     return [term for kind in kinds for term in by_kind[kind]]
 
@@ -147,7 +146,7 @@ def analyze(
         raise InputError(f"text: expected a string, not {type(text).__name__}")
     analyzer = analyzer or _default_analyzer()
     fields = analyzer.body(text) if html else analyzer.title(text)
-    return {kind: getattr(fields, kind).terms.split() for kind in KINDS}
+    return {kind: bag.terms.split() for kind, bag in fields._asdict().items()}
 
 
 def tokenize(source: str) -> list[str]:

@@ -104,19 +104,6 @@ def _subtrees(
     Edges, not places, order arguments: what is below a node is added up. That goes by levels, the
     deepest first, over all trees at once.
     """
-    order, cuts = _levels(parents)
-    subtrees, below = np.zeros_like(symbols), np.zeros_like(symbols)
-    inner = np.zeros(len(symbols), np.bool_)
-    for begin, end in reversed(list(pairwise(cuts))):
-        nodes = order[begin:end]
-        subtrees[nodes] = mixed(symbols[nodes] + below[nodes] * _BELOW)
-        np.add.at(below, parents[nodes], mixed(edges[nodes] + subtrees[nodes]))
-        inner[parents[nodes]] = True
-    return subtrees, inner
-
-
-def _levels(parents: NDArray[np.int64]) -> tuple[NDArray[np.intp], list[int]]:
-    """Return all nodes but the roots by their depth, and where those of each depth begin."""
     depth = (parents != np.arange(len(parents))).astype(np.int64)
     above = parents
     # Each round looks twice as far up.
@@ -125,7 +112,15 @@ def _levels(parents: NDArray[np.int64]) -> tuple[NDArray[np.intp], list[int]]:
         above = above[above]
     # Numbers of 16 bits are sorted many times as fast.
     order = np.argsort(depth.astype(np.min_scalar_type(depth.max(initial=0))), kind="stable")
-    return order, np.cumsum(np.bincount(depth)).tolist()
+    cuts = np.cumsum(np.bincount(depth)).tolist()
+    subtrees, below = np.zeros_like(symbols), np.zeros_like(symbols)
+    inner = np.zeros(len(symbols), np.bool_)
+    for begin, end in reversed(list(pairwise(cuts))):
+        nodes = order[begin:end]
+        subtrees[nodes] = mixed(symbols[nodes] + below[nodes] * _BELOW)
+        np.add.at(below, parents[nodes], mixed(edges[nodes] + subtrees[nodes]))
+        inner[parents[nodes]] = True
+    return subtrees, inner
 
 
 def formula_similarity(one: str, other: str) -> float:
