@@ -4,8 +4,6 @@ As a library: see `arqmath_bm25.api`, whose names are found here. They are impor
 asked for.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -8,6 +8,7 @@ nothing here needs.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pyterrier as pt
@@ -21,11 +22,8 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.api import Index
 
-try:
+with suppress(InputError):  # flat postings are searched without Java
     prepare()
-except InputError:  # flat postings are searched without Java
-    pass
-else:
     if not pt.java.started():  # both jars bring a logger; PyTerrier sets the level of Terrier's
         pt.java.add_option("-Dslf4j.provider=ch.qos.logback.classic.spi.LogbackServiceProvider")
         pt.java.add_option("-Dslf4j.internal.verbosity=WARN")

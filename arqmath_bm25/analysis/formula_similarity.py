@@ -12,30 +12,23 @@ squared cosine of their weighted sets. MaxSim (Khattab and Zaharia 2020, there o
 each formula of a question with its most similar formula in a post.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.latex import VARIABLES
 from arqmath_bm25.analysis.operator_tree import read_operators
-from arqmath_bm25.analysis.term_numbers import Trees, mixed
+from arqmath_bm25.analysis.term_numbers import Columns, Trees, mixed
 from arqmath_bm25.analysis.terms import LOWER, PLACE, FormulaTree, Paths
 from arqmath_bm25.core.arrays import distinct
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from arqmath_bm25.analysis.term_numbers import Columns
-
-    Signature = NDArray[np.uint32]  # sorted, without repeats
-    _Hashes = NDArray[np.uint64]
+Signature = NDArray[np.uint32]  # sorted, without repeats
+_Hashes = NDArray[np.uint64]
 
 
 _LOWER_BITS: Final = np.uint32(0xFFFF)

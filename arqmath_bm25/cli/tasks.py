@@ -1,14 +1,12 @@
 """The commands `index`, `run` and `search`, for whatever task is asked for, and `cluster`."""
 
-from __future__ import annotations
-
 import textwrap
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rich.text import Text
 
@@ -36,9 +34,7 @@ from arqmath_bm25.tasks import TASKS, task_class
 from arqmath_bm25.tasks.index import Index, ensure
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
 from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
-
-if TYPE_CHECKING:
-    from arqmath_bm25.tasks.task import Shown, Task, TopicFile
+from arqmath_bm25.tasks.task import Shown, Task, TopicFile
 
 # What of a run's manifest decides its ranking.
 _DECISIVE: Final = ("settings", "variant", "depth", "topics", "queries", "collection")

@@ -6,32 +6,26 @@ built without it, stand beside it or alone, and a cluster (opensearch.py) may ho
 documents.
 """
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
+import numpy.typing as npt
 
+from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.records import Hit
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from arqmath_bm25.analysis.terms import Bag
-
-    Ids = npt.NDArray[np.bytes_]  # in UTF-8
-    Scores = npt.NDArray[np.float32]
-    Query = Mapping[str, Mapping[str, float]]  # field → term → weight of the term
-    TermScores = dict[str, dict[str, float]]  # field → term → what it gives to a score
+Ids = npt.NDArray[np.bytes_]  # in UTF-8
+Scores = npt.NDArray[np.float32]
+Query = Mapping[str, Mapping[str, float]]  # field → term → weight of the term
+TermScores = dict[str, dict[str, float]]  # field → term → what it gives to a score
 
 LocalName = Literal["lucene", "flat"]
 EngineName = Literal["auto", LocalName, "opensearch"]

@@ -12,13 +12,11 @@ it: only runs of this program can be explained, and only while their index is as
 the moves are listed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,16 +25,14 @@ from scipy import stats
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Hit
+from arqmath_bm25.evaluation.evaluator import Scored
 from arqmath_bm25.evaluation.measures import key_of
 from arqmath_bm25.evaluation.score import RunScore, shared_notes
 from arqmath_bm25.runs.run_files import provenance
 from arqmath_bm25.tasks import task_class
 from arqmath_bm25.tasks.index import Index
 
-if TYPE_CHECKING:
-    from arqmath_bm25.evaluation.evaluator import Scored
-
-    Parts = dict[str, float]  # a field, or evidence as the configuration names it → what it gave
+Parts = dict[str, float]  # a field, or evidence as the configuration names it → what it gave
 
 
 RESAMPLES: Final = 9_999

@@ -18,8 +18,6 @@ standard average precision divides by all relevant ones, so it is lower unless a
 Published figures are the script's. Statements without predictions count 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -9,36 +9,29 @@ formula without an id is numbered within its post. Links to posts that have a pa
 others are shown with their addresses and are no links: no page leads out of the collection.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from bs4 import BeautifulSoup
 from markupsafe import Markup
 
-from arqmath_bm25.analysis.html import read_title
+from arqmath_bm25.analysis.html import Content, Delimiters, Formula, read_title
 from arqmath_bm25.analysis.mini_markdown import comment_html
-from arqmath_bm25.collection.activity import COMMENTS, USERS, RowTable
+from arqmath_bm25.collection.activity import COMMENTS, USERS, Attributes, Kind, RowTable
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.links import KINDS, PostLinks
+from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.pages.post_html import PostWriter
 from arqmath_bm25.pages.writing import site
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from arqmath_bm25.analysis.html import Content, Delimiters, Formula
-    from arqmath_bm25.collection.activity import Attributes, Kind
-    from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.collection.layout import Layout
-    from arqmath_bm25.collection.posts import Post
-    from arqmath_bm25.core.workers import Workers
-
-    Address = Callable[[str], str | None]  # of what has a page; None for others
+Address = Callable[[str], str | None]  # of what has a page; None for others
 
 _NAME: Final = re.compile(r"\w+")
 

@@ -10,25 +10,19 @@ Sums are exactly rounded, so that the order in which rankings are named does not
 broken as trec_eval breaks them: by id, descending.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Sequence
 from math import fsum
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.runs.run import exchanged_with
+from arqmath_bm25.runs.run import Run, exchanged_with
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from arqmath_bm25.runs.run import Run
-
-    Ranking = Sequence[tuple[str, float]]  # documents with their scores, best first
+Ranking = Sequence[tuple[str, float]]  # documents with their scores, best first
 
 Method = Literal["rrf", "weighted"]
 RRF_K: Final = 60  # of the paper

@@ -5,8 +5,6 @@ post; some have these two columns exchanged, or TREC's form, or visual ids in th
 The whole run decides which form it has, with the formula index if there is one.
 """
 
-from __future__ import annotations
-
 import copy
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -22,16 +22,8 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple
 import numpy as np
 
 from arqmath_bm25.analysis.answer_text import unpaired_dollars
+from arqmath_bm25.core import labs
 from arqmath_bm25.core.errors import shown
-from arqmath_bm25.core.labs import (
-    MAX_ANSWER,
-    MAX_DEPTH,
-    MAX_RUNS,
-    LabTask,
-    Task,
-    official_stem,
-    parse_run_name,
-)
 from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_numbers
 from arqmath_bm25.runs.rows import Findings
 
@@ -64,9 +56,9 @@ def _without_repeated(rows: Iterable[RunRow]) -> list[RunRow]:
 class AnswerRules:
     """Task 1: answers, up to 1,000 a topic; of an answer that is repeated the first row counts."""
 
-    task: ClassVar[Task] = "task1"
+    task: ClassVar[labs.Task] = "task1"
     judged: ClassVar[Literal["documents", "answers", "premises"]] = "documents"  # what is scored
-    qrels_of: ClassVar[LabTask] = "task1"  # the task whose judgments name its documents
+    qrels_of: ClassVar[labs.LabTask] = "task1"  # the task whose judgments name its documents
     letter: ClassVar[str] = "A"  # of its topics
     by_formula: ClassVar[bool] = False  # documents are formulas, and visual ids to judgments
     ids: ClassVar[dict[str, str]] = {"post": "doc_id"}  # columns of ids, with their fields
@@ -77,9 +69,9 @@ class AnswerRules:
 
     def check_name(self, path: Path, findings: Findings) -> None:
         """Tell of the name of a run file."""
-        name, departures = parse_run_name(path.stem), []
+        name, departures = labs.parse_run_name(path.stem), []
         kind = "" if self.judged == "documents" else "-[extract|generate]"
-        if official_stem(path) != path.stem:
+        if labs.official_stem(path) != path.stem:
             departures.append(": a prime file: cut to what was judged")
         if name is None or path.suffix != ".tsv":
             form = f"[team]-{self.task}-[id]-[manual|auto]-[text|math|both]{kind}-[P|A].tsv"
@@ -92,24 +84,24 @@ class AnswerRules:
             findings.warn("file name", None, f"{path.name}{departure}")
 
     def check_topics(
-        self, topics: Mapping[str, Sequence[RunRow]], labs: Sequence[Container[str]],
+        self, topics: Mapping[str, Sequence[RunRow]], official: Sequence[Container[str]],
         findings: Findings,
     ) -> None:  # fmt: skip
         """Tell of topics that are none of the task, or of no lab, and of those that are missing."""
-        of_labs = {topic for lab in labs for topic in lab}
+        of_labs = {topic for year in official for topic in year}
         for topic, rows in topics.items():
             where = f"here and in {len(rows) - 1:,} more rows"
             if not re.fullmatch(rf"{self.letter}\.[1-9][0-9]*", topic):
                 message = f"topic is {shown(topic)} {where}; expected one like {self.letter}.1 in "
                 findings.error("topic", rows[0].line, message + self.task)
-            elif labs and topic not in of_labs:
+            elif official and topic not in of_labs:
                 message = f"{topic}, {where}, is none of the {len(of_labs)} topics"
                 findings.error("unknown topic", rows[0].line, message)
-        for lab in labs:
-            missing = [topic for topic in lab if topic not in topics]
-            if 0 < len(missing) < len(lab):
+        for year in official:
+            missing = [topic for topic in year if topic not in topics]
+            if 0 < len(missing) < len(year):
                 some = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
-                message = f"{len(missing)} of {len(lab)} topics have no rows: {some}"
+                message = f"{len(missing)} of {len(year)} topics have no rows: {some}"
                 findings.warn("missing topic", None, message)
 
     def check(self, topic: str, rows: Sequence[RunRow], findings: Findings) -> None:
@@ -124,9 +116,9 @@ class AnswerRules:
         for row in rows:
             if seen.setdefault(row.doc_id, row) is not row:
                 findings.error("duplicate", row.line, f"{row.doc_id} is in topic {topic} already")
-        if len(rows) > MAX_DEPTH:
-            message = f"topic {topic} has {len(rows):,} rows; at most {MAX_DEPTH:,} are taken"
-            findings.error("depth", rows[MAX_DEPTH].line, message)
+        if len(rows) > labs.MAX_DEPTH:
+            message = f"topic {topic} has {len(rows):,} rows; at most {labs.MAX_DEPTH:,} are taken"
+            findings.error("depth", rows[labs.MAX_DEPTH].line, message)
         for place, row in enumerate(rows, 1):
             if row.rank != place:
                 message = f"topic {topic}: rank is {row.rank}; expected {place}"
@@ -193,8 +185,8 @@ class TextRules(AnswerRules):
                 findings.error("duplicate", row.line, message)
             if row.rank != 1:
                 findings.warn("rank order", row.line, f"rank is {row.rank}; expected 1")
-            if len(row.answer) > MAX_ANSWER:
-                message = f"{len(row.answer):,} characters; at most {MAX_ANSWER:,} are taken"
+            if len(row.answer) > labs.MAX_ANSWER:
+                message = f"{len(row.answer):,} characters; at most {labs.MAX_ANSWER:,} are taken"
                 findings.error("answer length", row.line, message)
             if unpaired := unpaired_dollars(row.answer):
                 where = f"the $ at character {unpaired[0] + 1} of the answer has no partner"
@@ -212,22 +204,22 @@ class PremiseRules(AnswerRules):
         return _without_repeated(sorted(rows, key=lambda row: -row.score))
 
 
-RULES: Final[dict[Task, AnswerRules]] = {
+RULES: Final[dict[labs.Task, AnswerRules]] = {
     rules.task: rules for rules in (AnswerRules(), FormulaRules(), TextRules(), PremiseRules())
 }
 
 
-def check_teams(runs: Iterable[tuple[Path, Task, Findings]]) -> None:
+def check_teams(runs: Iterable[tuple[Path, labs.Task, Findings]]) -> None:
     """Tell of runs that are one too many: more than five of a team, or a second primary one."""
-    counts: Counter[tuple[str, Task]] = Counter()
-    primaries: dict[tuple[str, Task], Path] = {}
+    counts: Counter[tuple[str, labs.Task]] = Counter()
+    primaries: dict[tuple[str, labs.Task], Path] = {}
     for path, task, findings in runs:
-        if name := parse_run_name(path.stem):
+        if name := labs.parse_run_name(path.stem):
             key = name.team, task
             counts[key] += 1
-            if counts[key] > MAX_RUNS:
+            if counts[key] > labs.MAX_RUNS:
                 run = f"run {counts[key]} of {name.team} for {task}"
-                findings.error("runs of a team", None, f"{run}; at most {MAX_RUNS} are taken")
+                findings.error("runs of a team", None, f"{run}; at most {labs.MAX_RUNS} are taken")
             if name.primary and (other := primaries.setdefault(key, path)) != path:
                 message = f"{other.name} is {name.team}'s primary run as well"
                 findings.error("primary run", None, message)

@@ -11,15 +11,13 @@ not relevant alone. By scikit-learn. Hits in dispute go into a CSV in which an a
 column `label`.
 """
 
-from __future__ import annotations
-
 import csv
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +27,7 @@ from arqmath_bm25.core.files import complete, read_csv
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, GRADES, MAX_INSTANCES, RELEVANT
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.evaluation.judging.pool import in_order
-
-if TYPE_CHECKING:
-    from arqmath_bm25.evaluation.qrels import Qrels
-
+from arqmath_bm25.evaluation.qrels import Qrels
 
 _KIND = "results file of a batch, as Turkle writes it"
 COLUMNS: Final = ("Input.topic_id", "Input.doc_id", "Input.post_1", "Answer.grade_1")

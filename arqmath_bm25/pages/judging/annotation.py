@@ -7,25 +7,21 @@ so the template makes no network requests. Turkle fills `${name}` in templates b
 so no dollar is left as such: `&#36;` is one to the browser only.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from arqmath_bm25.analysis.html import Formula
 from arqmath_bm25.analysis.safe_html import plain
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.files import complete, read_csv
 from arqmath_bm25.core.labs import MAX_INSTANCES
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.evaluation.judging.pool import Item, PooledPost
 from arqmath_bm25.pages.post_html import PostWriter
-
-if TYPE_CHECKING:
-    from arqmath_bm25.collection.collection import Collection
 
 _WRITER: Final = PostWriter()
 TEMPLATE: Final = Path(__file__).with_name("annotation.html")

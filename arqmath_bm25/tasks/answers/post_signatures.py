@@ -6,25 +6,19 @@ used. The idf of terms is counted in distinct signatures: all of them, or of a l
 share whose hashes are multiples of a number, so that memory stays flat.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.formula_similarity import FormulaIdf, Formulas, norms, signatures
 from arqmath_bm25.analysis.term_numbers import Trees, mixed
+from arqmath_bm25.analysis.terms import FormulaTree
 from arqmath_bm25.core.arrays import Numbering, load_array, new_array, ranges
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from arqmath_bm25.analysis.terms import FormulaTree
-
-    Rows = NDArray[np.int64]  # of posts, in their table; -1 of none
+Rows = NDArray[np.int64]  # of posts, in their table; -1 of none
 
 SIGNATURES: Final = "signatures"  # the directory in that of an index
 _COUNTED: Final = 1 << 20  # distinct signatures that idf is counted in

@@ -10,23 +10,17 @@ order of ties to chance. Here the similarities are computed for a block of state
 that memory does not grow with statements x premises, and only the best premises are sorted.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from arqmath_bm25.collection.premises import Premise, Statement
 from arqmath_bm25.core.system import needed_by
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from arqmath_bm25.collection.premises import Premise, Statement
-
-    Scores = NDArray[np.float64]  # one for every candidate, in the order of `Candidates.ids`
-    Ranking = list[tuple[str, float]]  # ids of premises with their scores, the best first
+Scores = NDArray[np.float64]  # one for every candidate, in the order of `Candidates.ids`
+Ranking = list[tuple[str, float]]  # ids of premises with their scores, the best first
 
 BLOCK: Final = 64  # statements that are ranked at a time; 8 MB of similarities for 16,000 premises
 _DECIMALS: Final = 12  # scores that differ less are tied: the rest is rounding
