@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from arqmath_bm25.analysis.mini_markdown import comment_html
-from arqmath_bm25.pages.threads import ThreadWriter
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.pages.threads import ThreadPosts, ThreadWriter
 
 
 @pytest.mark.parametrize(
@@ -28,15 +29,15 @@ def test_markup(text: str, html: str | None) -> None:
 
 
 def test_a_comment_on_a_page_is_safe_and_its_links_lead_to_pages_or_nowhere() -> None:
-    writer = ThreadWriter({"https://math.stackexchange.com/q/7": "7.html#post-7"}.get)
-    html = writer.body(
-        comment_html(
-            "*See* [this](https://math.stackexchange.com/q/7), "
-            "[that](https://a.org/'onclick='x), <script>alert(1)</script> and "
-            '<span class="math-container" id="3">x<y</span>'
-            '<span class="math-container" onclick="x()">z</span>'
-        )
-    )
+    thread = ThreadPosts("1", None, [], [])
+    writer = ThreadWriter(thread, Collection(), {"7": "7.html#post-7"}.get)
+    html = writer.text(
+        "comment", "3",
+        "*See* [this](https://math.stackexchange.com/q/7), "
+        "[that](https://a.org/'onclick='x), <script>alert(1)</script> and "
+        '<span class="math-container" id="3">x<y</span>'
+        '<span class="math-container" onclick="x()">z</span>',
+    )  # fmt: skip
     assert html.startswith('<em>See</em> <a href="7.html#post-7">this</a>, <span class="outside">')
     assert "&lt;script&gt;" in html
     assert "<script" not in html
