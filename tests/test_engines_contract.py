@@ -234,23 +234,17 @@ def test_flat_postings_are_the_same_in_one_range_of_terms_and_in_many(
     assert files == {file.name: file.read_bytes() for file in flat_place(index).iterdir()}
 
 
-def test_without_scipys_inner_function_the_scores_are_the_same(
-    collection: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "changed"), [("coo_matvec", None), ("_TOGETHER", 3)], ids=["no coo_matvec", "pieces"]
+)
+def test_another_way_to_add_up_gives_the_same_scores(
+    collection: Path, monkeypatch: pytest.MonkeyPatch, name: str, changed: int | None
 ) -> None:
+    """Without scipy's inner function, and of lists that are scored in pieces."""
     write_postings(collection)
     searcher = flat.FlatSearcher(collection, 1.2, 0.75)
     expected = [searcher.search(query, 100) for query in queries(20, seed=3)]
-    monkeypatch.setattr(flat, "coo_matvec", None)
-    assert [searcher.search(query, 100) for query in queries(20, seed=3)] == expected
-
-
-def test_lists_are_scored_in_pieces_as_they_are_whole(
-    collection: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_postings(collection)
-    searcher = flat.FlatSearcher(collection, 1.2, 0.75)
-    expected = [searcher.search(query, 100) for query in queries(20, seed=3)]
-    monkeypatch.setattr(flat, "_TOGETHER", 3)
+    monkeypatch.setattr(flat, name, changed)
     assert [searcher.search(query, 100) for query in queries(20, seed=3)] == expected
 
 
