@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -115,3 +116,15 @@ def test_shards_that_lack_documents_are_refused(tmp_path: Path) -> None:
     (documents / "part-00003.jsonl").unlink()
     with pytest.raises(InputError, match="Lucene indexed 60 of 70 documents"):
         index_parts(documents, tmp_path / "lucene", ("tags",), 70, Twice())
+
+
+@pytest.mark.parametrize("module", ["answers.answer_documents", "formulas.formula_documents"])
+def test_workers_load_nothing_that_only_the_terminal_needs(module: str) -> None:
+    code = (
+        f"import sys, arqmath_bm25.tasks.{module}\n"
+        "print(sorted({'rich', 'typer', 'pandas', 'jnius'}.intersection(sys.modules)))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.strip() == "[]"

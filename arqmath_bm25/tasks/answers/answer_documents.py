@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Final
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.html import Content
 from arqmath_bm25.analysis.terms import Bag
-from arqmath_bm25.core.progress import progress
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.answers.post_signatures import PartSignatures
@@ -112,6 +111,8 @@ def write_answer_documents(
     The files do not depend on the number of `workers`, nor their memory on the size of the dump:
     each is sent the places of the posts that it reads.
     """
+    from arqmath_bm25.core.progress import progress  # loads rich, which workers need not
+
     cuts = [0]
     for start in table.thread_starts().tolist():
         if start - cuts[-1] >= _PER_PART:

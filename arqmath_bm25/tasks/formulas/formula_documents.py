@@ -31,7 +31,6 @@ from arqmath_bm25.analysis.analyzer import FormulaAnalyzer
 from arqmath_bm25.collection.formulas import DELETED, formula_files, read_formula_blocks
 from arqmath_bm25.collection.tsv_blocks import Block
 from arqmath_bm25.core.arrays import Numbering, load_array, new_array
-from arqmath_bm25.core.progress import progress
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING
@@ -56,6 +55,8 @@ def write_formula_documents(
     The table of instances goes to the file `instances`. What is written does not depend on the
     number of `workers`.
     """
+    from arqmath_bm25.core.progress import progress  # loads rich, which workers need not
+
     groups = Groups()
     counts = Counter(documents=0)
     size = sum(file.stat().st_size for file in formula_files(formulas))
