@@ -186,8 +186,8 @@ MUTANTS: Final = (
            "while False:", "lucene"),
     # runs/, core/files.py
     Mutant("runs/run_files.py",
-           "below = np.minimum.accumulate(np.minimum(numbers, _INFINITE - 1) + places) - places",
-           "below = np.minimum.accumulate(np.minimum(numbers, _INFINITE - 1))", "runs"),
+           "above = score if score < above else float(np.nextafter(np.float32(above), _LOWEST))",
+           "above = min(score, above)", "runs"),
     Mutant("runs/rows.py", "if part and _ANSWER_ROW.match(line):", "if part:", "runs"),
     Mutant("runs/run_files.py",
            'table.writerow((topic, 1, f"{score:.9g}", run_id, sources, hit.text))',

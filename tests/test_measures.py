@@ -20,7 +20,8 @@ from arqmath_bm25.evaluation.measures import (
     named_measures,
 )
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.runs.run import Run, best
+from arqmath_bm25.runs.run import Run
+from arqmath_bm25.runs.task_rules import best
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,7 +21,8 @@ from arqmath_bm25.evaluation.qrels import (
 )
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.runs.formula_ids import FormulaIds
-from arqmath_bm25.runs.run import Rankings, Run, best
+from arqmath_bm25.runs.run import Rankings, Run
+from arqmath_bm25.runs.task_rules import best
 
 # formula, post, type, visual id, issue
 FORMULAS = [

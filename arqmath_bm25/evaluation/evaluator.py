@@ -33,8 +33,8 @@ from arqmath_bm25.evaluation.sampled_pools import read_sampled_qrels, xinfap
 from arqmath_bm25.evaluation.score import OF_POSTS, RunScore, Score
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.rows import POST, detect_task
-from arqmath_bm25.runs.run import Ranking, Run, best
-from arqmath_bm25.runs.task_rules import RULES, TextRules
+from arqmath_bm25.runs.run import Ranking, Run
+from arqmath_bm25.runs.task_rules import RULES, TextRules, best
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
@@ -82,16 +82,17 @@ def score_run(
     """
     rankings: Mapping[str, Ranking] = {}
     result: Score
-    match run.rules.judged:
-        case "documents":
-            counted = run.rankings(depth)
-            rankings, notes = counted.topics, (*judgments.notes, *counted.notes)
-            result = scores.score(rankings, judgments.qrels, measures, notes)
-        case "answers":
-            answers = {topic: next(iter(docs)) for topic, docs in run.rankings().topics.items()}
-            result = scores.score_answers(answers, judgments.qrels, judgments.notes)
-        case _:
-            result = scores.score_premises(run.rankings().topics, judgments.qrels)
+    with _about(run.path):
+        match run.rules.judged:
+            case "documents":
+                counted = run.rankings(depth)
+                rankings, notes = counted.topics, (*judgments.notes, *counted.notes)
+                result = scores.score(rankings, judgments.qrels, measures, notes)
+            case "answers":
+                answers = {topic: next(iter(docs)) for topic, docs in run.rankings().topics.items()}
+                result = scores.score_answers(answers, judgments.qrels, judgments.notes)
+            case _:
+                result = scores.score_premises(run.rankings().topics, judgments.qrels)
     return Scored(_name(run.path), run.path, run.task, judgments, result, rankings)
 
 
@@ -141,15 +142,13 @@ class Evaluator:
         judgments = self.judgments(run.task, self._file_of(run, year))
         run.rank_by(judgments.ids, judgments.qrels)
         self._refuse_strangers(run, judgments.qrels)
-        with _about(run.path):
-            scored = score_run(
-                run, judgments, (*MEASURES, *self.measures), MAX_DEPTH if self.cut else None
-            )
+        depth = MAX_DEPTH if self.cut else None
+        scored = score_run(run, judgments, (*MEASURES, *self.measures), depth)
         if isinstance(scored.score, RunScore) and is_sampled(judgments.file):
             sampled = read_sampled_qrels(judgments.file)
             for topic, values in scored.score.values.items():
                 ranking = scored.rankings.get(topic, {})
-                values["xinfAP"] = xinfap(best(ranking, len(ranking)), sampled[topic])
+                values["xinfAP"] = xinfap(best(ranking), sampled[topic])
         return scored
 
     def lacks(self, path: Path, folder: str) -> str | None:
@@ -206,8 +205,7 @@ class Evaluator:
         of_posts = _of_posts(run)
         if run.columns != run.task or (of_posts and self.answer_map is None):
             judgments = self.judgments(run.task, self._file_of(run, year))
-            with _about(run.path):
-                return score_run(run, judgments._replace(notes=(OF_POSTS,) if of_posts else ()))
+            return score_run(run, judgments._replace(notes=(OF_POSTS,) if of_posts else ()))
         with _about(run.path):
             answer_map, judgments = self._answer_files()
         runs = scores.read_answer_map(answer_map)

@@ -31,7 +31,8 @@ from ir_measures import AP, Bpref, Judged, P, R, nDCG
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import PREMISES, RELEVANT
 from arqmath_bm25.evaluation.qrels import Qrels
-from arqmath_bm25.runs.run import Ranking, best
+from arqmath_bm25.runs.run import Ranking
+from arqmath_bm25.runs.task_rules import best
 
 
 class Measure(NamedTuple):

@@ -15,12 +15,11 @@ from collections.abc import Sequence
 from math import fsum
 from typing import Final, Literal
 
-import numpy as np
-
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.runs.run import Run, exchanged_with
+from arqmath_bm25.runs.run import Run
+from arqmath_bm25.runs.task_rules import best
 
 Ranking = Sequence[tuple[str, float]]  # documents with their scores, best first
 
@@ -82,18 +81,22 @@ def fuse_runs(
 def _posts(runs: Sequence[Run]) -> dict[str, str]:
     """Return the post of every formula; InputError where it is unknown or runs disagree."""
     posts: dict[str, tuple[str, Run]] = {}
-    for run in runs:
-        if exchanged_with(run, runs[0]):
+    # Formula and post of the rows that have both.
+    pairs = [
+        dict.fromkeys((row.doc_id, row.post_id) for row in run.rows if row.post_id) for run in runs
+    ]
+    for run, of_run in zip(runs, pairs, strict=True):
+        if any((post, formula) in pairs[0] for formula, post in of_run if formula != post):
             raise InputError(
                 f"{run.path}: what is a formula here is a post in {runs[0].path}, so one of them "
                 "has exchanged columns; --data DATA tells which"
             )
-        for row in filter(lambda row: row.post_id, run.rows):
-            post, other = posts.setdefault(row.doc_id, (row.post_id, run))
-            if post != row.post_id and other is not run:
+        for formula, post in of_run:
+            first, other = posts.setdefault(formula, (post, run))
+            if post != first and other is not run:
                 raise InputError(
-                    f"{run.path}: formula {row.doc_id} is of post {row.post_id}, in {other.path} "
-                    f"of post {post}; `arqmath-bm25 validate --data DATA` says which row is wrong"
+                    f"{run.path}: formula {formula} is of post {post}, in {other.path} of post "
+                    f"{first}; `arqmath-bm25 validate --data DATA` says which row is wrong"
                 )
     for run in runs:
         for row in run.rows:
@@ -117,9 +120,8 @@ def fuse_rankings(
         shares = reciprocal_ranks(ranking, k) if method == "rrf" else min_max(ranking)
         for (doc, _), share in zip(ranking, shares, strict=True):
             values[doc].append(weight * share)
-    fused = [(doc, fsum(of_doc)) for doc, of_doc in values.items()]
-    # trec_eval's scores are 32-bit floats.
-    return sorted(fused, key=lambda hit: (np.float32(hit[1]), hit[0]), reverse=True)
+    fused = {doc: fsum(of_doc) for doc, of_doc in values.items()}
+    return [(doc, fused[doc]) for doc in best(fused)]
 
 
 def reciprocal_ranks(ranking: Ranking, k: int) -> list[float]:

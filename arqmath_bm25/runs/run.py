@@ -14,8 +14,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, Self
 
-import numpy as np
-
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, Task
 from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_numbers
@@ -214,15 +212,17 @@ class Run:
 
     def _distinct(self, rows: Sequence[RunRow], counts: Counter[str]) -> dict[str, RunRow]:
         """Return the row of each document; of Task 2 by visual id, in trec_eval's order."""
+        by_id = {row.doc_id: row for row in rows}
         if self.form == "visual":  # each with an instance, where the formula index has one
-            shown = {} if self.ids is None else self.ids.instances(row.doc_id for row in rows)
-            instances = ((row, *shown.get(row.doc_id, ("", ""))) for row in in_order(rows))
-            return {
-                row.doc_id: row._replace(doc_id=formula, post_id=post)
-                for row, formula, post in instances
+            shown = {} if self.ids is None else self.ids.instances(by_id)
+            instances = {
+                visual: row._replace(doc_id=formula, post_id=post)
+                for visual, row in by_id.items()
+                for formula, post in [shown.get(visual, ("", ""))]
             }
+            return in_order(instances)
         if self.ids is None:
-            return {row.doc_id: row for row in rows}
+            return by_id
         ids, first = self.ids, dict[str, RunRow]()
         places = ids.find(id_numbers(row.doc_id for row in rows))
         for place, row in zip(places.tolist(), rows, strict=True):
@@ -235,9 +235,7 @@ class Run:
             visual = str(ids.visual[place])
             if visual not in first:
                 first[visual] = row._replace(post_id=str(ids.post[place]))
-        # In trec_eval's order the visual id is the document.
-        order = in_order(row._replace(doc_id=visual) for visual, row in first.items())
-        return {row.doc_id: first[row.doc_id] for row in order}
+        return in_order(first)
 
     def _put_right(self) -> None:
         self.form = self._form_of(self.rows)
@@ -270,18 +268,3 @@ class Run:
             )
             as_lab, as_exchanged = (0, 1) if as_exchanged and not as_lab else (1, 0)
         return "exchanged" if as_exchanged > as_lab else "lab"
-
-
-def exchanged_with(run: Run, other: Run) -> bool:
-    """Tell whether pairs of formula and post of one run of Task 2 are turned round in another."""
-    pairs, others = (
-        {(row.doc_id, row.post_id) for row in each.rows if row.post_id} for each in (run, other)
-    )
-    return any((post, formula) in others for formula, post in pairs if formula != post)
-
-
-def best(ranking: Mapping[str, float], depth: int) -> list[str]:
-    """Return the first `depth` documents in trec_eval's order."""
-    with np.errstate(over="ignore"):
-        scores = np.fromiter(ranking.values(), np.float32, len(ranking)).tolist()
-    return [doc for _, doc in sorted(zip(scores, ranking, strict=True), reverse=True)[:depth]]

@@ -9,6 +9,7 @@ or of other programs are read as far as possible.
 """
 
 import csv
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,10 +37,7 @@ _ROWS: Final[dict[Task | Literal["trec"], str]] = {
     "trec": "{topic}\tQ0\t{hit.doc_id}" + _RANKED,
 }
 _POST_ID: Final = re.compile(r"(\S+:)?[0-9]+")  # the site, where there are several
-
-
-_LARGEST_BITS: Final = 0x7FFF_FFFF  # all bits of a 32-bit float but its sign
-_INFINITE: Final = 0x7F80_0000  # the bits of infinity
+_LOWEST: Final = np.float32(-math.inf)
 
 
 def separated(scores: Sequence[float]) -> list[float]:
@@ -49,16 +47,11 @@ def separated(scores: Sequence[float]) -> list[float]:
     floats, each below the one before it.
     """
     with np.errstate(over="ignore"):
-        single = np.asarray(scores, np.float32)
-    # Bits of floats, taken as whole numbers, stand in the order of the floats. Each result is the
-    # score or, if that is less, the number before the last result.
-    bits = single.view(np.int32).astype(np.int64)
-    numbers = np.where(bits >= 0, bits, -(bits & _LARGEST_BITS))
-    places = np.arange(len(numbers))
-    below = np.minimum.accumulate(np.minimum(numbers, _INFINITE - 1) + places) - places
-    below = np.maximum(below, -_INFINITE)
-    lower = np.where(below >= 0, below, -below | ~_LARGEST_BITS).astype(np.int32).view(np.float32)
-    result: list[float] = np.where(below == numbers, single, lower).tolist()
+        single: list[float] = np.asarray(scores, np.float32).tolist()
+    result, above = [], math.inf
+    for score in single:
+        above = score if score < above else float(np.nextafter(np.float32(above), _LOWEST))
+        result.append(above)
     return result
 
 

@@ -35,22 +35,24 @@ if TYPE_CHECKING:
 _PLAIN: Final = re.compile("0|[1-9][0-9]*")  # an id: "07" is not "7"
 
 
-def in_order(rows: Iterable[RunRow]) -> list[RunRow]:
-    """Return rows in trec_eval's order."""
-    rows = list(rows)
+def best(ranking: Mapping[str, float], depth: int | None = None) -> list[str]:
+    """Return the first `depth` documents in trec_eval's order, all without."""
     with np.errstate(over="ignore"):
-        scores = np.array([row.score for row in rows], np.float32).tolist()
-    ids = [row.doc_id for row in rows]
-    places = sorted(range(len(rows)), key=lambda place: (scores[place], ids[place]), reverse=True)
-    return [rows[place] for place in places]
+        scores = np.fromiter(ranking.values(), np.float32, len(ranking)).tolist()
+    return [doc for _, doc in sorted(zip(scores, ranking, strict=True), reverse=True)[:depth]]
 
 
-def _without_repeated(rows: Iterable[RunRow]) -> list[RunRow]:
+def in_order(rows: Mapping[str, RunRow]) -> dict[str, RunRow]:
+    """Return the rows of documents in trec_eval's order."""
+    return {doc: rows[doc] for doc in best({doc: row.score for doc, row in rows.items()})}
+
+
+def _first_rows(rows: Iterable[RunRow]) -> dict[str, RunRow]:
     """Return the first row of each document."""
     first: dict[str, RunRow] = {}
     for row in rows:
         first.setdefault(row.doc_id, row)
-    return list(first.values())
+    return first
 
 
 class AnswerRules:
@@ -65,7 +67,7 @@ class AnswerRules:
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return the rows that count, best first; none is cut off."""
-        return in_order(_without_repeated(rows))
+        return list(in_order(_first_rows(rows)).values())
 
     def check_name(self, path: Path, findings: Findings) -> None:
         """Tell of the name of a run file."""
@@ -201,7 +203,7 @@ class PremiseRules(AnswerRules):
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return the rows that count, best first; none is cut off."""
-        return _without_repeated(sorted(rows, key=lambda row: -row.score))
+        return list(_first_rows(sorted(rows, key=lambda row: -row.score)).values())
 
 
 RULES: Final[dict[labs.Task, AnswerRules]] = {
