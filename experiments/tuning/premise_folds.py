@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
+    from scipy import sparse
 
     from arqmath_bm25.collection.premises import Statement
     from arqmath_bm25.evaluation.score import Score
     from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
-    from arqmath_bm25.tasks.premises.ridge import KernelRidge
     from arqmath_bm25.tasks.premises.text_kernel import Matrix
     from arqmath_bm25.tasks.premises.tfidf import Ranking
 
@@ -47,13 +47,13 @@ def folds(training: Sequence[Statement]) -> list[NDArray[np.int64]]:
     return [part for part in parts if len(part)]
 
 
-def hidden_influence(ridge: KernelRidge, fold: NDArray[np.int64]) -> Matrix:
+def hidden_influence(rows: sparse.csr_matrix, inverse: Matrix, fold: NDArray[np.int64]) -> Matrix:
     """Return the influence on the rows of a fold as if they had not been among the rows.
 
     With H the influence of all rows on all, and F the fold: (I - H_FF)⁻¹ H_F, without the columns
     of F (leave-one-out of linear smoothers, for a block).
     """
-    influence = ridge.influence(gram(ridge.rows[fold], ridge.rows))
+    influence = gram(rows[fold], rows) @ inverse
     left = np.eye(len(fold)) - influence[:, fold]
     influence[:, fold] = 0
     return np.asarray(np.linalg.solve(left, influence))
@@ -61,13 +61,13 @@ def hidden_influence(ridge: KernelRidge, fold: NDArray[np.int64]) -> Matrix:
 
 def rank_hidden(ranker: Ridge, fold: NDArray[np.int64], depth: int) -> Iterator[Ranking]:
     """Yield the best premises of a fold of the training statements, none of which is seen."""
-    training, ridge = ranker.model.training, ranker.model.fitted.ridge
-    influence = hidden_influence(ridge, fold)
+    training, fitted = ranker.model.training, ranker.model.fitted
+    influence = hidden_influence(fitted.rows, fitted.inverse, fold)
     for start in range(0, len(fold), BLOCK):
         rows = fold[start : start + BLOCK]
-        similarity = gram(ridge.rows[rows], ridge.rows)
+        similarity = gram(fitted.rows[rows], fitted.rows)
         similarity[:, fold] = 0
-        queries = Queries(ridge.rows[rows], similarity, influence[start : start + BLOCK])
+        queries = Queries(fitted.rows[rows], similarity, influence[start : start + BLOCK])
         yield from ranker.best([training[n] for n in rows], queries, depth)
 
 

@@ -42,26 +42,10 @@ if TYPE_CHECKING:
     from arqmath_bm25.tasks.premises.tfidf import Ranking
 
 
-@dataclass(frozen=True)
-class KernelRidge:
-    """A fitted regression over rows."""
-
-    rows: sparse.csr_matrix
-    inverse: Matrix  # rows × rows
-
-    @classmethod
-    def fit(cls, rows: sparse.csr_matrix, penalty: float) -> KernelRidge:
-        """Fit to these rows."""
-        return cls(rows, _inverse(gram(rows, rows), penalty))
-
-    def influence(self, similarity: Matrix) -> Matrix:
-        """Return queries × rows for the similarities of queries to all rows."""
-        return similarity @ self.inverse
-
-
-def _inverse(matrix: Matrix, more: float) -> Matrix:
-    """Return the inverse of a positive definite matrix, with `more` on its diagonal."""
-    matrix[np.diag_indices_from(matrix)] += more
+def inverse_for(rows: sparse.csr_matrix, penalty: float) -> Matrix:
+    """Fit to these rows: return (K + λI)⁻¹, which turns similarities to them into influence."""
+    matrix = gram(rows, rows)
+    matrix[np.diag_indices_from(matrix)] += penalty
     factor, failed = lapack.dpotrf(matrix.T, lower=1, overwrite_a=1)  # half of the work of LU
     inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
     if failed:
@@ -76,15 +60,16 @@ class Fitted:
     """The part that takes time: it goes to the disk."""
 
     vectors: TextVectors
-    ridge: KernelRidge  # over the training statements
+    rows: sparse.csr_matrix  # vectors of the training statements
+    inverse: Matrix  # of the regression over them, rows × rows
     texts: sparse.csr_matrix  # vectors of all candidates, empty where the text is not known
 
     def save(self, directory: Path) -> None:
         """Write all that is not in the settings."""
         directory.mkdir()
         np.save(directory / "frequencies.npy", self.vectors.frequencies)
-        np.save(directory / "inverse.npy", self.ridge.inverse)
-        sparse.save_npz(directory / "statements.npz", self.ridge.rows, compressed=False)
+        np.save(directory / "inverse.npy", self.inverse)
+        sparse.save_npz(directory / "statements.npz", self.rows, compressed=False)
         sparse.save_npz(directory / "candidates.npz", self.texts, compressed=False)
 
     @classmethod
@@ -92,12 +77,9 @@ class Fitted:
         """Read what `save` wrote."""
         rows = sparse.load_npz(directory / "statements.npz")
         frequencies = np.load(directory / "frequencies.npy")
+        vectors = TextVectors(settings.kernel, analyzer, rows.shape[0], frequencies)
         inverse = np.load(directory / "inverse.npy", mmap_mode="r")
-        return cls(
-            TextVectors(settings.kernel, analyzer, rows.shape[0], frequencies),
-            KernelRidge(rows, inverse),
-            sparse.load_npz(directory / "candidates.npz"),
-        )
+        return cls(vectors, rows, inverse, sparse.load_npz(directory / "candidates.npz"))
 
 
 class Model:
@@ -126,11 +108,11 @@ class Model:
         if not isinstance(fitted, Fitted):
             vectors, rows = TextVectors.fit([s.text for s in training], settings.kernel, fitted)
             with threadpool_limits(1, "blas"):  # so that sums depend on no number of threads
-                ridge = KernelRidge.fit(rows, settings.penalty)
+                inverse = inverse_for(rows, settings.penalty)
             of_candidates = [texts.get(premise, "") for premise in self.candidates.ids]
-            fitted = Fitted(vectors, ridge, vectors(of_candidates))
+            fitted = Fitted(vectors, rows, inverse, vectors(of_candidates))
         self.fitted = fitted
-        profiles = citations.T @ fitted.ridge.rows
+        profiles = citations.T @ fitted.rows
         lengths = np.sqrt(np.asarray(profiles.multiply(profiles).sum(axis=1)).ravel())
         self.profiles = citations @ sparse.diags(1 / np.where(lengths > 0, lengths, 1))
 
@@ -139,7 +121,7 @@ class Model:
         position = self.candidates.position
         pairs = [(n, position[p]) for n, ids in enumerate(premises) for p in ids if p in position]
         places = np.array(pairs, int).reshape(-1, 2).T
-        shape = (len(premises), len(self.candidates))
+        shape = (len(premises), len(self.candidates.ids))
         return sparse.csr_matrix((np.ones(places.shape[1]), places), shape)
 
 
@@ -148,7 +130,7 @@ class Queries(NamedTuple):
 
     vectors: sparse.csr_matrix
     similarity: Matrix  # to training statements, 0 to a query itself and to what is hidden
-    influence: Matrix  # of training statements (`KernelRidge`); 0 likewise
+    influence: Matrix  # of training statements on the prediction; 0 likewise
 
 
 class Ridge:
@@ -195,10 +177,10 @@ class Ridge:
         }
 
     def _queries(self, block: Sequence[Statement]) -> Queries:
-        ridge = self.model.fitted.ridge
-        vectors = self.model.fitted.vectors([statement.text for statement in block])
-        similarity = gram(vectors, ridge.rows)
-        influence = ridge.influence(similarity)
+        fitted = self.model.fitted
+        vectors = fitted.vectors([statement.text for statement in block])
+        similarity = gram(vectors, fitted.rows)
+        influence = similarity @ fitted.inverse
         for n, statement in enumerate(block):
             row = self.model.row.get(statement.statement_id)
             if row is not None:  # leave-one-out of a linear smoother

@@ -34,9 +34,6 @@ class Candidates:
         self.ids = sorted(set(ids), reverse=True)
         self.position = {premise_id: place for place, premise_id in enumerate(self.ids)}
 
-    def __len__(self) -> int:
-        return len(self.ids)
-
     def best(self, scores: Scores, depth: int, last: str = "") -> Ranking:
         """Return the `depth` best candidates, all if there are fewer, scores rounded.
 
