@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 import ir_datasets
-from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, GenericDoc, TrecQrel
+from ir_datasets import formats
 from ir_datasets.indices import Docstore, PickleLz4FullStore
 
 from arqmath_bm25.analysis.answer_text import answer_text
@@ -116,9 +116,9 @@ def _formulas(collection: "Collection") -> Iterator[FormulaDoc]:
         yield FormulaDoc(row.formula_id, row.latex, row.visual_id, row.post_id)
 
 
-def _premises(collection: "Collection") -> Iterator[GenericDoc]:
+def _premises(collection: "Collection") -> Iterator[formats.GenericDoc]:
     for premise in read_premises(collection.premises.knowledge_base):
-        yield GenericDoc(premise.premise_id, premise.text)
+        yield formats.GenericDoc(premise.premise_id, premise.text)
 
 
 def _own_documents(collection: "Collection") -> Iterator[OwnDoc]:
@@ -132,34 +132,29 @@ _KINDS: dict["TaskName", tuple[type[Any], "Callable[[Collection], Iterator[Any]]
     "task1": (Answer, _answers),
     "task2": (FormulaDoc, _formulas),
     "task3": (Answer, _answers),
-    "nlps": (GenericDoc, _premises),
+    "nlps": (formats.GenericDoc, _premises),
     "docs": (OwnDoc, _own_documents),
 }
 
 
-class Documents(BaseDocs):  # type: ignore[misc]  # ir_datasets is untyped
-    """The documents of a task; ir_datasets keeps a copy of them beside the indexes."""
+class Documents(formats.DocstoreBackedDocs):  # type: ignore[misc]  # ir_datasets is untyped
+    """The documents of a task; ir_datasets keeps a copy of them beside the indexes.
+
+    `docs_iter()` reads all of them, or a slice, `docs_iter()[:5]`, `docs_iter()[: 1 / 4]`.
+    """
 
     def __init__(self, collection: "Collection", task: "TaskName") -> None:
         self._collection, self._task = collection, task
-        self._kind, self._read = _KINDS[task]
-
-    def docs_iter(self) -> Iterator[Any]:
-        """Read all documents, or those of a slice, `docs_iter()[:5]`, `docs_iter()[: 1 / 4]`."""
-        return iter(self.docs_store())
+        super().__init__(self.docs_store, _KINDS[task][0])
 
     def docs_store(self) -> Docstore:
         """Return a store, which is written when it is first asked."""
+        kind, read = _KINDS[self._task]
         files = configured(self._task).index_task.sources(self._collection)
         made_of = crc32(repr(sources(filter(Path.exists, files))).encode())
-        copy = f"ir_datasets-{self._kind.__name__.lower()}-{made_of:08x}"
-        return PickleLz4FullStore(
-            str(self._collection.directory / copy), partial(self._read, self._collection),
-            self._kind, "doc_id", ["doc_id"],
-        )  # fmt: skip
-
-    def docs_cls(self) -> type[Any]:  # noqa: D102
-        return self._kind
+        copy = self._collection.directory / f"ir_datasets-{kind.__name__.lower()}-{made_of:08x}"
+        reader = partial(read, self._collection)
+        return PickleLz4FullStore(str(copy), reader, kind, "doc_id", ["doc_id"])
 
     def docs_count(self) -> int:  # noqa: D102
         return int(self.docs_store().count())
@@ -179,7 +174,7 @@ class Query(NamedTuple):
         return self.query
 
 
-class TaskQueries(BaseQueries):  # type: ignore[misc]
+class TaskQueries(formats.BaseQueries):  # type: ignore[misc]
     """The topics of a year, which are read when they are first asked for."""
 
     def __init__(self, read: "Callable[[], pd.DataFrame]") -> None:
@@ -197,19 +192,19 @@ class TaskQueries(BaseQueries):  # type: ignore[misc]
         return len(self._read())
 
 
-class Qrels(BaseQrels):  # type: ignore[misc]
+class Qrels(formats.BaseQrels):  # type: ignore[misc]
     """The judgments of a year, which are read when they are first asked for."""
 
     def __init__(self, read: "Callable[[], pd.DataFrame]", task: "TaskName") -> None:
         self._read, self._task = lru_cache(maxsize=1)(read), task
 
-    def qrels_iter(self) -> Iterator[TrecQrel]:  # noqa: D102
+    def qrels_iter(self) -> Iterator[formats.TrecQrel]:  # noqa: D102
         rows = self._read()[["qid", "docno", "label"]]
         for query_id, doc_id, grade in rows.itertuples(index=False):
-            yield TrecQrel(query_id, doc_id, int(grade), "0")
+            yield formats.TrecQrel(query_id, doc_id, int(grade), "0")
 
     def qrels_cls(self) -> Any:  # noqa: D102
-        return TrecQrel
+        return formats.TrecQrel
 
     def qrels_count(self) -> int:  # noqa: D102
         return len(self._read())

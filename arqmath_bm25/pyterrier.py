@@ -9,6 +9,7 @@ nothing here needs.
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyterrier as pt
@@ -29,6 +30,7 @@ with suppress(InputError):  # flat postings are searched without Java
         pt.java.add_option("-Dslf4j.internal.verbosity=WARN")
 
 
+@dataclass(repr=False, unsafe_hash=True)
 class Retriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier's classes are untyped
     """Ranks by one variant of an index, by the primary one without.
 
@@ -38,11 +40,13 @@ class Retriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier's classes ar
     answers of Task 1, or documents of the task `docs`; others are an InputError.
     """
 
-    def __init__(self, index: Index, variant: str | None = None, depth: int = MAX_DEPTH) -> None:
-        """Raises InputError for a variant that the index lacks, and for a depth below 1."""
-        self.index = index
-        self.variant = index.chosen(variant)
-        self.depth = depth
+    index: Index
+    variant: str | None = None
+    depth: int = MAX_DEPTH
+
+    def __post_init__(self) -> None:
+        """Raises InputError for a variant that the index lacks."""
+        self.variant = self.index.chosen(self.variant)
 
     def transform(self, topics: pd.DataFrame) -> pd.DataFrame:
         """Return the `depth` best documents of every topic: its columns, docno, score, rank from 0.
@@ -66,16 +70,6 @@ class Retriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier's classes ar
     def fuse_rank_cutoff(self, k: int) -> Retriever | None:
         """Return what `self % k` is: the same with less depth."""
         return Retriever(self.index, self.variant, k) if k < self.depth else None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Retriever) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    @property
-    def _key(self) -> tuple[Index, str, int]:
-        return self.index, self.variant, self.depth
 
     def __repr__(self) -> str:
         depth = f", depth={self.depth}" if self.depth != MAX_DEPTH else ""
