@@ -36,7 +36,6 @@ from arqmath_bm25.collection.premises import (
 from arqmath_bm25.core.labs import PREMISES
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.core.workers.local import Processes
-from arqmath_bm25.evaluation.measures import PREMISE_KEYS as KEYS
 from arqmath_bm25.evaluation.score import score_premises
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index, build, directory
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
 
 THREADS = 2
 NEAR = 0.9
+KEYS = ("map_500_official", "map_500", "recall_500")
 
 
 def gold_of(statements: Sequence[Statement]) -> dict[str, tuple[str, ...]]:

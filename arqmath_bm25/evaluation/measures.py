@@ -56,18 +56,14 @@ MEASURES: Final = (
 )
 
 OF_PREMISES: Final = (Measure("map_500", AP @ PREMISES), Measure("recall_500", R @ PREMISES))
-KEYS: Final = tuple(measure.key for measure in MEASURES)
-# As tables show them.
+# All that is measured, those of Task 3 and of NLPS too: keys, and what tables call them.
 NAMES: Final = {
     "ndcg_prime": "nDCG′", "map_prime": "MAP′", "p10_prime": "P′@10", "bpref": "bpref",
     "judged_at_10": "judged@10", "ar": "AR", "p1": "P@1", "map_500": "MAP@500",
     "map_500_official": "MAP@500 (official)", "recall_500": "recall@500", "ndcg": "nDCG",
-    "map": "MAP", "p10": "P@10",
+    "map": "MAP", "p10": "P@10", "p5_prime": "P′@5",
 }  # fmt: skip
 SHOWN: Final = ("ndcg_prime", "map_prime", "p10_prime", "bpref", "judged_at_10")  # first of all
-ANSWER_KEYS: Final = ("ar", "p1")  # of Task 3
-PREMISE_KEYS: Final = ("map_500_official", "map_500", "recall_500")  # of NLPS
-_ALL: Final = (*KEYS, *ANSWER_KEYS, *PREMISE_KEYS)
 
 # pytrec_eval 0.5.11 crashes on empty rankings now and then. One document that nobody judged has
 # the values of an empty ranking in every measure (but num_ret, which is not offered).
@@ -79,7 +75,7 @@ def named_measures(*names: str) -> list[Measure]:
 
     Raises InputError for any other name, and for parameters that are not understood.
     """
-    return [_named(name) for name in names if name not in _ALL]
+    return [_named(name) for name in names if name not in NAMES]
 
 
 def key_of(name: str) -> str:
@@ -97,7 +93,7 @@ def _named(name: str) -> Measure:
         parsed = ir_measures.parse_measure(name)
         computed = ir_measures.pytrec_eval.supports(parsed)
     except NameError:
-        near = difflib.get_close_matches(name, [*_ALL, *ir_measures.measures.registry], cutoff=0.4)
+        near = difflib.get_close_matches(name, [*NAMES, *ir_measures.measures.registry], cutoff=0.4)
         raise InputError(
             f"--measure {name}: neither ir_measures nor this package has it; do you mean "
             f"{', '.join(near) or 'nDCG@10, AP(rel=2) or P(rel=2)@10'}?"

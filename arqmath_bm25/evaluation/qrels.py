@@ -165,8 +165,6 @@ def coverage_note(
     )
 
 
-ID_KINDS: Final[tuple[IdKind, ...]] = get_args(IdKind)
-
 _FOLDER: Final = "qrel_with_formula_ids"  # of the official files of 2020
 _NAMES: Final[tuple[tuple[str, IdKind], ...]] = (
     (r"formula_?ids?", "formula"),
@@ -232,5 +230,5 @@ def _kind_of_ids(judged: NDArray[np.int32], ids: FormulaIds, file: Path) -> IdKi
     raise InputError(
         f"{file}: {formula:,} of its {len(judged):,} ids are formula ids of the collection, "
         f"{visual:,} are visual ids: which of them it judges has to be said (ids: "
-        f"{', '.join(ID_KINDS)})"
+        f"{', '.join(get_args(IdKind))})"
     )
