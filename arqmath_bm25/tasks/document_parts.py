@@ -19,18 +19,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal
 from uuid import uuid4
 
 from arqmath_bm25.analysis.terms import Bag
-from arqmath_bm25.core.workers import Workers
+from arqmath_bm25.core.workers import J, Workers
 
 if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Document
 
 Form = Literal["json", "flat"]
 JSON: Final[tuple[Form]] = ("json",)
-J = TypeVar("J")
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 

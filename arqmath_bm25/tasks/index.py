@@ -349,11 +349,6 @@ class Index:
 
         Raises InputError if that fails because the index is damaged.
         """
-        return self._rank(topics, variant, min(depth, self.task.depth), threads)
-
-    def _rank(
-        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
-    ) -> Iterator[list[Hit]]:
         try:
             yield from self._ranker.rank(topics, variant, depth, threads)
         except InputError:
@@ -435,7 +430,7 @@ class Index:
         if not self.task.finds_posts:
             raise InputError(f"{self.task.name}: only task1 and task2 know tags and years")
         for searched in (MAX_DEPTH, SEARCHED):
-            (hits,) = self._rank([topic], variant, searched, 1)
+            (hits,) = self.rank([topic], variant, searched, 1)
             matching = [hit for hit in hits if hit.score > 0]
             passing = list(islice(posts.passing(matching, self.collection), depth))
             if len(passing) == depth or len(hits) < searched:

@@ -13,12 +13,10 @@ from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
-from typing import Final, TypeVar
+from typing import Final
 
 from arqmath_bm25.core.errors import InterruptedWorkError
-
-J = TypeVar("J")
-R = TypeVar("R")
+from arqmath_bm25.core.workers import J, R
 
 
 class _Process(SpawnProcess):

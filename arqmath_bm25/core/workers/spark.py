@@ -19,14 +19,12 @@ from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.system import needed_by
+from arqmath_bm25.core.workers import J, R
 from arqmath_bm25.version import __version__
-
-J = TypeVar("J")
-R = TypeVar("R")
 
 _JOBS_PER_CORE: Final = 4  # in a wave, at whose end workers wait for the last
 _LOOK: Final = 5.0  # seconds from one look at the executors to the next

@@ -157,9 +157,9 @@ class PremiseRanker(Ranker):
     def rank(
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int
     ) -> Iterator[list[Hit]]:
-        """Yield the `depth` best premises of every statement, all if there are fewer."""
+        """Yield the `depth` best premises of every statement, 500 at most."""
         statements = [Statement(topic.topic_id, topic.title, ()) for topic in topics]
-        for ranking in self.method(variant).rank(statements, depth):
+        for ranking in self.method(variant).rank(statements, min(depth, PREMISES)):
             yield [Hit(premise_id, score) for premise_id, score in ranking]
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
