@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
-from itertools import repeat
 from pathlib import Path
 from typing import Any, Final, Literal, overload
 
@@ -143,11 +142,9 @@ def fuse(
             visual.update(zip(run["docno"].astype(str), run["visual_id"].astype(str), strict=True))
     posts = all("post_id" in run for run in named.values())
     fused = fuse_runs(read, factors, method, k, depth, posts)
-    hits = (
-        (topic, [hit._replace(visual_id=visual.get(hit.doc_id, "")) for hit in of_topic])
-        for topic, of_topic in fused.items()
-    )
-    frame = run_frame(hits, task)
+    frame = run_frame(fused.items(), task)
+    if "visual_id" in frame:
+        frame["visual_id"] = [visual.get(doc, "") for doc in frame["docno"]]
     frame.attrs["task"] = task
     return frame
 
@@ -212,13 +209,8 @@ def read_run(path: str | Path) -> pd.DataFrame:
     """
     run = Run.read(Path(path))
     further = _FURTHER.get(run.task, ())[:1]
-    frame = pd.DataFrame(
-        [
-            (row.topic_id, row.doc_id, row.score, row.rank, *(getattr(row, f) for f in further))
-            for row in sorted(run.rows)
-        ],
-        columns=[*_RANKED, *further],
-    )
+    frame = pd.DataFrame(sorted(run.rows)).rename(columns={"topic_id": "qid", "doc_id": "docno"})
+    frame = frame[[*_RANKED, *further]]
     attrs = {"name": run.name, "manifest": read_manifest(Path(path))}
     frame.attrs.update(task=run.task, **{key: value for key, value in attrs.items() if value})
     return frame
@@ -280,14 +272,12 @@ def _task_of(run: pd.DataFrame) -> Task:
 
 def _rows(run: pd.DataFrame) -> Iterator[RunRow]:
     """Yield the rows of a run as if they stood in a file."""
-    ranks, posts, answers = (
-        run[name] if name in run else repeat(default)
-        for name, default in (("rank", 0), ("post_id", ""), ("answer", ""))
-    )
-    columns = zip(run["qid"], run["docno"], ranks, run["score"], posts, answers, strict=False)
-    for line, (qid, doc, rank, value, post, answer) in enumerate(columns, 1):
+    defaults: dict[str, Any] = {"rank": 0, "post_id": "", "answer": ""}
+    filled = run.assign(**{name: value for name, value in defaults.items() if name not in run})
+    rows = filled[["qid", "docno", "rank", "score", "post_id", "answer"]].itertuples(index=False)
+    for line, (qid, doc, rank, score, post, answer) in enumerate(rows, 1):
         yield RunRow(
-            line, str(qid), str(doc), int(rank), float(value), "", str(post), answer=str(answer)
+            line, str(qid), str(doc), int(rank), float(score), "", str(post), answer=str(answer)
         )
 
 
