@@ -148,9 +148,7 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
             right = after.text[:_SHOWN].rpartition(" ")[0]
             heading, text = formula.latex, f"... {left} ${formula.latex}$ {right} ..."
         note = f"{hit.score:.2f}  {collection.place(post)}  {title}"
-        return Shown(
-            heading, note=note, text=text, post=post, question=question, formula=formula
-        )  # fmt: skip
+        return Shown(heading, note=note, text=text, post=post, question=question, formula=formula)
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return an instance of a formula by its id."""

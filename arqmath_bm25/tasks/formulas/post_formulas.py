@@ -9,7 +9,6 @@ What comes after the 400th formula of a post is left out.
 import csv
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
@@ -74,12 +73,10 @@ def _formulas(
             thread_id = post.post_id if post.post_type == QUESTION else post.parent_id
             title, body = map(write_out, contents(post, delimiters))
             kind = "question" if post.post_type == QUESTION else "answer"
-            typed = chain(
-                (("title", formula) for formula in title.formulas),
-                ((kind, formula) for formula in body.formulas),
-            )
+            typed = [("title", formula) for formula in title.formulas]
+            typed += [(kind, formula) for formula in body.formulas]
             first = _FIRST + _PER_POST * row
-            for number, (where, formula) in enumerate(islice(typed, _PER_POST), first):
+            for number, (where, formula) in enumerate(typed[:_PER_POST], first):
                 formula_id = formula.formula_id or str(number)
                 formulas.append(
                     (formula_id, post.post_id, thread_id or post.post_id, where, formula.latex)
