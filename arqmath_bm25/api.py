@@ -425,9 +425,8 @@ class Index(_ByValue):
         if text:
             shown = [self._texts(hit) for hits in ranked for hit in hits]
             frame = frame.join(pd.DataFrame(shown, frame.index, ["title", "text"]))
-        name = task.run_name(variant)
-        manifest = self._opened.manifest_of(name, variant, depth, "arqmath_bm25.Index.run")
-        frame.attrs.update(task=task.lab, name=name, manifest=manifest)
+        manifest = self._opened.manifest_of(variant, depth, "arqmath_bm25.Index.run")
+        frame.attrs.update(task=task.lab, name=manifest["tag"], manifest=manifest)
         return frame
 
     def _texts(self, hit: Hit) -> dict[str, str]:

@@ -188,10 +188,9 @@ def _write_run(options: RunOptions, index: Index, topics: TopicFile, variant: st
         "run", task.name, data=options.data, topics=topics.folder if official else topics.path,
         queries=queries, config=options.config, variant=variant, depth=depth, format=form,
     )  # fmt: skip
-    name = task.manual_name(variant) if queries else task.run_name(variant)
-    manifest = index.manifest_of(name, variant, depth, remake_it, topics.path, queries)
+    manifest = index.manifest_of(variant, depth, remake_it, topics.path, queries)
     folder = options.runs / task.place(index.collection) / topics.folder
-    target = folder / file_name(name, task.lab, form)
+    target = folder / file_name(manifest["tag"], task.lab, form)
     before = {} if options.overwrite else read_manifest(target)
     if before and any(before.get(key) != manifest.get(key) for key in _DECISIVE):
         raise InputError(

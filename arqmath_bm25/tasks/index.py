@@ -374,7 +374,6 @@ class Index:
 
     def manifest_of(
         self,
-        name: str,
         variant: str,
         depth: int,
         command: str,
@@ -383,6 +382,7 @@ class Index:
     ) -> dict[str, Any]:
         """Return what stands beside a run: what it is, and what it was made of."""
         task = self.task
+        name = task.manual_name(variant) if queries else task.run_name(variant)
         settings = task.settings.model_dump(mode="json")
         place, source = task.place(self.collection), self.collection.layout.data.resolve()
         data = {"name": place, "source": str(source)}
