@@ -65,6 +65,8 @@ NAMES: Final = {
 }  # fmt: skip
 SHOWN: Final = ("ndcg_prime", "map_prime", "p10_prime", "bpref", "judged_at_10")  # first of all
 
+_PROVIDERS: Final = (ir_measures.pytrec_eval, ir_measures.judged)  # trec_eval, and what it lacks
+
 # pytrec_eval 0.5.11 crashes on empty rankings now and then. One document that nobody judged has
 # the values of an empty ranking in every measure (but num_ret, which is not offered).
 _NOTHING: Final[Ranking] = {"": 0.0}
@@ -91,7 +93,7 @@ def _named(name: str) -> Measure:
         )
     try:
         parsed = ir_measures.parse_measure(name)
-        computed = ir_measures.pytrec_eval.supports(parsed)
+        computed = any(provider.supports(parsed) for provider in _PROVIDERS)
     except NameError:
         near = difflib.get_close_matches(name, [*NAMES, *ir_measures.measures.registry], cutoff=0.4)
         raise InputError(
@@ -104,7 +106,7 @@ def _named(name: str) -> Measure:
             f"--measure {name}: ir_measures does not understand it ({reason}); expected a name "
             "such as P(rel=2)@10, nDCG(judged_only=True) or IPrec@0.1"
         ) from None
-    if not computed and not (_is_judged(parsed) and parsed.params.get("cutoff")):
+    if not computed:
         raise InputError(
             f"--measure {name}: of the measures of ir_measures, those of trec_eval are computed "
             f"here; {parsed.NAME} with these parameters is none of them"
@@ -122,33 +124,20 @@ def measure(
 
     A topic that the rankings lack is measured as an empty one.
     """
-    filled = {topic: rankings.get(topic) or _NOTHING for topic in qrels}
-    values: dict[str, dict[Any, float]] = {
-        topic: {
-            asked: judged_at(asked["cutoff"], rankings.get(topic, {}), grades)
-            for _, asked, _ in measures
-            if _is_judged(asked)
-        }
-        for topic, grades in qrels.items()
+    # Ranks in place of scores leave no tie, which ir_measures would order in another way.
+    ranked = {
+        topic: {doc: -float(rank) for rank, doc in enumerate(best(rankings.get(topic) or _NOTHING))}
+        for topic in qrels
     }
-    of_trec_eval = dict.fromkeys(asked for _, asked, _ in measures if not _is_judged(asked))
-    for metric in ir_measures.pytrec_eval.iter_calc(of_trec_eval, qrels, filled):
-        values[metric.query_id][metric.measure] = metric.value
+    values: dict[str, dict[Any, float]] = {topic: {} for topic in qrels}
+    for provider in _PROVIDERS:
+        asked = dict.fromkeys(asked for _, asked, _ in measures if provider.supports(asked))
+        for metric in provider.iter_calc(asked, qrels, ranked):
+            values[metric.query_id][metric.measure] = metric.value
     return {
         topic: {key: of_topic[asked] for key, asked, _ in measures}
         for topic, of_topic in values.items()
     }
-
-
-def _is_judged(asked: Any) -> bool:
-    """Tell the measure that trec_eval lacks."""
-    return bool(asked.NAME == Judged.NAME)
-
-
-def judged_at(depth: int, ranking: Ranking, judged: Iterable[str]) -> float:
-    """Return the share of the first documents that are judged; 0 of none."""
-    top = best(ranking, depth)
-    return len(set(top).intersection(judged)) / len(top) if top else 0.0
 
 
 def average(values: Iterable[float]) -> float:
