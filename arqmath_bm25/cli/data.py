@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -146,6 +146,5 @@ def _print(reports: Sequence[FileReport]) -> None:
     results.print(", ".join(f"{count} {status}" for status, count in statuses.items()))
 
 
-def _listed(counts: Mapping[str, int]) -> str:
-    ordered = sorted(counts.items(), key=lambda item: -item[1])
-    return ", ".join(f"{count:,} {name}" for name, count in ordered)
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counts.most_common())

@@ -14,7 +14,7 @@ from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.pages.judging.annotation import posts_of_batch
 from arqmath_bm25.tasks import TASKS, task_class
-from arqmath_bm25.tasks.index import Index
+from arqmath_bm25.tasks.index import Index, directory
 
 
 @command
@@ -96,8 +96,7 @@ def serve(place: SearchPlace, host: str = "127.0.0.1", port: int = 8000) -> None
         from arqmath_bm25.pages.web.server import listen, own_names, server
 
     collection = place.collection
-    places = {n: collection.indexes / task_class(n).place(collection) / n for n in TASKS}
-    tasks = [name for name, directory in places.items() if Manifest.read(directory)]
+    tasks = [name for name in TASKS if Manifest.read(directory(task_class(name), collection))]
     if not tasks:
         build_it = command_line("index", "all", data=place.data, indexes=place.indexes)
         raise InputError(

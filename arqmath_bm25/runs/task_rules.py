@@ -114,9 +114,9 @@ class AnswerRules:
                 if not _PLAIN.fullmatch(name):
                     message = f"{column} is {shown(name)}; expected a plain number"
                     findings.error("id", row.line, message)
-        seen: dict[str, RunRow] = {}
+        first = _first_rows(rows)
         for row in rows:
-            if seen.setdefault(row.doc_id, row) is not row:
+            if row is not first[row.doc_id]:
                 findings.error("duplicate", row.line, f"{row.doc_id} is in topic {topic} already")
         if len(rows) > labs.MAX_DEPTH:
             message = f"topic {topic} has {len(rows):,} rows; at most {labs.MAX_DEPTH:,} are taken"
@@ -126,7 +126,7 @@ class AnswerRules:
                 message = f"topic {topic}: rank is {row.rank}; expected {place}"
                 findings.warn("rank order", row.line, f"{message}: 1, 2, 3, … in file order")
                 break
-        _check_scores(topic, sorted(seen.values(), key=lambda row: row.rank), findings)
+        _check_scores(topic, sorted(first.values(), key=lambda row: row.rank), findings)
 
 
 def _check_scores(topic: str, rows: Sequence[RunRow], findings: Findings) -> None:

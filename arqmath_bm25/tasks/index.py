@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 STORE: Final = "lucene"  # in the directory of an index: what engines of this machine search
 
 
-def directory(task: IndexedTask[Any], collection: Collection) -> Path:
+def directory(task: Task[Any] | type[Task[Any]], collection: Collection) -> Path:
     """Return where the index of a task is kept."""
     return collection.indexes / task.place(collection) / task.name
 
@@ -287,7 +287,7 @@ class Index:
         """
         asked = task_class(name)
         owner = task_class(asked.index_of or name)
-        manifest = Manifest.read(collection.indexes / owner.place(collection) / owner.name)
+        manifest = Manifest.read(directory(owner, collection))
         if config is None and manifest is not None and not manifest.default:
             built = owner.of(manifest.settings).index_task
             task = built if owner is asked else configured(name).on(built)
