@@ -46,12 +46,11 @@ def separated(scores: Sequence[float]) -> list[float]:
     `scores` stand in rank order. trec_eval keeps them as 32-bit floats; the results are such
     floats, each below the one before it.
     """
-    with np.errstate(over="ignore"):
-        single: list[float] = np.asarray(scores, np.float32).tolist()
     result, above = [], math.inf
-    for score in single:
-        above = score if score < above else float(np.nextafter(np.float32(above), _LOWEST))
-        result.append(above)
+    with np.errstate(over="ignore"):
+        for score in np.asarray(scores, np.float32).tolist():
+            above = score if score < above else float(np.nextafter(np.float32(above), _LOWEST))
+            result.append(above)
     return result
 
 
