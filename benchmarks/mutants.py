@@ -208,8 +208,9 @@ MUTANTS: Final = (
            "AP(rel=RELEVANT, judged_only=True), primed=True",
            "AP(rel=RELEVANT), primed=True", "measures"),
     Mutant("runs/task_rules.py",
-           "sorted(zip(scores, ranking, strict=True), reverse=True)",
-           "sorted(zip(scores, ranking, strict=True), key=lambda hit: -hit[0])", "measures"),
+           "return [doc for _, doc in "
+           "sorted(zip(scores, ranking, strict=True), reverse=True)[:depth]]",
+           "return sorted(ranking, key=lambda doc: -ranking[doc])[:depth]", "measures"),
     Mutant("runs/task_rules.py", "first.setdefault(row.doc_id, row)", "first[row.doc_id] = row",
            "measures"),
     Mutant("runs/task_rules.py",
