@@ -9,6 +9,7 @@ import re
 from colorsys import rgb_to_hls
 from functools import lru_cache
 from itertools import accumulate
+from operator import methodcaller
 from threading import Lock, Thread, stack_size
 from typing import Final
 
@@ -58,6 +59,8 @@ _TEXT_WITH_MATH: Final = re.compile(
 _TAG: Final = re.compile(r"<(/?)([a-z]+)((?: [a-z]+=\"[^\"]*\")*)\s*(/?)>")
 _ATTRIBUTE: Final = re.compile(r' ([a-z]+)="([^"]*)"')
 _ELEMENTS: Final = frozenset(_TABLE["elements"].split())
+# Nothing can be wrong with a tag that has only the name of one of them; most tags do.
+_TAG_TO_CHECK: Final = re.compile(rf"(?!</?(?:{'|'.join(sorted(_ELEMENTS))})>){_TAG.pattern}")
 _ATTRIBUTES: Final = {
     name: re.compile(pattern)
     for pattern, names in _TABLE["attributes"].items()
@@ -115,7 +118,8 @@ _REWRITES: Final = [
             pattern.replace("GROUP", _GROUP).replace("ARGUMENT", _ARGUMENT).replace("BIG", _BIG),
             re.DOTALL,
         ),
-        _FUNCTIONS.get(replacement, replacement),
+        # As a function: `sub` looks a template up even where nothing matches.
+        _FUNCTIONS.get(replacement) or methodcaller("expand", replacement),
     )
     for pattern, replacement in _TABLE["rewrites"]
 ]
@@ -137,19 +141,16 @@ def render(latex: str, display: bool = False) -> str:
 def _convert(latex: str, display: bool) -> str:
     if _CONVERTER is None or not latex.strip() or len(latex) > _MAX_LATEX:
         return ""
-    if _DEFINITIONS.search(latex):
-        return ""
     rewritten = _rewrite(latex)
-    if _unclosed(rewritten) > _MAX_UNCLOSED:
+    if _DEFINITIONS.search(latex) or _unclosed(rewritten) > _MAX_UNCLOSED:
         return ""
-    if len(_NESTING.findall(rewritten)) <= _SHALLOW:
-        mathml = _call(rewritten, display)
-    else:
-        mathml = _call_on_deep_stack(rewritten, display)
+    call = _call if len(_NESTING.findall(rewritten)) <= _SHALLOW else _call_on_deep_stack
+    mathml = call(rewritten, display)
     for pattern, replacement in _TIDYING:
         mathml = pattern.sub(replacement, mathml)
-    mathml = _TAG.sub(_safe_tag, mathml)
-    return "" if _LEFT_OVER.search(mathml) or _depth(mathml) > _MAX_DEPTH else mathml
+    mathml = _TAG_TO_CHECK.sub(_safe_tag, mathml)
+    deep = mathml.count("<") > _MAX_DEPTH and _depth(mathml) > _MAX_DEPTH
+    return "" if deep or _LEFT_OVER.search(mathml) else mathml
 
 
 def _unclosed(latex: str) -> int:
@@ -198,8 +199,7 @@ def _rewrite(latex: str) -> str:
     while (parted := _TEXT_WITH_MATH.sub(r"\1{\2}{\3}\1{", latex, count=1)) != latex:
         latex = parted
     tagged = r"\tag" in latex
-    environment = _ENVIRONMENT.search(latex)
-    if tagged and not environment:
+    if tagged and not _ENVIRONMENT.search(latex):
         return rf"\begin{{equation}}{latex}\end{{equation}}"
     return _ENVIRONMENT.sub(lambda m: _environment(m[1], m[2], tagged), latex)
 
