@@ -84,6 +84,9 @@ class Searcher(ABC):
 
     def search_many(self, queries: Iterable[Query], k: int, threads: int) -> Iterator[list[Hit]]:
         """Search for all queries with `threads` at a time; results come in the order of queries."""
+        if threads == 1:
+            yield from map(partial(self._search_in_thread, k), queries)
+            return
         with ThreadPoolExecutor(threads) as pool:
             yield from pool.map(partial(self._search_in_thread, k), queries)
 
