@@ -119,11 +119,9 @@ def advice(query: str, formula_wanted: bool = False, delimiters: Delimiters = "m
         return f"a dollar is left open: a formula has one on each side, as in {mark}x^2{mark}"
     if read_title(query, delimiters).formulas:
         return ""
-    if formula_wanted:
-        if len(_WORD.findall(query)) > 2 and not _MATH.search(query):
-            return "this reads like prose, and formulas are searched for; for words take task1"
-        return ""
-    if mark and _MATH.search(query):
+    if formula_wanted and len(_WORD.findall(query)) > 2 and not _MATH.search(query):
+        return "this reads like prose, and formulas are searched for; for words take task1"
+    if mark and not formula_wanted and _MATH.search(query):
         return (
             "there is no formula between dollars, so all of it counts as words; "
             f"try '{mark}{query}{mark}'"
