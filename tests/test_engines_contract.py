@@ -248,6 +248,28 @@ def test_another_way_to_add_up_gives_the_same_scores(
     assert [searcher.search(query, 100) for query in queries(20, seed=3)] == expected
 
 
+@pytest.mark.parametrize("column", ["docs", "codes"])
+@pytest.mark.parametrize("chosen", [max, min], ids=["scored by code", "one by one"])
+def test_postings_of_what_is_not_there_are_refused_each_time(
+    tmp_path: Path, column: str, chosen: Callable[..., str]
+) -> None:
+    """Whichever way a list is scored: scipy would write wherever a number says."""
+    index = indexed(tmp_path, generated(500, seed=5))
+    write_postings(index)
+    pairs, file = (flat_place(index) / name for name in ("pairs", f"contents.{column}"))
+    searcher = flat.FlatSearcher(index, 1.2, 0.75)
+    counts = searcher.document_counts("contents", WORDS)
+    word = chosen(counts, key=counts.__getitem__)
+    assert (counts[word] > pairs.stat().st_size // 8) == (chosen is max)
+    query = {"contents": {word: 1.0}}
+    assert len(searcher.search(query, 500)) == counts[word]
+    file.write_bytes(b"\xff" * file.stat().st_size)
+    searcher = flat.FlatSearcher(index, 1.2, 0.75)
+    for _ in range(2):
+        with pytest.raises(IndexError):
+            searcher.search(query, 100)
+
+
 def test_more_codes_than_fit_into_16_bits(
     collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,7 +24,8 @@ The files of a directory NAME.flat/, numbers little-endian:
 from __future__ import annotations
 
 import json
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -58,7 +59,9 @@ FORM: Final = 2
 META: Final = "flat.json"
 _EXACT: Final = 24  # lengths below which Lucene's byte is the length
 _TOGETHER: Final = 1 << 15  # postings
+_numbers: Final = lru_cache(4)(term_numbers)  # several fields are asked for the same terms
 _ONES: Final = np.ones(2 * _TOGETHER)
+_PLACES: Final = np.arange(len(_ONES), dtype=np.int32)
 
 
 class _Field(NamedTuple):
@@ -67,11 +70,12 @@ class _Field(NamedTuple):
     shared: bool  # by groups of documents, which its postings name
     documents: int  # that have it
     divisors: Floats  # of a weight, by code
+    counts: Integers | None  # documents that have each term; None: as many as postings
+    sound: set[tuple[int, int]]  # ranges of postings that were checked, which is done once
     terms: Numbers
     starts: Integers
     docs: Integers
     codes: Integers
-    counts: Integers | None  # documents that have each term; None: as many as postings
 
 
 class FlatSearcher(Searcher):
@@ -90,16 +94,15 @@ class FlatSearcher(Searcher):
         self._groups = _mapped(place / "groups", "<i4")
         self._fields = {}
         for name, field in meta["fields"].items():
-            terms, starts, docs, codes = (
-                _mapped(place / f"{name}.{column}", kind) for column, kind in columns.items()
-            )
+            arrays = [_mapped(place / f"{name}.{column}", kind) for column, kind in columns.items()]
+            terms, starts, docs, codes = arrays
             counts = _mapped(place / f"{name}.counts", "<i4") if field["shared"] else None
             if not (len(terms) == len(starts) - 1 and len(docs) == len(codes) == starts[-1]):
                 raise InputError(f"{place}: incomplete; build the index again")
             average = np.float32(max(field["tokens"], 1) / max(field["documents"], 1))
             divisors = _divisors(pairs, np.float32(k1), np.float32(b), average)
             self._fields[name] = _Field(
-                field["shared"], field["documents"], divisors, terms, starts, docs, codes, counts
+                field["shared"], field["documents"], divisors, counts, set(), *arrays
             )
 
     def search(self, query: Query, k: int) -> list[Hit]:
@@ -159,7 +162,7 @@ class FlatSearcher(Searcher):
         for field, terms in fields:
             self._add(of_groups if field.shared else sums, field, terms)
         if any(field.shared for field, _ in fields):
-            sums += of_groups[self._groups]
+            sums += of_groups.take(self._groups)
         return sums
 
     def _add(self, sums: Sums, field: _Field, terms: Mapping[str, float]) -> None:
@@ -168,20 +171,28 @@ class FlatSearcher(Searcher):
         _, weights, begins, ends = self._weighted(field, terms)
         lengths = ends - begins
         many = lengths > min(len(divisors), _TOGETHER)  # so that it pays to score all codes
-        for begin, end, weight in zip(begins[many], ends[many], weights[many], strict=True):
-            of_codes = (weight - weight / divisors).astype(np.float64)
+        spans = list(zip(begins[many].clip(0).tolist(), ends[many].tolist(), strict=True))
+        for begin, end in set(spans) - field.sound:
+            _check(docs[begin:end], len(sums))
+            _check(codes[begin:end], len(divisors))
+            field.sound.add((begin, end))
+        for (begin, end), weight in zip(spans, weights[many], strict=True):
+            scores = weight - weight / divisors
             for start in range(begin, end, _TOGETHER):
                 piece = slice(start, min(start + _TOGETHER, end))
-                _add_at(sums, docs[piece], of_codes, codes[piece])
+                _add_at(sums, docs[piece], scores, codes[piece])
         few = np.flatnonzero(~many)
-        cuts = np.flatnonzero(np.diff(np.cumsum(lengths[few]) // _TOGETHER)) + 1
-        for batch in np.split(few, cuts) if len(few) else ():
+        batches = np.cumsum(lengths[few]) // _TOGETHER
+        cuts = np.flatnonzero(batches[1:] > batches[:-1]) + 1
+        for first, last in pairwise([0, *cuts.tolist(), len(few)] if len(few) else ()):
+            batch = few[first:last]
             pieces = list(map(slice, begins[batch].tolist(), ends[batch].tolist()))
             weight = weights[batch].repeat(lengths[batch])
             chosen = np.concatenate([codes[piece] for piece in pieces])
             scores = weight - weight / divisors.take(chosen)
             rows = np.concatenate([docs[piece] for piece in pieces])
-            _add_at(sums, rows, scores.astype(np.float64), np.arange(len(rows)))
+            _check(rows, len(sums))
+            _add_at(sums, rows, scores, _PLACES[: len(rows)])
 
     def _weighted(
         self, field: _Field, terms: Mapping[str, float]
@@ -190,10 +201,12 @@ class FlatSearcher(Searcher):
         asked = [term for term, weight in terms.items() if weight > 0]
         rows, places = _find(field, asked)
         there = [asked[row] for row in rows]
-        boosts = np.array([float(f"{terms[term]:.9g}") for term in there])  # as Lucene gets them
+        # As Lucene gets them; many terms have the same.
+        boosts = {weight: float(f"{weight:.9g}") for weight in set(terms.values())}
         counts = _counts(field, places)
         idf = np.log(1 + (field.documents - counts + 0.5) / (counts + 0.5))
-        weights = boosts.astype(np.float32) * idf.astype(np.float32)
+        weights = np.array([boosts[terms[term]] for term in there], np.float32)
+        weights *= idf.astype(np.float32)
         if not np.isfinite(weights).all():
             raise InputError(f"the weight of a term is too large: {max(terms.values())}")
         starts = field.starts[places], field.starts[places + 1]
@@ -204,7 +217,7 @@ def _find(field: _Field, terms: Sequence[str]) -> tuple[list[int], Integers]:
     """Return which terms a field has, and their places in it, in their order."""
     if not len(field.terms):
         return [], np.empty(0, np.intp)
-    numbers = term_numbers(terms)
+    numbers = _numbers(tuple(terms))
     places = np.minimum(np.searchsorted(field.terms, numbers), len(field.terms) - 1)
     there = np.flatnonzero(field.terms[places] == numbers)
     there = there[np.argsort(places[there])]
@@ -227,18 +240,22 @@ def _divisors(pairs: Integers, k1: np.float32, b: np.float32, average: np.float3
     return divisors
 
 
-def _add_at(sums: Sums, docs: Integers, scores: Sums, codes: Integers) -> None:
+def _check(numbers: Integers, count: int) -> None:
+    """Raise IndexError if some numbers of a file are not below a count: it is damaged."""
+    unsigned = numbers.view(f"u{numbers.itemsize}")  # so that one below 0 is too large
+    if np.maximum.reduce(unsigned, initial=0) >= count:  # the method takes twice as long
+        raise IndexError("flat postings: a document or a code that is not there")
+
+
+def _add_at(sums: Sums, docs: Integers, scores: Floats, codes: Integers) -> None:
     """Add the score of each posting, which its code chooses, to the sum of its document.
 
-    Raises IndexError for numbers of a damaged file.
+    The numbers must be sound: no one checks them here.
     """
-    largest = np.maximum.reduce  # the method takes twice as long
-    if largest(docs.view(np.uint32)) >= len(sums) or largest(codes) >= len(scores):
-        raise IndexError("flat postings: a document or a code that is not there")
     if coo_matvec is None:
         np.add.at(sums, docs, scores[codes])
     else:
-        coo_matvec(len(docs), docs, codes.astype(docs.dtype), _ONES[: len(docs)], scores, sums)
+        coo_matvec(len(docs), docs, codes, _ONES, scores, sums)
 
 
 def best_rows(scores: Floats, k: int) -> npt.NDArray[np.intp]:
