@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from threading import Lock
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from anyio import CapacityLimiter, to_thread
@@ -129,11 +130,12 @@ class SearchPages:
         query = self._query(request.query_params)
         writer = PostWriter([self._content(query.q, query.task)], self._delimiters)
         results, more = self._results(query)
-        threads: dict[str, list[dict[str, Any]]] = {}
+        threads: dict[str, list[SimpleNamespace]] = {}
         for hit, shown, parts in results:
             thread = shown.question.post_id if shown.question else hit.doc_id
             described = self._result(hit, shown, writer) | {"parts": parts}
-            threads.setdefault(thread, []).append(described)
+            # In a template, `hit.post` looks for an attribute first.
+            threads.setdefault(thread, []).append(SimpleNamespace(**described))
         return self._page(
             "search.html", query=query, results=list(threads.values()),
             advice=self._indexes[query.task].task.advice(query.q), count=len(results),
