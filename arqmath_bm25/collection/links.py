@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Final, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arqmath_bm25.collection.activity import KINDS as DUMPS
 from arqmath_bm25.collection.activity import good_rows, is_id
 from arqmath_bm25.collection.dump import IntMatrix, check, parsed_rows
-from arqmath_bm25.core.arrays import load_array
+from arqmath_bm25.core.arrays import load_array, ranges
 
 # What a post is to another: twice the LinkTypeId, and 1 more for the post that a link leads to.
 DUPLICATE: Final = 6
@@ -64,6 +65,15 @@ class PostLinks:
         begin, end = np.searchsorted(self.rows[:, 0], [post, post + 1])
         linked: list[list[int]] = self.rows[begin:end, 1:].tolist()
         return linked
+
+    def between(self, posts: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the places of both ends of every link between posts, which ascend."""
+        begins, ends = np.searchsorted(self.rows[:, 0], (posts, posts + 1))
+        one = np.repeat(np.arange(len(posts)), ends - begins)
+        linked = self.rows[ranges(begins, ends - begins), 1]
+        other = np.minimum(np.searchsorted(posts, linked), len(posts) - 1)
+        there = (posts[other] == linked) & (one != other)
+        return one[there], other[there]
 
     def of(self, post: int) -> list[int]:
         """Return the posts linked with a post, in their order."""

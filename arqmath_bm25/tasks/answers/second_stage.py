@@ -74,12 +74,10 @@ class SecondStage:
             scores += gains["formulas"]
         threads, thread = np.unique(questions, return_inverse=True)
         if settings.linked:
-            best = dict(zip(threads.tolist(), _best(scores, thread), strict=True))
-            linked = [
-                max((best.get(other, 0.0) for other in self._links.of(question)), default=0.0)
-                for question in best
-            ]
-            gains["linked"] = settings.linked * np.maximum(linked, 0)[thread]
+            one, other = self._links.between(threads)
+            linked = np.zeros(len(threads))
+            np.maximum.at(linked, one, _best(scores, thread)[other])
+            gains["linked"] = settings.linked * linked[thread]
             scores += gains["linked"]
         gains["thread"] = settings.thread * _best(scores, thread)[thread]
         return gains
