@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
 from itertools import chain, islice
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
@@ -47,6 +48,7 @@ class Processes:
 
     def __init__(self, count: int) -> None:
         self.count = count
+        self._pool: ProcessPoolExecutor | None = None  # kept, as its processes take long to start
 
     def map(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[R]:
         """Yield `work(job)` of every job, in their order; a single job is done in this process.
@@ -60,21 +62,30 @@ class Processes:
         if self.count == 1 or len(first) < 2:
             yield from map(work, jobs)
             return
-        with ProcessPoolExecutor(self.count, _Spawn(), _end_with_parent) as pool:
+        pool = self._pool = self._pool or ProcessPoolExecutor(
+            self.count, _Spawn(), _end_with_parent
+        )
+        with ExitStack() as at_end:
+            at_end.callback(self.close)
             waiting: deque[Future[R]] = deque()
             try:
                 while True:
                     room = 2 * self.count + 1 - len(waiting)
                     waiting.extend(pool.submit(work, job) for job in islice(jobs, room))
                     if not waiting:
-                        return
+                        break
                     yield waiting.popleft().result()
             except BrokenProcessPool:
                 raise InterruptedWorkError(
                     "a worker process was killed, perhaps for want of memory; try fewer --jobs"
                 ) from None
-            finally:
-                pool.shutdown(cancel_futures=True)
+            at_end.pop_all()  # all is done: the processes wait for other work
+
+    def close(self) -> None:
+        """End the processes, without the jobs that wait."""
+        if self._pool:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
 
 
 HERE: Final = Processes(1)  # for work that is not worth a process
