@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from arqmath_bm25.analysis.terms import Bag
+from arqmath_bm25.analysis.terms import Bag, FormulaTree, Lines, Paths, Tree
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines import flat
 from arqmath_bm25.engines.engine import Document, flat_place
@@ -317,3 +317,19 @@ def test_terms_are_counted_alike_and_as_they_stand_in_the_documents(
         assert searcher.document_counts("title", ["b", "a"]) == {"a": 2, "b": 3}
         assert searcher.document_counts("no_such_field", ["a"]) == {}
         assert searcher.document_counts("tags", []) == {}
+
+
+def test_fields_of_one_formula_keep_paths_and_ngrams_apart(tmp_path: Path) -> None:
+    tree, line = Tree(["", "+", "x"], [0, 0, 1], ["~", "~", "~"]), Tree(["x", "+", "y"])
+    formulas = {"paths": FormulaTree("x+y", tree, Paths(2, 3))}
+    formulas["ngrams"] = FormulaTree("x+y", line, Lines(2, 3))
+    part = FlatPart()
+    part.add(Document("1", {field: Bag((), [each]) for field, each in formulas.items()}))
+    (tmp_path / "documents").mkdir()
+    part.save(tmp_path / "documents" / "0.flat")
+    write_flat(tmp_path / "documents", tmp_path / "lucene.flat", 1)
+    searcher = open_searcher(tmp_path / "lucene", 1.2, 0.75, "flat")
+    for field, terms in (("paths", ["~+", "+~x", "~+~x"]), ("ngrams", ["x~+", "+~y", "x~+~y"])):
+        assert searcher.document_counts(field, terms) == dict.fromkeys(terms, 1), field
+        (explained,) = searcher.explain({field: dict.fromkeys(terms, 1.0)}, ["1"])
+        assert explained[field].keys() == set(terms), field

@@ -14,6 +14,7 @@ get numbers, which `term_numbers` makes of many formulas at a time.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
 from operator import add
@@ -104,7 +105,8 @@ def patterns(tokens: Sequence[str], low: int, high: int) -> list[str]:
     return terms
 
 
-class Paths(NamedTuple):
+@dataclass(frozen=True)  # tuples of both kinds would be equal
+class Paths:
     """Paths through `low` … `high` nodes; also those of the `blind` tree, if that is asked for."""
 
     low: int = 2
@@ -117,7 +119,8 @@ class Paths(NamedTuple):
         return terms + paths(blind(tree), self.low, self.high) if self.also_blind else terms
 
 
-class Lines(NamedTuple):
+@dataclass(frozen=True)
+class Lines:
     """n-grams of `low` … `high` symbols in a line; with `places`, their patterns."""
 
     low: int
