@@ -26,6 +26,7 @@ from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
 
 Kind = Literal["words", "math", "operators"]  # math: n-grams of LaTeX tokens
+_PATHS: Final = Paths()  # through operator trees
 _CACHED_FORMULAS: Final = 1 << 15  # half of all formulas are repeats; about 30 MB when full
 
 
@@ -37,6 +38,14 @@ class Terms(NamedTuple):
     operators: Bag  # paths through operator trees; none unless the settings want them
 
 
+class _Formula(NamedTuple):
+    """What the terms of a formula are made of."""
+
+    words: list[str]
+    tokens: list[FormulaTree]  # one, or none that is wanted
+    trees: list[FormulaTree]
+
+
 class Analyzer:
     """Turns content into terms as the settings say. One serves all threads."""
 
@@ -44,7 +53,7 @@ class Analyzer:
         """Without `ngrams` no formula has any, which saves their time."""
         self._words = WordAnalyzer(settings.text.stemmer, settings.text.stop_words)
         self._latex = settings.latex
-        self._ngrams = ngrams
+        self._ngrams = Lines(*settings.latex.ngrams) if ngrams else None
         tokenizer = settings.latex.tokenizer
         self._tokens = load_tokenizer(tokenizer) if tokenizer else None
         self._formula = lru_cache(maxsize=_CACHED_FORMULAS)(self._read_formula)
@@ -60,30 +69,30 @@ class Analyzer:
     def __call__(self, content: Content) -> Terms:
         """Analyse one field. n-grams do not cross formulas; text in formulas joins the words."""
         pieces: Sequence[str | Formula] = write_out(content).pieces
-        formulas: list[Terms] = []
+        formulas: list[_Formula] = []
         if self._latex.form == "symbols":
             formulas = [self._formula(each.latex) for each in pieces if isinstance(each, Formula)]
         elif self._latex.form == "raw":
             pieces = [each if isinstance(each, str) else each.latex for each in pieces]
         words = self._words(" ".join([each for each in pieces if isinstance(each, str)]))
         for formula in formulas:
-            words += formula.words.words
+            words += formula.words
         return Terms(
             Bag(words),
-            Bag(formulas=[tokens for formula in formulas for tokens in formula.math.formulas]),
-            Bag(formulas=[tree for formula in formulas for tree in formula.operators.formulas]),
+            Bag((), [tokens for formula in formulas for tokens in formula.tokens]),
+            Bag((), [tree for formula in formulas for tree in formula.trees]),
         )
 
-    def _read_formula(self, latex: str) -> Terms:
+    def _read_formula(self, latex: str) -> _Formula:
         items, text = read(latex)
         words = self._words(text) if text else []
         tokens, trees = [], []
         if self._ngrams:
             symbols = self._tokens(latex) if self._tokens else arrange(items)
-            tokens.append(FormulaTree(latex, Tree(symbols), Lines(*self._latex.ngrams)))
+            tokens.append(FormulaTree(latex, Tree(symbols), self._ngrams))
         if self._latex.operators and len((tree := read_operators(items)).symbols) > 1:
-            trees.append(FormulaTree(latex, tree, Paths()))
-        return Terms(Bag(words), Bag(formulas=tokens), Bag(formulas=trees))
+            trees.append(FormulaTree(latex, tree, _PATHS))
+        return _Formula(words, tokens, trees)
 
 
 class FormulaAnalyzer:

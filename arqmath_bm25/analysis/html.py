@@ -202,9 +202,9 @@ def cut_spans(html: str) -> tuple[str, list[Formula]]:
             closing = _closing(text) if closing is None else closing
             end, after = closing.get(after, (after, after))
             inner = _EDGE.sub("", text[span.end() : end])
-        latex, bare = _without_dollars(unescape(inner).strip())
+        latex, bare = _without_dollars((unescape(inner) if "&" in inner else inner).strip())
         parts.append(text[done:begin])
-        if bare and _inside_a_word(text[begin - 1 : begin], latex, text[after : after + 1]):
+        if bare and len(latex) == 1 and _within_a_word(text, begin, latex, after):
             parts.append(latex)
         else:
             parts.append(f"{_MARK}{len(formulas)}{_MARK}")
@@ -272,8 +272,9 @@ def _without_dollars(latex: str) -> tuple[str, bool]:
     return stripped.strip(), stripped == latex
 
 
-def _inside_a_word(before: str, latex: str, after: str) -> bool:
-    return len(latex) == 1 and all(c.islower() and c.isalpha() for c in (before, latex, after))
+def _within_a_word(text: str, begin: int, letter: str, end: int) -> bool:
+    around = text[begin - 1 : begin], letter, text[end : end + 1]
+    return all(c.islower() and c.isalpha() for c in around)
 
 
 def _split(text: str, formulas: list[Formula], delimiters: Delimiters) -> Content:

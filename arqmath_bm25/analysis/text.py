@@ -20,6 +20,9 @@ T = TypeVar("T")
 STOP_WORDS: Final = frozenset(read_table(__file__)["stop_words"].split())
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _ASCII_WORD = re.compile("[a-z]+|[0-9]+")  # the same of what is folded and ASCII, twice as fast
+_OTHERS = {chr(code): " " for code in range(128) if not chr(code).isalnum()}
+_ALPHANUMERIC = str.maketrans(_OTHERS)
+_LETTERS = str.maketrans({**_OTHERS, **dict.fromkeys("0123456789", " ")})
 _CONTRACTION = re.compile(r"(?:n['’]t|['’](?:s|re|ve|ll|d|m))\b")
 MAX_WORD: Final = 100  # characters; Lucene splits tokens at 255
 _KEPT_WORDS: Final = 1 << 16  # about 10 MB
@@ -80,7 +83,12 @@ class WordAnalyzer:
         if not prose.isascii():
             prose = normalize("NFKC", prose)
         prose = prose.casefold()
-        word = _ASCII_WORD if prose.isascii() else _WORD
         if "'" in prose or "’" in prose:
             prose = _CONTRACTION.sub(" ", prose)
-        return list(filter(None, map(self._stems.__getitem__, word.findall(prose))))
+        if not prose.isascii():
+            words = _WORD.findall(prose)
+        elif (letters := prose.translate(_LETTERS)) == prose.translate(_ALPHANUMERIC):
+            words = letters.split()  # there is no digit, and this takes half as long
+        else:
+            words = _ASCII_WORD.findall(prose)
+        return list(filter(None, map(self._stems.__getitem__, words)))
