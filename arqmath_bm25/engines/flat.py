@@ -34,6 +34,7 @@ from arqmath_bm25.analysis.term_numbers import term_numbers
 from arqmath_bm25.core.arrays import load_array
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines.engine import Searcher, best_first, flat_place, ranked
+from arqmath_bm25.engines.flat_build import FORM, META, code_kind, lengths_of_bytes
 
 try:  # not public, but looks scores up while it adds them: a quarter of the time of np.add.at
     from scipy.sparse._sparsetools import coo_matvec
@@ -50,14 +51,11 @@ if TYPE_CHECKING:
     from arqmath_bm25.analysis.term_numbers import Numbers
     from arqmath_bm25.core.records import Hit
     from arqmath_bm25.engines.engine import Query, TermScores
+    from arqmath_bm25.engines.flat_build import Integers
 
-    Integers = npt.NDArray[np.integer]
     Floats = npt.NDArray[np.float32]
     Sums = npt.NDArray[np.float64]
 
-FORM: Final = 2
-META: Final = "flat.json"
-_EXACT: Final = 24  # lengths below which Lucene's byte is the length
 _TOGETHER: Final = 1 << 15  # postings
 _numbers: Final = lru_cache(4)(term_numbers)  # several fields are asked for the same terms
 _ONES: Final = np.ones(2 * _TOGETHER)
@@ -233,7 +231,7 @@ def _counts(field: _Field, places: Integers) -> Integers:
 
 def _divisors(pairs: Integers, k1: np.float32, b: np.float32, average: np.float32) -> Floats:
     """Return 1 + freq / norm for every code, as BM25Similarity computes it."""
-    unit, lengths = np.float32(1), _lengths_of_bytes().astype(np.float32)
+    unit, lengths = np.float32(1), lengths_of_bytes().astype(np.float32)
     with np.errstate(divide="ignore"):  # k1 may be 0
         inverse = unit / (k1 * ((unit - b) + b * lengths / average))
     divisors: Floats = unit + pairs[:, 0].astype(np.float32) * inverse[pairs[:, 1]]
@@ -262,24 +260,6 @@ def best_rows(scores: Floats, k: int) -> npt.NDArray[np.intp]:
     """Return the k best documents that match, and those tied with the last, in no order."""
     least = np.partition(scores, -k)[-k] if k < len(scores) else 0
     return np.flatnonzero((scores >= least) & ~np.signbit(scores))
-
-
-def _lengths_of_bytes() -> Integers:
-    """Return the 256 lengths that Lucene can note (SmallFloat.byte4ToInt)."""
-    rest = np.arange(256) - _EXACT
-    digits, shift = rest & 7, (rest >> 3) - 1
-    decoded = np.where(shift < 0, digits, (digits | 8) << np.maximum(shift, 0))
-    return np.where(rest < 0, np.arange(256), _EXACT + decoded)
-
-
-def noted_bytes(lengths: Integers) -> Integers:
-    """Return the bytes that Lucene notes lengths in: the longest that are no longer."""
-    return np.searchsorted(_lengths_of_bytes(), lengths, side="right") - 1
-
-
-def code_kind(pairs: int) -> str:
-    """Return the type of codes for a number of pairs."""
-    return "<u2" if pairs <= 1 << 16 else "<u4"
 
 
 def _mapped(file: Path, kind: str) -> npt.NDArray[Any]:

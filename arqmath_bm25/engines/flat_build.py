@@ -1,9 +1,9 @@
 """Builds flat postings (flat.py): a worker writes those of a part, and all parts are merged.
 
 Words are counted by codes of the part. A formula is coded once; what stands in documents is its
-number, and postings are the product of two sparse matrices, documents × formulas and formulas ×
-terms. Fields that documents share are those of groups of documents, which count as often as they
-have members. A part is one file of arrays one after the other, with a table of what is where.
+number, and its terms take its place when they are counted. Fields that documents share are those of
+groups of documents, which count as often as they have members. A part is one file of arrays one
+after the other, with a table of what is where.
 
 Fields are merged one at a time, and by ranges of the numbers of terms: as these are hashes, equal
 ranges have about as many terms, and memory stays flat.
@@ -22,22 +22,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary, spelled, term_numbers
-from arqmath_bm25.analysis.terms import Bag, Spelling
+from arqmath_bm25.analysis.terms import Bag, Paths, Spelling
 from arqmath_bm25.core.arrays import distinct, ranges
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines.engine import Document
-from arqmath_bm25.engines.flat import FORM, META, code_kind, noted_bytes
 
 if TYPE_CHECKING:
-    from arqmath_bm25.analysis.term_numbers import Numbers
-    from arqmath_bm25.engines.flat import Integers
+    from arqmath_bm25.analysis.term_numbers import Numbers, Places
 
+    Integers = npt.NDArray[np.integer]
+
+FORM: Final = 2
+META: Final = "flat.json"
 _DATA, _TABLE = ".flat", ".table"  # endings of the files of a part
 _TOGETHER: Final = 1 << 21  # postings in memory
 _NUMBERS: Final = 1 << 64
+_EXACT: Final = 24  # lengths below which Lucene's byte is the length
 
 
 class _FieldBags:
@@ -47,15 +49,13 @@ class _FieldBags:
         self.shared = shared
         self.words, self.formulas = array("q"), array("q")  # row, begin, end, and so on
         self.spelling: Spelling | None = None  # of the formulas
+        self.trees: Trees | None = None  # of all formulas spelled like this
 
 
-def _counted(bags: array[int], members: Integers, rows: int, columns: int) -> sparse.csr_array:
-    """Return how often each bag holds each number."""
-    row, begins, ends = np.frombuffer(bags, np.int64).reshape(-1, 3).T
-    chosen = members[ranges(begins, ends - begins)]
-    ones = np.ones(len(chosen), np.int32)
-    places = np.repeat(row, ends - begins), chosen
-    return sparse.coo_array((ones, places), (rows, columns)).tocsr()
+def _held(bags: array[int]) -> tuple[Places, Places]:
+    """Return the row and the place of each word, or formula, of the bags of a field."""
+    rows, begins, ends = np.frombuffer(bags, np.int64).reshape(-1, 3).T
+    return np.repeat(rows, ends - begins), ranges(begins, ends - begins)
 
 
 class FlatPart:
@@ -73,6 +73,8 @@ class FlatPart:
 
     def add(self, document: Document) -> None:
         """Add the next document."""
+        if document.trees is not None and not self._ids:
+            self._trees[Paths()] = document.trees
         if document.shared and document.shared is not self._shared:
             self._shared = document.shared
             self._group += 1
@@ -90,32 +92,33 @@ class FlatPart:
                 self._words.extend(map(self._vocabulary.__getitem__, words))
                 field.words.extend((row, begin, len(self._words)))
             if formulas:
-                field.spelling = formulas[0].spelling
-                trees = self._trees[field.spelling]
+                if (trees := field.trees) is None:
+                    field.spelling = formulas[0].spelling
+                    trees = field.trees = self._trees[field.spelling]
                 begin = trees.added
                 trees.add(formulas)
                 field.formulas.extend((row, begin, trees.added))
 
     def save(self, file: Path) -> tuple[Path, Path]:
         """Write the postings of all fields, and a table beside them; return both files."""
-        words, codes = term_numbers(list(self._vocabulary)), np.frombuffer(self._words, np.int32)
-        of_trees = {spelling: _spelled(trees, spelling) for spelling, trees in self._trees.items()}
+        words = term_numbers(list(self._vocabulary))[np.frombuffer(self._words, np.int32)]
+        spellings = {field.spelling for field in self._fields.values() if field.spelling}
+        of_trees = {spelling: _spelled(self._trees[spelling], spelling) for spelling in spellings}
         groups = np.frombuffer(self._groups, np.int32)
         sizes = np.bincount(groups[groups >= 0], minlength=self._group + 1)
         arrays, fields = {"ids": np.array(self._ids, np.bytes_), "groups": groups}, {}
         for name, field in self._fields.items():
             weights = sizes if field.shared else np.ones(len(groups), np.int64)
-            numbers, matrix = words, _counted(field.words, codes, len(weights), len(words))
+            rows, chosen = _held(field.words)
+            terms = words[chosen]
             if field.spelling:
-                of_formulas, counts = of_trees[field.spelling]
-                members = self._trees[field.spelling].members
-                formulas = _counted(field.formulas, members, len(weights), counts.shape[0])
-                of_terms = formulas @ counts
-                if matrix.nnz:
-                    numbers, matrix = _side_by_side(words, matrix, of_formulas, of_terms)
-                else:
-                    numbers, matrix = of_formulas, of_terms
-            postings, statistics = _postings(numbers, matrix, weights)
+                of_rows, chosen = _held(field.formulas)
+                trees = self._trees[field.spelling].members[chosen]
+                starts, of_formulas = of_trees[field.spelling]
+                lengths = starts[trees + 1] - starts[trees]
+                rows = np.concatenate((rows, np.repeat(of_rows, lengths)))
+                terms = np.concatenate((terms, of_formulas[ranges(starts[trees], lengths)]))
+            postings, statistics = _postings(terms, rows, weights)
             arrays |= {f"{name}.{kind}": values for kind, values in postings.items()}
             fields[name] = {"shared": field.shared, **statistics}
         places = {}
@@ -129,44 +132,38 @@ class FlatPart:
         return file, table
 
 
-def _spelled(trees: Trees, spelling: Spelling) -> tuple[Numbers, sparse.csr_array]:
-    """Return the distinct terms of all trees, and which of them each tree has, repeats included."""
+def _spelled(trees: Trees, spelling: Spelling) -> tuple[Places, Numbers]:
+    """Return where the terms of each tree begin, and the end; and the terms of all trees."""
     terms = [pair for batch in trees.batches for pair in spelled(spelling, batch)]
-    rows = np.concatenate([rows for rows, _ in terms])
-    numbers, codes = distinct(np.concatenate([numbers for _, numbers in terms]))
-    matrix = sparse.coo_array(
-        (np.ones(len(rows), np.int32), (rows, codes)), (len(trees), len(numbers))
-    )
-    matrix.has_canonical_format = True  # so that repeats stay: a product adds them up anyway
-    return numbers, matrix.tocsr()
-
-
-def _side_by_side(
-    numbers: Numbers, matrix: sparse.csr_array, others: Numbers, further: sparse.csr_array
-) -> tuple[Numbers, sparse.csr_array]:
-    """Put two matrices together, whose columns are terms of some numbers."""
-    of_both, codes = distinct(np.concatenate((numbers, others)))
-    both = sparse.hstack((matrix, further), "coo")
-    shape = both.shape[0], len(of_both)
-    return of_both, sparse.coo_array((both.data, (both.row, codes[both.col])), shape).tocsr()
+    of_trees = np.concatenate([of_trees for of_trees, _ in terms])
+    order = np.argsort(of_trees, kind="stable")
+    starts = np.searchsorted(of_trees[order], np.arange(len(trees) + 1))
+    return starts, np.concatenate([numbers for _, numbers in terms])[order]
 
 
 def _postings(
-    numbers: Numbers, matrix: sparse.csr_array, weights: Integers
+    terms: Numbers, rows: Integers, weights: Integers
 ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, int]]:
-    """Return the postings of a field, in the order of the numbers of terms, and its statistics."""
-    by_term = matrix.tocsc()
-    there = np.flatnonzero(np.diff(by_term.indptr))
-    there = there[np.argsort(numbers[there])]
-    by_term = by_term[:, there]
-    docs, freqs = by_term.indices, by_term.data.astype(np.int64)
+    """Return the postings of a field, in the order of the numbers of terms, and its statistics.
+
+    `terms` are all that the field has, with their rows.
+    """
+    numbers, codes = distinct(terms)
+    order = np.argsort(numbers)
+    places = np.empty(len(numbers), np.int64)
+    places[order] = np.arange(len(numbers))
+    keys = places[codes] << 32 | rows
+    keys.sort()
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    freqs = np.diff(first, append=len(keys))
+    of_terms, docs = keys[first] >> 32, keys[first].astype("<i4")
     lengths = np.bincount(docs, freqs, len(weights)).astype(np.int64)
     codes_of_pairs = 256 * freqs + noted_bytes(lengths)[docs]
     pairs, codes = distinct(codes_of_pairs.astype(np.uint64))
     postings = {
-        "terms": numbers[there],
-        "starts": by_term.indptr.astype("<i8"),
-        "docs": docs.astype("<i4"),
+        "terms": numbers[order],
+        "starts": np.flatnonzero(np.diff(of_terms, prepend=-1, append=-2)).astype("<i8"),
+        "docs": docs,
         "codes": codes.astype(code_kind(len(pairs))),
         "pairs": pairs.astype("<i8"),
     }
@@ -290,3 +287,21 @@ def _write_field(file: Path, parts: Sequence[_FieldPart], members: Integers | No
                 np.add.reduceat(members[in_docs], begins).astype("<i4").tofile(counts)
             done += len(in_docs)
         np.array([done], "<i8").tofile(starts)
+
+
+def lengths_of_bytes() -> Integers:
+    """Return the 256 lengths that Lucene can note (SmallFloat.byte4ToInt)."""
+    rest = np.arange(256) - _EXACT
+    digits, shift = rest & 7, (rest >> 3) - 1
+    decoded = np.where(shift < 0, digits, (digits | 8) << np.maximum(shift, 0))
+    return np.where(rest < 0, np.arange(256), _EXACT + decoded)
+
+
+def noted_bytes(lengths: Integers) -> Integers:
+    """Return the bytes that Lucene notes lengths in: the longest that are no longer."""
+    return np.searchsorted(lengths_of_bytes(), lengths, side="right") - 1
+
+
+def code_kind(pairs: int) -> str:
+    """Return the type of codes for a number of pairs."""
+    return "<u2" if pairs <= 1 << 16 else "<u4"

@@ -24,6 +24,7 @@ from uuid import uuid4
 
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.workers import J, Workers
+from arqmath_bm25.engines.flat_build import FlatPart
 
 if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Document
@@ -80,11 +81,7 @@ def _write(
         return Counter(json.loads(finished.read_text(encoding="ascii")))
     counts: Counter[str] = Counter(documents=0)
     writing = tries / uuid4().hex
-    postings = None
-    if "flat" in forms:
-        from arqmath_bm25.engines.flat_build import FlatPart  # loads scipy
-
-        postings = FlatPart()
+    postings = FlatPart() if "flat" in forms else None
     # Analysis makes millions of objects and hardly a cycle: to look for cycles again and again took
     # a fifth of the time.
     gc.disable()

@@ -186,7 +186,8 @@ def _documents(
         title, text = analyzer.title(document.title), analyzer.body(document.body)
         signatures.add(text.operators.formulas, title.operators.formulas)
         counts["of them without words"] += not (text.words.words or title.words.words)
-        yield _indexed(document, title, text, analyzer, settings.fields)
+        indexed = _indexed(document, title, text, analyzer, settings.fields)
+        yield indexed._replace(trees=signatures.trees)
     signatures.save(formulas)
 
 

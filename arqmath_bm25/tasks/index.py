@@ -23,6 +23,7 @@ from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.engine import AUTO, Engine, EngineName, Searcher, flat_place
+from arqmath_bm25.engines.flat_build import write_flat
 from arqmath_bm25.engines.lucene.indexing import index_parts
 from arqmath_bm25.engines.lucene.jvm import prepare
 from arqmath_bm25.engines.opening import open_searcher
@@ -140,8 +141,6 @@ def build(
         documents, store = place / DOCUMENTS, place / STORE
         with status("Indexing"):
             if fields and engine == "flat":
-                from arqmath_bm25.engines.flat_build import write_flat  # loads scipy
-
                 write_flat(documents, flat_place(store), counts["documents"])
             elif fields and engine == "lucene":
                 index_parts(documents, store, fields[1:], counts["documents"], workers)

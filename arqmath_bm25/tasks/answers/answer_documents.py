@@ -96,7 +96,7 @@ def answer_documents(
                 yield Document(answer.post_id, {"contents": Bag(words)})
             else:
                 chosen = {field: terms for field, terms in own.items() if field in fields}
-                yield Document(answer.post_id, chosen, shared)
+                yield Document(answer.post_id, chosen, shared, signatures.trees)
 
 
 def write_answer_documents(

@@ -6,6 +6,7 @@ used. The idf of terms is counted in distinct signatures: all of them, or of a l
 share whose hashes are multiples of a number, so that memory stays flat.
 """
 
+from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -28,20 +29,24 @@ class PartSignatures:
     """Collects the formulas of some posts, in the order of their table, for their signatures."""
 
     def __init__(self) -> None:
-        self._trees = Trees()
-        self._ends: list[int] = []  # of the formulas of each post
-        self._titles: list[int] = []  # of the formulas of its title, which come first
+        self.trees = Trees()  # which others may add to
+        # Where the formulas of each post begin, where those of its title end, and the others.
+        self._ends = array("q")
 
     def add(self, body: Sequence[FormulaTree] = (), title: Sequence[FormulaTree] = ()) -> None:
         """Add the trees of the next post; one that is never looked at has none."""
-        self._trees.add(title)
-        self._titles.append(self._trees.added)
-        self._trees.add(body)
-        self._ends.append(self._trees.added)
+        begin = self.trees.added
+        self.trees.add(title)
+        end_of_title = self.trees.added
+        self.trees.add(body)
+        self._ends.extend((begin, end_of_title, self.trees.added))
 
     def save(self, path: Path) -> None:
         """Write the signatures of the distinct formulas for `write_signatures`."""
-        terms, ends = signatures(self._trees)
+        begins, titles, ends_of_posts = np.frombuffer(self._ends, np.int64).reshape(-1, 3).T
+        lengths = ends_of_posts - begins
+        posts = np.cumsum(lengths)
+        terms, ends = signatures(self.trees)
         starts = np.concatenate(([0], ends))
         sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(mixed(terms.astype(np.uint64)))))
         np.savez(
@@ -49,9 +54,9 @@ class PartSignatures:
             terms=terms,
             starts=starts,
             hashes=mixed(np.diff(sums[starts])),
-            formulas=self._trees.members,
-            posts=np.array(self._ends, np.int64),
-            titles=np.array(self._titles, np.int64),
+            formulas=self.trees.members[ranges(begins, lengths)],
+            posts=posts,
+            titles=posts - ends_of_posts + titles,
         )
 
 
