@@ -189,29 +189,36 @@ def cut_spans(html: str) -> tuple[str, list[Formula]]:
     text = text.replace("\0", " ").replace("\r", " ").replace("\n", " ")
     if "&#" in text:
         text = _NUMERIC_ENTITY.sub(_clean_entity, text)
+    pieces: list[str] = _SPAN.split(text)  # text, id and content of a formula, text, …
+    if None in pieces[2::3]:
+        pieces = _split_at_closing(text)
     formulas: list[Formula] = []
-    parts: list[str] = []
-    done = 0
-    closing: dict[int, tuple[int, int]] | None = None
-    for span in _SPAN.finditer(text):
-        begin, after = span.span()
-        if begin < done:
-            continue
-        formula_id, inner = span.groups()
-        if inner is None:
-            closing = _closing(text) if closing is None else closing
-            end, after = closing.get(after, (after, after))
-            inner = _EDGE.sub("", text[span.end() : end])
+    for place in range(2, len(pieces), 3):
+        formula_id, inner = pieces[place - 1 : place + 1]
         latex, bare = _without_dollars((unescape(inner) if "&" in inner else inner).strip())
-        parts.append(text[done:begin])
-        if bare and len(latex) == 1 and _within_a_word(text, begin, latex, after):
-            parts.append(latex)
+        around = pieces[place - 2][-1:], latex, pieces[place + 1][:1]
+        if bare and len(latex) == 1 and all(c.islower() and c.isalpha() for c in around):
+            pieces[place] = latex
         else:
-            parts.append(f"{_MARK}{len(formulas)}{_MARK}")
+            pieces[place] = f"{_MARK}{len(formulas)}{_MARK}"
             formulas.append(Formula(latex, formula_id or None))
-        done = after
-    parts.append(text[done:])
-    return "".join(parts), formulas
+    del pieces[1::3]
+    return "".join(pieces), formulas
+
+
+def _split_at_closing(text: str) -> list[str]:
+    """Split at spans as `_SPAN.split` does, but each goes up to the closing tag that is its own."""
+    pieces: list[str] = []
+    closing, done = _closing(text), 0
+    for span in _SPAN.finditer(text):
+        if span.start() >= done:
+            inner, before = span[2], text[done : span.start()]
+            done = span.end()
+            if inner is None:
+                end, done = closing.get(done, (done, done))
+                inner = _EDGE.sub("", text[span.end() : end])
+            pieces += before, span[1], inner
+    return [*pieces, text[done:]]
 
 
 def escape_bare_less(html: str) -> str:
@@ -270,11 +277,6 @@ def _without_dollars(latex: str) -> tuple[str, bool]:
         return latex, True
     stripped = _TRAILING_DOLLARS.sub(r"\1", _LEADING_DOLLARS.sub("", latex))
     return stripped.strip(), stripped == latex
-
-
-def _within_a_word(text: str, begin: int, letter: str, end: int) -> bool:
-    around = text[begin - 1 : begin], letter, text[end : end + 1]
-    return all(c.islower() and c.isalpha() for c in around)
 
 
 def _split(text: str, formulas: list[Formula], delimiters: Delimiters) -> Content:

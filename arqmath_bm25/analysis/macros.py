@@ -110,7 +110,7 @@ class Macros(dict[str, Macro]):
 
 def write_out(content: Content) -> Content:
     """Return a post, or a part of it, with its macros written out."""
-    if not any(_DEFINES.search(formula.latex) for formula in content.formulas):
+    if not _DEFINES.search(" ".join([formula.latex for formula in content.formulas])):
         return content
     macros = Macros()
     return content._replace(
