@@ -95,7 +95,7 @@ MUTANTS: Final = (
            'inner = _EDGE.sub("", text[span.end() : end])',
            "inner = text[span.end() : end]", "html"),
     Mutant("analysis/html.py",
-           "if bare and _inside_a_word(text[begin - 1 : begin], latex, text[after : after + 1]):",
+           "if bare and len(latex) == 1 and all(c.islower() and c.isalpha() for c in around):",
            "if False:", "html"),
     Mutant("analysis/html.py", "text = _hide_code(text)", "pass", "html"),
     Mutant("analysis/html.py",

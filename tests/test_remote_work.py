@@ -119,10 +119,10 @@ def test_shards_that_lack_documents_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("module", ["answers.answer_documents", "formulas.formula_documents"])
-def test_workers_load_nothing_that_only_the_terminal_needs(module: str) -> None:
+def test_workers_load_nothing_that_they_do_not_need(module: str) -> None:
     code = (
         f"import sys, arqmath_bm25.tasks.{module}\n"
-        "print(sorted({'rich', 'typer', 'pandas', 'jnius'}.intersection(sys.modules)))"
+        "print(sorted({'rich', 'typer', 'pandas', 'scipy', 'jnius'}.intersection(sys.modules)))"
     )
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -5,7 +5,6 @@ from pathlib import Path
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.system import memory
 from arqmath_bm25.engines.engine import EngineName, Searcher, flat_place
-from arqmath_bm25.engines.flat import FlatSearcher
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 
 
@@ -23,7 +22,11 @@ def open_searcher(index: Path, k1: float, b: float, engine: EngineName = "auto")
             f"{index}: this index was not built for the engine {engine}; `index --engine {engine}` "
             "adds what it needs"
         )
-    return FlatSearcher(index, k1, b) if engine == "flat" else LuceneSearcher(index, k1, b)
+    if engine == "lucene":
+        return LuceneSearcher(index, k1, b)
+    from arqmath_bm25.engines.flat import FlatSearcher  # loads SciPy, which builds do without
+
+    return FlatSearcher(index, k1, b)
 
 
 def _fits(flat: Path) -> bool:
