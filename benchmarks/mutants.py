@@ -111,7 +111,7 @@ MUTANTS: Final = (
     Mutant("analysis/operator_tree.py",
            "if content or self.operators[-1][0] >= _SLOT:", "if content:", "operator_tree"),
     Mutant("analysis/formula_similarity.py",
-           "variables[parents[edges != _LOWER]] = False", "variables[parents] = False",
+           "variables[parents[columns.edges != ord(LOWER)]] = False", "variables[parents] = False",
            "formula_similarity signatures"),
     Mutant("analysis/formula_similarity.py",
            "np.add.at(below, parents[nodes], mixed(edges[nodes] + subtrees[nodes]))",

@@ -24,7 +24,7 @@ from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.latex import VARIABLES
 from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.term_numbers import Columns, Trees, mixed
-from arqmath_bm25.analysis.terms import LOWER, PLACE, FormulaTree, Paths
+from arqmath_bm25.analysis.terms import EDGES, LOWER, PLACE, FormulaTree, Paths
 from arqmath_bm25.core.arrays import distinct
 
 Signature = NDArray[np.uint32]  # sorted, without repeats
@@ -43,7 +43,7 @@ class Signatures(NamedTuple):
 
 _VARIABLES: Final = np.array([crc32(text.encode()) for text in VARIABLES], np.uint32)
 _PLACE: Final = np.uint32(crc32(PLACE.encode()))
-_LOWER: Final = np.uint32(crc32(LOWER.encode()))
+_EDGES: Final = np.array([crc32(text.encode()) for text in EDGES.values()], np.uint32)
 # Odd numbers without a pattern, for the parts of a term, so that each part counts where it stands.
 _SYMBOL, _EDGE, _PAIR, _TRIPLE, _BELOW = (
     np.uint64(number)
@@ -66,9 +66,9 @@ def signatures(trees: Trees) -> Signatures:
 def _signatures(columns: Columns) -> Signatures:
     codes = np.array([crc32(text.encode()) for text in columns.texts], np.uint32)
     of_tree, parents = columns.trees - columns.trees[0], columns.parents
-    edges = codes[columns.edges]
+    edges = _EDGES[columns.edges]
     variables = np.isin(codes, _VARIABLES)[columns.symbols]
-    variables[parents[edges != _LOWER]] = False  # as `terms.blind` does
+    variables[parents[columns.edges != ord(LOWER)]] = False  # as `terms.blind` does
     symbols = np.where(variables, _PLACE, codes[columns.symbols]).astype(np.uint64) * _SYMBOL
     root = parents == np.arange(len(parents))
     steps = edges * _EDGE + symbols

@@ -34,9 +34,9 @@ _FUNCTION_LETTERS: Final = frozenset(_TABLE["function_letters"].split())
 _NO_FUNCTIONS: Final = frozenset(_TABLE["no_functions"].split())
 
 # Edges: to an argument whose place means nothing, to the first one, to the others, …
-_ANY, _FIRST, _SECOND = "~", "~1~", "~2~"
+_ANY, _FIRST, _SECOND = "~", "1", "2"
 # … to what is subtracted, to scripts, to the cells of a table, to what a letter is applied to.
-_MINUS, _UPPER, _ELEMENT, _APPLIED = "~-~", "~^~", "~e~", "~a~"
+_MINUS, _UPPER, _ELEMENT, _APPLIED = "-", "^", "e", "a"
 
 _INDEX: Final = "\x0f"  # the bracket that opens the index of a root
 _TRAILING: Final = frozenset(".,;:?")  # the sentence's, not the formula's

@@ -25,7 +25,7 @@ from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.latex import CELL, CLOSE, INFIX, OPEN, ROW, TABLE, TABLE_END
 from arqmath_bm25.analysis.terms import Tree
 
-_NEXT, _ABOVE, _BELOW, _OVER, _UNDER, _WITHIN, _ELEMENT, _SHAPE = (f"~{e}~" for e in "nabouwes")
+_NEXT, _ABOVE, _BELOW, _OVER, _UNDER, _WITHIN, _ELEMENT, _SHAPE = "nabouwes"
 _ARGUMENTS: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("frac", "binom", "stackrel", "underset"), (_OVER, _UNDER)),
     **dict.fromkeys(("sqrt", *latex.ACCENTS), (_WITHIN,)),
@@ -68,7 +68,7 @@ class _LayoutReader:
     """What has been read so far: the tree, the present line, and the lines around it."""
 
     def __init__(self) -> None:
-        self.symbols, self.parents, self.edges = [""], [0], [""]
+        self.symbols, self.parents, self.edges = [""], [0], [_NEXT]
         self.line = _Line(TABLE_END, 0, _NEXT)
         self.around: list[_Line] = []
         self.tables: list[_Table] = []

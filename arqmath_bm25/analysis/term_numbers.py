@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from arqmath_bm25.analysis.latex import VARIABLES
-from arqmath_bm25.analysis.terms import LONGEST, LOWER, PLACE, WRITTEN, Paths
+from arqmath_bm25.analysis.terms import EDGES, LONGEST, LOWER, PLACE, WRITTEN, Paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -73,13 +73,13 @@ class Vocabulary(dict[str, int]):
 
 
 class Columns(NamedTuple):
-    """Trees one after the other, a row for each node: codes of symbols and edges."""
+    """Trees one after the other, a row for each node: codes of symbols and characters of edges."""
 
-    texts: Vocabulary  # what the codes stand for
+    texts: Vocabulary  # what the codes of symbols stand for
     trees: Places  # the number of the tree of each node
     symbols: NDArray[np.int32]
     parents: Places  # rows; of a root its own
-    edges: NDArray[np.int32]
+    edges: NDArray[np.uint8]
 
 
 class Trees:
@@ -133,17 +133,23 @@ class Trees:
         codes = texts.codes(chain.from_iterable(symbols))
         above = np.fromiter(chain.from_iterable(parents), np.int64)  # none of lines
         above += (np.cumsum(lengths) - lengths)[trees[: len(above)]]
-        of_edges = texts.codes(chain.from_iterable(edges))
-        self._batches.append(Columns(texts, first + trees, codes, above, of_edges))
+        of_edges = "".join(chain.from_iterable(edges)).encode("ascii")
+        self._batches.append(
+            Columns(texts, first + trees, codes, above, np.frombuffer(of_edges, np.uint8))
+        )
 
 
 class _Texts:
     """What the numbers of terms are made of, by code."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.numbers = term_numbers(list(vocabulary))
-        self.lengths = np.fromiter(map(len, vocabulary), np.int64)
-        self.variables = np.fromiter(map(VARIABLES.__contains__, vocabulary), np.bool_)
+    def __init__(self, texts: Iterable[str]) -> None:
+        listed = list(texts)
+        self.numbers = term_numbers(listed)
+        self.lengths = np.fromiter(map(len, listed), np.int64)
+        self.variables = np.fromiter(map(VARIABLES.__contains__, listed), np.bool_)
+
+
+_EDGES: Final = _Texts(EDGES.values())
 
 
 def spelled(spelling: Spelling, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
@@ -162,11 +168,10 @@ def _paths(paths: Paths, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
     for is_blind in (False, True)[: 1 + paths.also_blind]:
         if is_blind:
             hidden = texts.variables[symbols]
-            is_lower = texts.numbers == term_numbers([LOWER])
-            hidden[parents[~is_lower[edges]]] = False
+            hidden[parents[edges != ord(LOWER)]] = False
             numbers[hidden], lengths[hidden] = term_numbers([PLACE]), len(PLACE)
-        steps = texts.numbers[edges] * powers(lengths) + numbers
-        shifts = powers(texts.lengths[edges] + lengths)
+        steps = _EDGES.numbers[edges] * powers(lengths) + numbers
+        shifts = powers(_EDGES.lengths[edges] + lengths)
         ending, complete = numbers, np.ones(len(trees), np.bool_)
         for nodes in range(2, paths.high + 1):
             ending = ending[parents] * shifts + steps

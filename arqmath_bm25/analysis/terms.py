@@ -22,7 +22,9 @@ from typing import Final, NamedTuple
 
 from arqmath_bm25.analysis.latex import VARIABLES
 
-LOWER: Final = "~_~"  # the edge to a subscript
+LOWER: Final = "_"  # the edge to a subscript
+# How edges, which are one character each, are written in terms.
+EDGES: Final = {chr(code): f"~{chr(code)}~" for code in range(128)} | {"~": "~"}
 PLACE: Final = "\\?"
 LONGEST: Final = 5  # tokens of a pattern
 # How a variable is written in each place of a pattern, by the distance to where it last occurred.
@@ -37,7 +39,7 @@ class Tree(NamedTuple):
 
     symbols: Sequence[str]
     parents: Sequence[int] = ()
-    edges: Sequence[str] = ()  # from the parent
+    edges: Sequence[str] = ()  # from the parent, as the keys of EDGES
 
 
 def blind(tree: Tree) -> Tree:
@@ -56,7 +58,7 @@ def blind(tree: Tree) -> Tree:
 def paths(tree: Tree, low: int = 2, high: int = 3) -> list[str]:
     """Return the paths through `low` … `high` nodes as terms, shorter ones first."""
     symbols, parents, edges = tree
-    steps = list(map(add, edges, symbols))
+    steps = list(map(add, map(EDGES.__getitem__, edges), symbols))
     ending = list(map(add, map(symbols.__getitem__, parents), steps))  # at every node
     terms = ending[1:] if low <= 2 else []
     above = parents  # where a path begins before its first node; none begins above the start mark

@@ -43,7 +43,7 @@ class Document(NamedTuple):
     own: Mapping[str, Bag]
     # What it has in common with the documents before and after it: for all of them one object.
     shared: Mapping[str, Bag] = _NO_FIELDS
-    trees: Trees | None = None  # of its part, that have its operator trees already
+    trees: Trees | None = None  # of its part, where its operator trees are coded already
 
 
 class Engine(NamedTuple):
