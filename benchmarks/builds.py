@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from compileall import compile_dir
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -50,6 +51,8 @@ def main(sizes: Sequence[float], commit: str, tasks: Sequence[str]) -> None:
         archive = subprocess.run(git, check=True, capture_output=True).stdout
         with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
             packed.extractall(work / "before", filter="data")
+        for package in (work / "before" / "arqmath_bm25", _ROOT / "arqmath_bm25"):
+            compile_dir(package, quiet=1)  # as installing does
         costs: dict[tuple[str, str], list[Cost]] = {}
         for size in sizes:
             data = work / f"{size} GB"
