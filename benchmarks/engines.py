@@ -19,6 +19,7 @@ import argparse
 import json
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any, Final
@@ -26,10 +27,10 @@ from typing import TYPE_CHECKING, Any, Final
 from comparison.memory import own_peak
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     Query = dict[str, dict[str, float]]
-    Ranking = list[tuple[str, float]]
+    Ranking = Sequence[Sequence[Any]]  # id and score of each hit
 
 ROOT: Final = Path(__file__).parent.parent
 DEPTH: Final = 1000
@@ -46,7 +47,7 @@ def open_package(engine: str, work: Path, settings: Any) -> Callable[[Query], Ra
     searcher = open_searcher(
         work / INDEX / "lucene", *bm25, "flat" if engine == "flat" else "lucene"
     )
-    return lambda query: [hit[:2] for hit in searcher.search(query, DEPTH)]
+    return partial(searcher.search, k=DEPTH)
 
 
 def open_cluster(work: Path, settings: Any) -> Callable[[Query], Ranking]:
@@ -65,7 +66,7 @@ def open_cluster(work: Path, settings: Any) -> Callable[[Query], Ranking]:
     if not is_loaded(client, index):
         load_documents(client, index, work / INDEX / "documents")
     searcher = OpenSearchSearcher(client, index)
-    return lambda query: [hit[:2] for hit in searcher.search(query, DEPTH)]
+    return partial(searcher.search, k=DEPTH)
 
 
 def open_tantivy(work: Path, settings: Any) -> Callable[[Query], Ranking]:
@@ -123,7 +124,8 @@ def search(engine: str, work: Path) -> dict[str, float]:
     began = time.process_time()
     rankings = [rank(query) for query in settings["queries"]]
     seconds = time.process_time() - began
-    (work / f"{engine}.json").write_text(json.dumps(rankings), encoding="utf-8")
+    pairs = [[hit[:2] for hit in ranking] for ranking in rankings]  # ids and scores
+    (work / f"{engine}.json").write_text(json.dumps(pairs), encoding="utf-8")
     return {"seconds": seconds, "whole": time.process_time(), "peak": own_peak()}
 
 
