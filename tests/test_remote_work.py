@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ from spark_build import statistics
 
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers.local import HERE, Processes
 from arqmath_bm25.core.workers.spark import SparkWorkers
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.engines.lucene.indexing import index_documents, index_parts
@@ -128,3 +129,18 @@ def test_workers_load_nothing_that_they_do_not_need(module: str) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert loaded.stdout.strip() == "[]"
+
+
+def process_of(_: int) -> int:
+    return os.getpid()
+
+
+def test_processes_do_further_work_and_end_with_an_error() -> None:
+    workers = Processes(2)
+    of_both = set(workers.map(process_of, range(9))) | set(workers.map(process_of, range(9)))
+    assert len(of_both) <= 2
+    assert os.getpid() not in of_both
+    with pytest.raises(ValueError, match="invalid literal"):
+        list(workers.map(int, ["1", "one", "2"]))
+    assert of_both.isdisjoint(workers.map(process_of, range(9)))
+    workers.close()
