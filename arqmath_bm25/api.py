@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -136,17 +137,18 @@ class Collection(_ByValue, Files):
             files = Collection(self.layout.data if self.on_site else None, indexes)
         settings = Path(config) if config is not None else None
         threads, by = threads or os.cpu_count() or 1, chosen_engine(engine, hosts)
-        try:
-            owner = Opened.open(files, task, settings, by).task.index_task
-            for indexed in (owner, *owner.needed(files)) if by.name != "opensearch" else ():
-                add_engine(indexed, files, by, Processes(threads))
-        except NoIndexError as error:
-            if error.stale and not overwrite:
-                raise InputError(
-                    f"{error}; overwrite=True replaces it, another indexes= keeps both"
-                ) from None
-            for _ in ensure([task], files, Processes(threads), settings, overwrite, engine=by):
-                pass
+        with closing(Processes(threads)) as workers:
+            try:
+                owner = Opened.open(files, task, settings, by).task.index_task
+                for indexed in (owner, *owner.needed(files)) if by.name != "opensearch" else ():
+                    add_engine(indexed, files, by, workers)
+            except NoIndexError as error:
+                if error.stale and not overwrite:
+                    raise InputError(
+                        f"{error}; overwrite=True replaces it, another indexes= keeps both"
+                    ) from None
+                for _ in ensure([task], files, workers, settings, overwrite, engine=by):
+                    pass
         return Index(files, task, threads, settings and settings.absolute(), by)
 
     def documents(self, task: TaskName, config: Path | None = None) -> Iterator[dict[str, Any]]:

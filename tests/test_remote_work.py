@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import pytest
 from spark_build import statistics
+from typer.testing import CliRunner
 
+import arqmath_bm25 as arq
 from arqmath_bm25.analysis.terms import Bag
+from arqmath_bm25.cli import app
+from arqmath_bm25.collection import dump
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.workers import local
 from arqmath_bm25.core.workers.local import HERE, Processes
 from arqmath_bm25.core.workers.spark import SparkWorkers
 from arqmath_bm25.engines.engine import Document
@@ -24,6 +30,7 @@ from arqmath_bm25.tasks.document_parts import write_parts
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Iterable, Iterator
+    from multiprocessing.context import SpawnProcess
     from pathlib import Path
 
     from arqmath_bm25.core.workers import Workers
@@ -144,3 +151,23 @@ def test_processes_do_further_work_and_end_with_an_error() -> None:
         list(workers.map(int, ["1", "one", "2"]))
     assert of_both.isdisjoint(workers.map(process_of, range(9)))
     workers.close()
+
+
+@pytest.mark.parametrize("command", ["inspect", "threads 10027", "index task1 --engine flat", ""])
+def test_no_process_outlives_its_command(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[SpawnProcess] = []
+    start = local._Process.start
+    monkeypatch.setattr(dump, "_RANGE", 1 << 14)  # many jobs
+    monkeypatch.setattr(local._Process, "start", lambda self: (started.append(self), start(self)))
+    if command:
+        name, *options = command.split()
+        places = [SAMPLE] if name == "inspect" else ["--data", SAMPLE, "--indexes", tmp_path]
+        places += ["-o", tmp_path / "threads"] if name == "threads" else []
+        result = CliRunner().invoke(app, [name, *options, *map(str, places), "--jobs", "2"])
+        assert result.exit_code == 0, result.output
+    else:
+        arq.sample(tmp_path).index("task1", threads=2, engine="flat")
+    assert len(started) == 2
+    assert not any(process.is_alive() for process in started)

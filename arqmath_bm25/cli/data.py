@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import typer
@@ -103,9 +104,11 @@ def inspect(data: Path = SAMPLE, as_json: bool = False, threads: int = THREADS) 
         _check_index(data)
         return
     files = files_in(Layout(data).data)
-    workers = Processes(threads)
     reports = []
-    with progress(f"reading {data}", len(files), "files") as advance:
+    with (
+        closing(Processes(threads)) as workers,
+        progress(f"reading {data}", len(files), "files") as advance,
+    ):
         for path, file in files.items():
             reports.append(inspect_file(data, path, file, workers))
             advance(1)

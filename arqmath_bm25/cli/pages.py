@@ -1,5 +1,6 @@
 """The commands `report`, `threads` and `serve`: pages, as files or served."""
 
+from contextlib import closing
 from pathlib import Path
 from threading import Thread
 
@@ -74,8 +75,8 @@ def threads(
     # Templates take a quarter of a second to load, which other commands need not wait for.
     from arqmath_bm25.pages.threads import ThreadReader, write_threads
 
-    with status("Reading comments, users and links"):
-        reader = ThreadReader(place.collection, Processes(threads))
+    with closing(Processes(threads)) as workers, status("Reading comments, users and links"):
+        reader = ThreadReader(place.collection, workers)
     for line in reader.left_out():
         out.print(f"left out: {line}", markup=False)
     with progress("Writing pages", len(wanted), "posts") as advance:

@@ -89,7 +89,8 @@ def index(
 @contextmanager
 def _workers(threads: int, spark: str | None, place: Place) -> Iterator[Workers]:
     if spark is None:
-        yield Processes(threads)
+        with closing(Processes(threads)) as processes:
+            yield processes
         return
     from arqmath_bm25.core.workers.spark import SparkWorkers
 
