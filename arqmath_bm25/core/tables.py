@@ -7,4 +7,6 @@ from typing import Any
 
 def read_table(module_file: str) -> dict[str, Any]:
     """Return the table beside a module: `html.toml` beside `html.py`."""
-    return tomllib.loads(Path(module_file).with_suffix(".toml").read_text(encoding="utf-8"))
+    path = Path(module_file)
+    name = path.name.partition(".")[0]  # of a compiled module too
+    return tomllib.loads(path.with_name(f"{name}.toml").read_text(encoding="utf-8"))
