@@ -16,15 +16,17 @@ config := $(if $(CONFIG),--config "$(CONFIG)")
 parallel := -n auto --maxprocesses 4 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo index runs eval results test quick lowest lint docs mutants bench sample lock clean
+.PHONY: help setup demo index runs eval results test quick lowest lint docs wheel mutants bench sample lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 setup: $(READY) ## only the set-up: .venv from requirements.lock
 
-# The stamp is written last: an interrupted set-up starts anew.
 # Where Python comes without ensurepip (Debian without python3-venv), its own pip serves.
+pip := pip="$$(test -x .venv/bin/pip && echo .venv/bin/python -m pip || echo $(PYTHON) -m pip --python .venv/bin/python)"
+
+# The stamp is written last: an interrupted set-up starts anew.
 $(READY): requirements.lock requirements-lucene.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Try: make PYTHON=python3.12" >&2; exit 1; }
@@ -32,7 +34,7 @@ $(READY): requirements.lock requirements-lucene.lock pyproject.toml
 	@$(PYTHON) -m venv --clear .venv >/dev/null 2>&1 || \
 	  { $(PYTHON) -m pip --version >/dev/null 2>&1 && $(PYTHON) -m venv --clear --without-pip .venv; } || \
 	  { echo "$(PYTHON) has neither venv nor pip. On Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
-	@pip="$$(test -x .venv/bin/pip && echo .venv/bin/python -m pip || echo $(PYTHON) -m pip --python .venv/bin/python)"; \
+	@$(pip); \
 	  quietly="install --quiet --disable-pip-version-check --no-compile --no-deps"; \
 	  $$pip $$quietly --require-hashes -r requirements.lock && \
 	  $$pip $$quietly --require-hashes --no-build-isolation --ignore-requires-python -r requirements-lucene.lock && \
@@ -73,6 +75,13 @@ lint: $(READY) ## ruff and mypy
 
 docs: $(READY) ## pages of the library from its docstrings: apidocs/index.html
 	.venv/bin/pdoc arqmath_bm25.api arqmath_bm25.frames arqmath_bm25.core.errors -o apidocs
+
+# In a copy, as nothing compiled may stand beside the sources: Python would import it in their place.
+wheel: $(READY) ## a wheel whose builds are faster; needs a C compiler: make wheel [WHEELS=dist]
+	@$(pip); work=$$(mktemp -d); trap 'rm -r $$work' EXIT; \
+	  cp -r pyproject.toml LICENSE arqmath_bm25 configs docs $$work && \
+	  HATCH_BUILD_HOOK_ENABLE_MYPYC=1 $$pip wheel --quiet --disable-pip-version-check --no-deps \
+	  --wheel-dir "$(or $(WHEELS),dist)" $$work
 
 mutants: $(READY) ## break important lines one at a time: do the tests notice?
 	.venv/bin/python benchmarks/mutants.py

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -88,6 +89,28 @@ def digests(place: Path) -> dict[str, str]:
         str(path.relative_to(place)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(place.glob("runs/**/*.t*"))
     }
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler")
+def test_compiled_readers_do_what_their_sources_do(
+    expected: dict[str, str], tmp_path: Path
+) -> None:
+    pip(sys.executable, "--no-deps", "--target", str(tmp_path / "hook"), "hatch-mypyc")  # or skip
+    # -o: a test does not set up the environment that it runs in.
+    make = ("make", "-C", ROOT, "-o", ".venv/.ready", "wheel", f"WHEELS={tmp_path}")
+    made = run(*make, place=tmp_path)
+    assert made.returncode == 0, made.stderr
+    (wheel,) = map(str, tmp_path.glob("arqmath_bm25-*-linux_*.whl"))
+    compiled = {"PYTHONPATH": str(tmp_path / "compiled")}
+    pip(sys.executable, "--no-deps", "--target", compiled["PYTHONPATH"], wheel)
+    modules = ("latex", "operator_tree", "symbol_layout")
+    code = "".join(f"from arqmath_bm25.analysis import {name}; print({name})\n" for name in modules)
+    imported = run(sys.executable, "-c", code, place=tmp_path, **compiled)
+    assert imported.stdout.count(".so'>") == len(modules), imported
+    tests = [ROOT / "tests" / f"test_{name}.py" for name in (*modules, "analyzer", "term_numbers")]
+    tested = run(sys.executable, "-m", "pytest", "-q", *tests, place=tmp_path, **compiled)
+    assert tested.returncode == 0, tested.stdout
+    assert run_files(tmp_path, **compiled) == expected
 
 
 @pytest.mark.parametrize("jar", ["", "pyserini==1.6.0"])
