@@ -78,6 +78,8 @@ docs: $(READY) ## pages of the library from its docstrings: apidocs/index.html
 
 # In a copy, as nothing compiled may stand beside the sources: Python would import it in their place.
 wheel: $(READY) ## a wheel whose builds are faster; needs a C compiler: make wheel [WHEELS=dist]
+	@command -v cc >/dev/null || \
+	  { echo "A C compiler is needed. On Debian or Ubuntu: apt install gcc python3-dev" >&2; exit 1; }
 	@$(pip); work=$$(mktemp -d); trap 'rm -r $$work' EXIT; \
 	  cp -r pyproject.toml LICENSE arqmath_bm25 configs docs $$work && \
 	  HATCH_BUILD_HOOK_ENABLE_MYPYC=1 $$pip wheel --quiet --disable-pip-version-check --no-deps \
@@ -135,4 +137,4 @@ lock: ## resolve the lock files anew (needs uv)
 	$(export) --only-group spark -o requirements-spark.lock
 
 clean: ## remove what the targets made, except indexes and runs
-	rm -rf .venv .venv-bench .venv-lowest apidocs .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-lowest apidocs dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
