@@ -119,7 +119,8 @@ lowest: $(READY) ## the demo and quick tests with the oldest dependencies that p
 	  $$arq compare runs/*/2021/*task1*both*.tsv runs/*/2021/*task1*text*.tsv >/dev/null && \
 	  $$arq report runs/*/2021/*task1*.tsv -o report) && rm -r $$work && \
 	  .venv-lowest/bin/python -m pytest -q -p no:cacheprovider -m "not slow" $(lowest)
-lowest := tests/test_compare.py tests/test_score.py tests/test_html.py tests/test_latex.py
+lowest := $(addprefix tests/,evaluation/test_comparing.py evaluation/test_score.py \
+  analysis/test_html.py analysis/test_latex.py)
 
 export := uv export --quiet --no-emit-project --no-annotate --no-header
 lock: ## resolve the lock files anew (needs uv)

@@ -16,14 +16,14 @@ from typing import Any, Final, Literal, overload
 import pandas as pd
 
 from arqmath_bm25.core.errors import InputError, ScoreWarning
-from arqmath_bm25.core.files import read_manifest
 from arqmath_bm25.core.labs import MAX_DEPTH, Task, known_year, official_stem
 from arqmath_bm25.core.records import Hit
+from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.evaluation.comparing import compare_runs
 from arqmath_bm25.evaluation.evaluator import Scored, score_run
 from arqmath_bm25.evaluation.measures import MEASURES, Measure, key_of, named_measures
 from arqmath_bm25.evaluation.qrels import Judgments, Qrels, read_grade
-from arqmath_bm25.runs import run_files
+from arqmath_bm25.runs import run_writing
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.rows import RunRow
@@ -217,7 +217,7 @@ def read_run(path: str | Path) -> pd.DataFrame:
 
 
 def write_run(
-    run: pd.DataFrame, path: str | Path, name: str | None = None, form: run_files.Form = "lab"
+    run: pd.DataFrame, path: str | Path, name: str | None = None, form: run_writing.Form = "lab"
 ) -> None:
     """Write a run as the labs, or TREC, want it; `name` stands in every row.
 
@@ -235,7 +235,7 @@ def write_run(
     if manifest and manifest.get("tag") != name:
         data = manifest.get("data")
         manifest = {"version": __version__, "tag": name, "data": data, "made from": manifest}
-    run_files.write_run(path, run_files.hits_of(read), name, read.task, form, manifest)
+    run_writing.write_run(path, run_writing.hits_of(read), name, read.task, form, manifest)
 
 
 def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: Task) -> pd.DataFrame:
@@ -244,7 +244,7 @@ def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: Task) -> pd.Dat
         (qid, hit.doc_id, score, rank, hit.post_id, hit.visual_id, hit.text)
         for qid, hits in ranked
         for rank, (hit, score) in enumerate(
-            zip(hits, run_files.separated([hit.score for hit in hits]), strict=True), 1
+            zip(hits, run_writing.separated([hit.score for hit in hits]), strict=True), 1
         )
     ]
     frame = pd.DataFrame(rows, columns=[*_RANKED, "post_id", "visual_id", "answer"])

@@ -25,7 +25,7 @@ from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.own_documents import corpus_in, read_documents
 from arqmath_bm25.collection.premises import read_premises
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import sources
+from arqmath_bm25.core.writing import sources
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import configured, task_class
 

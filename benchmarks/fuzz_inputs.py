@@ -42,8 +42,8 @@ from arqmath_bm25.collection.published import Archive
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import Source
 from arqmath_bm25.core.manifest import MANIFEST, Manifest
+from arqmath_bm25.core.writing import Source
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.tasks import TASKS, configured

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tools" / "mathjax")]
+sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tools" / "mathjax")]
 
 from make_corpus import mathml  # type: ignore[import-not-found]  # noqa: E402
 from mathml_structure import structure  # noqa: E402

@@ -77,7 +77,7 @@ def official_way(statements: Sequence[Statement], premises: Sequence[Premise], p
 def our_way(statements: Sequence[Statement], premises: Sequence[Premise], path: Path) -> None:
     """Rank as `run nlps --variant tfidf` does."""
     from arqmath_bm25.core.records import Hit
-    from arqmath_bm25.runs.run_files import write_run
+    from arqmath_bm25.runs.run_writing import write_run
     from arqmath_bm25.tasks.premises.tfidf import Tfidf
 
     ranked = Tfidf(premises).rank(statements, DEPTH)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import numpy as np
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 import spark_daemons  # noqa: E402
 from spark_build import statistics  # noqa: E402
@@ -53,7 +53,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 def build(master: str, data: Path, indexes: Path) -> float:
     """Build an index in processes of their own; return their CPU seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    script = ROOT / "tests" / "spark_build.py"
+    script = ROOT / "tests" / "support" / "spark_build.py"
     environment = spark_daemons.environment() if master != "here" else None
     command = [sys.executable, str(script), master, str(data.resolve()), str(indexes), "10000"]
     subprocess.run(command, check=True, env=environment)

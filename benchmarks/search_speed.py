@@ -54,7 +54,7 @@ from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.lucene.jvm import detaching, java_cast, java_class
 from arqmath_bm25.engines.lucene.search import query_xml
-from arqmath_bm25.runs.run_files import write_run
+from arqmath_bm25.runs.run_writing import write_run
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answers.answer_documents import question_fields
 from arqmath_bm25.tasks.index import Index, build

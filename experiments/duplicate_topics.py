@@ -21,8 +21,8 @@ from scipy.sparse.csgraph import connected_components
 
 from arqmath_bm25.collection.links import DUPLICATE, KINDS, PostLinks
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import complete
 from arqmath_bm25.core.records import Topic
+from arqmath_bm25.core.writing import complete
 from arqmath_bm25.evaluation.qrels import write_qrels
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ def reproduce(
     Example: python -m experiments reproduce -o results
     """
     from arqmath_bm25.core.configuration import load
-    from arqmath_bm25.pages.writing import site
+    from arqmath_bm25.pages.page_files import site
     from experiments.results.book import Book, book_of
     from experiments.results.pages import SIGNS, joined, write_results
     from experiments.results.runner import Maker

@@ -17,13 +17,13 @@ from arqmath_bm25.cli.shared.options import data_of, keep_runs, out, results, ta
 from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import sources
 from arqmath_bm25.core.labs import LAB_TASKS, MAX_DEPTH, YEARS, LabTask, RankingTask, official_stem
+from arqmath_bm25.core.writing import sources
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.rows import Findings, detect_task
 from arqmath_bm25.runs.run import Run
-from arqmath_bm25.runs.run_files import Form, hits_of, write_run
+from arqmath_bm25.runs.run_writing import Form, hits_of, write_run
 from arqmath_bm25.runs.task_rules import RULES, Eligible, check_teams, eligible
 from arqmath_bm25.version import __version__
 

@@ -22,14 +22,14 @@ from arqmath_bm25.cli.shared.options import (
 )
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import read_manifest
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, year_of
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import Processes
+from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.engines.engine import chosen_engine
-from arqmath_bm25.runs.run_files import Form, file_name, write_run
+from arqmath_bm25.runs.run_writing import Form, file_name, write_run
 from arqmath_bm25.tasks import TASKS, task_class
 from arqmath_bm25.tasks.index import Index, ensure
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries

@@ -15,9 +15,9 @@ from arqmath_bm25.collection.posts import ANSWER, POST_TABLE, QUESTION, Post, Po
 from arqmath_bm25.collection.premises import PremiseFiles
 from arqmath_bm25.collection.sites import Site, dumps_in, find_sites, linked_post, scan_sites
 from arqmath_bm25.core.errors import InputError, NoIndexError
-from arqmath_bm25.core.files import sources
 from arqmath_bm25.core.manifest import MANIFEST, Manifest
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE, SAMPLE
+from arqmath_bm25.core.writing import sources
 
 INDEXES: Final = Path("indexes")
 _UNTIL: Final = re.compile(r"[0-9]{4}|none")

@@ -25,7 +25,7 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import ARCHIVES, GZIP
+from arqmath_bm25.core.reading import ARCHIVES, GZIP
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
 

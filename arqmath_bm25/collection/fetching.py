@@ -19,8 +19,8 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from arqmath_bm25.collection.download import SCHEMES, AbsentError, check_room, download
 from arqmath_bm25.collection.published import Archive, PublishedFile, check, has_hash
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import complete, locked
 from arqmath_bm25.core.progress import progress
+from arqmath_bm25.core.writing import complete, locked
 
 Outcome = Literal["fetched", "there", "differs", "absent"]
 _BLOCK: Final = 1 << 20

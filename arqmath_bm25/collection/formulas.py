@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from arqmath_bm25.collection.tsv_blocks import SWALLOWED, Block, BrokenRowError, read_blocks
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.files import decoded, open_bytes
+from arqmath_bm25.core.reading import decoded, open_bytes
 
 DELETED: Final = ("d", "dv")  # issues of formulas that were not found in the posts
 _IDS: Final = ("id", "post_id", "visual_id")

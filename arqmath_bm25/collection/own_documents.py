@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.files import complete
 from arqmath_bm25.core.system import needed_by
+from arqmath_bm25.core.writing import complete
 
 CORPUS: Final = "corpus.jsonl"
 QUERIES: Final = "queries.jsonl"

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.files import read_text
 from arqmath_bm25.core.labs import SPLITS, Split
+from arqmath_bm25.core.reading import read_text
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

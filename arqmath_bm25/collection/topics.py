@@ -13,7 +13,7 @@ from lxml import etree
 
 from arqmath_bm25.collection.posts import read_tags
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import read_bytes
+from arqmath_bm25.core.reading import read_bytes
 from arqmath_bm25.core.records import Topic
 
 _REQUIRED: Final = ("Title", "Question")

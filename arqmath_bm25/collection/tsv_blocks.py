@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arqmath_bm25.core.arrays import ranges
-from arqmath_bm25.core.files import open_bytes
+from arqmath_bm25.core.reading import open_bytes
 
 Places = NDArray[np.int64]
 Words = NDArray[np.uint64]

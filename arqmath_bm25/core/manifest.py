@@ -15,8 +15,9 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
+from arqmath_bm25.core.building import restore
 from arqmath_bm25.core.errors import NoIndexError
-from arqmath_bm25.core.files import Source, complete, digests, restore
+from arqmath_bm25.core.writing import Source, complete, digests
 from arqmath_bm25.version import __version__
 
 MANIFEST: Final = "manifest.json"

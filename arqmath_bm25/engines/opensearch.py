@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError, shown
-from arqmath_bm25.core.files import read_text
 from arqmath_bm25.core.progress import progress, tell
+from arqmath_bm25.core.reading import read_text
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.engines.engine import FEW, Searcher, term_scores, with_ties

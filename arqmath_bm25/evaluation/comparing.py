@@ -28,7 +28,7 @@ from arqmath_bm25.core.records import Hit
 from arqmath_bm25.evaluation.evaluator import Scored
 from arqmath_bm25.evaluation.measures import key_of
 from arqmath_bm25.evaluation.score import RunScore, shared_notes
-from arqmath_bm25.runs.run_files import provenance
+from arqmath_bm25.runs.run_writing import provenance
 from arqmath_bm25.tasks import task_class
 from arqmath_bm25.tasks.index import Index
 

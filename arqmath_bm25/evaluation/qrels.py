@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.files import complete
 from arqmath_bm25.core.labs import HIGHEST
+from arqmath_bm25.core.writing import complete
 from arqmath_bm25.runs.formula_ids import FormulaIds, id_numbers
 from arqmath_bm25.runs.rows import read_columns
 

@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.files import complete
 from arqmath_bm25.core.labs import RELEVANT
+from arqmath_bm25.core.writing import complete
 from arqmath_bm25.evaluation.judging.pool import Item, in_order
 from arqmath_bm25.evaluation.qrels import read_judgments
 

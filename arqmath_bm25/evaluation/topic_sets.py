@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.files import read_csv
+from arqmath_bm25.core.reading import read_csv
 
 CATEGORIES: Final = ("Dependency", "Difficulty", "Category")
 

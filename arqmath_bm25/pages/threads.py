@@ -28,8 +28,8 @@ from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.pages.page_files import site
 from arqmath_bm25.pages.post_html import PostWriter
-from arqmath_bm25.pages.writing import site
 
 Address = Callable[[str], str | None]  # of what has a page; None for others
 

@@ -18,7 +18,7 @@ import numpy as np
 from arqmath_bm25.collection.formulas import formula_files, read_formula_ids
 from arqmath_bm25.core.arrays import load_array
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import complete, is_as_written
+from arqmath_bm25.core.writing import complete, is_as_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

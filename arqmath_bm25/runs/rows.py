@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.files import open_bytes
 from arqmath_bm25.core.labs import COLUMNS, Task, official_stem, parse_run_name
+from arqmath_bm25.core.reading import open_bytes
 
 Level = Literal["error", "warning"]
 

@@ -27,12 +27,12 @@ from arqmath_bm25.collection.own_documents import (
     read_document,
     read_documents,
 )
+from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import DOCUMENTS
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document as Indexed
-from arqmath_bm25.runs.run_files import Form as RunForm
+from arqmath_bm25.runs.run_writing import Form as RunForm
 from arqmath_bm25.tasks.answers.answer_documents import answer_fields, question_fields
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRanker, AnswerRetrieval
 from arqmath_bm25.tasks.answers.post_signatures import (

@@ -14,21 +14,22 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
+from arqmath_bm25.core.building import BUILDING, DOCUMENTS, building, sweep
 from arqmath_bm25.core.errors import InputError, NoIndexError
-from arqmath_bm25.core.files import BUILDING, DOCUMENTS, building, contents, sources, sweep
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import status, tell
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.writing import contents, sources
 from arqmath_bm25.engines.engine import AUTO, Engine, EngineName, Searcher, flat_place
 from arqmath_bm25.engines.flat_build import write_flat
 from arqmath_bm25.engines.lucene.indexing import index_parts
 from arqmath_bm25.engines.lucene.jvm import prepare
 from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.engines.opensearch import ClusterIndex
-from arqmath_bm25.runs.run_files import ir_metadata
+from arqmath_bm25.runs.run_writing import ir_metadata
 from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.document_parts import Form, clear
 from arqmath_bm25.tasks.post_filter import ALL_POSTS, SEARCHED, PostFilter

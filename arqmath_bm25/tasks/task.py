@@ -26,7 +26,7 @@ from arqmath_bm25.core.labs import MAX_DEPTH, parse_run_name
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document, Engine, Searcher
-from arqmath_bm25.runs.run_files import Form as RunForm
+from arqmath_bm25.runs.run_writing import Form as RunForm
 from arqmath_bm25.tasks.document_parts import Form
 from arqmath_bm25.tasks.queries import advice
 

@@ -13,8 +13,8 @@ from pydantic import Field, model_validator
 
 from arqmath_bm25.core.configuration import Settings, default_config, load
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import sources
 from arqmath_bm25.core.labs import Task
+from arqmath_bm25.core.writing import sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from arqmath_bm25.pages.writing import Pages
+    from arqmath_bm25.pages.page_files import Pages
     from experiments.results.book import Book, Table
 
 SIGNS: Final = {True: "✓", False: "✗", None: "–"}

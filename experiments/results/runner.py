@@ -25,8 +25,8 @@ import yaml
 from arqmath_bm25.api import Collection
 from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import contents, sources
 from arqmath_bm25.core.manifest import Manifest
+from arqmath_bm25.core.writing import contents, sources
 from arqmath_bm25.evaluation.qrels import read_qrels, write_qrels
 from arqmath_bm25.tasks import configured, task_class
 

@@ -1,4 +1,4 @@
-"""Write what MathJax makes of the formulas of tests/formulas.tsv into its last column.
+"""Write what MathJax makes of the formulas of tests/support/formulas.tsv into its last column.
 
 Needs node, and `npm install` in this folder. Rows are: kind, LaTeX, structure.
 """
@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-TESTS = HERE.parent.parent / "tests"
+SUPPORT = HERE.parent.parent / "tests" / "support"
 ESCAPED_TWICE = re.compile(r"&(?:\\displaystyle\s*)?amp;")
-CORPUS = TESTS / "formulas.tsv"
+CORPUS = SUPPORT / "formulas.tsv"
 
 
 def mathml(formulas: list[str]) -> list[str | None]:
@@ -30,7 +30,7 @@ def mathml(formulas: list[str]) -> list[str | None]:
 
 def main() -> None:
     """Write the corpus anew."""
-    sys.path.insert(0, str(TESTS))
+    sys.path.insert(0, str(SUPPORT))
     from mathml_structure import structure
 
     rows = [line.split("\t")[:2] for line in CORPUS.read_text(encoding="utf-8").splitlines()]

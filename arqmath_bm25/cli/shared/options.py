@@ -16,13 +16,13 @@ from rich.table import Table
 
 from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.core.errors import InputError, NoIndexError
-from arqmath_bm25.core.files import complete
 from arqmath_bm25.core.labs import RankingTask
 from arqmath_bm25.core.progress import PlainConsole, console
 from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.writing import complete
 from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
 from arqmath_bm25.runs.rows import detect_task
-from arqmath_bm25.runs.run_files import provenance
+from arqmath_bm25.runs.run_writing import provenance
 from arqmath_bm25.runs.task_rules import RULES
 
 RUNS: Final = Path("runs")

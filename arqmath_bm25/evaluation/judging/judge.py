@@ -23,9 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.files import complete, read_csv
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, GRADES, MAX_INSTANCES, RELEVANT
+from arqmath_bm25.core.reading import read_csv
 from arqmath_bm25.core.system import needed_by
+from arqmath_bm25.core.writing import complete
 from arqmath_bm25.evaluation.judging.pool import in_order
 from arqmath_bm25.evaluation.qrels import Qrels
 

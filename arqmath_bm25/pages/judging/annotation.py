@@ -17,9 +17,10 @@ from arqmath_bm25.analysis.html import Formula
 from arqmath_bm25.analysis.safe_html import plain
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import complete, read_csv
 from arqmath_bm25.core.labs import MAX_INSTANCES
+from arqmath_bm25.core.reading import read_csv
 from arqmath_bm25.core.records import Topic
+from arqmath_bm25.core.writing import complete
 from arqmath_bm25.evaluation.judging.pool import Item, PooledPost
 from arqmath_bm25.pages.post_html import PostWriter
 

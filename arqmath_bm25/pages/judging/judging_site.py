@@ -20,11 +20,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import complete, read_csv
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, MAX_INSTANCES
+from arqmath_bm25.core.reading import read_csv
+from arqmath_bm25.core.writing import complete
 from arqmath_bm25.evaluation.judging.judge import COLUMNS, HitKey, read_annotations
+from arqmath_bm25.pages.page_files import templates
 from arqmath_bm25.pages.web.server import STATIC, guarded
-from arqmath_bm25.pages.writing import templates
 
 _LONGEST_FORM: Final = 1000  # bytes
 _KEYS: Final = {label: str(grade) for label, grade in GRADE_OF_LABEL.items()} | {

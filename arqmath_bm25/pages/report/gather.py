@@ -19,9 +19,9 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import QRELS, corpus_in, read_documents
 from arqmath_bm25.collection.posts import QUESTION, Post
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.files import read_manifest
 from arqmath_bm25.core.labs import RELEVANT, LabTask, known_year
 from arqmath_bm25.core.records import Topic
+from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import Measure
 from arqmath_bm25.evaluation.qrels import Qrels

@@ -1,6 +1,6 @@
 """A report as a static site: an overview, a page for each topic and run, readable from disk.
 
-No page asks the network or runs a script that is not the file beside it (`pages/writing.py`). On
+No page asks the network or runs a script that is not the file beside it (`pages/page_files.py`). On
 the page of a topic every document is written once: what is relevant first, whether a run found it
 or not, and whole as long as there is room.
 """
@@ -22,9 +22,9 @@ from arqmath_bm25.core.records import Topic
 from arqmath_bm25.evaluation.measures import NAMES, SHOWN
 from arqmath_bm25.evaluation.qrels import Doubt
 from arqmath_bm25.evaluation.score import runs_by_note
+from arqmath_bm25.pages.page_files import site
 from arqmath_bm25.pages.post_html import PostWriter, beginning
 from arqmath_bm25.pages.report.gather import DEPTHS, RECALL_LEVELS, Gathered
-from arqmath_bm25.pages.writing import site
 from arqmath_bm25.runs.formula_ids import id_number
 
 if TYPE_CHECKING:

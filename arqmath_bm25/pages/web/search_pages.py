@@ -31,10 +31,10 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.engines.lucene.jvm import detaching
+from arqmath_bm25.pages.page_files import templates
 from arqmath_bm25.pages.post_html import PostWriter, beginning, excerpt
 from arqmath_bm25.pages.threads import ThreadReader, ThreadWriter
 from arqmath_bm25.pages.web.server import STATIC, guarded
-from arqmath_bm25.pages.writing import templates
 from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
 
 if TYPE_CHECKING:

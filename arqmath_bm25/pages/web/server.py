@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.pages.writing import policy, static
+from arqmath_bm25.pages.page_files import policy, static
 
 _LONGEST_HEAD: Final = 1 << 20  # bytes; a query that is too long gets an answer that says so
 _PATIENCE: Final = 10  # seconds that a connection may take to say what it wants

@@ -13,8 +13,8 @@ from arqmath_bm25.analysis.tokenizer import tokenizer_version
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import POST_TABLE
 from arqmath_bm25.collection.sites import read_links, scan_sites
+from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import DOCUMENTS
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.progress import tell
 from arqmath_bm25.core.records import Hit, Part, Topic

@@ -17,8 +17,8 @@ from arqmath_bm25.analysis.settings import FormulaField
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import formula_files
 from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.files import DOCUMENTS
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.progress import status, tell
 from arqmath_bm25.core.records import Hit, Part, Topic

@@ -1,0 +1,179 @@
+"""Run files as they are written, their names, and the manifest beside them.
+
+Writing is strict: TABs, scores without ties, ranks from 1, answers in quotes where they need them.
+
+The manifest, NAME.manifest.json, says what a run was made of. It is a file of ir_metadata 0.1, a
+standard of the field after PRIMAD, in the JSON that is YAML too. Its `resources` and the machine
+are left out: the same run is to have the same manifest. Manifests that are broken, old
+or of other programs are read as far as possible.
+"""
+
+import csv
+import math
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+
+from arqmath_bm25.analysis.answer_text import one_line
+from arqmath_bm25.core.labs import Task
+from arqmath_bm25.core.records import Hit
+from arqmath_bm25.core.writing import complete, read_manifest
+from arqmath_bm25.runs.rows import POST
+from arqmath_bm25.runs.run import Run
+from arqmath_bm25.version import __version__
+
+Form = Literal["lab", "trec"]  # columns of the guidelines, or of TREC
+_RANKED: Final = "\t{rank}\t{score:.9g}\t{run_id}\n"
+_ROWS: Final[dict[Task | Literal["trec"], str]] = {
+    "task1": "{topic}\t{hit.doc_id}" + _RANKED,
+    "task2": "{topic}\t{hit.doc_id}\t{hit.post_id}" + _RANKED,
+    "nlps": "{topic}\t{hit.doc_id}\n",
+    "trec": "{topic}\tQ0\t{hit.doc_id}" + _RANKED,
+}
+_POST_ID: Final = re.compile(r"(\S+:)?[0-9]+")  # the site, where there are several
+_LOWEST: Final = np.float32(-math.inf)
+
+
+def separated(scores: Sequence[float]) -> list[float]:
+    """Lower scores by the least that leaves no tie, so that every tool sees one order.
+
+    `scores` stand in rank order. trec_eval keeps them as 32-bit floats; the results are such
+    floats, each below the one before it.
+    """
+    result, above = [], math.inf
+    with np.errstate(over="ignore"):
+        for score in np.asarray(scores, np.float32).tolist():
+            above = score if score < above else float(np.nextafter(np.float32(above), _LOWEST))
+            result.append(above)
+    return result
+
+
+def file_name(run: str, task: Task, form: Form) -> str:
+    """Return the name of the file of a run; Task 3 and NLPS have no TREC form."""
+    if task == "nlps":
+        return f"{run}.txt"
+    return f"{run}.{'trec' if form == 'trec' and task != 'task3' else 'tsv'}"
+
+
+def write_run(
+    path: Path,
+    rankings: Iterable[tuple[str, Sequence[Hit]]],
+    run_id: str,
+    task: Task,
+    form: Form = "lab",
+    manifest: Mapping[str, Any] | None = None,
+) -> int:
+    """Write a run and return its number of rows; `path` appears only when it is complete.
+
+    `rankings` holds the hits of each topic in rank order, `manifest` what stands beside the run.
+    """
+    row = _ROWS.get("trec" if form == "trec" and task in ("task1", "task2") else task, "")
+    count = 0
+    with complete(path, manifest=manifest) as file:
+        table = csv.writer(file, delimiter="\t", lineterminator="\n")  # quotes answers at need
+        for topic, hits in rankings:
+            scores = separated([hit.score for hit in hits])
+            for rank, (hit, score) in enumerate(zip(hits, scores, strict=True), 1):
+                if task == "task3":
+                    of_post = POST if _POST_ID.fullmatch(hit.doc_id) else ""
+                    sources = f"{of_post}{hit.doc_id}"
+                    table.writerow((topic, 1, f"{score:.9g}", run_id, sources, hit.text))
+                else:
+                    file.write(
+                        row.format(topic=topic, hit=hit, rank=rank, score=score, run_id=run_id)
+                    )
+                count += 1
+    return count
+
+
+def hits_of(run: Run) -> Iterator[tuple[str, list[Hit]]]:
+    """Yield the hits of every topic of a run that count, as they are written."""
+    for topic, docs in run.rankings(None).rows.items():
+        yield topic, [
+            Hit(doc, row.score, row.post_id, text=one_line(row.answer)) for doc, row in docs.items()
+        ]  # fmt: skip
+
+
+class Provenance(NamedTuple):
+    """What a run was made of, as far as it is known."""
+
+    data: Path | None  # root of the collection, if it is still there
+    settings: dict[str, Any]  # of the task's configuration
+    variant: str
+    manual: bool  # whether its queries were written by hand
+
+
+def provenance(run: Path) -> Provenance:
+    """Tell what a run was made of, by the manifest beside it."""
+    manifest = read_manifest(run)
+    data, settings, variant = (manifest.get(name) for name in ("data", "settings", "variant"))
+    if isinstance(data, dict) and isinstance(of_tests := data.get("test collection"), dict):
+        data = of_tests.get("source")
+    # Path.is_dir raises for a name that is too long.
+    is_there = isinstance(data, str) and "\0" not in data and os.path.isdir(data)  # noqa: PTH112
+    return Provenance(
+        Path(data) if is_there else None,  # type: ignore[arg-type]
+        settings if isinstance(settings, dict) else {},
+        variant if isinstance(variant, str) else "",
+        bool(manifest.get("queries")),
+    )
+
+
+def ir_metadata(
+    task: str, tag: str, command: str, settings: dict[str, Any], variant: str, data: dict[str, str]
+) -> dict[str, Any]:
+    """Describe a run: its name, the command and the settings that made it, and the test collection.
+
+    Of the settings of a task, those are told that the standard has a name for.
+    """
+    made = settings.get("ranking", {}).get("settings", settings)  # Task 3 ranks as Task 1 does
+    text = made.get("analysis", {}).get("text", {})
+    how = made.get("variants", {}).get(variant, {})
+    method = how.get("method", made.get("model", "bm25"))
+    params = how | (made.get("bm25", {}) if method == "bm25" else {})
+    stage = made.get("stages", {}).get(variant)
+    second = [{"name": "second stage", "reranks": variant, "params": stage}] if stage else []
+    return {
+        "schema-version": 0.1,
+        "run-version": 1.0,
+        "tag": tag,
+        "platform": {"software": _software()},
+        "research goal": {"venue": {"name": "TextGraphs-16" if task == "nlps" else "CLEF ARQMath"}},
+        "implementation": {
+            "executable": {"cmd": command},
+            "source": {"lang": ["python", "java"]},
+        },
+        "method": {
+            "automatic": "-manual-" not in tag,
+            "score ties": "descending id",
+            "indexing": {
+                "tokenizer": "arqmath_bm25.analysis",
+                "stemmer": text.get("stemmer", "none"),
+                "stopwords": "arqmath_bm25.analysis.text" if text.get("stop_words") else "none",
+            },
+            "retrieval": [{"name": variant, "method": method, "params": params}, *second],
+        },
+        "actor": {"team": settings.get("run", {}).get("team", ""), "role": "experimenter"},
+        "data": {"test collection": data},
+    }
+
+
+def _software() -> dict[str, Any]:
+    """Describe what decides a ranking, or a term: distributions of Python, and Lucene's jar."""
+    libraries = _installed("lxml", "numpy", "PyStemmer", "scikit-learn", "scipy", "selectolax")
+    toolkit = [f"arqmath_bm25=={__version__}", *_installed("pyserini")]
+    return {"libraries": {"python": libraries}, "retrieval toolkit": toolkit}
+
+
+def _installed(*names: str) -> list[str]:
+    installed = []
+    for name in names:
+        with suppress(PackageNotFoundError):
+            installed.append(f"{name}=={version(name)}")
+    return installed

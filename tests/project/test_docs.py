@@ -1,0 +1,192 @@
+"""Every Python block of README and docs runs, and prints what stands below it.
+
+The blocks of a page are one session, in an empty directory: `/data/ARQMath` is the bundled sample
+there. A block ```text after one of Python is what that prints.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from itertools import zip_longest
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+from arqmath_bm25.cli import COMMANDS, FUNCTIONS, load
+from arqmath_bm25.cli.shared.command import descriptions
+from arqmath_bm25.collection.published import PARTS
+from arqmath_bm25.core.sample_data import SAMPLE
+
+ROOT = Path(__file__).parents[2]
+ALL: Final = [*sorted(ROOT.glob("[ACR]*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES: Final = [page for page in ALL if "```python" in page.read_text()]
+_FENCE: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_COMMAND: Final = re.compile(r"(?:^|[ /])arqmath-bm25 (?:--quiet )?([a-z]+)([^;&|]*)")
+_CONTINUED: Final = re.compile(r"\\\n")
+_IMPORT: Final = re.compile(r"^\s*(?:import|from) (\w+)", re.MULTILINE)
+
+SESSION: Final = """
+import contextlib, io, json, sys
+blocks, path = json.load(sys.stdin)
+sys.path += path
+namespace = {"__name__": "session"}
+for number, block in enumerate(blocks):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(block, f"block {number}", "exec"), namespace)
+    print(json.dumps(printed.getvalue()))
+"""
+
+
+class Block(NamedTuple):
+    kind: str
+    text: str
+    printed: str | None  # what the page says that it prints
+
+
+def blocks(page: Path) -> list[Block]:
+    fences = list(_FENCE.finditer(page.read_text()))
+    found = []
+    for fence, after in zip_longest(fences, fences[1:]):
+        between = page.read_text()[fence.end() : after.start()] if after else "end"
+        shown = after[2] if after and after[1] == "text" and not between.strip() else None
+        found.append(Block(fence[1], fence[2], shown))
+    return found
+
+
+def peers() -> list[str]:
+    """Directories of packages of others: PyTerrier, bm25s, Tantivy, …"""
+    return [str(path) for path in ROOT.glob(".venv-bench/lib/python*/site-packages")]
+
+
+def missing(code: str, path: list[str]) -> set[str]:
+    """Return the packages that code imports and that are not there."""
+    names = set(_IMPORT.findall(code))
+    return {n for n in names if not find_spec(n) and not any((Path(p) / n).exists() for p in path)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_python_block_runs_and_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
+    python = [block for block in blocks(page) if block.kind == "python"]
+    lacking = {name for block in python for name in missing(block.text, peers())}
+    runnable = [block for block in python if not missing(block.text, peers())]
+    texts = [block.text.replace("/data/ARQMath", str(SAMPLE)) for block in runnable]
+    script = tmp_path / "session.py"
+    script.write_text(SESSION)
+    done = subprocess.run(
+        [sys.executable, script], input=json.dumps([texts, peers()]), cwd=tmp_path,
+        capture_output=True, text=True,
+        env={"PYTHONPATH": str(ROOT), "PATH": "", "HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    printed = list(map(json.loads, done.stdout.splitlines()))
+    for block, found in zip(runnable, printed, strict=True):
+        if block.printed is not None:
+            assert found.splitlines() == block.printed.splitlines()
+    if lacking:
+        pytest.skip(f"not installed: {', '.join(sorted(lacking))}")
+
+
+def test_a_block_that_prints_something_else_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```python\nprint(1)\n```\n\n```text\n2\n```\n\n```python\n1\n```\nno\n```text\n"
+    )
+    assert blocks(page)[0] == Block("python", "print(1)\n", "2\n")
+    assert blocks(page)[2] == Block("python", "1\n", None)
+    with pytest.raises(AssertionError):
+        test_every_python_block_runs_and_prints_what_it_shows(page, tmp_path)
+    for line in ("arqmath-bm25 eval RUN --nothing", ".venv/bin/arqmath-bm25 nothing x"):
+        page.write_text(f"```\n{line}\n```\n")
+        with pytest.raises(AssertionError):
+            test_every_command_and_option_that_is_named_exists(page)
+    assert missing("import nowhere_1\nfrom json import x", []) == {"nowhere_1"}
+
+
+@pytest.mark.parametrize("page", ALL, ids=lambda page: page.name)
+def test_what_is_not_run_is_at_least_python(page: Path) -> None:
+    for block in blocks(page):
+        if block.kind == "py":
+            compile(block.text, page.name, "exec")
+
+
+@pytest.mark.parametrize("page", ALL, ids=lambda page: page.name)
+def test_every_command_and_option_that_is_named_exists(page: Path) -> None:
+    for block in blocks(page):
+        for line in _CONTINUED.sub(" ", block.text).splitlines():
+            for command, words in _COMMAND.findall(line.partition("   #")[0]):
+                assert command in COMMANDS, line
+                there = {option for each in load(command).params for option in each.opts}
+                asked = set(re.findall(r"(?<=[ \[])--[a-z-]+", words))
+                assert asked <= there | {"--quiet"}, line
+
+
+def test_every_option_has_a_description_and_every_description_an_option() -> None:
+    described = {(section, name) for section, texts in descriptions().items() for name in texts} - {
+        ("compare", name) for name in descriptions()["evaluate"]
+    }  # which it shares
+    used = set()
+    for command in COMMANDS:
+        function = FUNCTIONS.get(command, command)
+        for option in load(command).params:
+            own = option.name in descriptions().get(function, {})
+            used.add((function if own else "any", option.name))
+            assert getattr(option, "help", None), (command, option.name)
+    assert described <= used
+    assert all(part in descriptions()["fetch"]["only"]["help"] for part in PARTS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page", [page for page in ALL if "```sh" in page.read_text()], ids=lambda page: page.name
+)
+def test_every_shell_block_runs_on_the_sample(page: Path, tmp_path: Path) -> None:
+    for number, block in enumerate(blocks(page)):
+        if block.kind != "sh":
+            continue
+        place = tmp_path / str(number)
+        place.mkdir()
+        program = f'arqmath-bm25() {{ {sys.executable} -m arqmath_bm25 "$@"; }}\n'
+        script = program + block.text.replace("/data/ARQMath", str(SAMPLE))
+        done = subprocess.run(
+            ["/bin/bash", "-e", "-c", script], cwd=place, capture_output=True, text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+
+
+def test_every_invariant_of_the_architecture_has_its_test() -> None:
+    named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", (ROOT / "ARCHITECTURE.md").read_text())
+    assert len(named) > 10
+    for file, test in named:
+        (path,) = (ROOT / "tests").glob(f"*/{file}")
+        assert f"def {test}(" in path.read_text(), (file, test)
+
+
+def test_the_architecture_has_a_row_for_every_module() -> None:
+    package, room, named = ROOT / "arqmath_bm25", "", set()
+    modules = {path for path in package.rglob("*.py") if "import " in path.read_text()}
+    for line in (ROOT / "ARCHITECTURE.md").read_text().splitlines():
+        if line.startswith("### "):
+            room = "".join(re.findall(r"`(\w+/)`", line))
+        elif line.startswith("| `"):
+            for name in re.findall(r"`([\w/]+(?:\.py|/))`", line.split("|")[1]):
+                place = package / room / name
+                named |= modules & set(place.glob("*.py")) if name.endswith("/") else {place}
+    assert modules - {package / "__main__.py"} == named
+
+
+@pytest.mark.parametrize("page", ALL, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([\w./-]*)(?:#([\w-]+))?\)", page.read_text()):
+        file = page.parent / target if target else page
+        assert file.exists(), target
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", file.read_text(), re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings}

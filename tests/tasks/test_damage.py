@@ -1,0 +1,157 @@
+"""Damaged indexes: never a wrong ranking in silence, and what the message advises mends them."""
+
+from __future__ import annotations
+
+import random
+import re
+import shlex
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from arqmath_bm25.cli import app, tasks
+from arqmath_bm25.cli.data import inspect
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.core import writing
+from arqmath_bm25.core.errors import InputError, NoIndexError
+from arqmath_bm25.core.manifest import MANIFEST
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.engines.engine import chosen_engine
+from arqmath_bm25.tasks.index import Index
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+QUERY = "prime numbers $x^2$"
+DAMAGES: dict[str, Callable[[bytes, random.Random], bytes | None]] = {
+    "missing": lambda content, chance: None,
+    "cut": lambda content, chance: content[: chance.randrange(len(content))],
+    "longer": lambda content, chance: content + b"\0",
+    "bit": lambda content, chance: _replaced(content, chance, 1, lambda b: bytes([b[0] ^ 4])),
+    "zeros": lambda content, chance: _replaced(content, chance, 64, lambda b: bytes(len(b))),
+    "reversed": lambda content, chance: _replaced(content, chance, 32, lambda b: b[::-1]),
+}
+
+
+def _replaced(
+    content: bytes, chance: random.Random, length: int, new: Callable[[bytes], bytes]
+) -> bytes:
+    begin = chance.randrange(len(content))
+    block = content[begin : begin + length]
+    return content[:begin] + new(block) + content[begin + length :]
+
+
+@pytest.fixture(scope="module")
+def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("indexes")
+    tasks.index("task2", indexes=place)
+    tasks.index("task2", indexes=place, engine="flat")
+    return place
+
+
+def files(indexes: Path) -> list[Path]:
+    """Return the files of both indexes, with their manifests."""
+    return sorted(path for path in indexes.rglob("*") if path.is_file() and path.stat().st_size)
+
+
+def ranking(indexes: Path, engine: str = "auto") -> list[tuple[str, float]]:
+    opened = Index.open(Collection(indexes=indexes), "task2", engine=chosen_engine(engine, None))
+    return [(hit.doc_id, hit.score) for hit in opened.search(QUERY, "both", 50)]
+
+
+def damage(path: Path, kind: str, chance: random.Random) -> bool:
+    """Change a file; False if it is as it was."""
+    before = path.read_bytes()
+    after = DAMAGES[kind](before, chance)
+    path.unlink()
+    if after is not None:
+        path.write_bytes(after)
+    return before != after
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_every_damage_is_seen_when_an_index_is_opened(
+    indexes: Path, tmp_path: Path, kind: str
+) -> None:
+    chance = random.Random(kind)
+    copy = tmp_path / "indexes"
+    shutil.copytree(indexes, copy)
+    seen = 0
+    for original in files(indexes):
+        path = copy / original.relative_to(indexes)
+        if damage(path, kind, chance):
+            with pytest.raises(
+                NoIndexError, match=rf"damaged|{MANIFEST}|there is no index"
+            ) as told:
+                ranking(copy)
+            assert path.name in str(told.value) or path.name == MANIFEST
+            if path.name != MANIFEST:
+                index = copy / SAMPLE.name / path.relative_to(copy).parts[1]
+                with pytest.raises(InputError, match=re.escape(path.name)):
+                    inspect(index)
+            seen += 1
+        shutil.copy2(original, path)
+    assert seen > 50
+    assert ranking(copy) == ranking(indexes)
+
+
+WAYS = ("missing", "cut", "longer", "bit")
+
+
+# Every fourth file in one of four ways; every file in each of them is slow.
+@pytest.mark.parametrize("way", ["any", *(pytest.param(w, marks=pytest.mark.slow) for w in WAYS)])
+def test_what_the_message_advises_mends_the_index(
+    indexes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    expected = ranking(indexes)
+    monkeypatch.chdir(tmp_path)
+    chance = random.Random(way)
+    search = ["search", "task2", QUERY, "--indexes", "my indexes", "--variant", "both"]
+    originals = files(indexes)
+    for number, original in enumerate(originals[::4] if way == "any" else originals):
+        kind = WAYS[number % 4] if way == "any" else way
+        shutil.rmtree("my indexes", ignore_errors=True)
+        shutil.copytree(indexes, "my indexes")
+        if not damage(tmp_path / "my indexes" / original.relative_to(indexes), kind, chance):
+            continue
+        told = CliRunner().invoke(app, search).exception
+        assert isinstance(told, InputError), original.name
+        advised = re.fullmatch(r".*`arqmath-bm25 (.*)` builds it.*", str(told))
+        assert advised, (original.name, told)
+        assert CliRunner().invoke(app, shlex.split(advised[1])).exit_code == 0, original.name
+        assert ranking(tmp_path / "my indexes") == expected, original.name
+
+
+def test_overwrite_mends_what_only_reading_all_shows(
+    indexes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "indexes"
+    shutil.copytree(indexes, copy)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(writing, "_REMEMBERED", 1)
+    expected = ranking(copy)
+    path = max(files(copy / SAMPLE.name / "task1"), key=lambda file: file.stat().st_size)
+    index = copy / SAMPLE.name / "task1"
+    (good,) = writing.digests([path])
+    damage(path, "bit", random.Random(1))
+    # A disk that loses a bit says nothing of it: what is remembered is still the good digest.
+    writing.digests([path])
+    remembered = tmp_path / "cache" / "arqmath-bm25" / "digests.json"
+    (now,) = writing.digests([path], read_all=True)
+    remembered.write_text(remembered.read_text().replace(now, good))
+    tasks.index("task1", indexes=copy)
+    with pytest.raises(InputError, match=f"{path.name} has other content than was written"):
+        inspect(index)
+    tasks.index("task1", indexes=copy, overwrite=True)
+    inspect(index)
+    assert ranking(copy) == expected
+
+
+def test_a_sound_index_is_said_to_be_so(indexes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for index in (indexes / SAMPLE.name).iterdir():
+        if index.is_dir():
+            inspect(index)
+            assert "all as they were written" in capsys.readouterr().out

@@ -1,0 +1,140 @@
+"""Builds that are killed: the old index stays, no process stays, the next build completes."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from arqmath_bm25.core.manifest import Manifest
+from arqmath_bm25.engines.lucene.indexing import count_documents
+
+# Small parts, so that several worker processes are at work.
+BUILD = (
+    "import arqmath_bm25.tasks.answers.answer_documents as answers; answers._PER_PART = 40;"
+    "from arqmath_bm25.cli import main; main()"
+)
+
+
+def start(place: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", BUILD, "index", "task1", "--jobs", "2", *arguments],
+        cwd=place,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        # A shell starts what it runs in the background with Ctrl-C ignored, and so these tests.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def completed(build: subprocess.Popen[bytes]) -> bool:
+    build.communicate(timeout=60)
+    return build.returncode == 0
+
+
+def processes_of(session: int) -> list[int]:
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended
+        if int(fields[3]) == session and fields[0] != "Z":
+            found.append(int(status.parent.name))
+    return found
+
+
+def none_left(session: int) -> bool:
+    for _ in range(100):
+        if not processes_of(session):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.slow
+def test_a_build_may_be_killed_at_any_moment(tmp_path: Path) -> None:
+    began = time.monotonic()
+    assert completed(start(tmp_path))
+    duration = time.monotonic() - began
+    index = tmp_path / "indexes" / "arqmath-sample" / "task1"
+    first = Manifest.read(index)
+    assert first is not None
+    config = tmp_path / "other.yaml"
+    default = (Path(__file__).parents[2] / "configs" / "task1.yaml").read_text()
+    config.write_text(default.replace("ngrams: [1, 3]", "ngrams: [1, 2]"))
+    moments = random.Random(11)
+    for attempt in range(10):
+        build = start(tmp_path, "--overwrite", "--config", str(config))
+        time.sleep(moments.uniform(0.2, 0.9) * duration)
+        victims = processes_of(build.pid)  # in the order of their start: the build, its workers
+        if victims:
+            victim = victims[0] if attempt % 2 == 0 else moments.choice(victims)
+            os.kill(victim, signal.SIGKILL)
+        _, message = build.communicate(timeout=60)
+        if build.returncode == 1:  # a worker was killed, and the build could say so
+            assert b"error: a worker process was killed" in message
+        else:  # it was killed itself; what Python's own resource tracker says then is not ours
+            assert build.returncode in (0, -signal.SIGKILL)
+        assert none_left(build.pid), f"attempt {attempt}: processes left"
+        found = Manifest.read(index)
+        assert found is not None
+        # The index is the old one or the new one, whole; a kill may come after the swap as well.
+        swapped = found.recipe != first.recipe
+        assert swapped or (found == first and build.returncode != 0)
+        assert count_documents(index / "lucene") == 221
+        if swapped:  # start from the first index again
+            assert completed(start(tmp_path, "--overwrite"))
+            first = Manifest.read(index)
+            assert first is not None
+    assert completed(start(tmp_path, "--overwrite", "--config", str(config)))
+    found = Manifest.read(index)
+    assert found is not None
+    assert found.recipe != first.recipe
+    assert sorted(path.name for path in index.parent.iterdir()) == ["task1"]
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_build_without_noise(tmp_path: Path) -> None:
+    build = start(tmp_path)
+    place = tmp_path / "indexes" / "arqmath-sample"
+    while not (place / ".task1.building").exists():
+        time.sleep(0.01)
+    os.killpg(build.pid, signal.SIGINT)
+    _, message = build.communicate(timeout=60)
+    assert build.returncode == 130
+    assert b"Traceback" not in message
+    assert none_left(build.pid)
+    assert [path.name for path in place.iterdir()] == [".task1.building"]
+    assert completed(start(tmp_path))
+    assert [path.name for path in place.iterdir()] == ["task1"]
+
+
+@pytest.mark.slow
+def test_finished_parts_are_not_written_again(tmp_path: Path) -> None:
+    build = start(tmp_path)
+    documents = tmp_path / "indexes" / "arqmath-sample" / ".task1.building" / "documents"
+    while not list(documents.glob("*.counts")):
+        time.sleep(0.002)
+    os.killpg(build.pid, signal.SIGKILL)
+    build.communicate(timeout=60)
+    finished = {
+        documents / path.name.replace(".json.counts", ".jsonl")
+        for path in documents.glob("*.counts")
+    }
+    marked = {path.name: path.read_bytes() + b"\n" for path in finished}  # Lucene skips the blank
+    for name, content in marked.items():
+        (documents / name).write_bytes(content)
+    assert completed(start(tmp_path, "--keep-documents"))
+    kept = tmp_path / "indexes" / "arqmath-sample" / "task1" / "documents"
+    parts = {path.name: path.read_bytes() for path in kept.iterdir()}
+    assert len(parts) > len(marked) > 0
+    assert {name: parts[name] for name in marked} == marked
+    assert sum(part.strip().count(b"\n") + 1 for part in parts.values()) == 221
