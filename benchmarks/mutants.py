@@ -228,15 +228,8 @@ MUTANTS: Final = (
            r'_GRADE: Final = re.compile(r"([0-9])(?:\.0*)?")',
            r'_GRADE: Final = re.compile(r"([0-9]+)(?:\.0*)?")', "qrels"),
     Mutant("evaluation/qrels.py",
-           "if grade is not None and "
-           "qrels.setdefault(topic, {}).setdefault(doc, grade) != grade:",
-           "if grade is not None and "
-           "qrels.setdefault(topic, {}).setdefault(doc, grade) < 0:", "qrels"),
-    Mutant("evaluation/sampled_pools.py", "relevant_above[doc.stratum] += 1", "pass",
-           "sampled_pools"),
-    Mutant("evaluation/sampled_pools.py",
-           "count = math.ceil(len(docs) * strata[number - 1].share - 1e-9)",
-           "count = int(len(docs) * strata[number - 1].share)", "sampled_pools"),
+           "if qrels.setdefault(topic, {}).setdefault(doc, grade) != grade:",
+           "if qrels.setdefault(topic, {}).setdefault(doc, grade) < 0:", "qrels"),
     Mutant("collection/posts.py",
            "numbers[:, :2] |= site << _SITE_BITS", "numbers[:, :2] |= site << 32", "several_sites"),
     # core/

@@ -194,7 +194,7 @@ def _columns(run: Scored, extra: Sequence[str]) -> list[str]:
     if not isinstance(run.score, RunScore):
         return run.score.keys
     shown = _FULL if run.score.only_relevant else SHOWN
-    return list(dict.fromkeys([*shown, *extra, *({"xinfAP"} & set(run.score.keys))]))
+    return list(dict.fromkeys([*shown, *extra]))
 
 
 def _count(run: Scored) -> str:

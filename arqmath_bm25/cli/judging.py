@@ -11,7 +11,6 @@ from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RankingTask
 from arqmath_bm25.core.system import needed_by
-from arqmath_bm25.evaluation import sampled_pools
 from arqmath_bm25.evaluation.judging import judge as judging
 from arqmath_bm25.evaluation.judging.pool import Depths, Pool, for_assessors
 from arqmath_bm25.evaluation.judging.pool import pool as make_pool
@@ -36,8 +35,6 @@ def pool(
     assessors: int = 1,
     comments: bool = False,
     thread_pages: str = "",
-    strata: str | None = None,
-    sampled: Path | None = None,
 ) -> None:
     """Pool runs for judging, as the labs do, into a CSV batch for the annotation tool Turkle.
 
@@ -46,20 +43,13 @@ def pool(
 
     Example: arqmath-bm25 pool runs/*-task1-*.tsv --depth 20 --primary-depth 45 -o batch.csv
     """
-    if (strata is None) != (sampled is None):
-        raise InputError("--strata and --sampled go together: what is drawn, and where it is kept")
     task, collection = task or task_of_runs(runs, "pool"), place.collection
-    parts = sampled_pools.parse_strata(strata) if strata else ()
-    depth = parts[-1].depth if parts else depth
     depths = Depths(primary=primary_depth or depth, other=depth)
     files = collection.layout.topic_files(task, [topics] if topics else None)
     asked = {topic.topic_id: topic for _, file in files for topic in read_topics(file)}
     pooled = _pool(runs, task, collection, depths, seed)
     items = pooled.items
     latex = latex_of(collection, (hit.formula_id for item in items for hit in item.hits))
-    if sampled is not None:
-        items, drawn_from = sampled_pools.draw(items, pooled.ranks, parts, seed)
-        sampled_pools.write_sampled_qrels(sampled, drawn_from)
     batches = {output: items}
     if assessors > 1:
         shuffled = enumerate(for_assessors(items, assessors, seed), 1)
@@ -106,7 +96,6 @@ def judge(
     rule: judging.Rule = "agreed",
     adjudicated: Path | None = None,
     disagreements: Path | None = None,
-    sampled: Path | None = None,
 ) -> None:
     """Turn annotations into qrels; print Cohen's kappa of assessors who judged the same hits.
 
@@ -139,12 +128,7 @@ def judge(
     judged = judging.judge(annotations, rule, settled)
     if not judged.qrels:
         raise InputError(f"{results[0]}: no hit was given a grade; there is nothing to write")
-    if sampled is None:
-        write_qrels(output, judged.qrels)
-    else:
-        pooled = sampled_pools.read_sampled_qrels(sampled)
-        graded = sampled_pools.with_grades(pooled, judged.qrels)
-        sampled_pools.write_sampled_qrels(output, graded)
+    write_qrels(output, judged.qrels)
     _report_judged(judged, rule, output)
 
 

@@ -26,15 +26,13 @@ from arqmath_bm25.evaluation.qrels import (
     Qrels,
     by_visual_id,
     coverage_note,
-    is_sampled,
     read_qrels,
 )
-from arqmath_bm25.evaluation.sampled_pools import read_sampled_qrels, xinfap
-from arqmath_bm25.evaluation.score import OF_POSTS, RunScore, Score
+from arqmath_bm25.evaluation.score import OF_POSTS, Score
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.rows import POST, detect_task
 from arqmath_bm25.runs.run import Ranking, Run
-from arqmath_bm25.runs.task_rules import RULES, TextRules, best
+from arqmath_bm25.runs.task_rules import RULES, TextRules
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
@@ -107,8 +105,7 @@ def judged_years(collection: Collection, task: Task) -> tuple[str, ...]:
 class Evaluator:
     """Scores one run file after the other; judgments and formula ids are read once.
 
-    `qrels` take the place of the judgments of the collection. They may be those of a part of a pool
-    (`sampled_pools`), which add xinfAP.
+    `qrels` take the place of the judgments of the collection.
     """
 
     collection: Collection = field(kw_only=False)
@@ -143,13 +140,7 @@ class Evaluator:
         run.rank_by(judgments.ids, judgments.qrels)
         self._refuse_strangers(run, judgments.qrels)
         depth = MAX_DEPTH if self.cut else None
-        scored = score_run(run, judgments, (*MEASURES, *self.measures), depth)
-        if isinstance(scored.score, RunScore) and is_sampled(judgments.file):
-            sampled = read_sampled_qrels(judgments.file)
-            for topic, values in scored.score.values.items():
-                ranking = scored.rankings.get(topic, {})
-                values["xinfAP"] = xinfap(best(ranking), sampled[topic])
-        return scored
+        return score_run(run, judgments, (*MEASURES, *self.measures), depth)
 
     def lacks(self, path: Path, folder: str) -> str | None:
         """Say what is missing to score a run of a year, or a set of statements; None if nothing."""

@@ -16,8 +16,8 @@ plain P@10 (`p10`), those since ARQMath-2 the primed one (`p10_prime`).
 | judged_at_10 | Judged@10 (with trec_eval's order of equal scores) |
 
 Others have the names of ir_measures, which reads them: `nDCG(judged_only=True)@10`, `AP(rel=2)`,
-`infAP(rel=2)`, `SetF(beta=0.5)`, `Judged@20` mean what they mean there; a grade of 1 is relevant
-where `rel` is not given.
+`Success(rel=2)@5`, `SetF(beta=0.5)`, `Judged@20` mean what they mean there; a grade of 1 is
+relevant where `rel` is not given.
 """
 
 import difflib
@@ -86,11 +86,6 @@ def key_of(name: str) -> str:
 
 
 def _named(name: str) -> Measure:
-    if name == "xinfAP":
-        raise InputError(
-            "--measure xinfAP: it comes by itself with judgments of a sampled pool, as `pool "
-            "--sampled` and `judge --sampled` write them"
-        )
     try:
         parsed = ir_measures.parse_measure(name)
         computed = any(provider.supports(parsed) for provider in _PROVIDERS)

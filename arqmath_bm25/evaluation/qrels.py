@@ -1,7 +1,6 @@
 """Judgments (qrels): TREC's four columns `topic 0 document grade`, read and written.
 
-BEIR's three columns, `query-id corpus-id score`, are read as well, by that header, and the five of
-a sampled pool, `topic 0 document stratum grade`, where -1 is no grade.
+BEIR's three columns, `query-id corpus-id score`, are read as well, by that header.
 
 Official files differ: LF or CRLF, TAB or blanks, no newline at the end (2021 Task 2), grades as
 `2.0` (2020 Task 2). Grades are 0-3 in Tasks 1 and 2; Task 3 has 5 (system failure) and 6 (do not
@@ -22,7 +21,7 @@ does not say, one kind of ids must fit by a wide margin.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, get_args
 
@@ -50,71 +49,40 @@ class Judgments(NamedTuple):
 
 # trec_eval takes the time of the square of the largest grade, and crashes in the end.
 _GRADE: Final = re.compile(r"([0-9])(?:\.0*)?")
-_COLUMNS: Final = {
-    3: ("query-id", "corpus-id", "score"),
-    4: ("topic", "0", "document", "grade"),
-    5: ("topic", "0", "document", "stratum", "grade"),
-}
-_STRATUM: Final = re.compile("[0-9]{1,4}")
+_COLUMNS: Final = ("topic", "0", "document", "grade")
+_BEIR: Final = ["query-id", "corpus-id", "score"]
 _ITERATION: Final = re.compile("Q?[0-9]")  # TREC's second column, which means nothing
 
 
-class Judged(NamedTuple):
-    """A row of a file of judgments."""
-
-    where: str  # file and row, for messages
-    topic: str
-    doc: str
-    stratum: int  # of a sampled pool, else 0
-    grade: int | None  # None: pooled, but not judged
-
-
-def is_sampled(path: Path) -> bool:
-    """Tell the judgments of a sampled pool, by the first row."""
-    _, columns = next(read_columns(path, "qrels"))
-    return len(columns) == 5 and columns[1] in ("0", "Q0")
-
-
-def read_judgments(path: Path, width: int) -> Iterator[Judged]:
-    """Yield the rows of a file of judgments with so many columns, or with BEIR's header.
+def read_qrels(path: Path) -> Qrels:
+    """Read the judgments of a file, with TREC's columns or with BEIR's header.
 
     Raises InputError naming file and row for a missing, empty or binary file, a wrong number of
-    columns, columns in another order, and a grade that is none of 0 … 9.
-    """
-    rows = read_columns(path, "qrels")
-    for row, columns in rows:
-        where = f"{path}: row {row}"
-        if row == 1 and tuple(columns) == _COLUMNS[3]:
-            width = 3
-            continue
-        if len(columns) != width:
-            hint = "; this looks like a run" if width == 4 and len(columns) in (5, 6) else ""
-            raise InputError(
-                f"{where}: expected the {width} columns of qrels ({', '.join(_COLUMNS[width])}), "
-                f"found {len(columns)}{hint}"
-            )
-        topic, *middle, text = columns
-        doc = middle[width > 3]
-        if width > 3 and not _ITERATION.fullmatch(middle[0]):
-            raise InputError(
-                f"{where}: column 2 is {shown(middle[0])}; expected 0: the columns of qrels are "
-                f"{', '.join(_COLUMNS[width])}"
-            )
-        stratum = middle[2] if width == 5 else "0"
-        if not _STRATUM.fullmatch(stratum):
-            raise InputError(f"{where}: stratum is {shown(stratum)}; expected a small number")
-        grade = None if width == 5 and text == "-1" else read_grade(where, doc, text)
-        yield Judged(where, topic, doc, int(stratum), grade)
-
-
-def read_qrels(path: Path) -> Qrels:
-    """Read every judgment of a file, those of a sampled pool too.
-
-    Raises InputError as `read_judgments` does, and for a document with two different grades.
+    columns, columns in another order, a grade that is none of 0 … 9, and a document with two
+    different grades.
     """
     qrels: Qrels = {}
-    for where, topic, doc, _, grade in read_judgments(path, 5 if is_sampled(path) else 4):
-        if grade is not None and qrels.setdefault(topic, {}).setdefault(doc, grade) != grade:
+    width = len(_COLUMNS)
+    for row, columns in read_columns(path, "qrels"):
+        where = f"{path}: row {row}"
+        if row == 1 and columns == _BEIR:
+            width = len(_BEIR)
+            continue
+        if len(columns) != width:
+            names = _COLUMNS if width == len(_COLUMNS) else _BEIR
+            hint = "; this looks like a run" if width == 4 and len(columns) in (5, 6) else ""
+            raise InputError(
+                f"{where}: expected the {width} columns of qrels ({', '.join(names)}), "
+                f"found {len(columns)}{hint}"
+            )
+        topic, *iteration, doc, text = columns
+        if iteration and not _ITERATION.fullmatch(iteration[0]):
+            raise InputError(
+                f"{where}: column 2 is {shown(iteration[0])}; expected 0: the columns of qrels are "
+                f"{', '.join(_COLUMNS)}"
+            )
+        grade = read_grade(where, doc, text)
+        if qrels.setdefault(topic, {}).setdefault(doc, grade) != grade:
             raise InputError(
                 f"{where}: {doc} has grade {grade} for topic {topic} here and "
                 f"{qrels[topic][doc]} in an earlier row; remove one of them"

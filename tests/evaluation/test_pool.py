@@ -86,15 +86,6 @@ def test_best_is_by_score_and_ties_by_id_as_trec_eval_has_them(tmp_path, posts, 
     assert [item.doc_id for item in pool.items] == [c]
 
 
-def test_of_each_document_its_best_rank_in_a_run_is_kept(tmp_path, posts, answers) -> None:
-    a, b, c = answer_ids(posts, 3)
-    runs = [
-        write(tmp_path / name, [("A.1", doc, i, -i, "x") for i, doc in enumerate(docs, 1)])
-        for name, docs in ((PRIMARY, (a, b, c)), (OTHER, (b, a)))
-    ]
-    assert pool_answers(runs, Depths(3, 3), answers, seed=0).ranks == {"A.1": {a: 1, b: 1, c: 3}}
-
-
 def test_what_may_not_be_returned_takes_no_place_in_the_pool(tmp_path, posts, answers) -> None:
     a, b = answer_ids(posts, 2)
     ids = ("10027", "99999999", a, b)  # a question, nothing, answers
@@ -182,7 +173,6 @@ def test_depth_counts_distinct_formulas_and_instances_come_from_the_pool(
         "902": (PooledPost("106", "6"),),
     }
     assert pool.left_out == {"comment formula": 1}
-    assert pool.ranks == {"B.1": {"900": 1, "901": 2, "902": 1}}
 
 
 def test_assessors_see_the_same_items_in_orders_of_their_own() -> None:

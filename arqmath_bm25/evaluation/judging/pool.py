@@ -54,7 +54,6 @@ class Pool(NamedTuple):
 
     items: list[Item]
     left_out: Counter[str]  # rule -> hits of runs that broke it
-    ranks: dict[str, dict[str, int]]  # topic -> document -> its best rank in a run
 
 
 def pool(
@@ -69,7 +68,6 @@ def pool(
     Candidates for these are the hits in the pool: what a run returns down to the last of the
     formulas that it adds. `thread_of` tells the question of a post.
     """
-    pooled: dict[str, dict[str, int]] = {}
     instances: dict[tuple[str, str], dict[str, str]] = {}  # topic, document -> post -> formula
     left_out: Counter[str] = Counter()
     for run in runs:
@@ -77,9 +75,6 @@ def pool(
             left_out.update(run.leave_out(eligible))
         for topic, docs in run.rankings().rows.items():
             chosen = dict.fromkeys(list(docs)[: depths.of(run.path)])
-            ranks = pooled.setdefault(topic, {})
-            for rank, doc in enumerate(chosen, 1):
-                ranks[doc] = min(rank, ranks.get(doc, rank))
             least = min(docs[doc].score for doc in chosen)
             for row in run.rules.order(run.topics[topic]):
                 if row.score >= least and (doc := run.document(row)) in chosen:
@@ -91,7 +86,7 @@ def pool(
         chance = random.Random(f"{seed} {topic} {doc}")  # noqa: S311
         shown = choose_posts({post: thread_of(post) for post in posts}, chance)
         items.append(Item(topic, doc, tuple(PooledPost(post, posts[post]) for post in shown)))
-    return Pool(_shuffled(items, seed), left_out, pooled)
+    return Pool(_shuffled(items, seed), left_out)
 
 
 def for_assessors(items: Sequence[Item], assessors: int, seed: int) -> list[list[Item]]:
