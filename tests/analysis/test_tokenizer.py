@@ -11,13 +11,12 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from program import arqmath, printed, refused
 from serving import running
-from typer.testing import CliRunner
 
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis.html import Delimiters, read_body, read_title
 from arqmath_bm25.analysis.tokenizer import load_tokenizer, tokenizer_version
-from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.pages.web.search_pages import SearchPages
@@ -27,12 +26,6 @@ from arqmath_bm25.tasks.index import Index
 CONFIG = Path(__file__).parents[2] / "configs" / "task1_tokens.yaml"
 TEXT = r"of $5 a \$x^2\$ or <span class='m'>b</span> $$y$$, \(z\) \begin{align}w\end{align}"
 SPAN = '<span class="math-container">$s$</span>'
-
-
-def arqmath(*arguments: object, fails: bool = False) -> str:
-    done = CliRunner().invoke(app, list(map(str, arguments)))
-    assert bool(done.exit_code) == fails, done.output + repr(done.exception)
-    return " ".join(f"{done.output}{done.exception or ''}".split())
 
 
 @pytest.mark.parametrize(
@@ -94,11 +87,11 @@ def test_an_index_keeps_its_delimiters(tmp_path: Path) -> None:
     assert document["text"] == "It costs $5, $R_1+R_2$, $6."
     assert "R" in document["fields"]["answer_math"]
     other = configured(tmp_path / "b", delimiters="spans")
-    refused = arqmath("index", "task1", *where, "--config", other, fails=True)
-    assert "built with other analysis settings" in refused
+    message = refused("index", "task1", *where, "--config", other)
+    assert "built with other analysis settings" in message
     bad = configured(tmp_path / "c", delimiters="dollars")
-    refused = arqmath("index", "task1", *where, "--config", bad, fails=True)
-    assert "analysis.latex.delimiters: Input should be 'mathjax', 'escaped', 'spans' or" in refused
+    message = refused("index", "task1", *where, "--config", bad)
+    assert "analysis.latex.delimiters: Input should be 'mathjax', 'escaped', 'spans' or" in message
 
 
 def test_all_tasks_and_pages_keep_the_delimiters(tmp_path: Path) -> None:
@@ -181,11 +174,11 @@ def test_a_tokenizer_of_ones_own(
     assert index.analyze("$ab+c$")["math"] == ["A", "B", "C", "A~B", "B~C", "A~B~C"]
     assert list(index.search("$b$", variant="math")["docno"]) == ["2"]
     assert list(index.search("$+$", variant="math")["docno"]) == []
-    assert "up to date" in arqmath("index", "task1", *where)
+    assert "up to date" in printed("index", "task1", *where)
     module.write_text(MODULE.replace("upper", "lower"), encoding="utf-8")  # other tokens
     forget()
-    refused = arqmath("index", "task1", *where, fails=True)
-    assert "this index was built with other analysis settings" in refused
+    message = refused("index", "task1", *where)
+    assert "this index was built with other analysis settings" in message
 
 
 @pytest.mark.parametrize(
@@ -205,8 +198,8 @@ def test_tokenizers_that_do_not_serve(
     data = dump(tmp_path / "some", "Is $x$ it?")
     config = configured(tmp_path / "a", tokenizer=name)
     where = ("--data", data, "--indexes", tmp_path / "i", "--config", config, "--engine", "flat")
-    refused = arqmath("index", "task1", *where, fails=True)
-    assert re.search(message, refused), refused
+    said = refused("index", "task1", *where)
+    assert re.search(message, said), said
     assert not (tmp_path / "i" / "some" / "task1").exists()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import threading
 from functools import partial
@@ -11,10 +10,8 @@ from typing import TYPE_CHECKING
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
-import typer
-from typer.testing import CliRunner
+from program import arqmath, refused
 
-from arqmath_bm25.cli.data import fetch
 from arqmath_bm25.collection import published
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
@@ -28,19 +25,13 @@ from arqmath_bm25.tasks import TASKS, configured
 if TYPE_CHECKING:
     from pathlib import Path
 
-app = typer.Typer()
-app.command()(fetch)
-
 FORMULAS = "Formulas/latex_representation_v3"
 POSTS = "Collection/Posts.V1.3.xml"
 JUDGED = official("qrels", "task2")["2021"]
 
 
 def run(*arguments: str) -> str:
-    """Return what the command prints; its InputError is raised."""
-    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
-    assert result.exit_code == 0
-    return result.stdout
+    return arqmath("fetch", *arguments).stdout
 
 
 @pytest.fixture
@@ -136,12 +127,10 @@ def test_what_is_there_is_passed_over(mirror: Path, tmp_path: Path) -> None:
 
 def test_what_the_source_lacks_does_not_keep_the_rest_away(mirror: Path, tmp_path: Path) -> None:
     (mirror / "Collection/Posts.V1.3.zip").unlink()
-    arguments = ["--data", str(tmp_path / "data"), "--from", str(mirror)]
-    result = CliRunner().invoke(app, arguments)
-    assert f"{POSTS}: not found" in result.stdout
-    assert "2 fetched, 0 already there" in result.stdout
-    assert re.search(r"mirror does not have 1 of the 4 files", str(result.exception))
-    assert isinstance(result.exception, InputError)
+    said = refused("fetch", "--data", tmp_path / "data", "--from", mirror)
+    assert f"{POSTS}: not found" in said
+    assert "2 fetched, 0 already there" in said
+    assert "mirror does not have 1 of the 4 files" in said
     assert not (tmp_path / "data" / POSTS).exists()
 
 

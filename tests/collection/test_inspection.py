@@ -6,10 +6,8 @@ import json
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
-import typer
-from typer.testing import CliRunner
+from program import arqmath
 
-from arqmath_bm25.cli.data import inspect as inspect_command
 from arqmath_bm25.collection import dump
 from arqmath_bm25.collection.inspection import FileReport, files_in, inspect
 from arqmath_bm25.collection.published import official
@@ -156,12 +154,10 @@ def test_another_file_of_the_same_size_differs(lite: Path, tmp_path: Path) -> No
 
 
 def test_the_command_prints_a_table_or_json(data: Path) -> None:
-    app = typer.Typer()
-    app.command()(inspect_command)
-    said = CliRunner().invoke(app, [str(data)], catch_exceptions=False).stdout
+    said = arqmath("inspect", data).stdout
     assert "4 answers, 1 questions, 1" in said
     assert "missing: Collection/Posts.V1.3.xml\n" in said
     assert "missing (optional): Collection/PostLinks.V1.3.xml\n" in said
-    told = json.loads(CliRunner().invoke(app, [str(data), "--json"]).stdout)
+    told = json.loads(arqmath("inspect", data, "--json").stdout)
     assert {report["path"]: report["rows"] for report in told}["Collection/Posts.V1.2.xml"] == 9
-    assert len(json.loads(CliRunner().invoke(app, ["--json"]).stdout)) == len(reports_of(SAMPLE))
+    assert len(json.loads(arqmath("inspect", "--json").stdout)) == len(reports_of(SAMPLE))

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
 import pytest
+from program import arqmath, printed
 from serving import running
-from typer.testing import CliRunner
 
 import arqmath_bm25 as arq
-from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.pages.web.search_pages import SearchPages
@@ -33,12 +32,6 @@ DOCS = {
     "excluded": "A triangle and a triangle.",
 }
 JUDGED = {("q1", "thm/1"): 2, ("q1", "2"): 0, ("q1", "excluded"): -100, ("q2", "2"): 1}
-
-
-def arqmath(*arguments: object, fails: bool = False) -> str:
-    done = CliRunner().invoke(app, list(map(str, arguments)))
-    assert bool(done.exit_code) == fails, done.output + repr(done.exception)
-    return " ".join(f"{done.output}{done.exception or ''}".split())
 
 
 @pytest.fixture
@@ -69,8 +62,8 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def test_index_run_and_eval(small: str, tmp_path: Path) -> None:
     where = ("--data", small, "--indexes", tmp_path / "indexes")
-    assert "4 documents indexed, 0 of them without words" in arqmath("index", "docs", *where)
-    said = arqmath("run", "docs", *where, "--runs", tmp_path / "runs", "--variant", "both")
+    assert "4 documents indexed, 0 of them without words" in printed("index", "docs", *where)
+    said = printed("run", "docs", *where, "--runs", tmp_path / "runs", "--variant", "both")
     assert "2 queries, 6 rows" in said
     (run,) = (tmp_path / "runs").rglob("*-both-P.trec")
     rows = [line.split("\t")[:4] for line in run.read_text(encoding="utf-8").splitlines()]

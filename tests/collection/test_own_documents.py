@@ -6,23 +6,16 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from program import arqmath, printed, refused
 from selectolax.lexbor import LexborHTMLParser
-from typer.testing import CliRunner
 
 import arqmath_bm25 as arq
-from arqmath_bm25.cli import app
 from arqmath_bm25.collection.own_documents import OwnDocument, read_documents
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.qrels import read_qrels
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def arqmath(*arguments: object, fails: bool = False) -> str:
-    done = CliRunner().invoke(app, list(map(str, arguments)))
-    assert bool(done.exit_code) == fails, done.output + repr(done.exception)
-    return " ".join(f"{done.output}{done.exception or ''}".split())
 
 
 def jsonl(path: Path, *rows: object) -> Path:
@@ -59,20 +52,20 @@ def beir(tmp_path: Path) -> Path:
 
 def test_one_command_each(beir: Path, tmp_path: Path) -> None:
     where = ("--data", beir, "--indexes", tmp_path / "indexes")
-    said = arqmath("index", "docs", *where)
+    said = printed("index", "docs", *where)
     assert "4 documents indexed, 1 of them without words" in said
-    said = arqmath("run", "docs", *where, "--runs", tmp_path / "runs", "--variant", "both")
+    said = printed("run", "docs", *where, "--runs", tmp_path / "runs", "--variant", "both")
     assert "2 queries, 4 rows" in said
     (run,) = (tmp_path / "runs" / "mine" / "queries").glob("*-both-P.trec")
     rows = [line.split("\t")[:4] for line in run.read_text(encoding="utf-8").splitlines()]
     assert rows[0] == ["q1", "Q0", "thm/pythagoras", "1"]
     assert [row for row in rows if row[0] == "q2"] == [["q2", "Q0", "η-7", "1"]]
-    table = arqmath("eval", run, "--json", tmp_path / "scores.json", *where)
+    table = printed("eval", run, "--json", tmp_path / "scores.json", *where)
     assert "nDCG@10" in table
     assert "R@100" in table
     (scores,) = json.loads((tmp_path / "scores.json").read_text())
     assert scores["nDCG@10"] == scores["R@100"] == 1
-    found = arqmath("search", "docs", r"\(a^2+b^2=c^2\)", *where, "--depth", 1)
+    found = printed("search", "docs", r"\(a^2+b^2=c^2\)", *where, "--depth", 1)
     assert "thm/pythagoras" in found
     assert "http" not in found
 
@@ -105,7 +98,7 @@ def test_a_report_shows_them(beir: Path, tmp_path: Path) -> None:
     with (beir / "corpus.jsonl").open("a") as file:
         file.write(json.dumps({"id": "thm/none", "text": "Nobody returns $0$"}) + "\n")
     where = ("--data", beir, "--indexes", tmp_path / "indexes", "-o", tmp_path / "out")
-    assert "2 topics" in arqmath("report", tmp_path / "x.trec", *where)
+    assert "2 topics" in printed("report", tmp_path / "x.trec", *where)
     overview = LexborHTMLParser((tmp_path / "out" / "index.html").read_text(encoding="utf-8"))
     assert overview.css_first("h1").text() == "Documents on mine"
     assert "on 0 of 2 topics" in overview.css_first(".verdict").text()
@@ -120,7 +113,7 @@ def test_a_report_shows_them(beir: Path, tmp_path: Path) -> None:
 
 def test_no_document_is_without_words(tmp_path: Path) -> None:
     file = jsonl(tmp_path / "mine.jsonl", {"id": 1, "text": "word"})
-    said = arqmath("index", "docs", "--data", file, "--indexes", tmp_path / "i")
+    said = printed("index", "docs", "--data", file, "--indexes", tmp_path / "i")
     assert "1 documents indexed, 0 of them without words" in said
 
 
@@ -206,8 +199,8 @@ def test_bad_bytes_and_columns(name: str, content: bytes, message: str, tmp_path
 def test_nothing_is_half_written(tmp_path: Path) -> None:
     file = tmp_path / "docs.jsonl"
     file.write_text(f"{GOOD}\n{{", encoding="utf-8")
-    refused = arqmath("index", "docs", "--data", file, "--indexes", tmp_path / "i", fails=True)
-    assert "docs.jsonl: line 2: Invalid JSON" in refused
+    message = refused("index", "docs", "--data", file, "--indexes", tmp_path / "i")
+    assert "docs.jsonl: line 2: Invalid JSON" in message
     assert not list((tmp_path / "i").glob("*/docs"))
 
 

@@ -9,12 +9,11 @@ import pytest
 from all_fields import all_fields
 from hypothesis import given
 from hypothesis import strategies as st
+from program import arqmath, printed, refused
 from test_posts import ANSWER, QUESTION, dump
-from typer.testing import CliRunner
 
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis.settings import AnalysisSettings
-from arqmath_bm25.cli import app
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import Post, PostTable, Thread
 from arqmath_bm25.collection.sites import find_sites, read_links, scan_sites
@@ -169,31 +168,26 @@ def test_a_folder_of_sites_is_indexed_ranked_and_searched(release: Path, tmp_pat
         '<Topics><Topic number="A.1"><Title>answer</Title><Question>other answer</Question>'
         "<Tags>a</Tags></Topic></Topics>"
     )
-    places = ["--data", str(release), "--indexes", str(tmp_path / "indexes")]
-
-    def arqmath(*arguments: object) -> str:
-        done = CliRunner().invoke(app, [*map(str, arguments), *places])
-        return " ".join(f"{done.output}{done.exception or ''}".split())
-
-    said = arqmath("index", "task1", "--engine", "flat")
+    places = ("--data", release, "--indexes", tmp_path / "indexes")
+    said = printed("index", "task1", *places, "--engine", "flat")
     assert "2 sites, math.stackexchange.com, mathoverflow.net; ids are SITE:ID" in said
     assert "6 posts read, 3 questions, 3 answers; 3 answers indexed, 0 lost" in said
-    arqmath("index", "task1", "--engine", "lucene")
+    arqmath("index", "task1", *places, "--engine", "lucene")
     runs = tmp_path / "runs"
     found = []
     for engine in ("lucene", "flat"):
-        options = ("--topics", topics, "--runs", runs, "--overwrite", "--engine", engine)
-        assert "1 topics, 3 rows" in arqmath("run", "task1", "--variant", "both", *options)
+        options = (*places, "--topics", topics, "--runs", runs, "--overwrite", "--engine", engine)
+        assert "1 topics, 3 rows" in printed("run", "task1", "--variant", "both", *options)
         (file,) = (runs / "release" / "topics").glob("*-both-P.tsv")
         found.append(file.read_bytes())
     assert found[0] == found[1]
     ids = {row.split("\t")[1] for row in found[0].decode().splitlines()}
     assert ids == {"mathoverflow.net:2", "math.stackexchange.com:2", "math.stackexchange.com:4"}
-    shown = arqmath("search", "task1", "answer", "--depth", 1)
+    shown = printed("search", "task1", "answer", "--depth", 1, *places)
     assert "https://mathoverflow.net/a/2 answer a2" in shown
     index = arq.Collection(release, tmp_path / "indexes").index("task1")
     assert list(index.search("answer", k=1)["docno"]) == ["mathoverflow.net:2"]
     (release / "mathoverflow.net").rename(release / "mathoverflow.org")
-    assert "this index is of math.stackexchange.com, mathoverflow.net" in arqmath(
-        "search", "task1", "answer"
+    assert "this index is of math.stackexchange.com, mathoverflow.net" in refused(
+        "search", "task1", "answer", *places
     )

@@ -9,29 +9,20 @@ from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
 import pytest
+from program import arqmath, printed, refused
 from selectolax.lexbor import LexborHTMLParser
 from serving import open_site, running
-from typer.testing import CliRunner
 
 import arqmath_bm25 as arq
-from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.dump import parsed_rows
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.errors import InputError
-from experiments.__main__ import app as experiments
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 QUANTUM, GENAI = "quantumcomputing.stackexchange.com", "genai.stackexchange.com"
-
-
-def arqmath(*arguments: object, fails: bool = False) -> str:
-    program = experiments if arguments[0] == "topics" else app
-    done = CliRunner().invoke(program, list(map(str, arguments)))
-    assert bool(done.exit_code) == fails, done.output + repr(done.exception)
-    return " ".join(f"{done.output}{done.exception or ''}".split())
 
 
 def dump(place: Path, *rows: str) -> Path:
@@ -76,15 +67,15 @@ def test_an_index_keeps_the_years_and_the_site_that_were_chosen(tmp_path: Path) 
     data = dump(tmp_path / "some", question(1, 2017), answer(2, 1, 2018), answer(3, 1, 2019))
     where = ("task1", "--data", data, "--indexes", tmp_path / "indexes")
     arqmath("index", *where, "--until", "2018", "--site", "cs.example.org")
-    assert "up to date" in arqmath("index", *where)
-    assert "(1 posts after 2018" not in arqmath("index", *where)
-    found = arqmath("search", "task1", "word", *where[1:])
+    assert "up to date" in printed("index", *where)
+    assert "(1 posts after 2018" not in printed("index", *where)
+    found = printed("search", "task1", "word", *where[1:])
     assert "https://cs.example.org/a/2" in found
     assert "/a/3" not in found
-    refused = arqmath("index", *where, "--until", "none", fails=True)
-    assert "this index was built with another --until or --site" in refused
+    message = refused("index", *where, "--until", "none")
+    assert "this index was built with another --until or --site" in message
     arqmath("index", *where, "--until", "none", "--overwrite")
-    assert "https://cs.example.org/a/3" in arqmath("search", "task1", "word", *where[1:])
+    assert "https://cs.example.org/a/3" in printed("search", "task1", "word", *where[1:])
 
 
 LINK = "&lt;a href=&quot;https://{}/q/{}/7&quot;&gt;"
@@ -130,18 +121,18 @@ def test_answers_for_other_engines(tmp_path: Path) -> None:
 def test_questions_without_answers_serve_task_2(tmp_path: Path) -> None:
     data = dump(tmp_path / "asked", question(1, 2020, "Is $x+y$ even?"))
     where = ("--data", data, "--indexes", tmp_path / "indexes")
-    assert "Task 2 finds the formulas of questions" in arqmath("index", "task1", *where, fails=True)
+    assert "Task 2 finds the formulas of questions" in refused("index", "task1", *where)
     arqmath("index", "task2", *where)
-    assert "question 1" in arqmath("search", "task2", "$x+y$", *where)
+    assert "question 1" in printed("search", "task2", "$x+y$", *where)
 
 
 def test_inspect_speaks_of_what_is_there(tmp_path: Path) -> None:
     data = dump(tmp_path / "cs", question(1, 2020), answer(2, 1, 2020))
-    said = arqmath("inspect", data)
+    said = printed("inspect", data)
     assert "Posts.xml" in said
     assert "missing" not in said
     (data / "Topics").mkdir()
-    assert "missing" in arqmath("inspect", data)
+    assert "missing" in printed("inspect", data)
 
 
 @pytest.mark.parametrize("name", ["cs.stackexchange.com.7z", "DATA.zip", "x.tar.gz"])
@@ -189,14 +180,14 @@ def test_threads_of_a_real_dump_lead_to_each_other(
 
 def test_threads_and_search_of_two_real_dumps(shared: Path, tmp_path: Path) -> None:
     where = ("--data", shared / "data" / "se-sites", "--indexes", tmp_path / "indexes")
-    counted = arqmath("index", "task1", *where)
+    counted = printed("index", "task1", *where)
     assert "793 questions, 1,303 answers; 1,303 answers indexed" in counted
-    assert f"https://{QUANTUM}/a/" in arqmath("search", "task1", "qubit", *where)
+    assert f"https://{QUANTUM}/a/" in printed("search", "task1", "qubit", *where)
     arqmath("threads", f"{GENAI}:1", f"{QUANTUM}:1403", *where, "-o", tmp_path / "pages")
     names = {page.name for page in (tmp_path / "pages").glob("*.html")}
     assert names == {"index.html", f"{GENAI}-1.html", f"{QUANTUM}-1385.html"}
-    refused = arqmath("threads", "1403", *where, "-o", tmp_path / "other", fails=True)
-    assert "no question or answer 1403" in refused
+    message = refused("threads", "1403", *where, "-o", tmp_path / "other")
+    assert "no question or answer 1403" in message
 
 
 @pytest.mark.parametrize(("name", "words"), [(QUANTUM, "qubit"), (GENAI, "prompt")])
@@ -223,12 +214,12 @@ def test_the_search_page_of_a_real_dump(
 def test_topics_of_duplicates_are_of_one_site(shared: Path, tmp_path: Path) -> None:
     sites = shared / "data" / "se-sites"
     where = ("-o", tmp_path / "made", "--indexes", tmp_path)
-    refused = arqmath("topics", "duplicates", "--data", sites, *where, fails=True)
+    message = refused("topics", "duplicates", "--data", sites, *where)
     assert "topics are made of one site; give the directory of one of " + f"{GENAI}, {QUANTUM}" in (
-        refused
+        message
     )
-    refused = arqmath("topics", "duplicates", "--data", sites / GENAI, *where, fails=True)
-    assert "there is no PostLinks file" in refused
+    message = refused("topics", "duplicates", "--data", sites / GENAI, *where)
+    assert "there is no PostLinks file" in message
     assert not (tmp_path / "made").exists()
 
 

@@ -10,12 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import pytest
+from program import arqmath
 from spark_build import statistics
-from typer.testing import CliRunner
 
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis.terms import Bag
-from arqmath_bm25.cli import app
 from arqmath_bm25.collection import dump
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
@@ -165,8 +164,7 @@ def test_no_process_outlives_its_command(
         name, *options = command.split()
         places = [SAMPLE] if name == "inspect" else ["--data", SAMPLE, "--indexes", tmp_path]
         places += ["-o", tmp_path / "threads"] if name == "threads" else []
-        result = CliRunner().invoke(app, [name, *options, *map(str, places), "--jobs", "2"])
-        assert result.exit_code == 0, result.output
+        arqmath(name, *options, *places, "--jobs", 2)
     else:
         arq.sample(tmp_path).index("task1", threads=2, engine="flat")
     assert len(started) == 2

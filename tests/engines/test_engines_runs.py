@@ -16,10 +16,9 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import SubElement
 
 import pytest
+from program import arqmath, process, refused
 from serving import running
-from typer.testing import CliRunner
 
-from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.configuration import default_config
@@ -35,12 +34,6 @@ if TYPE_CHECKING:
     from opensearch_nodes import Nodes
 
     from arqmath_bm25.collection.posts import Post
-
-
-def arqmath(*arguments: object) -> str:
-    done = CliRunner().invoke(app, list(map(str, arguments)))
-    assert done.exit_code == 0, done.output + repr(done.exception)
-    return done.output
 
 
 def run_files(place: Path, engine: str, *options: object) -> dict[str, bytes]:
@@ -82,12 +75,12 @@ def test_flat_postings_need_no_java(sample: Path, tmp_path: Path) -> None:
 def test_flat_postings_are_added_to_an_index_that_is_there(tmp_path: Path) -> None:
     options = ("task1", "--indexes", tmp_path)
     arqmath("index", *options)
-    refused = CliRunner().invoke(app, ["search", *map(str, options), "x", "--engine", "flat"])
-    assert "was not built for the engine flat" in str(refused.exception)
+    assert "was not built for the engine flat" in refused(
+        "search", *options, "x", "--engine", "flat"
+    )
     assert isinstance(Index.open(Collection(indexes=tmp_path), "task1").searcher(), LuceneSearcher)
-    command = [sys.executable, "-m", "arqmath_bm25", "index", *map(str, options)]  # a fresh JVM
-    added = subprocess.run([*command, "--engine", "flat"], capture_output=True, check=True)
-    assert b"up to date" in added.stdout
+    added = process("index", *options, "--engine", "flat", cwd=tmp_path)  # a fresh JVM
+    assert "up to date" in added.stdout
     index = Index.open(Collection(indexes=tmp_path), "task1", engine=Engine("lucene"))
     assert not [*index.manifest.damages(index.directory)]
     assert index.search("series", "both", 5)
@@ -96,8 +89,7 @@ def test_flat_postings_are_added_to_an_index_that_is_there(tmp_path: Path) -> No
 
 def test_hosts_and_their_engine_belong_together() -> None:
     for options in (["--engine", "opensearch"], ["--hosts", "http://127.0.0.1:1"]):
-        done = CliRunner().invoke(app, ["run", "task1", *options])
-        assert "opensearch and hosts belong together" in str(done.exception)
+        assert "opensearch and hosts belong together" in refused("run", "task1", *options)
 
 
 @pytest.mark.slow
@@ -158,7 +150,7 @@ def test_a_machine_that_only_searches_needs_no_postings(
     ):
         assert json.load(answer)
     monkeypatch.setattr("arqmath_bm25.engines.opensearch._create_all", None)  # none is loaded again
-    assert "up to date" in arqmath("index", "all", "--indexes", thin, *cluster)
+    assert "up to date" in arqmath("index", "all", "--indexes", thin, *cluster).output
     assert {path: path.stat().st_mtime_ns for path in thin.rglob("*")} == before
 
 
@@ -172,10 +164,8 @@ def test_an_engine_asks_for_no_files_of_another(sample: Path, tmp_path: Path) ->
         opened = Index.open(Collection(indexes=copy), "task1", engine=Engine(engine))
         assert opened.search("series", "both", 5)
         # What is built for another engine stands beside it, so that all has to be there.
-        refused = CliRunner().invoke(
-            app, ["index", "task1", "--indexes", str(thin), "--engine", engine]
-        )
-        assert re.search("lucene.* is missing; --overwrite", str(refused.exception))
+        message = refused("index", "task1", "--indexes", thin, "--engine", engine)
+        assert re.search("lucene.* is missing; --overwrite", message)
 
 
 def test_postings_that_no_build_of_the_index_wrote_are_not_searched(
@@ -184,9 +174,8 @@ def test_postings_that_no_build_of_the_index_wrote_are_not_searched(
     arqmath("index", "task1", "--indexes", tmp_path, "--engine", "lucene")
     place = Path("arqmath-sample", "task1")
     shutil.copytree(sample / "indexes" / place / "lucene.flat", tmp_path / place / "lucene.flat")
-    done = CliRunner().invoke(app, ["search", "task1", "series", "--indexes", str(tmp_path)])
-    assert done.exit_code == 1
-    assert "lucene.flat is not of this index; remove it" in str(done.exception)
+    message = refused("search", "task1", "series", "--indexes", tmp_path)
+    assert "lucene.flat is not of this index; remove it" in message
 
 
 @pytest.mark.slow
@@ -209,15 +198,15 @@ def test_two_checkouts_and_other_settings_share_a_cluster(
         expected[name] = {
             path.name: path.read_bytes() for path in (tmp_path / "lucene" / name).rglob("*.tsv")
         }
-        assert "up to date" in arqmath("index", "task1", *options, *cluster)
+        assert "up to date" in arqmath("index", "task1", *options, *cluster).output
         assert not (tmp_path / name / "arqmath-sample" / "task1" / "documents").exists()
-    listed = arqmath("cluster", "--hosts", opensearch.hosts[0])
+    listed = arqmath("cluster", "--hosts", opensearch.hosts[0]).output
     assert listed.count("arqmath-arqmath-sample-task1-") >= 3
     monkeypatch.setattr("arqmath_bm25.engines.opensearch._create_all", None)  # none is loaded again
     for name in names:
         options = ("--config", config[name]) if name in config else ()
         options = (*options, "--indexes", tmp_path / name, *cluster)
-        assert "up to date" in arqmath("index", "task1", *options)
+        assert "up to date" in arqmath("index", "task1", *options).output
         arqmath("run", "task1", *options, "--runs", tmp_path / "cluster" / name)
         runs = (tmp_path / "cluster" / name).rglob("*.tsv")
         assert {path.name: path.read_bytes() for path in runs} == expected[name]
@@ -229,7 +218,7 @@ def same_runs(place: Path, data: Path, task: str, *options: object) -> dict[str,
     where = ("--data", data, "--indexes", place / "indexes")
     runs = dict[str, dict[str, bytes]]()
     for engine in ("flat", "lucene"):
-        said = arqmath("index", task, *where, "--engine", engine)
+        said = arqmath("index", task, *where, "--engine", engine).output
         assert not re.search("warning", said, re.IGNORECASE), said
         arqmath("run", task, *where, "--runs", place / engine, "--engine", engine, *options)
         runs[engine] = {

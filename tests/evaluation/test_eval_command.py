@@ -8,13 +8,10 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
-from typer.testing import CliRunner
+from program import arqmath, json_of
 
-from arqmath_bm25.cli.eval import compare, evaluate
 from arqmath_bm25.collection.formulas import COLUMNS
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.errors import InputError
@@ -24,28 +21,12 @@ from arqmath_bm25.core.sample_data import NLPS_SAMPLE, SAMPLE
 from arqmath_bm25.evaluation.qrels import read_qrels, write_qrels
 from arqmath_bm25.runs.run_writing import write_run
 
-app = typer.Typer()
-app.command("eval")(evaluate)
-app.command("compare")(compare)
-
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in an empty folder, so that runs/ and indexes/ are those of the test."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def call(*arguments: object) -> Any:
-    result = CliRunner().invoke(app, list(map(str, arguments)))
-    if isinstance(result.exception, InputError):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result
-
-
-def call_json(*arguments: object) -> Any:
-    return json.loads(call(*arguments, "--json", "-").stdout)
 
 
 def perfect_run(path: Path, year: Year, junk: int = 0) -> Path:
@@ -61,14 +42,14 @@ def perfect_run(path: Path, year: Year, junk: int = 0) -> Path:
 
 def test_a_run_is_scored_against_the_judgments_of_its_topics() -> None:
     for year in YEARS:
-        (found,) = call_json("eval", perfect_run(Path(f"run{year}.tsv"), year))
+        (found,) = json_of("eval", perfect_run(Path(f"run{year}.tsv"), year))
         assert found["task"] == "task1"
         assert found["qrels"] == str(Layout(SAMPLE).qrels("task1", year))
         assert found["ndcg_prime"] == found["map_prime"] == pytest.approx(1.0)
 
 
 def test_the_json_has_the_keys_that_are_promised() -> None:
-    (found,) = call_json("eval", perfect_run(Path("run.tsv"), "2020"), "--measure", "infAP(rel=2)")
+    (found,) = json_of("eval", perfect_run(Path("run.tsv"), "2020"), "--measure", "infAP(rel=2)")
     averages = {
         "ndcg_prime", "map_prime", "p10_prime", "bpref", "p10", "ndcg", "map", "judged_at_10",
         "p5_prime", "infAP(rel=2)",
@@ -83,9 +64,9 @@ def test_without_runs_those_of_the_collection_are_scored() -> None:
     for year in YEARS:
         perfect_run(Path(f"runs/{SAMPLE.name}/{year}/{name}.tsv"), year)
     Path(f"runs/{SAMPLE.name}/2020/{name}.manifest.json").write_text("{}")
-    found = call_json("eval")
+    found = json_of("eval")
     assert [(one["run"], one["topics"]) for one in found] == [(name, 6)] * 3
-    (one,) = call_json("eval", "--task", "task1", "--topics", "2021")
+    (one,) = json_of("eval", "--task", "task1", "--topics", "2021")
     assert "2021" in one["qrels"]
 
 
@@ -97,24 +78,24 @@ def test_runs_without_judgments_are_named_and_left_out() -> None:
         shutil.copy(file, target)
     perfect_run(Path("runs/part/2020/a.tsv"), "2020")
     perfect_run(Path("runs/part/2021/b.tsv"), "2021")
-    result = call("eval", "--data", data, "--json", "-")
+    result = arqmath("eval", "--data", data, "--json", "-")
     assert [one["run"] for one in json.loads(result.stdout)] == ["a"]
     assert "b.tsv: there are no judgments of task1 2021" in result.stderr
 
 
 def test_no_runs_at_all_is_an_error_that_says_how_to_make_them() -> None:
     with pytest.raises(InputError, match=r"no runs of task2 in .*`arqmath-bm25 run task2`"):
-        call("eval", "--task", "task2")
+        arqmath("eval", "--task", "task2")
     with pytest.raises(InputError, match=r"`arqmath-bm25 run all --data "):
         Path("other").mkdir()
-        call("eval", "--data", "other")
+        arqmath("eval", "--data", "other")
 
 
 def test_the_table_shows_scores_and_what_to_know_of_them() -> None:
     run = perfect_run(Path("run.tsv"), "2020")
     rows = [line for line in run.read_text().splitlines(True) if not line.startswith("A.1\t")]
     Path("part.tsv").write_text("".join(rows))
-    output = call("eval", run, "part.tsv", "--measure", "nDCG@5").stdout
+    output = arqmath("eval", run, "part.tsv", "--measure", "nDCG@5").stdout
     assert "qrel_official_task1" in output
     assert "nDCG′" in output
     assert "nDCG@5" in output
@@ -127,7 +108,7 @@ def test_the_table_shows_scores_and_what_to_know_of_them() -> None:
 
 def test_every_value_of_every_topic_is_written_as_csv() -> None:
     run = perfect_run(Path("run.tsv"), "2020", junk=1)
-    call("eval", run, "--per-topic", "out/topics.csv", "--json", "out/scores.json")
+    arqmath("eval", run, "--per-topic", "out/topics.csv", "--json", "out/scores.json")
     rows = list(csv.DictReader(io.StringIO(Path("out/topics.csv").read_text())))
     assert [row["topic"] for row in rows] == list(read_qrels(Layout(SAMPLE).qrels("task1", "2020")))
     assert {(row["run"], row["task"]) for row in rows} == {("run", "task1")}
@@ -141,7 +122,7 @@ def test_a_run_of_formulas_is_scored_with_the_formulas_of_the_collection() -> No
     qrels = {"B.1": {"500000": 3, "500001": 0}}
     write_qrels(Path("qrels"), qrels)
     Path("run.tsv").write_text("B.1\t1\t10027\t1\t2.0\tr\nB.1\t2\t10027\t2\t1.0\tr\n")
-    (found,) = call_json("eval", "run.tsv", "--qrels", "qrels")
+    (found,) = json_of("eval", "run.tsv", "--qrels", "qrels")
     assert (found["task"], found["ndcg_prime"], found["rows_judged"]) == ("task2", 1.0, 2)
     (kept,) = Path(f"indexes/{SAMPLE.name}").glob("*.npy")
     assert kept.name.startswith("visual-ids-")
@@ -149,7 +130,7 @@ def test_a_run_of_formulas_is_scored_with_the_formulas_of_the_collection() -> No
     formulas = Path("data/Formulas/latex_representation_v2/1.tsv")
     formulas.parent.mkdir(parents=True)
     formulas.write_text(f"{header}\n1\t7\t7\ttitle\t500001\tx\n2\t7\t7\ttitle\t500000\ty\n")
-    (found,) = call_json("eval", "run.tsv", "--qrels", "qrels", "--data", "data")
+    (found,) = json_of("eval", "run.tsv", "--qrels", "qrels", "--data", "data")
     assert found["ndcg_prime"] == pytest.approx(0.6309, abs=1e-4)
 
 
@@ -157,19 +138,19 @@ def test_a_run_of_formulas_needs_the_formulas() -> None:
     Path("other").mkdir()
     Path("run.tsv").write_text("B.1\t1\t10027\t1\t2.0\tr\n")
     with pytest.raises(InputError, match=r'"Formulas/latex_representation_v3/1\.tsv.* published'):
-        call("eval", "run.tsv", "--data", "other")
+        arqmath("eval", "run.tsv", "--data", "other")
 
 
 def test_premises_are_scored_and_the_two_averages_explained() -> None:
     Path("gold.json").write_text(json.dumps({"1": {"text": "…", "premises": [10**38 + 1, 7]}}))
     Path("predict.txt").write_text(f"1\t{10**38 + 1}\n")
-    (found,) = call_json("eval", "predict.txt", "--qrels", "gold.json")
+    (found,) = json_of("eval", "predict.txt", "--qrels", "gold.json")
     assert found["task"] == "nlps"
     assert (found["map_500_official"], found["map_500"], found["recall_500"]) == (1.0, 0.5, 0.5)
-    output = call("eval", "predict.txt", "--qrels", "gold.json").stdout
+    output = arqmath("eval", "predict.txt", "--qrels", "gold.json").stdout
     assert "averages precision over the relevant premises that were retrieved" in output
     with pytest.raises(InputError, match=r"--qrels FILE, as dev_set\.json"):
-        call("eval", "predict.txt")
+        arqmath("eval", "predict.txt")
 
 
 def test_without_runs_predictions_of_the_dev_set_are_scored() -> None:
@@ -181,7 +162,7 @@ def test_without_runs_predictions_of_the_dev_set_are_scored() -> None:
             f"{statement}\t{premise}\n"
             for statement, found in statements.items() for premise in found["premises"] or [1]
         ))  # fmt: skip
-    result = call("eval", "--task", "nlps", "--json", "-")
+    result = arqmath("eval", "--task", "nlps", "--json", "-")
     (found,) = json.loads(result.stdout)
     assert (found["run"], found["map_500"], found["recall_500"]) == ("both", 1.0, 1.0)
     assert "both.txt: there are no judgments of nlps test" in result.stderr
@@ -190,7 +171,7 @@ def test_without_runs_predictions_of_the_dev_set_are_scored() -> None:
 def test_answers_are_scored_by_the_map_of_the_organisers() -> None:
     write_qrels(Path("qrels"), {"A.301": {"d_1": 3, "d_2": 5}})
     Path("map").write_text("GPT3\tA.301\td_1\nrun5\tA.301\td_2\n")
-    found = call_json("eval", "--qrels", "qrels", "--answer-map", "map")
+    found = json_of("eval", "--qrels", "qrels", "--answer-map", "map")
     assert [(one["run"], one["ar"], one["p1"]) for one in found] == [
         ("GPT3", 3.0, 1.0), ("run5", 0.0, 0.0),
     ]  # fmt: skip
@@ -211,12 +192,11 @@ def test_answers_are_scored_by_the_map_of_the_organisers() -> None:
 def test_faults_are_told_in_one_message(arguments: list[str], message: str) -> None:
     perfect_run(Path("run.tsv"), "2020")
     with pytest.raises(InputError, match=message):
-        call(*arguments)
+        arqmath(*arguments)
 
 
 def test_a_task_that_does_not_exist_is_wrong_usage() -> None:
-    wrong = CliRunner().invoke(app, ["eval", "--task", "task4"])
-    assert wrong.exit_code == 2
+    wrong = arqmath("eval", "--task", "task4", status=2)
     assert "task4" in wrong.stderr
 
 
@@ -225,20 +205,20 @@ def test_runs_are_compared_with_the_first(tmp_path: Path) -> None:
     worse = perfect_run(Path("worse.tsv"), "2020", junk=3)
     labels = "\n".join(f"A.{number},Low" for number in range(1, 101))
     Path("topics.csv").write_text(f"Topic,Difficulty\n{labels}\n")
-    assert "6/0/0" in call("compare", worse, best, "--measure", "map").stdout
-    of_labels = call("eval", best, "--by", "Difficulty", "--topic-info", "topics.csv").stdout
+    assert "6/0/0" in arqmath("compare", worse, best, "--measure", "map").stdout
+    of_labels = arqmath("eval", best, "--by", "Difficulty", "--topic-info", "topics.csv").stdout
     assert "best by Difficulty" in of_labels
     assert re.search(r"Low +6 +1\.0000", of_labels)
-    found = call_json("compare", worse, best, "--measure", "nDCG@10")
+    found = json_of("compare", worse, best, "--measure", "nDCG@10")
     assert found["measure"] == "nDCG@10"
     (comparison,) = found["comparisons"]
     assert (comparison["run"], comparison["baseline"], comparison["wins"]) == ("best", "worse", 6)
     assert found["means"]["best"] == pytest.approx(1.0)
     # nDCG′ does not see the unjudged documents.
-    assert call_json("compare", worse, best)["comparisons"][0]["ties"] == 6
+    assert json_of("compare", worse, best)["comparisons"][0]["ties"] == 6
 
 
 def test_runs_of_different_judgments_are_not_compared() -> None:
     first, second = perfect_run(Path("a.tsv"), "2020"), perfect_run(Path("b.tsv"), "2021")
     with pytest.raises(InputError, match=r"b\.tsv: scored as task1 with .*2021.* same judgments"):
-        call("compare", first, second)
+        arqmath("compare", first, second)

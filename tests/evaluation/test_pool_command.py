@@ -6,10 +6,8 @@ import csv
 from typing import TYPE_CHECKING
 
 import pytest
-import typer
-from typer.testing import CliRunner, Result
+from program import arqmath, refused
 
-from arqmath_bm25.cli.judging import judge, pool
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.errors import InputError
@@ -27,14 +25,6 @@ if TYPE_CHECKING:
 
 LABELS = {grade: label for label, grade in GRADE_OF_LABEL.items() if grade is not None}
 FORMULAS = SAMPLE / "Formulas" / "latex_representation_v3"
-
-app = typer.Typer()
-app.command()(pool)
-app.command()(judge)
-
-
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def annotate(batch: Path, results: Path, label: Callable[[dict[str, str], int], str]) -> None:
@@ -67,9 +57,9 @@ def test_task_1_from_runs_to_scores(tmp_path: Path) -> None:
         write_run(run, rankings, "x", "task1")
     batch, results, qrels = (tmp_path / n for n in ("batch.csv", "results.csv", "qrels.tsv"))
 
-    assert call("pool", *runs, "--depth", 3, "-o", batch).exit_code == 0
+    arqmath("pool", *runs, "--depth", 3, "-o", batch)
     annotate(batch, results, lambda row, _: LABELS[official[row["topic_id"]][row["doc_id"]]])
-    assert call("judge", results, "-o", qrels).exit_code == 0
+    arqmath("judge", results, "-o", qrels)
 
     pooled = {
         topic: set(sorted(docs)[:3]) | set(sorted(docs)[-3:]) for topic, docs in official.items()
@@ -119,7 +109,7 @@ def test_task_2_shows_formulas_in_posts_and_takes_the_highest_grade(
 
     batch, results, qrels = (tmp_path / n for n in ("batch.csv", "results.csv", "qrels.tsv"))
     options = ("--topics", formula_topics, "--depth", 60, "-o", batch)
-    assert call("pool", run, *options).exit_code == 0
+    arqmath("pool", run, *options)
     with batch.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert {row["doc_id"] for row in rows} == set(expected)
@@ -130,7 +120,7 @@ def test_task_2_shows_formulas_in_posts_and_takes_the_highest_grade(
         assert row["hit_1"].startswith("<h3>Formula: <")
         assert "<mark class=" in row["hit_1"]
     annotate(batch, results, lambda _, hit: "Low" if hit == 1 else "Medium")
-    assert call("judge", results, "-o", qrels).exit_code == 0
+    arqmath("judge", results, "-o", qrels)
     assert read_qrels(qrels) == {"B.1": {doc: 2 if len(posts[doc]) > 1 else 1 for doc in expected}}
 
 
@@ -142,7 +132,7 @@ def test_pooling_again_gives_the_same_batch_and_another_seed_another(
     write_run(run, [("A.1", [Hit(doc, -float(i)) for i, doc in enumerate(docs)])], "x", "task1")
     batches = []
     for seed in (0, 0, 1):
-        call("pool", run, "--seed", seed, "-o", tmp_path / "batch.csv")
+        arqmath("pool", run, "--seed", seed, "-o", tmp_path / "batch.csv")
         batches.append((tmp_path / "batch.csv").read_bytes())
     assert batches[0] == batches[1] != batches[2]
     assert sorted(batches[0].splitlines()) == sorted(batches[2].splitlines())
@@ -161,9 +151,7 @@ def test_what_cannot_be_pooled_is_said(tmp_path: Path) -> None:
         ([task3], "nothing to pool"),
         ([task1], "no hit of the runs may be judged"),  # 10027 is a question
     ):
-        result = call("pool", *runs, *output)
-        assert isinstance(result.exception, InputError)
-        assert message in str(result.exception)
+        assert message in refused("pool", *runs, *output)
     assert not (tmp_path / "batch.csv").exists()
 
 
@@ -171,11 +159,11 @@ def test_judge_says_what_was_left_out(tmp_path: Path) -> None:
     results = tmp_path / "results.csv"
     header = "Input.topic_id,Input.doc_id,Input.post_1,Answer.grade_1\n"
     results.write_text(header + "A.1,7,7,Do not know\nA.1,8,8,High\n")
-    output = call("judge", results, "-o", tmp_path / "qrels.tsv").output
+    output = arqmath("judge", results, "-o", tmp_path / "qrels.tsv").output
     assert "1 topics, 1 judgments" in output
     assert "1 hits: Do not know" in output
     assert "left out: 1 documents" in output
     results.write_text(header + "A.1,7,7,Do not know\n")
-    result = call("judge", results, "-o", tmp_path / "none.tsv")
-    assert isinstance(result.exception, InputError)
+    with pytest.raises(InputError):
+        arqmath("judge", results, "-o", tmp_path / "none.tsv")
     assert not (tmp_path / "none.tsv").exists()

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 import pytest
-import typer
 from hostile_collection import ATTACK, MATH, TAGS, row, write_collection
 from lxml import etree
+from program import arqmath
 from selectolax.lexbor import LexborHTMLParser
 from serving import build_indexes, open_site, running
 from test_search_pages import Client
-from typer.testing import CliRunner, Result
 
 from arqmath_bm25.analysis.html import read_body
-from arqmath_bm25.cli.judging import pool
-from arqmath_bm25.cli.pages import threads
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.errors import InputError
@@ -30,13 +27,7 @@ from arqmath_bm25.pages.threads import ThreadReader, write_threads
 if TYPE_CHECKING:
     from pathlib import Path
 
-app = typer.Typer()
-app.command()(threads)
 FORMULA = re.compile(r'<span class="math-container" id="(\d+)">')
-
-
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def rows(path: Path | None) -> list[dict[str, str]]:
@@ -59,7 +50,7 @@ def dump(data: Path, name: str, *found: dict[str, object]) -> None:
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("sample") / "threads"
     posts = [one["Id"] for one in rows(Layout(SAMPLE).posts())]
-    result = call(*posts, "-o", directory)
+    result = arqmath("threads", *posts, "-o", directory)
     assert result.output == f"{directory / 'index.html'}: 90 threads\n"
     return directory
 
@@ -150,8 +141,8 @@ def test_links_between_threads(sample: Path) -> None:
 
 
 def test_the_same_threads_give_the_same_bytes(sample: Path, tmp_path: Path) -> None:
-    assert call("10027", "-o", tmp_path / "one").exit_code == 0
-    assert call("10115", "10027", "-o", tmp_path / "two").exit_code == 0
+    arqmath("threads", "10027", "-o", tmp_path / "one")
+    arqmath("threads", "10115", "10027", "-o", tmp_path / "two")
     one, two = (
         {file.name: file.read_bytes() for file in (tmp_path / name).iterdir()}
         for name in ("one", "two")
@@ -214,7 +205,7 @@ def hostile(tmp_path: Path) -> Path:
 
 
 def test_nothing_runs_and_nothing_is_asked_for(hostile: Path, tmp_path: Path) -> None:
-    result = call(3, "--data", hostile, "-o", tmp_path / "pages")
+    result = arqmath("threads", 3, "--data", hostile, "-o", tmp_path / "pages")
     assert "left out: Comments.V1.3.xml: 1 rows without Id, PostId or Text" in result.output
     tree = page(tmp_path / "pages", 1)
     assert len(tree.css("li[id^=comment]")) == 3
@@ -235,27 +226,19 @@ def test_nothing_runs_and_nothing_is_asked_for(hostile: Path, tmp_path: Path) ->
 def test_the_posts_of_a_batch(tmp_path: Path) -> None:
     run = tmp_path / "run.tsv"
     batch = tmp_path / "batch.csv"
-    pooling = typer.Typer()
-    pooling.command()(pool)
     answers = [one["Id"] for one in rows(Layout(SAMPLE).posts()) if one["PostTypeId"] == "2"][:2]
     run.write_text(
         "".join(f"A.201\t{doc}\t{n}\t{9 - n}\tx\n" for n, doc in enumerate(answers, 1)), "utf-8"
     )
-    result = CliRunner().invoke(pooling, [str(run), "--task", "task1", "-o", str(batch)])
-    assert result.exit_code == 0, result.output
-    assert call("--pool", batch, "-o", tmp_path / "pages").exit_code == 0
+    arqmath("pool", run, "--task", "task1", "-o", batch)
+    arqmath("threads", "--pool", batch, "-o", tmp_path / "pages")
     written = (tmp_path / "pages").glob("*.html")
     text = "".join(file.read_text(encoding="utf-8") for file in written)
     assert all(f'id="post-{doc}"' in text for doc in answers)
     with batch.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([["topic_id", "post"], ["A.1", "1"]])
     with pytest.raises(InputError, match=r"batch\.csv: row 1: no column post_1"):
-        _raise(call("--pool", batch, "-o", tmp_path / "other"))
-
-
-def _raise(result: Result) -> None:
-    assert result.exception is not None
-    raise result.exception
+        arqmath("threads", "--pool", batch, "-o", tmp_path / "other")
 
 
 @pytest.mark.parametrize(
@@ -273,7 +256,7 @@ def test_what_cannot_be_written(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there").mkdir()
     with pytest.raises(InputError, match=message):
-        _raise(call(*arguments))
+        arqmath("threads", *arguments)
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 from collections import Counter
 from io import StringIO
 from pathlib import Path
@@ -11,10 +10,9 @@ from token import COMMENT, DEDENT, ENDMARKER, INDENT, NEWLINE, NL, STRING
 from tokenize import generate_tokens
 from typing import TYPE_CHECKING
 
-from typer.testing import CliRunner
+from program import arqmath, json_of
 
 import arqmath_bm25
-from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.configuration import default_config
@@ -128,15 +126,10 @@ def test_a_task_of_ones_own_needs_one_file_and_one_line(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(TASKS, "questions", "toy_task:QuestionRetrieval")
 
-    def arqmath(*arguments: object) -> str:
-        done = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
-        assert done.exit_code == 0, done.output
-        return done.output
-
     config = ("--config", default_config("task1"))
-    assert "90 of 90 questions indexed" in arqmath("index", "questions", *config)
-    assert arqmath("index", "questions", *config).endswith("questions: up to date\n")
-    output = arqmath("run", "questions", "--topics", "2021", "--variant", "both", *config)
+    assert "90 of 90 questions indexed" in arqmath("index", "questions", *config).output
+    assert arqmath("index", "questions", *config).output.endswith("questions: up to date\n")
+    output = arqmath("run", "questions", "--topics", "2021", "--variant", "both", *config).output
     assert "questions-both.tsv: 8 topics" in output
     run = tmp_path / "runs" / "arqmath-sample" / "2021" / "questions-both.tsv"
     topic, first = run.read_text().split("\t")[:2]
@@ -144,7 +137,7 @@ def test_a_task_of_ones_own_needs_one_file_and_one_line(
     assert posts.read(first).title  # type: ignore[union-attr]
     qrels = tmp_path / "qrels.tsv"
     qrels.write_text(f"{topic}\t0\t{first}\t3\n")
-    (scored,) = json.loads(arqmath("eval", run, "--qrels", qrels, "--json", "-"))
+    (scored,) = json_of("eval", run, "--qrels", qrels)
     assert scored["ndcg_prime"] == 1
-    found = arqmath("search", "questions", r"Why does $\sum 1/n$ diverge?", "--depth", 1)
+    found = arqmath("search", "questions", r"Why does $\sum 1/n$ diverge?", "--depth", 1).output
     assert found.startswith("  1  ")

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from running import arqmath
+from program import process
 
 from arqmath_bm25.core.configuration import default_config
 
@@ -41,7 +41,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "first.csv").write_text(RESULTS)
     (place / "second.csv").write_text(RESULTS.replace("High", "Low"))
     for command in (INDEX, (*RUN, "text", "--variant", "both")):
-        done = arqmath(*command, cwd=place)
+        done = process(*command, cwd=place)
         assert done.returncode == 0, done.stderr
     return place
 
@@ -72,7 +72,7 @@ def test_a_kill_at_any_change_leaves_old_or_new(
 ) -> None:
     shutil.copytree(indexed, tmp_path / "old")
     if earlier:
-        done = arqmath(*earlier, cwd=tmp_path / "old")
+        done = process(*earlier, cwd=tmp_path / "old")
         assert done.returncode == 0, done.stderr
         command = earlier + command
     killing = [

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from running import PROGRAM, arqmath
+from program import process
 
 from arqmath_bm25.core.configuration import default_config
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
 NOBODY = 65534
@@ -33,7 +32,7 @@ def place(tmp_path: Path) -> Path:
     config = default_config("task1").read_text()
     (tmp_path / "other.yaml").write_text(config.replace("stop_words: true", "stop_words: false"))
     for command in ("index", "run"):
-        done = arqmath(command, *FLAT, cwd=tmp_path)
+        done = process(command, *FLAT, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     for path in (tmp_path, *tmp_path.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
@@ -49,10 +48,7 @@ def unprivileged(place: Path, *arguments: str) -> subprocess.CompletedProcess[st
         for capability in (1, 2, 3):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER
             assert libc.prctl(24, capability, 0, 0, 0) == 0  # PR_CAPBSET_DROP
 
-    command = [sys.executable, "-c", PROGRAM, *arguments]
-    return subprocess.run(
-        command, cwd=place, preexec_fn=drop, capture_output=True, text=True, check=False
-    )
+    return process(*arguments, cwd=place, preexec_fn=drop)
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+from program import process
 
 from arqmath_bm25.engines.lucene.jvm import java_home
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
     from pathlib import Path
 
@@ -34,13 +35,7 @@ def run(tmp_path: Path) -> Run:
     no_java = {name: value for name, value in os.environ.items() if "JAVA" not in name}
     environment = {**no_java, "PYTHONPATH": str(hiding), "PATH": str(tools), "JDK_HOME": ""}
 
-    def program(*arguments: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "arqmath_bm25", *map(str, arguments)]
-        return subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-
-    return program
+    return partial(process, cwd=tmp_path, env=environment)
 
 
 def test_the_demo_runs_and_says_once_that_it_takes_flat_postings(run: Run, tmp_path: Path) -> None:

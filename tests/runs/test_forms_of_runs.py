@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,10 +13,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
+from program import arqmath, json_of
 
 import arqmath_bm25 as arq
-from arqmath_bm25.cli import app
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.evaluator import Evaluator
@@ -54,14 +52,6 @@ def collection(folder: Path) -> Collection:
         )
     )
     return Collection(folder / "data", folder / "indexes")
-
-
-def arqmath(*arguments: object) -> str:
-    result = CliRunner().invoke(app, list(map(str, arguments)))
-    if isinstance(result.exception, InputError):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.output
 
 
 Rows = list[tuple[str, int, float]]  # topic, document, score
@@ -176,7 +166,7 @@ def test_fuse_puts_no_post_into_the_column_of_formulas(folder: Path) -> None:
     right = written(folder, "right.tsv", rows, lab2)
     wrong = written(folder, "wrong.tsv", rows, exchanged)
     output = folder / "fused.tsv"
-    said = arqmath("fuse", right, wrong, "-o", output)
+    said = arqmath("fuse", right, wrong, "-o", output).output
     assert "wrong.tsv: columns 2 and 3 (formula, post) are exchanged; put right" in said
     assert {(int(r.doc_id), int(r.post_id)) for r in read_run(output, "task2")} == set(POST.items())
     # Each formula in a post of its own: the run alone does not say which column is which.
@@ -209,7 +199,7 @@ def test_validate_reads_what_convert_packs(folder: Path) -> None:
     run = written(folder, "T-task1-x-auto-both-A.tsv", [("A.1", 7, 2.0), ("A.1", 8, 1.0)], lab1)
     packed = folder / "run.trec.gz"
     arqmath("convert", run, "--format", "trec", "-o", packed)
-    (found,) = json.loads(arqmath("validate", packed, "--json", "-"))
+    (found,) = json_of("validate", packed)
     assert (found["rows"], found["topics"], found["errors"]) == (2, 1, 0)
 
 
@@ -267,10 +257,10 @@ def test_compare_says_what_eval_says(folder: Path) -> None:
     rows = [(topic, doc, float(doc)) for topic in qrels for doc in range(5)]
     written(folder, "second.tsv", [*rows, ("A.1", 99, 0.0)], lab1)
     given = (first, folder / "second.tsv", "--qrels", folder / "q")
-    found = json.loads(arqmath("compare", *given, "--json", "-"))
+    found = json_of("compare", *given)
     (prime, *_) = found["warnings"]
     assert prime.startswith("first: every row is judged")
-    assert f"warning: {prime}"[:60] in arqmath("compare", *given)
+    assert f"warning: {prime}"[:60] in arqmath("compare", *given).output
     with pytest.warns(arq.ScoreWarning, match="every row is judged"):
         frame = arq.compare(
             {path.stem: arq.read_run(path) for path in given[:2]},  # type: ignore[union-attr, arg-type]
@@ -288,7 +278,7 @@ def test_a_verdict_that_other_measures_contradict_says_so(folder: Path) -> None:
     write_qrels(folder / "q", qrels)
     first = written(folder, "a.tsv", [(t, d, -float(d)) for t in qrels for d in (1, 2, 3, 9)], lab1)
     second = written(folder, "b.tsv", [(t, d, -float(d)) for t in qrels for d in (4, 9)], lab1)
-    found = json.loads(arqmath("compare", first, second, "--qrels", folder / "q", "--json", "-"))
+    found = json_of("compare", first, second, "--qrels", folder / "q")
     assert found["comparisons"][0]["difference"] < 0
     assert found["warnings"][-1] == (
         "b against a: map_prime, p10_prime, bpref say the opposite of ndcg_prime"
@@ -301,7 +291,7 @@ def test_official_runs_have_no_false_warning_where_data_was_not_given(
     qrels = lite / "Evaluation/ Scripts & Qrels/ARQMath-1/Task 1 /qrel_official_task1"
     run = shared / "data/arqmath1-runs/prim_MIRMU-task1-Ensemble-auto-both-A.tsv"
     arq.sample(folder / "indexes").index("task1")  # so that the sample's posts are known
-    (found,) = json.loads(arqmath("eval", run, "--qrels", qrels, "--json", "-"))
+    (found,) = json_of("eval", run, "--qrels", qrels)
     assert round(found["ndcg_prime"], 4) == 0.2378
     assert [note for note in found["warnings"] if "collection" in note] == []
     for command in (["eval", run], ["report", run, "-o", folder / "report"]):
@@ -312,7 +302,7 @@ def test_official_runs_have_no_false_warning_where_data_was_not_given(
 def test_the_note_under_a_headline_says_what_was_averaged(folder: Path) -> None:
     write_qrels(folder / "q", {f"A.{t}": {"1": 2, "2": 0} for t in (1, 2, 3)})
     rows = [("A.1", 1, 1.0), ("A.1", 9, 0.5), ("A.2", 9, 1.0)]
-    said = arqmath("eval", written(folder, "r.tsv", rows, lab1), "--qrels", folder / "q")
+    said = arqmath("eval", written(folder, "r.tsv", rows, lab1), "--qrels", folder / "q").output
     assert "averaged over the 1 topics with a judged hit, not all 3: nDCG′ 1.0000" in said
     assert "averaged over the 2 topics that the run has, not all 3: judged@10 0.2500" in said
 
@@ -320,11 +310,11 @@ def test_the_note_under_a_headline_says_what_was_averaged(folder: Path) -> None:
 def test_judgments_of_relevant_documents_only_get_full_measures(folder: Path) -> None:
     write_qrels(folder / "q", {"A.1": {"1": 3, "2": 2}, "A.2": {"1": 2}})
     run = written(folder, "r.tsv", [("A.1", 7, 2.0), ("A.1", 1, 1.0), ("A.2", 1, 1.0)], lab1)
-    said = arqmath("eval", run, "--qrels", folder / "q")
+    said = arqmath("eval", run, "--qrels", folder / "q").output
     assert "MAP" in said
     assert "MAP′" not in said
     assert "near their ceiling" in said
-    found = json.loads(arqmath("compare", run, run, "--qrels", folder / "q", "--json", "-"))
+    found = json_of("compare", run, run, "--qrels", folder / "q")
     assert found["measure"] == "ndcg"
 
 
@@ -332,10 +322,10 @@ def test_topics_with_a_grade_and_whole_rankings_can_be_scored(folder: Path) -> N
     write_qrels(folder / "q", {"A.1": {"1": 1, "2": 0}, "A.2": {"3": 2, "5": 0}})
     rows = [("A.2", n, -float(n)) for n in range(10, 1010)]
     path = written(folder, "r.tsv", [*rows, ("A.2", 3, -9999.0)], lab1)
-    given = ("eval", path, "--qrels", folder / "q", "--measure", "AP(rel=2)", "--json", "-")
-    (found,) = json.loads(arqmath(*given, "--topics-with-grade", 2))
+    given = ("eval", path, "--qrels", folder / "q", "--measure", "AP(rel=2)")
+    (found,) = json_of(*given, "--topics-with-grade", 2)
     assert (found["topics"], found["AP(rel=2)"]) == (1, 0.0)
-    (found,) = json.loads(arqmath(*given, "--topics-with-grade", 2, "--no-cut"))
+    (found,) = json_of(*given, "--topics-with-grade", 2, "--no-cut")
     assert found["AP(rel=2)"] == pytest.approx(1 / 1001)
     with pytest.raises(InputError, match="no topic has a grade of 3 or more"):
         arqmath(*given, "--topics-with-grade", 3)
@@ -352,7 +342,7 @@ def test_clear_words_for_what_cannot_be_told(folder: Path) -> None:
     place = arq.Collection(arq.sample().layout.data, folder / "indexes")
     place.index("task1")  # so that coverage is looked at
     data = ("--data", place.layout.data, "--indexes", place.indexes)
-    assert "0.5" in arqmath("eval", *runs, "--qrels", folder / "q", *data)
+    assert "0.5" in arqmath("eval", *runs, "--qrels", folder / "q", *data).output
 
 
 @pytest.mark.parametrize("label", [-1, 1.9, 10**30, 2147483648, "x", float("inf")])

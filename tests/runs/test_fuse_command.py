@@ -6,11 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-import typer
-from typer.testing import CliRunner, Result
+from program import arqmath, refused
 
-from arqmath_bm25.cli.runs import fuse
-from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.runs.run import Run
 
@@ -18,13 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OFFICIAL = "Team-task1-rrf-auto-both-A.tsv"
-
-app = typer.Typer()
-app.command()(fuse)
-
-
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -40,8 +30,7 @@ def test_the_fused_run_is_valid_and_bears_its_file_name(
     runs: tuple[Path, Path], tmp_path: Path
 ) -> None:
     output = tmp_path / "new" / OFFICIAL
-    result = call(*runs, "--output", output)
-    assert result.exit_code == 0
+    result = arqmath("fuse", *runs, "--output", output)
     assert result.output == (f"{output}: 2 topics, 4 rows, from 2 runs; 1 not in every run: A.2\n")
     rows = list(read_run(output))
     assert [(row.topic_id, row.doc_id, row.rank) for row in rows] == [
@@ -57,7 +46,7 @@ def test_the_fused_run_is_valid_and_bears_its_file_name(
 
 def test_a_run_says_what_it_was_made_of(runs: tuple[Path, Path], tmp_path: Path) -> None:
     output = tmp_path / OFFICIAL
-    call(*runs, "-o", output, "--method", "weighted", "--weights", "1,0.3")
+    arqmath("fuse", *runs, "-o", output, "--method", "weighted", "--weights", "1,0.3")
     manifest = json.loads(output.with_suffix(".manifest.json").read_text())
     assert (manifest["method"], manifest["weights"]) == ("weighted", [1.0, 0.3])
     assert [run["name"] for run in manifest["runs"]] == [run.name for run in runs]
@@ -66,7 +55,7 @@ def test_a_run_says_what_it_was_made_of(runs: tuple[Path, Path], tmp_path: Path)
 def test_weights_depth_and_format(runs: tuple[Path, Path], tmp_path: Path) -> None:
     output = tmp_path / "fused.trec"
     options = ("--method", "weighted", "--weights", "0.5,2", "--depth", 1, "--format", "trec")
-    assert call(*runs, "-o", output, *options).exit_code == 0
+    arqmath("fuse", *runs, "-o", output, *options)
     assert output.read_text() == "A.1\tQ0\t12\t1\t2\tfused\nA.2\tQ0\t11\t1\t0.5\tfused\n"
 
 
@@ -75,7 +64,7 @@ def test_task_2_keeps_the_posts(tmp_path: Path) -> None:
     first.write_text("B.1\t71\t11\t1\t9\ta\nB.1\t72\t12\t2\t5\ta\n")
     second.write_text("B.1\t72\t12\t1\t9\tb\nB.1\t73\t11\t2\t5\tb\n")
     output = tmp_path / "Team-task2-rrf-auto-both-A.tsv"
-    assert call(first, second, "-o", output).exit_code == 0
+    arqmath("fuse", first, second, "-o", output)
     rows = [(row.doc_id, row.post_id) for row in read_run(output, "task2")]
     assert rows == [("72", "12"), ("71", "11"), ("73", "11")]
     assert Run.read(output, "task2", strict=True).faults().by_rule() == []
@@ -86,18 +75,14 @@ def test_task_2_runs_without_posts_or_with_other_posts(tmp_path: Path) -> None:
     first.write_text("B.1\t71\t11\t1\t9\ta\n")
     second.write_text("B.1\tQ0\t73\t1\t9\tb\n")
     output = tmp_path / "fused.trec"
-    assert "of which post formula 73 is; `--format trec`" in failed(first, second, "-o", output)
-    assert call(first, second, "-o", output, "--format", "trec").exit_code == 0
+    assert "of which post formula 73 is; `--format trec`" in refused(
+        "fuse", first, second, "-o", output
+    )
+    arqmath("fuse", first, second, "-o", output, "--format", "trec")
     assert [row.doc_id for row in read_run(output, "task2")] == ["73", "71"]
     second.write_text("B.1\t71\t12\t1\t9\tb\n")
-    message = failed(first, second, "-o", tmp_path / "other.tsv")
+    message = refused("fuse", first, second, "-o", tmp_path / "other.tsv")
     assert f"{second}: formula 71 is of post 12, in {first} of post 11" in message
-
-
-def failed(*arguments: object) -> str:
-    result = call(*arguments)
-    assert isinstance(result.exception, InputError), result.output
-    return str(result.exception)
 
 
 def test_bad_input_is_one_message_and_writes_nothing(
@@ -113,14 +98,20 @@ def test_bad_input_is_one_message_and_writes_nothing(
     answers.write_text("A.1\t1\t9\ta\tpost 1\tSo.\n")
     later.write_text("A.301\t11\t1\t9\ta\n")
     before = sorted(tmp_path.iterdir())
-    assert "one run alone" in failed(first, "-o", output)
-    assert "no such run file" in failed(first, tmp_path / "absent.tsv", "-o", output)
-    assert f"{formulas}: a run of task2, {first} of task1" in failed(first, formulas, "-o", output)
-    assert "nothing to fuse" in failed(answers, answers, "-o", output)
-    assert f"{later}: no topic in common with {first}" in failed(first, later, "-o", output)
-    assert "3 weights for 2 runs" in failed(*runs, "-o", output, "--weights", "1,2,3")
+    assert "one run alone" in refused("fuse", first, "-o", output)
+    assert "no such run file" in refused("fuse", first, tmp_path / "absent.tsv", "-o", output)
+    assert f"{formulas}: a run of task2, {first} of task1" in refused(
+        "fuse", first, formulas, "-o", output
+    )
+    assert "nothing to fuse" in refused("fuse", answers, answers, "-o", output)
+    assert f"{later}: no topic in common with {first}" in refused(
+        "fuse", first, later, "-o", output
+    )
+    assert "3 weights for 2 runs" in refused("fuse", *runs, "-o", output, "--weights", "1,2,3")
     for weights in ("1;2", "1,", "-1,1", "0,0", "nan,1", "inf,1", "1e9,1"):
-        assert f"--weights {weights}: expected" in failed(*runs, "-o", output, "--weights", weights)
-    assert "this is a directory" in failed(*runs, "-o", tmp_path)
-    assert "would overwrite a run" in failed(*runs, "-o", second)
+        assert f"--weights {weights}: expected" in refused(
+            "fuse", *runs, "-o", output, "--weights", weights
+        )
+    assert "this is a directory" in refused("fuse", *runs, "-o", tmp_path)
+    assert "would overwrite a run" in refused("fuse", *runs, "-o", second)
     assert sorted(tmp_path.iterdir()) == before

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from typer.testing import CliRunner
+from program import arqmath
 
-from arqmath_bm25.cli import app
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.runs.run_writing import ir_metadata
 from arqmath_bm25.version import __version__
@@ -26,20 +25,9 @@ PARTS = {
 
 
 def test_a_manifest_is_read_as_the_standard_s_tools_read_it(tmp_path: Path) -> None:
-    indexes = ["--indexes", str(tmp_path)]
-    run = [
-        "run",
-        "task1",
-        "--topics",
-        "2021",
-        "--variant",
-        "both",
-        "--runs",
-        str(tmp_path / "runs"),
-    ]
-    for command in (["index", "task1"], run):
-        done = CliRunner().invoke(app, [*command, *indexes], catch_exceptions=False)
-        assert done.exit_code == 0, done.output
+    run = ("run", "task1", "--topics", "2021", "--variant", "both", "--runs", tmp_path / "runs")
+    for command in (("index", "task1", "--engine", "flat"), run):
+        arqmath(*command, "--indexes", tmp_path)
     (path,) = tmp_path.rglob("*-both-P.manifest.json")
     told: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert told["schema-version"] == 0.1
@@ -59,8 +47,7 @@ def test_a_manifest_is_read_as_the_standard_s_tools_read_it(tmp_path: Path) -> N
         "topics": "Topics_Task1_2021_V1.1.xml",
     }  # fmt: skip
     before = path.read_bytes()
-    again = [*run, *indexes, "--jobs", "1", "--overwrite"]
-    assert CliRunner().invoke(app, again).exit_code == 0
+    arqmath(*run, "--indexes", tmp_path, "--jobs", "1", "--overwrite")
     assert path.read_bytes() == before
 
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
-import typer
-from typer.testing import CliRunner, Result
+from program import arqmath, json_of, refused
 
-from arqmath_bm25.cli.runs import validate
-from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
 
 if TYPE_CHECKING:
@@ -18,14 +14,7 @@ if TYPE_CHECKING:
 
 OFFICIAL = "Team-task1-bm25-auto-both-P.tsv"
 
-app = typer.Typer()
-app.command()(validate)
-
 NOT = "ids were not looked up: --data does"
-
-
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -43,16 +32,12 @@ def faulty(tmp_path: Path) -> Path:
 
 
 def test_a_valid_run_prints_one_line(valid: Path) -> None:
-    result = call(valid)
-    assert (result.exit_code, result.output) == (
-        0,
-        f"{valid}: valid (task1, 1 topics, 2 rows; {NOT})\n",
-    )
+    result = arqmath("validate", valid)
+    assert result.output == f"{valid}: valid (task1, 1 topics, 2 rows; {NOT})\n"
 
 
 def test_errors_give_status_1_and_name_rows(faulty: Path) -> None:
-    result = call(faulty)
-    assert result.exit_code == 1
+    result = arqmath("validate", faulty, status=1)
     assert "not valid, errors of 1 rule, warnings of 2 rules" in result.output
     assert "duplicate: row 2: 10068 is in topic A.1 already" in result.output
 
@@ -60,21 +45,21 @@ def test_errors_give_status_1_and_name_rows(faulty: Path) -> None:
 def test_of_each_rule_a_few_rows_are_printed_and_the_rest_counted(tmp_path: Path) -> None:
     run = tmp_path / OFFICIAL
     run.write_text("".join(f"A.1\t{10 + i}\t{i}\t{-i}\tx\r\n" for i in range(1, 41)))
-    result = call(run)
+    result = arqmath("validate", run)
     assert result.output.count("CRLF") == 3
     assert "and 37 more of this rule" in result.output
 
 
 def test_documents_and_topics_are_looked_up_in_data(faulty: Path) -> None:
-    result = call(faulty, "--data", SAMPLE)
+    result = arqmath("validate", faulty, "--data", SAMPLE, status=1)
     assert "question id: row 3: post 10027 is a question" in result.output
     assert "missing topic" in result.output
-    result = call(faulty, "--data", SAMPLE, "--topics", "2021")
+    result = arqmath("validate", faulty, "--data", SAMPLE, "--topics", "2021", status=1)
     assert "unknown topic: row 1: A.1, here and in 2 more rows" in result.output
 
 
 def test_json_goes_to_stdout_alone(faulty: Path) -> None:
-    (report,) = json.loads(call(faulty, "--json", "-").stdout)
+    (report,) = json_of("validate", faulty, status=1)
     assert (report["task"], report["rows"], report["errors"]) == ("task1", 3, 1)
     (error,) = [found for found in report["findings"] if found["level"] == "error"]
     assert (error["rule"], error["count"], error["examples"][0]["row"]) == ("duplicate", 1, 2)
@@ -88,6 +73,4 @@ def test_json_goes_to_stdout_alone(faulty: Path) -> None:
     ],
 )
 def test_what_cannot_be_done_is_said(valid: Path, options: list[str], message: str) -> None:
-    result = call(valid, *options)
-    assert isinstance(result.exception, InputError)
-    assert message in str(result.exception)
+    assert message in refused("validate", valid, *options)

@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from typer.testing import CliRunner
+from program import arqmath
 
 import arqmath_bm25 as arq
-from arqmath_bm25.cli import app
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.evaluation.comparing import moves
 from arqmath_bm25.evaluation.evaluator import Evaluator
@@ -132,9 +131,8 @@ def test_a_notebook_gets_a_frame(sample: arq.Collection) -> None:
 
 def test_the_command_shows_the_parts_of_each_score(sample: arq.Collection) -> None:
     def search(*options: str) -> str:
-        arguments = ["search", "task1", QUERY, "--depth", "2", "--indexes", str(sample.indexes)]
-        done = CliRunner().invoke(app, [*arguments, *options], catch_exceptions=False)
-        return done.output
+        where = ("--depth", 2, "--indexes", sample.indexes)
+        return arqmath("search", "task1", QUERY, *where, *options).output
 
     assert "thread" not in search()
     hits = sample.index("task1").search(QUERY, k=2)
@@ -148,8 +146,7 @@ def test_the_command_shows_the_parts_of_each_score(sample: arq.Collection) -> No
 
 def test_what_moved_between_two_runs_is_explained(sample: arq.Collection, tmp_path: Path) -> None:
     def done(*arguments: object) -> str:
-        given = [*map(str, arguments), "--indexes", str(sample.indexes)]
-        return CliRunner().invoke(app, given, catch_exceptions=False).output
+        return arqmath(*arguments, "--indexes", sample.indexes).output
 
     done("run", "task1", "--topics", 2021, "--runs", tmp_path)
     runs = {name: next(tmp_path.rglob(f"*-{name}-?.tsv")) for name in ("text", "both")}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from typing import TYPE_CHECKING
+
+from program import arqmath
 
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
@@ -77,17 +77,11 @@ def test_a_raw_dump_can_be_searched_for_formulas(tmp_path: Path) -> None:
     data.mkdir()
     shutil.copy(Layout(SAMPLE).posts(), data / "Posts.xml")
 
-    def arqmath(*arguments: str) -> str:
-        command = [sys.executable, "-m", "arqmath_bm25", *arguments, "--data", str(data)]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        told.append(done.stderr)
-        return done.stdout
-
-    told: list[str] = []
-    assert "visually distinct" in arqmath("index", "task2")
-    notes = " ".join(told[0].split())
+    where = ("--data", data, "--indexes", tmp_path / "indexes")
+    built = arqmath("index", "task2", *where, "--engine", "flat")
+    assert "visually distinct" in built.stdout
+    notes = " ".join(built.stderr.split())
     assert "get ids of our own" in notes
     assert "there is no PostLinks file" in notes
-    assert "up to date" in arqmath("index", "task2")
-    assert "int" in arqmath("search", "task2", r"\int_0^1 x dx", "--depth", "3")
+    assert "up to date" in arqmath("index", "task2", *where).stdout
+    assert "int" in arqmath("search", "task2", r"\int_0^1 x dx", *where, "--depth", 3).stdout

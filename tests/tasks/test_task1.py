@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from all_fields import all_fields
-from running import arqmath
+from program import process
 
 from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.collection import Collection
@@ -30,7 +30,7 @@ NAME = "arqmathbm25-task1-bm25-auto-both-P.tsv"
 
 
 def done(*arguments: object, cwd: Path, note: str = "") -> str:
-    result = arqmath(*arguments, cwd=cwd)
+    result = process(*arguments, cwd=cwd)
     assert result.returncode == 0, result.stderr
     assert note in " ".join(result.stderr.split())
     assert bool(result.stderr) == bool(note)  # no bar, no noise where there is no terminal
@@ -157,7 +157,7 @@ def test_help_is_enough(workplace: Path) -> None:
 def failed(*arguments: object, cwd: Path) -> str:
     """Return the one message of a command that must fail, which leaves nothing behind."""
     before = sorted(cwd.rglob("*"))
-    result = arqmath(*arguments, cwd=cwd)
+    result = process(*arguments, cwd=cwd)
     assert result.returncode == 1, result.stdout + result.stderr
     assert result.stderr.startswith("error: ")
     assert "Traceback" not in result.stderr

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from running import arqmath
+from program import process
 
 from arqmath_bm25.collection.formulas import COLUMNS, read_formulas
 from arqmath_bm25.collection.layout import Layout
@@ -27,14 +27,14 @@ PRIMARY = "arqmathbm25-task2-layout-auto-both-P"
 
 
 def done(*arguments: object, cwd: Path) -> str:
-    result = arqmath(*arguments, cwd=cwd)
+    result = process(*arguments, cwd=cwd)
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
     return result.stdout
 
 
 def failed(*arguments: object, cwd: Path) -> str:
-    result = arqmath(*arguments, cwd=cwd)
+    result = process(*arguments, cwd=cwd)
     assert result.returncode == 1, result.stdout + result.stderr
     assert result.stderr.startswith("error: ")
     assert len(result.stderr.splitlines()) == 1

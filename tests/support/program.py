@@ -1,0 +1,73 @@
+"""The program, called as a user calls it.
+
+* `arqmath("eval", run, "--data", data)` calls it in this process and returns click's `Result`, with
+  `stdout`, `stderr` and `output` (both). It asserts the exit status, 0 or `status`; a fault of the
+  input is raised, for `pytest.raises(InputError, match=...)`.
+* `printed(...)` returns the output on one line, as long lines are wrapped.
+* `json_of(...)` adds `--json -` and returns what stands on standard output alone.
+* `refused(...)` returns, on one line, what is printed by a call that has to end in such a fault,
+  and its message.
+* `process(..., cwd=tmp_path)` calls it in a process of its own, for tests of signals, permissions,
+  the environment or a fresh JVM. It takes a second more; it has the options of `subprocess.run`.
+
+The commands `topics`, `tune` and `reproduce` are those of `python -m experiments`. A test that is
+not about Lucene names `--engine flat`: a JVM takes seconds, and tests/engines/ holds every engine
+to the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from typer.testing import CliRunner
+
+from arqmath_bm25.cli import app
+from arqmath_bm25.core.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from typer.testing import Result
+
+# Without the lines that it writes every ten seconds, as a busy machine is slow.
+_QUIETLY: Final = (
+    "from arqmath_bm25.core import progress; progress._PAUSE = 3600;"
+    "from arqmath_bm25.cli import main; main()"
+)
+
+
+def _called(*arguments: object) -> Result:
+    program = app
+    if arguments[0] in ("topics", "tune", "reproduce"):
+        from experiments.__main__ import app as program
+    return CliRunner().invoke(program, [*map(str, arguments)])
+
+
+def arqmath(*arguments: object, status: int = 0) -> Result:
+    done = _called(*arguments)
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == status, done.output
+    return done
+
+
+def printed(*arguments: object) -> str:
+    return " ".join(arqmath(*arguments).output.split())
+
+
+def json_of(*arguments: object, status: int = 0) -> Any:
+    return json.loads(arqmath(*arguments, "--json", "-", status=status).stdout)
+
+
+def refused(*arguments: object) -> str:
+    done = _called(*arguments)
+    assert isinstance(done.exception, InputError), done.output
+    return " ".join(f"{done.output} {done.exception}".split())
+
+
+def process(*arguments: object, cwd: Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", _QUIETLY, *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, **options)
