@@ -145,11 +145,10 @@ def _report_judged(judged: judging.JudgedBatch, rule: judging.Rule, output: Path
 
 def _serve(batch: Path, results: Path, port: int) -> None:
     with needed_by("--serve", "web"):
-        from arqmath_bm25.pages.judging.judging_site import JudgingSite
+        from arqmath_bm25.pages.judging.judging_site import judging_site
         from arqmath_bm25.pages.web.server import listen, own_names, server
 
-    site = JudgingSite(batch, results)
-    with listen("127.0.0.1", port) as listening:
+    with judging_site(batch, results) as site, listen("127.0.0.1", port) as listening:
         judged, hits = site.progress
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/"
         out.print(f"{address}: {judged:,} of {hits:,} hits judged, in {results}; Ctrl-C ends it")

@@ -287,6 +287,15 @@ def test_hits_lead_to_their_threads_where_these_are_shown(tmp_path, posts) -> No
     assert "$" not in row["hit_1"]
 
 
+def test_hits_lead_to_their_site_where_no_thread_pages_are_named(tmp_path, lite) -> None:
+    topic = Topic("A.1", "t", "q", formula_id="", formulas=())
+    write_batch(
+        tmp_path / "b.csv", [Item("A.1", "320", (PooledPost("320"),))], {"A.1": topic},
+        Collection(lite), {},
+    )  # fmt: skip
+    assert "https://math.stackexchange.com/a/320" in (tmp_path / "b.csv").read_text("utf-8")
+
+
 def test_topics_that_the_files_lack_are_named(tmp_path, posts) -> None:
     (a,) = answer_ids(posts, 1)
     with pytest.raises(InputError, match=r"A\.7"):

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hostile_collection import ATTACK, write_collection, write_runs
+from judging_day import write_batch
 from serving import build_indexes, open_site, running
-from test_judging_site import serving, write_batch
+from test_judging_site import serving
 from test_threads import rows
 
 from arqmath_bm25.cli.pages import report, threads
@@ -275,21 +276,56 @@ def test_a_day_of_judging_with_the_keyboard(browser: Chrome, tmp_path: Path) -> 
             check(browser, address)
             assert jumps(browser, address) < 0.1
             for n in range(first, last):
-                assert browser.find_element(CSS, "h1").text == f"Hit {n + 1} of 30"
-                body = browser.find_element(CSS, "body")
-                body.send_keys("3210"[n % 4])
-                WebDriverWait(browser, 10).until(lambda _, was=body: gone(was))
+                assert (
+                    browser.find_element(CSS, "h1").text
+                    == f"Topic {n // 10 + 1} of 3, hit {n % 10 + 1} of 10"
+                )
+                press(browser, "3210"[n % 4])
                 if n == 5:  # a slip of the finger
-                    body = browser.find_element(CSS, "body")
-                    body.send_keys("u")
-                    WebDriverWait(browser, 10).until(lambda _, was=body: gone(was))
-                    body = browser.find_element(CSS, "body")
-                    body.send_keys("3210"[n % 4])
-                    WebDriverWait(browser, 10).until(lambda _, was=body: gone(was))
+                    press(browser, "u")
+                    press(browser, "3210"[n % 4])
             check(browser, address)  # the last time, all is judged
     labels = [notes[0].label for notes in read_annotations([results]).values()]
     assert labels == [keys["3210"[n % 4]] for n in range(30)]
     assert complaints(browser) == []
+
+
+def test_a_label_that_is_not_saved_is_said(browser: Chrome, tmp_path: Path) -> None:
+    def said(key: str, words: str) -> None:
+        browser.find_element(CSS, "body").send_keys(key)
+        WebDriverWait(browser, 10).until(
+            lambda _: words in browser.find_element(CSS, "[role=alert]").text
+        )
+
+    batch, results = write_batch(tmp_path / "batch.csv", 3), tmp_path / "labels.csv"
+    with serving(batch, results) as (address, server):
+        browser.get(address)
+        first = browser.current_window_handle
+        browser.switch_to.new_window("tab")
+        browser.get(address)
+        press(browser, "3")
+        browser.set_window_size(1400, 900)
+        undo = browser.find_element(CSS, "[data-key=u]")
+        assert (
+            browser.execute_script("return arguments[0].getBoundingClientRect().bottom", undo) < 900
+        )
+        browser.close()
+        browser.switch_to.window(first)
+        said("0", "This hit has the label High already")
+        browser.refresh()
+        server.kill()
+        server.wait()
+        said("3", "The server has gone, and this label is not saved")
+    assert [notes[0].label for notes in read_annotations([results]).values()] == ["High"]
+    browser.get("about:blank")
+    complaints(browser)  # of the server that has gone
+
+
+def press(browser: Chrome, key: str) -> None:
+    """Press a key, and wait for the next page."""
+    body = browser.find_element(CSS, "body")
+    body.send_keys(key)
+    WebDriverWait(browser, 10).until(lambda _: gone(body))
 
 
 def gone(element: Any) -> bool:

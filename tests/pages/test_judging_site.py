@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+import json
 import re
 import subprocess
 import sys
@@ -13,31 +13,22 @@ from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
+import judging_day
 import pytest
+from judging_day import write_batch
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import GRADE_OF_LABEL
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.judging.judge import judge, read_annotations
-from arqmath_bm25.pages.judging.annotation import COLUMNS, TEMPLATE
-from arqmath_bm25.pages.judging.judging_site import JudgingSite
+from arqmath_bm25.pages.judging.annotation import TEMPLATE
+from arqmath_bm25.pages.judging.judging_site import judging_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 LABELS = [*list(GRADE_OF_LABEL)[:4], "Not relevant"]
-
-
-def write_batch(path: Path, hits: int) -> Path:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        table = csv.DictWriter(file, COLUMNS, restval="")
-        table.writeheader()
-        for n in range(hits):
-            row = {"topic_id": f"A.{n // 10 + 1}", "doc_id": str(100 + n), "title": "<b>Why?</b>"}
-            row |= {"question": "<p>Is it so?</p>", "post_1": str(100 + n), "hit_1": f"<p>Hit {n}"}
-            table.writerow(row)
-    return path
 
 
 @contextmanager
@@ -58,10 +49,12 @@ def serving(batch: Path, results: Path) -> Iterator[tuple[str, subprocess.Popen[
         server.stdout.close()
 
 
-def fields(address: str) -> dict[str, str]:
+def fields(address: str, action: str = "judge") -> dict[str, str]:
+    """Return what the form of a page sends."""
     page = urlopen(address).read().decode()  # noqa: S310
+    form = page.partition(f'action="/{action}"')[2].partition("</form>")[0]
     return {
-        name: unescape(value) for name, value in re.findall(r'name="(\w+)" value="(.*?)"', page)
+        name: unescape(value) for name, value in re.findall(r'name="(\w+)" value="(.*?)"', form)
     }
 
 
@@ -80,7 +73,7 @@ def test_a_day_of_judging_survives_a_kill(tmp_path: Path) -> None:
         with serving(batch, results) as (address, server):
             for n in range(first, last):
                 form = fields(address) | {"label": LABELS[n % 5]}
-                assert form["post"] == str(100 + n)  # in the order of the batch, none twice
+                assert form["post_id"] == str(100 + n)  # in the order of the batch, none twice
                 assert send(f"{address}judge", form) == 200
                 expected[str(100 + n)] = GRADE_OF_LABEL[LABELS[n % 5]]
             server.kill()
@@ -104,8 +97,8 @@ def test_the_last_label_can_be_undone(tmp_path: Path) -> None:
     with serving(batch, results) as (address, _):
         for label in ("High", "Low"):
             send(f"{address}judge", fields(address) | {"label": label})
-        assert send(f"{address}undo", fields(address)) == 200
-        assert fields(address)["post"] == "101"
+        assert send(f"{address}undo", fields(address, "undo")) == 200
+        assert fields(address)["post_id"] == "101"
     (note,) = [note for notes in read_annotations([results]).values() for note in notes]
     assert (note.hit.post_id, note.label) == ("100", "High")
 
@@ -118,8 +111,8 @@ def test_only_its_own_pages_can_judge(tmp_path: Path) -> None:
         assert send(f"{address}undo", {}) == 403
         assert send(f"{address}judge", form, Host="evil.example") == 421
         assert send(f"{address}judge", form | {"label": "Best"}) == 422
-        assert send(f"{address}judge", form | {"post": "999"}) == 422
-        assert send(f"{address}judge", form | {"post": "9" * 5000}) == 413
+        assert send(f"{address}judge", form | {"post_id": "999"}) == 422
+        assert send(f"{address}judge", form | {"post_id": "9" * 5000}) == 413
         policy = urlopen(address).headers["content-security-policy"]  # noqa: S310
     assert "default-src 'none'" in policy
     assert not results.exists()
@@ -130,10 +123,24 @@ def test_labels_of_another_batch_are_refused(tmp_path: Path) -> None:
     results.write_text(
         "Input.topic_id,Input.doc_id,Input.post_1,Answer.grade_1\nA.1,1,1,High\n", encoding="utf-8"
     )
-    with pytest.raises(InputError, match=r"labels\.csv: row 2: post 1 for topic A\.1 is not in"):
-        JudgingSite(write_batch(tmp_path / "batch.csv", 3), results)
+    with (
+        pytest.raises(InputError, match=r"labels\.csv: row 2: post 1 for topic A\.1 is not in"),
+        judging_site(write_batch(tmp_path / "batch.csv", 3), results),
+    ):
+        pass
 
 
 def test_the_template_has_the_grades_of_the_labs() -> None:
     labels = re.findall(r'type="radio" value="([^"]+)"', TEMPLATE.read_text("utf-8"))
     assert labels == list(GRADE_OF_LABEL)
+
+
+# `python tests/support/judging_day.py PLACE SEED 200` is a whole day, of another seed.
+@pytest.mark.parametrize("kills", [4, pytest.param(40, marks=pytest.mark.slow)])
+def test_two_processes_kills_and_edits_lose_nothing(tmp_path: Path, kills: int) -> None:
+    command = [sys.executable, judging_day.__file__, str(tmp_path), "37", str(kills)]
+    day = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert day.returncode == 0, day.stderr
+    counts = json.loads(day.stdout)
+    assert counts["kills"] == counts["refused"] == kills
+    assert counts["saved"] > kills

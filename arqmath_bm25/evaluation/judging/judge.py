@@ -96,7 +96,7 @@ def judge(
     Raises InputError for a hit with different labels that neither settles.
     """
     labels = {
-        hit: (adjudicated or {}).get(hit) or _settle(notes, rule)
+        hit: (adjudicated or {}).get(hit) or settle(notes, rule)
         for hit, notes in annotations.items()
     }
     best: dict[str, dict[str, int]] = {}
@@ -120,7 +120,8 @@ def _disputed(annotations: Annotations) -> Annotations:
     }
 
 
-def _settle(notes: list[Annotation], rule: Rule) -> str:
+def settle(notes: list[Annotation], rule: Rule = "agreed") -> str:
+    """Return the label of a hit by a rule; InputError if assessors should agree, and do not."""
     order = list(GRADE_OF_LABEL)  # best first, no judgment last
     counts = Counter(note.label for note in notes)
     match rule:

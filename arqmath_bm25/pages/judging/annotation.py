@@ -48,8 +48,9 @@ def write_batch(
     """Write the batch to `path`, the template beside it as .html; return the number of rows.
 
     `latex` has the formulas of the hits by formula id; `comments` adds a box for a comment on each
-    hit, `threads`, the address of pages that the command `threads` wrote, a link. Raises InputError
-    for an item whose topic or post is not there. Both files appear only when they are complete.
+    hit. Each links to its thread: on the pages of the command `threads` if their address is given,
+    else on its site. Raises InputError for an item whose topic or post is not there. Both files
+    appear only when they are complete.
     """
     template = path.with_suffix(".html")
     if template == path:
@@ -108,8 +109,8 @@ def _hit(hit: PooledPost, collection: Collection, latex: Mapping[str, str], thre
     if question is not None and question.title:
         parts.append(f"<h3>{_WRITER.title(question.title, hit.formula_id)}</h3>")
     parts.append(f"<div>{_WRITER.body(post.body, hit.formula_id)}</div>")
-    if threads:
-        address = f"{threads.rstrip('/')}/{post.parent_id or post.post_id}.html#post-{post.post_id}"
+    page = f"{threads.rstrip('/')}/{post.parent_id or post.post_id}.html#post-{post.post_id}"
+    if address := page if threads else collection.link(post):
         parts.append(
             f'<p><a href="{plain(address)}" target="_blank" rel="noopener">the whole thread</a></p>'
         )
