@@ -53,7 +53,7 @@ def register_ir_datasets(collection: "Collection") -> list[str]:
         for year in collection.years(task):
             parts = [documents, TaskQueries(partial(collection.topics, task, year))]
             if year in judged:
-                parts.append(Qrels(partial(collection.qrels, task, year), task))
+                parts.append(TaskQrels(partial(collection.qrels, task, year), task))
             datasets[f"{base}/{task}/{year}"] = parts
     for name, parts in datasets.items():
         if name not in ir_datasets.registry:
@@ -160,7 +160,7 @@ class Documents(formats.DocstoreBackedDocs):  # type: ignore[misc]  # ir_dataset
         return int(self.docs_store().count())
 
 
-class Query(NamedTuple):
+class TopicQuery(NamedTuple):
     """A topic, as `collection.topics` has it; what a task lacks is empty."""
 
     query_id: str
@@ -180,19 +180,19 @@ class TaskQueries(formats.BaseQueries):  # type: ignore[misc]
     def __init__(self, read: "Callable[[], pd.DataFrame]") -> None:
         self._read = lru_cache(maxsize=1)(read)
 
-    def queries_iter(self) -> Iterator[Query]:  # noqa: D102
+    def queries_iter(self) -> Iterator[TopicQuery]:  # noqa: D102
         names = [name for name in ("title", "question", "tags") if name in self._read()]
         for qid, query, *more in self._read()[["qid", "query", *names]].itertuples(index=False):
-            yield Query(qid, query, *more)
+            yield TopicQuery(qid, query, *more)
 
-    def queries_cls(self) -> type[Query]:  # noqa: D102
-        return Query
+    def queries_cls(self) -> type[TopicQuery]:  # noqa: D102
+        return TopicQuery
 
     def queries_count(self) -> int:  # noqa: D102
         return len(self._read())
 
 
-class Qrels(formats.BaseQrels):  # type: ignore[misc]
+class TaskQrels(formats.BaseQrels):  # type: ignore[misc]
     """The judgments of a year, which are read when they are first asked for."""
 
     def __init__(self, read: "Callable[[], pd.DataFrame]", task: "TaskName") -> None:

@@ -25,7 +25,7 @@ from arqmath_bm25.analysis.tokenizer import load_tokenizer
 from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
 
-Kind = Literal["words", "math", "operators"]  # math: n-grams of LaTeX tokens
+TermKind = Literal["words", "math", "operators"]  # math: n-grams of LaTeX tokens
 _PATHS: Final = Paths()  # through operator trees
 _CACHED_FORMULAS: Final = 1 << 15  # half of all formulas are repeats; about 30 MB when full
 
@@ -135,7 +135,7 @@ class FormulaAnalyzer:
 
 
 def terms(
-    text: str, kinds: Sequence[Kind] = ("words", "operators"), html: bool = False
+    text: str, kinds: Sequence[TermKind] = ("words", "operators"), html: bool = False
 ) -> list[str]:
     """Return the terms of a text with `$…$` around its formulas, or of the HTML of a post.
 

@@ -14,7 +14,7 @@ from arqmath_bm25.collection import fetching, published
 from arqmath_bm25.collection.inspection import FileReport, files_in
 from arqmath_bm25.collection.inspection import inspect as inspect_file
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.collection.published import PUBLISHED, Part
+from arqmath_bm25.collection.published import PUBLISHED, DataPart
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LabTask
 from arqmath_bm25.core.manifest import MANIFEST, Manifest
@@ -78,7 +78,7 @@ def fetch(
         )
 
 
-def _parts(only: str) -> list[Part]:
+def _parts(only: str) -> list[DataPart]:
     chosen = [part.strip() for part in only.split(",")]
     for part in chosen:
         if part not in published.PARTS:

@@ -30,7 +30,7 @@ from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
 
 IntMatrix = NDArray[np.int64]
-Place = Callable[[dict[str, str]], tuple[int, ...] | str]
+PlaceOf = Callable[[dict[str, str]], tuple[int, ...] | str]
 F = TypeVar("F")
 
 # The stubs of lxml do not know "internal".
@@ -206,7 +206,7 @@ def _in_range(path: Path, root: str, work: Callable[[ParsedRows], F], ends: tupl
 
 
 def scan_places(
-    path: Path, root: str, place: Place, workers: Workers = HERE
+    path: Path, root: str, place: PlaceOf, workers: Workers = HERE
 ) -> tuple[IntMatrix, Counter[str]]:
     """Note where the rows of a dump lie: what `place` says of each, its offset and its length.
 
@@ -222,7 +222,7 @@ def scan_places(
     return places[np.sort(first)], counts
 
 
-def _places(rows: ParsedRows, place: Place) -> tuple[IntMatrix, Counter[str]]:
+def _places(rows: ParsedRows, place: PlaceOf) -> tuple[IntMatrix, Counter[str]]:
     counts: Counter[str] = Counter()
     noted, columns = array("q"), 4
     for row, parsed in rows:

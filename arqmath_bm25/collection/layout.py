@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from arqmath_bm25.collection.own_documents import corpus_in
-from arqmath_bm25.collection.published import PUBLISHED, Part, official
+from arqmath_bm25.collection.published import PUBLISHED, DataPart, official
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS, LabTask, Year
 
@@ -71,7 +71,7 @@ class Layout:
         """
         return self._file(official("qrels", task)[year])
 
-    def years(self, task: LabTask, part: Part = "topics") -> tuple[Year, ...]:
+    def years(self, task: LabTask, part: DataPart = "topics") -> tuple[Year, ...]:
         """Years whose topics, or judgments (part `qrels`), are there."""
         files = official(part, task)
         return tuple(y for y in YEARS if y in files and (self.data / files[y]).is_file())

@@ -29,7 +29,7 @@ _TAG: Final = re.compile(
 )
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 _HEADER: Final = ("id", "_id")
-Place = tuple[int, int]  # of a row in its file: offset and length
+RowSpan = tuple[int, int]  # of a row in its file: offset and length
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -58,7 +58,7 @@ def corpus_in(data: Path) -> Path | None:
     return data / CORPUS if (data / CORPUS).is_file() else None
 
 
-def read_documents(path: Path) -> Iterator[tuple[OwnDocument, Place]]:
+def read_documents(path: Path) -> Iterator[tuple[OwnDocument, RowSpan]]:
     """Read the rows of a file with their places.
 
     Raises InputError naming file and line for a row that is no document, or has the id of an
@@ -83,7 +83,7 @@ def read_documents(path: Path) -> Iterator[tuple[OwnDocument, Place]]:
         raise InputError(f"{path}: the file has no rows; expected a document on each line")
 
 
-def read_document(path: Path, place: Place) -> OwnDocument:
+def read_document(path: Path, place: RowSpan) -> OwnDocument:
     """Read the row at a place."""
     offset, length = place
     with path.open("rb") as file:

@@ -18,10 +18,10 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LabTask, Year
 
 PUBLISHED: Final = "https://www.cs.rit.edu/~dprl/ARQMath-backup/"
-Part = Literal["topics", "qrels", "posts", "links", "formulas", "slt", "activity", "opt"]
-PARTS: Final[tuple[Part, ...]] = get_args(Part)
+DataPart = Literal["topics", "qrels", "posts", "links", "formulas", "slt", "activity", "opt"]
+PARTS: Final[tuple[DataPart, ...]] = get_args(DataPart)
 # What the default configurations read.
-DEFAULT_PARTS: Final[tuple[Part, ...]] = ("topics", "qrels", "posts", "links", "formulas")
+DEFAULT_PARTS: Final[tuple[DataPart, ...]] = ("topics", "qrels", "posts", "links", "formulas")
 
 _MB: Final = 1_000_000
 _TOLERANCE: Final = 0.1  # of a rounded size; MB and MiB differ by half of it
@@ -42,7 +42,7 @@ class PublishedFile:
     """One file of the site."""
 
     path: str  # below the site's root
-    part: Part
+    part: DataPart
     tasks: frozenset[LabTask]  # that read it
     size: int = 0  # bytes, rounded; 0: not published
     sha256: str = ""  # first 16 hexadecimal digits; empty: not known
@@ -71,7 +71,7 @@ def _read_catalogue() -> tuple[PublishedFile, ...]:
 CATALOGUE: Final = _read_catalogue()
 
 
-def official(part: Part, task: LabTask) -> dict[Year, str]:
+def official(part: DataPart, task: LabTask) -> dict[Year, str]:
     """Return the paths of the official topics, judgments or topic formulas, by year."""
     return {
         file.year: file.path
@@ -80,7 +80,7 @@ def official(part: Part, task: LabTask) -> dict[Year, str]:
     }
 
 
-def needed(parts: Sequence[Part], task: LabTask | None) -> tuple[PublishedFile, ...]:
+def needed(parts: Sequence[DataPart], task: LabTask | None) -> tuple[PublishedFile, ...]:
     """Return the files of `parts` that `task` reads; without a task, that any task reads."""
     return tuple(
         file for file in CATALOGUE if file.part in parts and (task is None or task in file.tasks)

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from arqmath_bm25.core.arrays import ranges
 from arqmath_bm25.core.reading import open_bytes
 
-Places = NDArray[np.int64]
+Offsets = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Marks = NDArray[np.bool_]
 _SIZE: Final = 1 << 19  # bytes read at a time; with less, the calls would cost more than the work
@@ -107,7 +107,7 @@ def _find(
 
 
 def _has_lone_return(
-    text: NDArray[np.uint8], line_ends: Places, opens: Places, closes: Places
+    text: NDArray[np.uint8], line_ends: Offsets, opens: Offsets, closes: Offsets
 ) -> bool:
     """Tell whether a carriage return stands outside quotes and not before the line feed."""
     returns = text == _CR
@@ -143,7 +143,7 @@ def _rewrite(names: Sequence[str], data: bytes, last: bool) -> tuple[Block, byte
     return regular[0], data[len("".join(lines[: ends[-1]]).encode()) :]
 
 
-def _outer(quotes: Places, end: int) -> tuple[Places, Places]:
+def _outer(quotes: Offsets, end: int) -> tuple[Offsets, Offsets]:
     """Return which quotes open and which close a field; the last field may go on to the `end`."""
     opens, closes = quotes[0::2], quotes[1::2]
     if len(opens) > len(closes):
@@ -163,7 +163,7 @@ def _check_text(data: bytes | memoryview) -> None:
 class Block:
     """Some rows of a TSV. Columns that it lacks are empty in every row."""
 
-    def __init__(self, names: Sequence[str], data: bytes, ends: Places, quoted: Places) -> None:
+    def __init__(self, names: Sequence[str], data: bytes, ends: Offsets, quoted: Offsets) -> None:
         """`data` has rows of the columns `names`, and a pad at both ends.
 
         `ends` are the places of the separators, counted from the first byte behind the pad, in a
@@ -215,7 +215,7 @@ class Block:
         blank[rows] = [not text.strip() for text in self.texts(name, rows)]
         return blank
 
-    def texts(self, name: str, rows: Places) -> list[str]:
+    def texts(self, name: str, rows: Offsets) -> list[str]:
         """Return the fields of a column in some rows."""
         starts, ends = (places[rows] + _WORD for places in self._fields(name))
         data = self._data
@@ -224,7 +224,7 @@ class Block:
             for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
         ]
 
-    def _fields(self, name: str) -> tuple[Places, Places]:
+    def _fields(self, name: str) -> tuple[Offsets, Offsets]:
         """Return where the fields of a column begin and end, without quotes around them."""
         if name not in self._names:
             return np.zeros(len(self), np.int64), np.zeros(len(self), np.int64)
@@ -248,7 +248,7 @@ def _is_visible(characters: NDArray[np.uint8]) -> Marks:
     return visible
 
 
-def _number(words: Words, lengths: Places) -> tuple[NDArray[np.int64], Marks]:
+def _number(words: Words, lengths: Offsets) -> tuple[NDArray[np.int64], Marks]:
     """Return the numbers in the last `lengths` (or all) characters of words, and if it is one.
 
     The first character is the lowest byte. Adjacent digits are joined to numbers below 100, these

@@ -23,7 +23,7 @@ from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.records import Hit
 
-Ids = npt.NDArray[np.bytes_]  # in UTF-8
+DocIds = npt.NDArray[np.bytes_]  # in UTF-8
 Scores = npt.NDArray[np.float32]
 Query = Mapping[str, Mapping[str, float]]  # field → term → weight of the term
 TermScores = dict[str, dict[str, float]]  # field → term → what it gives to a score
@@ -124,13 +124,13 @@ def best_first(scores: Mapping[str, float]) -> list[Hit]:
     return sorted(hits, key=lambda hit: (hit.score, hit.doc_id), reverse=True)
 
 
-def ranked(ids: Ids, scores: Scores, k: int) -> list[Hit]:
+def ranked(ids: DocIds, scores: Scores, k: int) -> list[Hit]:
     """Return the k best of some documents; ties by descending id."""
     order = np.lexsort((ids, scores))[::-1][:k]
     return list(map(Hit, map(bytes.decode, ids[order].tolist()), scores[order].tolist()))
 
 
-def with_ties(best: Callable[[int], tuple[Ids, Scores]], k: int) -> list[Hit]:
+def with_ties(best: Callable[[int], tuple[DocIds, Scores]], k: int) -> list[Hit]:
     """Return the k best documents, ties by descending id.
 
     `best` returns as many as it is asked for, best first, and cuts ties anywhere. So it is asked

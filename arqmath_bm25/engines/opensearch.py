@@ -36,7 +36,7 @@ from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.engines.engine import FEW, Searcher, term_scores, with_ties
 
 if TYPE_CHECKING:
-    from arqmath_bm25.engines.engine import Ids, Query, Scores, TermScores
+    from arqmath_bm25.engines.engine import DocIds, Query, Scores, TermScores
 
 _LARGEST: Final = 2**31 - 1  # hits
 _PATIENCE: Final = 120.0  # seconds, for a cluster that lost a node
@@ -365,7 +365,7 @@ class OpenSearchSearcher(Searcher):
         if not clauses or not self.count:
             return []
 
-        def best(wanted: int) -> tuple[Ids, Scores]:
+        def best(wanted: int) -> tuple[DocIds, Scores]:
             hits = self._ask(
                 {"bool": {"should": clauses}}, wanted, track_total_hits=len(clauses) > FEW
             )  # all are scored then

@@ -29,8 +29,8 @@ from arqmath_bm25.engines.flat_build import FlatPart
 if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Document
 
-Form = Literal["json", "flat"]
-JSON: Final[tuple[Form]] = ("json",)
+PartForm = Literal["json", "flat"]
+JSON: Final[tuple[PartForm]] = ("json",)
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -40,7 +40,7 @@ def write_parts(
     jobs: Iterable[J],
     directory: Path,
     workers: Workers,
-    forms: Sequence[Form] = JSON,
+    forms: Sequence[PartForm] = JSON,
 ) -> Iterator[Counter[str]]:
     """Write the documents of every job to files of its own; yield what was counted, in order.
 
@@ -69,7 +69,7 @@ def clear(directory: Path, keep_documents: bool) -> None:
 
 def _write(
     documents: Callable[[J, Counter[str]], Iterator[Document]],
-    forms: Sequence[Form],
+    forms: Sequence[PartForm],
     directory: Path,
     tries: Path,
     numbered: tuple[int, J],

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import (
     QUERIES,
     OwnDocument,
-    Place,
+    RowSpan,
     corpus_in,
     read_document,
     read_documents,
@@ -34,20 +34,18 @@ from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document as Indexed
 from arqmath_bm25.runs.run_writing import Form as RunForm
 from arqmath_bm25.tasks.answers.answer_documents import answer_fields, question_fields
-from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRanker, AnswerRetrieval
+from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
 from arqmath_bm25.tasks.answers.post_signatures import (
     SIGNATURES,
     PartSignatures,
-    PostSignatures,
+    Rows,
     write_signatures,
 )
 from arqmath_bm25.tasks.answers.second_stage import SecondStage
-from arqmath_bm25.tasks.document_parts import Form, write_parts
-from arqmath_bm25.tasks.settings import StageSettings, Task1Settings
+from arqmath_bm25.tasks.document_parts import PartForm, write_parts
+from arqmath_bm25.tasks.field_ranker import FieldRanker
+from arqmath_bm25.tasks.settings import Task1Settings
 from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Shown, TopicFile, begin
-
-if TYPE_CHECKING:
-    from arqmath_bm25.tasks.answers.second_stage import Gain
 
 _PLACES: Final = "documents.npz"  # ids of documents, and where they are in their file
 _PER_PART: Final = 10_000  # documents
@@ -75,7 +73,7 @@ class DocumentRetrieval(AnswerRetrieval):
         return [_corpus(collection)]
 
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[Form]
+        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[PartForm]
     ) -> dict[str, int]:
         """Write what is indexed of every document, and the table of their places."""
         path = _corpus(collection)
@@ -122,9 +120,9 @@ class DocumentRetrieval(AnswerRetrieval):
             return super().read(collection, folder, path)
         return TopicFile(folder, path, [_topic(query) for query, _ in read_documents(path)])
 
-    def ranker(self, index: OpenIndex) -> AnswerRanker:
+    def ranker(self, index: OpenIndex) -> FieldRanker:
         """Return what ranks documents by weighted fields and by their formulas."""
-        return AnswerRanker(index, self.settings, DocumentStage)
+        return FieldRanker(index, self.settings, DocumentStage)
 
     def shown(self, hit: Hit, collection: Collection) -> Shown:
         """Return a document."""
@@ -147,14 +145,13 @@ class DocumentStage(SecondStage):
     """Ranks documents again by their formulas."""
 
     def __init__(self, index: OpenIndex, analyzer: Analyzer) -> None:
-        self._analyzer = analyzer
-        self._signatures = PostSignatures(index.directory / SIGNATURES)
+        super().__init__(index, analyzer)
         self._rows, _ = _table(index.collection)
 
-    def gains(self, topic: Topic, hits: list[Hit], settings: StageSettings) -> dict[str, Gain]:
-        """Return what formulas add to the scores of hits: of text and title, and of the title."""
-        rows = np.array([self._rows[hit.doc_id] for hit in hits], np.int64)
-        return {"formulas": settings.formulas * self._maxsim(topic, rows, rows)}
+    def rows(self, ids: Sequence[str]) -> tuple[Rows, Rows]:
+        """Return the documents, and once more for their titles."""
+        rows = np.array([self._rows[doc_id] for doc_id in ids], np.int64)
+        return rows, rows
 
 
 def _read(collection: Collection, doc_id: str) -> OwnDocument:
@@ -175,7 +172,7 @@ def _load_table(file: Path, _: int) -> tuple[dict[str, int], NDArray[np.int64]]:
 
 
 def _documents(
-    path: Path, settings: Task1Settings, part: tuple[list[Place], Path], counts: Counter[str]
+    path: Path, settings: Task1Settings, part: tuple[list[RowSpan], Path], counts: Counter[str]
 ) -> Iterator[Indexed]:
     places, formulas = part
     ngrams = any(field.endswith("_math") for field in settings.fields)

@@ -31,7 +31,7 @@ from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.engines.opensearch import ClusterIndex
 from arqmath_bm25.runs.run_writing import ir_metadata
 from arqmath_bm25.tasks import configured, task_class
-from arqmath_bm25.tasks.document_parts import Form, clear
+from arqmath_bm25.tasks.document_parts import PartForm, clear
 from arqmath_bm25.tasks.post_filter import ALL_POSTS, SEARCHED, PostFilter
 from arqmath_bm25.version import __version__
 
@@ -132,7 +132,7 @@ def build(
         raise InputError(f"{there}: {damage}; --overwrite builds this index anew")
     if engine == "lucene" and fields:
         prepare()  # its absence is told before hours of work, not after
-    forms: list[Form] = ["json"] if engine != "flat" or keep_documents else []
+    forms: list[PartForm] = ["json"] if engine != "flat" or keep_documents else []
     if engine == "flat":
         forms.append("flat")
     began = time.monotonic()

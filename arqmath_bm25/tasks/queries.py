@@ -18,7 +18,7 @@ from arqmath_bm25.analysis.html import Delimiters, read_title
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.records import Part, Topic
 from arqmath_bm25.tasks.answers.answer_documents import question_fields
-from arqmath_bm25.tasks.settings import Kind, kind
+from arqmath_bm25.tasks.settings import FieldKind, kind
 
 if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Query, Searcher, TermScores
@@ -60,12 +60,12 @@ def weighted_terms(
     }
 
 
-def heaviest(query: Query, searcher: Searcher, most: Mapping[Kind, int]) -> Query:
+def heaviest(query: Query, searcher: Searcher, most: Mapping[FieldKind, int]) -> Query:
     """Keep of each kind of terms in `most` as many as it says: those that can add most to a score.
 
     That is the sum of weight · idf over the fields; equal terms are kept in their order.
     """
-    gains: defaultdict[Kind, Counter[str]] = defaultdict(Counter)
+    gains: defaultdict[FieldKind, Counter[str]] = defaultdict(Counter)
     for field, terms in query.items():
         if kind(field) in most:
             of_kind = gains[kind(field)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_args
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
@@ -13,10 +14,10 @@ from arqmath_bm25.analysis.settings import (
     TextSettings,
 )
 from arqmath_bm25.core.configuration import NamePart, Settings, Weight, load
-from arqmath_bm25.core.labs import LabTask, RunName, Variant
+from arqmath_bm25.core.labs import RunName, Task, Variant
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Kind = Literal["text", "math", "operators"]  # of terms, as the name of a field ends
+FieldKind = Literal["text", "math", "operators"]  # of its terms, as its name ends
 Task1Field = Literal[
     "contents", "answer_math", "answer_operators",
     "question_text", "question_math", "question_operators",
@@ -27,11 +28,38 @@ View = Literal["tokens", "characters", "words"]  # what a text is cut into (NLPS
 _KERNEL: Final[dict[View, float]] = {"tokens": 0.4, "characters": 0.3, "words": 0.3}
 
 
-def kind(field: str) -> Kind:
+def kind(field: str) -> FieldKind:
     """Return what the terms of a field are: `math`, `operators` or else `text`."""
     if field.endswith("_math"):
         return "math"
     return "operators" if field.endswith("_operators") else "text"
+
+
+class TaskSettings(Settings):
+    """What the configuration of every task has."""
+
+    if TYPE_CHECKING:  # each declares its own
+
+        @property
+        def variants(self) -> Mapping[Any, Any]:
+            """What can be run, by name."""
+
+        @property
+        def analysis(self) -> Settings:
+            """What decides the terms of its index."""
+
+        @property
+        def primary(self) -> str:
+            """The variant for those who do not choose."""
+
+    @property
+    def fields(self) -> Sequence[str] | None:
+        """The fields that an engine indexes, `contents` first; None if no engine searches."""
+        return None
+
+    def run_name(self, task: Task, variant: Any) -> str:
+        """Return the name of the run of a variant: of the file, and in its rows."""
+        return str(variant)
 
 
 class Bm25Settings(Settings):
@@ -46,7 +74,7 @@ class QuerySettings(Settings):
 
     saturation: Positive = 2.0
     # Terms of a kind that are searched for, those with the greatest weight times idf; without all.
-    most: dict[Kind, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
+    most: dict[FieldKind, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
 
 
 class RunSettings(Settings):
@@ -56,11 +84,11 @@ class RunSettings(Settings):
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.]+$")]
     primary: Variant
 
-    def name(self, task: LabTask, variant: Variant) -> RunName:
-        """Official name of the run of a variant."""
+    def name(self, task: Task, variant: Variant) -> str:
+        """Return the official name of the run of a variant."""
         method: Literal["", "extract"] = "extract" if task == "task3" else ""
         primary = variant == self.primary
-        return RunName(self.team, task, self.id, variant, primary, method=method)
+        return str(RunName(self.team, task, self.id, variant, primary, method=method))
 
 
 class StageSettings(Settings):
@@ -72,11 +100,30 @@ class StageSettings(Settings):
     depth: Annotated[int, Field(ge=1)] = 100
 
 
-class RankingSettings(Settings):
+class LabSettings(TaskSettings):
+    """What the configurations of the labs' tasks have in common: the official names of runs."""
+
+    run: RunSettings
+
+    @property
+    def primary(self) -> str:
+        """The variant for those who do not choose."""
+        return self.run.primary
+
+    def run_name(self, task: Task, variant: Any) -> str:
+        """Return the official name of the run of a variant."""
+        return self.run.name(task, variant)
+
+    @model_validator(mode="after")
+    def _known_primary(self) -> Self:
+        _check_primary("run.primary", self.primary, self.variants)
+        return self
+
+
+class RankingSettings(LabSettings):
     """What the configurations of Tasks 1 and 2 have in common."""
 
     all_fields: ClassVar[tuple[str, ...]]
-    run: RunSettings
     bm25: Bm25Settings = Bm25Settings()
     if TYPE_CHECKING:
         variants: dict[Any, Any]  # each declares its own
@@ -93,8 +140,7 @@ class RankingSettings(Settings):
         return tuple(field for field in self.all_fields if field in {"contents", *weighed})
 
     @model_validator(mode="after")
-    def _usable_variants(self) -> RankingSettings:
-        _check_primary("run.primary", self.run.primary, self.variants)
+    def _usable_variants(self) -> Self:
         for variant in self.variants:
             if not self.weights(variant):
                 raise ValueError(f"variants.{variant}: at least one weight must be above 0")
@@ -159,16 +205,15 @@ def _load_answers(value: object, info: ValidationInfo) -> object:
     return value
 
 
-class Task3Settings(Settings):
+class Task3Settings(LabSettings):
     """configs/task3.yaml."""
 
-    run: RunSettings
     ranking: Annotated[Task1Settings, BeforeValidator(_load_answers)]
 
-    @model_validator(mode="after")
-    def _known_primary(self) -> Task3Settings:
-        _check_primary("run.primary", self.run.primary, self.ranking.variants)
-        return self
+    @property
+    def variants(self) -> Mapping[Any, Any]:
+        """Those of the ranking."""
+        return self.ranking.variants
 
 
 class NlpsAnalysisSettings(Settings):
@@ -200,7 +245,7 @@ class RidgeVariant(Settings):
     citations: Weight
 
 
-class NlpsSettings(Settings):
+class NlpsSettings(TaskSettings):
     """configs/nlps.yaml."""
 
     analysis: NlpsAnalysisSettings = NlpsAnalysisSettings()
@@ -216,6 +261,6 @@ class NlpsSettings(Settings):
         return self
 
 
-def _check_primary(key: str, primary: str, variants: dict[Any, Any]) -> None:
+def _check_primary(key: str, primary: str, variants: Mapping[Any, Any]) -> None:
     if primary not in variants:
         raise ValueError(f"{key}: {primary!r} is not among the variants")

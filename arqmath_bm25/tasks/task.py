@@ -20,19 +20,19 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import ANSWER, Post
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core import labs
-from arqmath_bm25.core.configuration import Settings
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import MAX_DEPTH, parse_run_name
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document, Engine, Searcher
 from arqmath_bm25.runs.run_writing import Form as RunForm
-from arqmath_bm25.tasks.document_parts import Form
+from arqmath_bm25.tasks.document_parts import PartForm
 from arqmath_bm25.tasks.queries import advice
+from arqmath_bm25.tasks.settings import TaskSettings
 
 _SHOWN: Final = 300  # characters of a text
 
-S = TypeVar("S", bound=Settings)
+S = TypeVar("S", bound=TaskSettings)
 
 
 class OpenIndex(Protocol):
@@ -105,7 +105,7 @@ class Task(ABC, Generic[S]):
     """A task with its settings. Thread-safe."""
 
     name: ClassVar[str]
-    model: ClassVar[type[Settings]]
+    model: ClassVar[type[TaskSettings]]
     index_of: ClassVar[str] = ""  # the task whose index it searches, if that is not its own
     title: ClassVar[str]  # what is looked for
     example: ClassVar[str]  # a query
@@ -187,12 +187,12 @@ class Task(ABC, Generic[S]):
     @property
     def variants(self) -> list[str]:
         """Names of what can be run."""
-        return list(self.settings.variants)  # type: ignore[attr-defined]  # every task has them
+        return list(self.settings.variants)
 
     @property
     def primary(self) -> str:
         """The variant for those who do not choose."""
-        return str(self.settings.run.primary)  # type: ignore[attr-defined]
+        return self.settings.primary
 
     def chosen(self, variant: str | None) -> str:
         """Return a variant, the primary one for None; InputError if the configuration lacks it."""
@@ -213,7 +213,7 @@ class Task(ABC, Generic[S]):
 
     def run_name(self, variant: str) -> str:
         """Return the name of a run: of the file, and in its rows."""
-        return str(self.settings.run.name(self.lab, variant))  # type: ignore[attr-defined]
+        return self.settings.run_name(self.lab, variant)
 
     def manual_name(self, variant: str) -> str:
         """Return the name of a run for queries by hand; InputError if the task has none."""
@@ -258,7 +258,7 @@ class IndexedTask(Task[S]):
     @property
     def recipe(self) -> dict[str, Any]:
         """The settings that decide the content of the index, and the version of the analysis."""
-        analysis: dict[str, Any] = self.settings.analysis.model_dump(mode="json")  # type: ignore[attr-defined]
+        analysis = self.settings.analysis.model_dump(mode="json")
         fields = {"fields": list(self.fields)} if self.fields else {}
         return {"analysis version": VERSION, **analysis, **fields}
 
@@ -269,12 +269,11 @@ class IndexedTask(Task[S]):
     @property
     def fields(self) -> Sequence[str] | None:
         """The fields that an engine indexes, `contents` first; None if no engine searches."""
-        fields: Sequence[str] = self.settings.fields  # type: ignore[attr-defined]
-        return fields
+        return self.settings.fields
 
     @abstractmethod
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[Form]
+        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[PartForm]
     ) -> dict[str, int]:
         """Write the documents, and the tables of the index, in `place`.
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.evaluation.score import Score
     from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
     from arqmath_bm25.tasks.premises.text_kernel import Matrix
-    from arqmath_bm25.tasks.premises.tfidf import Ranking
+    from arqmath_bm25.tasks.premises.tfidf import PremiseRanking
 
 FOLDS: Final = 5
 _MOST: Final = 4000  # statements in all folds; bounds the memory for large training sets
@@ -59,7 +59,7 @@ def hidden_influence(rows: sparse.csr_matrix, inverse: Matrix, fold: NDArray[np.
     return np.asarray(np.linalg.solve(left, influence))
 
 
-def rank_hidden(ranker: Ridge, fold: NDArray[np.int64], depth: int) -> Iterator[Ranking]:
+def rank_hidden(ranker: Ridge, fold: NDArray[np.int64], depth: int) -> Iterator[PremiseRanking]:
     """Yield the best premises of a fold of the training statements, none of which is seen."""
     training, fitted = ranker.model.training, ranker.model.fitted
     influence = hidden_influence(fitted.rows, fitted.inverse, fold)

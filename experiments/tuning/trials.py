@@ -21,7 +21,7 @@ from arqmath_bm25.core.records import Hit
 from arqmath_bm25.engines.flat import FlatSearcher, best_rows
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import Measure, measure
-from arqmath_bm25.tasks.answers.second_stage import SecondStage
+from arqmath_bm25.tasks.answers.second_stage import AnswerStage
 from arqmath_bm25.tasks.formulas.formula_retrieval import FormulaRanker
 from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
 from arqmath_bm25.tasks.queries import heaviest, topic_query
@@ -226,20 +226,18 @@ class AnswerTrials(RankedFields):
         return self._stage(topic, hits, stage) if stage else hits
 
 
-class _Remembering(SecondStage):
+class _Remembering(AnswerStage):
     """The second stage; what takes time is done once for a topic and an answer."""
 
     def __init__(self, index: Index, analyzer: Analyzer) -> None:
         super().__init__(index, analyzer)
-        self._known: dict[str, dict[int, float]] = {}
+        self._known: dict[str, dict[str, float]] = {}
 
-    def maxsim(self, topic: Topic, answers: Ids, questions: Ids) -> NDArray[np.float64]:
+    def maxsim(self, topic: Topic, ids: Sequence[str]) -> NDArray[np.float64]:
         known = self._known.setdefault(topic.topic_id, {})
-        new = np.array([answer not in known for answer in answers.tolist()])
-        if new.any():
-            found = super().maxsim(topic, answers[new], questions[new])
-            known.update(zip(answers[new].tolist(), found.tolist(), strict=True))
-        return np.array([known[answer] for answer in answers.tolist()])
+        if new := [doc_id for doc_id in ids if doc_id not in known]:
+            known.update(zip(new, super().maxsim(topic, new).tolist(), strict=True))
+        return np.array([known[doc_id] for doc_id in ids])
 
 
 class FormulaTrials(RankedFields):

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.tasks.document_parts import Form
+    from arqmath_bm25.tasks.document_parts import PartForm
 
-FORMS: Final[tuple[Form, ...]] = ("json", "flat")
+FORMS: Final[tuple[PartForm, ...]] = ("json", "flat")
 J = TypeVar("J")
 R = TypeVar("R")
 

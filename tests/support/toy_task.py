@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.records import Hit
     from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.tasks.document_parts import Form
+    from arqmath_bm25.tasks.document_parts import PartForm
 
 
 class QuestionRetrieval(AnswerRetrieval):
@@ -33,7 +33,7 @@ class QuestionRetrieval(AnswerRetrieval):
     nothing = "No question holds a term of this query."
 
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[Form]
+        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[PartForm]
     ) -> dict:
         table = PostTable.scan(collection.layout.posts(), workers)
         table.save(place / POST_TABLE)

@@ -37,7 +37,7 @@ from experiments.tuning.premise_folds import cross_validate, folds, hidden_influ
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from arqmath_bm25.tasks.premises.tfidf import Ranking
+    from arqmath_bm25.tasks.premises.tfidf import PremiseRanking
 
 ANALYZER = Analyzer(AnalysisSettings())
 ALONE = RidgeVariant(method="ridge", profile=0, text=0, citations=0)
@@ -174,7 +174,7 @@ def test_goals_on_the_real_dev_set(shared: Path) -> None:
     assert len(new) == 1127
 
     def scores(ranker: Ridge, asked: list[Statement]) -> tuple[float, float]:
-        rankings: list[Ranking] = list(ranker.rank(asked, 500))
+        rankings: list[PremiseRanking] = list(ranker.rank(asked, 500))
         found = zip(asked, rankings, strict=True)
         predicted = {s.statement_id: tuple(p for p, _ in ranking) for s, ranking in found}
         values = score_premises(predicted, {s.statement_id: s.premises for s in asked}).to_json()

@@ -7,6 +7,7 @@ from math import log
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from all_fields import all_fields
 
@@ -18,7 +19,7 @@ from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
 from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, write_signatures
-from arqmath_bm25.tasks.answers.second_stage import LINKS, SecondStage
+from arqmath_bm25.tasks.answers.second_stage import LINKS, AnswerStage
 from arqmath_bm25.tasks.settings import StageSettings
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ DISTINCT = 5  # signatures: of a sum of squares, a letter, a root, a fraction, a
 HITS = [Hit("6", 4), Hit("3", 3), Hit("7", 2), Hit("2", 1)]
 
 
-def built(place: Path, workers: int) -> SecondStage:
+def built(place: Path, workers: int) -> AnswerStage:
     place.mkdir()
     (place / "Posts.xml").write_text(POSTS)
     (place / "PostLinks.xml").write_text(f"{POST_LINKS}</postlinks>")
@@ -50,28 +51,28 @@ def built(place: Path, workers: int) -> SecondStage:
     write_signatures(place / "documents", place / SIGNATURES)
     links.save(place / LINKS)
     index = SimpleNamespace(directory=place, collection=SimpleNamespace(posts=table))
-    return SecondStage(index, Analyzer(settings))  # type: ignore[arg-type]
+    return AnswerStage(index, Analyzer(settings))  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> SecondStage:
+def stage(tmp_path_factory: pytest.TempPathFactory) -> AnswerStage:
     return built(tmp_path_factory.mktemp("stage") / "index", 1)
 
 
-def scores(stage: SecondStage, topic: Topic, **weights: float) -> dict[str, float]:
+def scores(stage: AnswerStage, topic: Topic, **weights: float) -> dict[str, float]:
     hits = stage(topic, HITS, StageSettings.model_validate(weights))
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     return {hit.doc_id: hit.score for hit in hits}
 
 
-def test_linked_questions_and_threads_add_what_their_weights_say(stage: SecondStage) -> None:
+def test_linked_questions_and_threads_add_what_their_weights_say(stage: AnswerStage) -> None:
     linked = {"6": 4 + 0.2 * 3, "3": 3 + 0.2 * 4, "7": 2, "2": 1 + 0.2 * 4}
     assert scores(stage, Topic("", "x"), linked=0.2) == pytest.approx(linked)
     threads = {"6": 1.5 * linked["6"], "3": 1.5 * 3.8, "7": 3, "2": 1.8 + 3.8 / 2}
     assert scores(stage, Topic("", "x"), linked=0.2, thread=0.5) == pytest.approx(threads)
 
 
-def test_formulas_count_in_answer_question_and_title(stage: SecondStage) -> None:
+def test_formulas_count_in_answer_question_and_title(stage: AnswerStage) -> None:
     def gained(topic: Topic) -> list[float]:
         found = scores(stage, topic, formulas=1)
         return [found[hit.doc_id] - hit.score for hit in HITS]
@@ -88,7 +89,7 @@ def test_formulas_count_in_answer_question_and_title(stage: SecondStage) -> None
     assert gained(Topic("", "no formula")) == [0, 0, 0, 0]
 
 
-def test_the_three_most_telling_formulas_of_a_body_count(stage: SecondStage) -> None:
+def test_the_three_most_telling_formulas_of_a_body_count(stage: AnswerStage) -> None:
     def gained(formulas: tuple[str, ...]) -> dict[str, float]:
         body = " and ".join(f"${formula}$" for formula in formulas)
         found = scores(stage, Topic("", "", body), formulas=1)
@@ -101,20 +102,20 @@ def test_the_three_most_telling_formulas_of_a_body_count(stage: SecondStage) -> 
         assert all(gained(three) != gained(two) for two in combinations(three, 2))
 
 
-def test_idf_counts_formulas_that_differ(stage: SecondStage) -> None:
+def test_idf_counts_formulas_that_differ(stage: AnswerStage) -> None:
     """a^2+b^2 and u^2+v^2 are alike, so that a sum, as what no other formula is, tells most."""
     (terms,) = stage._of(stage._analyzer.title("$x^2+y^2$")).values()
     values = stage._signatures.idf(terms)
     assert values.max() == stage._signatures.idf.unseen == pytest.approx(log(1 + DISTINCT))
 
 
-def test_ranks_below_the_depth_stay(stage: SecondStage) -> None:
+def test_ranks_below_the_depth_stay(stage: AnswerStage) -> None:
     settings = StageSettings(thread=1, depth=2)
     assert stage(Topic("", "x"), HITS, settings)[2:] == HITS[2:]
     assert stage(Topic("", "x"), [], settings) == []
 
 
-def test_ties_are_in_descending_order_of_ids(stage: SecondStage) -> None:
+def test_ties_are_in_descending_order_of_ids(stage: AnswerStage) -> None:
     hits = [Hit("7", 1), Hit("2", 1), Hit("3", 1)]
     found = stage(Topic("", "x"), hits, StageSettings(thread=1))
     assert [hit.doc_id for hit in found] == ["7", "3", "2"]
@@ -128,5 +129,7 @@ def test_signatures_do_not_depend_on_parts_and_workers(
     built(tmp_path / "parts", 2)
     files = sorted((tmp_path / "one" / SIGNATURES).iterdir())
     assert len(files) == 7
+    # 100 GB of posts have more terms than 32 bits can number.
+    assert np.load(tmp_path / "one" / SIGNATURES / "starts.npy").dtype == np.int64
     for file in files:
         assert (tmp_path / "parts" / SIGNATURES / file.name).read_bytes() == file.read_bytes()

@@ -29,7 +29,7 @@ from arqmath_bm25.engines.lucene.indexing import open_reader, read_ids
 from arqmath_bm25.engines.lucene.jvm import detaching, java_class
 
 if TYPE_CHECKING:
-    from arqmath_bm25.engines.engine import Ids, Query, Scores, TermScores
+    from arqmath_bm25.engines.engine import DocIds, Query, Scores, TermScores
 
 _ALL: Final = 2**31 - 1  # documents to score before any is passed over
 
@@ -78,7 +78,7 @@ class LuceneSearcher(Searcher):
             scores |= {hit.doc_id: hit.score for hit in ranked(ids, best, len(ids))}
         return best_first(scores)
 
-    def _best(self, query: Any, skip: bool, wanted: int) -> tuple[Ids, Scores]:
+    def _best(self, query: Any, skip: bool, wanted: int) -> tuple[DocIds, Scores]:
         """Return the best documents, by descending score.
 
         With `skip`, Lucene passes over documents that cannot be among them. With hundreds of

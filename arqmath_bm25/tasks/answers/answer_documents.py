@@ -21,7 +21,7 @@ from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.answers.post_signatures import PartSignatures
-from arqmath_bm25.tasks.document_parts import JSON, Form, write_parts
+from arqmath_bm25.tasks.document_parts import JSON, PartForm, write_parts
 from arqmath_bm25.tasks.settings import Task1Settings
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def write_answer_documents(
     settings: Task1Settings,
     directory: Path,
     workers: Workers,
-    forms: Sequence[Form] = JSON,
+    forms: Sequence[PartForm] = JSON,
 ) -> dict[str, int]:
     """Write documents of all answers of a dump; return what was counted.
 

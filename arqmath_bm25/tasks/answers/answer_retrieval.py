@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.analysis.tokenizer import tokenizer_version
 from arqmath_bm25.collection.collection import Collection
@@ -15,21 +14,20 @@ from arqmath_bm25.collection.posts import POST_TABLE
 from arqmath_bm25.collection.sites import read_links, scan_sites
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.progress import tell
-from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks.answers.answer_documents import answer_documents, write_answer_documents
 from arqmath_bm25.tasks.answers.linked_posts import LinkedPosts
 from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, PartSignatures, write_signatures
-from arqmath_bm25.tasks.answers.second_stage import LINKS, SecondStage
-from arqmath_bm25.tasks.document_parts import Form
-from arqmath_bm25.tasks.queries import field_parts, heaviest, topic_query, weighed_by_tf_idf
-from arqmath_bm25.tasks.settings import StageSettings, Task1Settings
+from arqmath_bm25.tasks.answers.second_stage import LINKS, AnswerStage
+from arqmath_bm25.tasks.document_parts import PartForm
+from arqmath_bm25.tasks.field_ranker import FieldRanker
+from arqmath_bm25.tasks.settings import Task1Settings
 from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Ranker, Shown, listed
 
 if TYPE_CHECKING:
-    from arqmath_bm25.engines.engine import Document, Query
+    from arqmath_bm25.engines.engine import Document
 
 
 class AnswerRetrieval(IndexedTask[Task1Settings]):
@@ -60,7 +58,7 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
         return {**super().recipe, **bag, **version}
 
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[Form]
+        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[PartForm]
     ) -> dict[str, int]:
         """Write a document for every answer, and the table of posts."""
         sites = collection.sites
@@ -117,81 +115,17 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
         return Shown(title, note=note, post=answer, question=question)
 
 
-class AnswerRanker(Ranker):
-    """Ranks answers by weighted fields, and the best again by a second stage."""
+class AnswerRanker(FieldRanker):
+    """Ranks answers; the topic's own thread is left out."""
 
-    def __init__(
-        self, index: OpenIndex, settings: Task1Settings, stage: type[SecondStage] = SecondStage
-    ) -> None:
-        self._settings = settings
-        self._analyzer = Analyzer(settings.analysis)
-        self._collection = index.collection
-        self._searcher = index.searcher()
-        self._stages: dict[str, StageSettings] = {}
-        # A task of one's own may have answers without what the second stage looks at.
-        if settings.stages and (index.directory / SIGNATURES).exists():
-            self._stages = {str(variant): weights for variant, weights in settings.stages.items()}
-            self._second = stage(index, self._analyzer)
-
-    def rank(
-        self, topics: Sequence[Topic], variant: str, depth: int, threads: int,
-        candidates: Sequence[Sequence[str]] | None = None,
-    ) -> Iterator[list[Hit]]:  # fmt: skip
-        """Yield the `depth` best answers of every topic.
-
-        With `candidates` the first stage returns these answers of each topic, and no others.
-        """
-        queries = self._queries(topics, variant)
-        stage = self._stages.get(variant)
-        if candidates is None:
-            most = max((len(topic.excluded) for topic in topics), default=0)
-            wanted = max(depth, stage.depth if stage else 0) + most
-            rankings = self._searcher.search_many(queries, wanted, threads)
-        else:
-            rankings = map(self._searcher.score, queries, candidates)
-        for topic, hits in zip(topics, rankings, strict=True):
-            hits = self._allowed(topic, hits)
-            yield (self._second(topic, hits, stage) if stage else hits)[:depth]
-
-    def score(
-        self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]
-    ) -> Iterator[list[Hit]]:
-        """Rank given answers of each topic."""
-        most = max(map(len, candidates), default=0)
-        return self.rank(topics, variant, most, 1, candidates)
+    def __init__(self, index: OpenIndex, settings: Task1Settings) -> None:
+        super().__init__(index, settings, AnswerStage)
+        self._posts = index.collection.posts
 
     def _allowed(self, topic: Topic, hits: list[Hit]) -> list[Hit]:
-        """Leave out what is excluded, and the topic's own thread, if it has one here."""
-        if topic.excluded:
-            hits = [hit for hit in hits if hit.doc_id not in topic.excluded]
+        hits = super()._allowed(topic, hits)
         if not topic.own_thread:
             return hits
-        posts = self._collection.posts
-        threads = posts.threads_of([hit.doc_id for hit in hits])
-        (own,) = posts.numbers([topic.own_thread])
+        threads = self._posts.threads_of([hit.doc_id for hit in hits])
+        (own,) = self._posts.numbers([topic.own_thread])
         return [hit for hit, thread in zip(hits, threads, strict=True) if thread != own]
-
-    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
-        """Return what fields and the second stage gave to hits."""
-        ids = [hit.doc_id for hit in hits]
-        (query,) = self._queries([topic], variant)
-        parts = list(map(field_parts, self._searcher.explain(query, ids)))
-        if stage := self._stages.get(variant):
-            # as many as `rank` searches for
-            wanted = MAX_DEPTH if topic.own_thread else stage.depth + len(topic.excluded)
-            (best,) = self._searcher.search_many([query], wanted, 1)
-            first = self._allowed(topic, best)[: stage.depth]
-            places = {hit.doc_id: place for place, hit in enumerate(first)}
-            gains = self._second.gains(topic, first, stage) if first else {}
-            for doc_id, of_hit in zip(ids, parts, strict=True):
-                if (place := places.get(doc_id)) is not None:
-                    of_hit += [Part(name, float(gain[place])) for name, gain in gains.items()]
-        return parts
-
-    def _queries(self, topics: Sequence[Topic], variant: str) -> list[Query]:
-        settings = self._settings
-        weights, saturation = settings.weights(variant), settings.query.saturation
-        queries = [topic_query(topic, self._analyzer, weights, saturation) for topic in topics]
-        if settings.model == "tf_idf":
-            return [weighed_by_tf_idf(query, self._searcher, settings.bm25.k1) for query in queries]
-        return [heaviest(query, self._searcher, settings.query.most) for query in queries]

@@ -60,11 +60,6 @@ class OpenDomain(Task[Task3Settings]):
         """Return topic files, that of the one year without `chosen`."""
         return super().topic_files(collection, chosen or [_YEAR])
 
-    @property
-    def variants(self) -> list[str]:
-        """Names of the variants of the ranking."""
-        return list(self._answers.settings.variants)
-
     def ranker(self, index: OpenIndex) -> Answerer:
         """Return what extracts answers."""
         return Answerer(index, self._answers)

@@ -82,7 +82,7 @@ def write_signatures(parts: Path, directory: Path) -> None:
         return new_array(directory / f"{name}.npy", kind, (size,))
 
     terms = column("terms", np.uint32, sizes["terms"])
-    starts = column("starts", np.uint32, sizes["signatures"] + 1)
+    starts = column("starts", np.int64, sizes["signatures"] + 1)
     lengths = column("norms", np.float32, sizes["signatures"])
     formulas = column("formulas", np.int32, sizes["formulas"])
     posts = column("posts", np.int64, sizes["posts"] + 1)
@@ -149,8 +149,7 @@ class PostSignatures:
         ends[np.concatenate((posts, titles)) < 0] = 0
         lengths = np.maximum(ends - begins, 0)
         formulas, numbers = np.unique(self._formulas[ranges(begins, lengths)], return_inverse=True)
-        first = self._starts[formulas].astype(np.int64)
-        last = self._starts[formulas + 1].astype(np.int64)
+        first, last = self._starts[formulas], self._starts[formulas + 1]
         distinct = Formulas(
             self._terms[ranges(first, last - first)],
             np.concatenate(([0], np.cumsum(last - first))),

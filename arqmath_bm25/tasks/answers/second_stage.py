@@ -13,6 +13,7 @@ No weight is below 0, so that what was ranked again stays before what was not.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -24,6 +25,8 @@ from arqmath_bm25.core.records import Hit
 from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, PostSignatures
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from arqmath_bm25.analysis.analyzer import Analyzer, Terms
@@ -39,14 +42,12 @@ LINKS: Final = "links.npy"  # under this name an index keeps the links of its po
 _OF_BODY: Final = 3  # formulas of a topic's body that count
 
 
-class SecondStage:
-    """Ranks answers again by what lies beside their index. Serves all threads."""
+class SecondStage(ABC):
+    """Ranks documents again by their formulas. Serves all threads."""
 
     def __init__(self, index: OpenIndex, analyzer: Analyzer) -> None:
-        self._posts = index.collection.posts
         self._analyzer = analyzer
         self._signatures = PostSignatures(index.directory / SIGNATURES)
-        self._links = PostLinks.load(index.directory / LINKS)
 
     def __call__(self, topic: Topic, hits: list[Hit], settings: StageSettings) -> list[Hit]:
         """Rank the first hits of a topic again; the others stay behind them as they are."""
@@ -64,38 +65,24 @@ class SecondStage:
 
         These are the first hits, as many as the settings say, and at least one.
         """
-        ids = [hit.doc_id for hit in hits]
-        questions = self._posts.threads_of(ids)
-        scores = np.array([hit.score for hit in hits], float)
-        gains = {}
-        if settings.formulas:
-            answers = self._posts.numbers(ids)
-            gains["formulas"] = settings.formulas * self.maxsim(topic, answers, questions)
-            scores += gains["formulas"]
-        threads, thread = np.unique(questions, return_inverse=True)
-        if settings.linked:
-            one, other = self._links.between(threads)
-            linked = np.zeros(len(threads))
-            np.maximum.at(linked, one, _best(scores, thread)[other])
-            gains["linked"] = settings.linked * linked[thread]
-            scores += gains["linked"]
-        gains["thread"] = settings.thread * _best(scores, thread)[thread]
-        return gains
+        if not settings.formulas:
+            return {}
+        return {"formulas": settings.formulas * self.maxsim(topic, [hit.doc_id for hit in hits])}
 
-    def maxsim(
-        self, topic: Topic, answers: NDArray[np.int64], questions: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Return MaxSim of the answers of some questions."""
-        rows, context = self._posts.find(answers), self._posts.find(questions)
-        context[context == rows] = -1  # an answer whose question is not known
-        return self._maxsim(topic, np.concatenate((rows, context)), context)
-
-    def _maxsim(self, topic: Topic, posts: Rows, titles: Rows) -> NDArray[np.float64]:
-        """Add up MaxSim of the posts and titles of each hit, which follow one another."""
+    def maxsim(self, topic: Topic, ids: Sequence[str]) -> NDArray[np.float64]:
+        """Return MaxSim of some documents."""
+        posts, titles = self.rows(ids)
         documents, numbers, starts = self._signatures.of(posts, titles)
         query = FormulaQuery(self._query(topic), self._signatures.idf)
         similar = query.maxsim(documents, numbers, starts)
-        return np.asarray(similar.reshape(-1, len(titles)).sum(axis=0))
+        return np.asarray(similar.reshape(-1, len(ids)).sum(axis=0))
+
+    @abstractmethod
+    def rows(self, ids: Sequence[str]) -> tuple[Rows, Rows]:
+        """Return the posts whose formulas count for documents, and those whose title counts.
+
+        Both follow one another: first one for each document, then a further one for each.
+        """
 
     def _query(self, topic: Topic) -> list[tuple[Signature, float]]:
         """Return the formulas of a topic that count, with their weights."""
@@ -118,6 +105,37 @@ class SecondStage:
         trees.add(part.operators.formulas)
         terms, ends = signatures(trees)
         return {tree.tobytes(): tree for tree in np.split(terms, ends[:-1]) if len(tree)}
+
+
+class AnswerStage(SecondStage):
+    """Ranks answers again, also by linked questions and by threads."""
+
+    def __init__(self, index: OpenIndex, analyzer: Analyzer) -> None:
+        super().__init__(index, analyzer)
+        self._posts = index.collection.posts
+        self._links = PostLinks.load(index.directory / LINKS)
+
+    def gains(self, topic: Topic, hits: list[Hit], settings: StageSettings) -> dict[str, Gain]:
+        """Add what linked questions and threads give."""
+        gains = super().gains(topic, hits, settings)
+        scores = sum(gains.values(), np.array([hit.score for hit in hits], float))
+        questions = self._posts.threads_of([hit.doc_id for hit in hits])
+        threads, thread = np.unique(questions, return_inverse=True)
+        if settings.linked:
+            one, other = self._links.between(threads)
+            linked = np.zeros(len(threads))
+            np.maximum.at(linked, one, _best(scores, thread)[other])
+            gains["linked"] = settings.linked * linked[thread]
+            scores += gains["linked"]
+        gains["thread"] = settings.thread * _best(scores, thread)[thread]
+        return gains
+
+    def rows(self, ids: Sequence[str]) -> tuple[Rows, Rows]:
+        """Return the answers and their questions, which are none where they are not known."""
+        rows = self._posts.find(self._posts.numbers(ids))
+        context = self._posts.find(self._posts.threads_of(ids))
+        context[context == rows] = -1  # an answer whose question is not known
+        return np.concatenate((rows, context)), context
 
 
 def _best(scores: NDArray[np.float64], thread: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -34,7 +34,7 @@ from arqmath_bm25.core.arrays import Numbering, load_array, new_array
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING
-from arqmath_bm25.tasks.document_parts import JSON, Form, write_parts
+from arqmath_bm25.tasks.document_parts import JSON, PartForm, write_parts
 from arqmath_bm25.tasks.settings import Task2Settings
 
 TYPES: Final = ("answer", "question", "title")  # what may be returned, preferred ones first
@@ -48,7 +48,7 @@ def write_formula_documents(
     directory: Path,
     instances: Path,
     workers: Workers,
-    forms: Sequence[Form] = JSON,
+    forms: Sequence[PartForm] = JSON,
 ) -> dict[str, int]:
     """Write the documents of the formula TSVs to `directory`; return the counts.
 

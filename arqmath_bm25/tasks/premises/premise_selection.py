@@ -20,7 +20,7 @@ from arqmath_bm25.core.labs import PREMISES, SPLITS
 from arqmath_bm25.core.progress import status
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
-from arqmath_bm25.tasks.document_parts import Form
+from arqmath_bm25.tasks.document_parts import PartForm
 from arqmath_bm25.tasks.premises.ridge import Fitted, Model, Ridge
 from arqmath_bm25.tasks.premises.tfidf import Tfidf
 from arqmath_bm25.tasks.settings import NlpsSettings, RidgeVariant
@@ -61,13 +61,8 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
         """The settings of the analysis and of the regression."""
         return {**super().recipe, "ridge": self.settings.ridge.model_dump(mode="json")}
 
-    @property
-    def fields(self) -> None:
-        """None: rankings are computed from what was fitted."""
-        return None
-
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[Form]
+        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[PartForm]
     ) -> dict[str, int]:
         """Write what is learned from the training set."""
         files = collection.premises
@@ -104,15 +99,6 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
             )
         statements = read_statements(path)
         return TopicFile(folder, path, [Topic(s.statement_id, s.text) for s in statements])
-
-    @property
-    def primary(self) -> str:
-        """The variant for those who do not choose."""
-        return self.settings.primary
-
-    def run_name(self, variant: str) -> str:
-        """Return the name of a run, which the shared task does not prescribe."""
-        return variant
 
     def ranker(self, index: OpenIndex) -> PremiseRanker:
         """Return what ranks premises."""

@@ -39,7 +39,7 @@ from arqmath_bm25.tasks.settings import RidgeSettings, RidgeVariant
 
 if TYPE_CHECKING:
     from arqmath_bm25.tasks.premises.text_kernel import Matrix
-    from arqmath_bm25.tasks.premises.tfidf import Ranking
+    from arqmath_bm25.tasks.premises.tfidf import PremiseRanking
 
 
 def inverse_for(rows: sparse.csr_matrix, penalty: float) -> Matrix:
@@ -140,13 +140,15 @@ class Ridge:
         self.model = model
         self._variant = variant
 
-    def rank(self, statements: Sequence[Statement], depth: int) -> Iterator[Ranking]:
+    def rank(self, statements: Sequence[Statement], depth: int) -> Iterator[PremiseRanking]:
         """Yield the `depth` best premises of every statement, itself last if it is a premise."""
         for start in range(0, len(statements), BLOCK):
             block = statements[start : start + BLOCK]
             yield from self.best(block, self._queries(block), depth)
 
-    def best(self, block: Sequence[Statement], queries: Queries, depth: int) -> Iterator[Ranking]:
+    def best(
+        self, block: Sequence[Statement], queries: Queries, depth: int
+    ) -> Iterator[PremiseRanking]:
         """Yield the same for statements that are analysed."""
         scores = sum(self._parts(block, queries).values())
         for statement, row in zip(block, np.asarray(scores), strict=True):

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from arqmath_bm25.collection.premises import Premise, Statement
 from arqmath_bm25.core.system import needed_by
 
-Scores = NDArray[np.float64]  # one for every candidate, in the order of `Candidates.ids`
-Ranking = list[tuple[str, float]]  # ids of premises with their scores, the best first
+PremiseScores = NDArray[np.float64]  # one for every candidate, in the order of `Candidates.ids`
+PremiseRanking = list[tuple[str, float]]  # ids of premises with their scores, the best first
 
 BLOCK: Final = 64  # statements that are ranked at a time; 8 MB of similarities for 16,000 premises
 _DECIMALS: Final = 12  # scores that differ less are tied: the rest is rounding
@@ -34,7 +34,7 @@ class Candidates:
         self.ids = sorted(set(ids), reverse=True)
         self.position = {premise_id: place for place, premise_id in enumerate(self.ids)}
 
-    def best(self, scores: Scores, depth: int, last: str = "") -> Ranking:
+    def best(self, scores: PremiseScores, depth: int, last: str = "") -> PremiseRanking:
         """Return the `depth` best candidates, all if there are fewer, scores rounded.
 
         `last` is an id to put after all others: a statement is no premise of its own proof.
@@ -65,7 +65,7 @@ class Tfidf:
             texts[premise_id] for premise_id in self._candidates.ids
         )
 
-    def rank(self, statements: Sequence[Statement], depth: int) -> Iterator[Ranking]:
+    def rank(self, statements: Sequence[Statement], depth: int) -> Iterator[PremiseRanking]:
         """Yield the `depth` best premises of every statement."""
         for start in range(0, len(statements), BLOCK):
             block = statements[start : start + BLOCK]
