@@ -270,11 +270,11 @@ def verdict(tree: Path, mutant: Mutant) -> str:
         return f"NOT ONE such line but {len(places)}"
     indented = lines[places[0]]
     lines[places[0]] = indented.replace(mutant.line, mutant.broken)
-    _write(path, "".join(lines))
+    write(path, "".join(lines))
     try:
         status, said = passes(tree, mutant.tests.split())
     finally:
-        _write(path, whole)
+        write(path, whole)
     return {0: "SURVIVED", 1: "caught"}.get(
         status, f"NO VERDICT: pytest ended with {status}\n{said}"
     )
@@ -295,7 +295,8 @@ def passes(tree: Path, tests: list[str]) -> tuple[int, str]:
     return done.returncode, done.stdout[-2000:] + done.stderr[-2000:]
 
 
-def _write(path: Path, text: str) -> None:
+def write(path: Path, text: str) -> None:
+    """Write a module, and forget what Python compiled of it."""
     path.write_text(text, "utf-8")
     # Python knows what it compiled by size and second, which may be those of the line before.
     Path(cache_from_source(str(path))).unlink(missing_ok=True)
