@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-CONFIG = Path(__file__).parents[2] / "configs" / "task1.yaml"
+from configs import edited
+
 ARQMATH = f'"{sys.executable}" -m arqmath_bm25'
 # In a mount namespace of its own: `indexes` is a disk of 8 MB, of which $1 kB are left.
 SCRIPT = rf"""
@@ -41,9 +42,8 @@ rm indexes/filler
 def test_a_full_disk_leaves_the_earlier_index(
     tmp_path: Path, kilobytes: int, expected: str
 ) -> None:
-    (tmp_path / "other.yaml").write_text(
-        CONFIG.read_text().replace("stop_words: true", "stop_words: false")
-    )
+    changed = edited("task1", ("stop_words: true", "stop_words: false"))
+    (tmp_path / "other.yaml").write_text(changed)
     command = ["unshare", "--map-root-user", "--mount", "sh", "-c", SCRIPT, "sh", str(kilobytes)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     if "unshare failed" in done.stderr:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from program import process
 
-from arqmath_bm25.core.configuration import default_config
+from configs import edited
 
 if TYPE_CHECKING:
     import subprocess
@@ -29,8 +29,8 @@ pytestmark = [
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """Return somebody else's folder with an index and runs, which all may read."""
-    config = default_config("task1").read_text()
-    (tmp_path / "other.yaml").write_text(config.replace("stop_words: true", "stop_words: false"))
+    config = edited("task1", ("stop_words: true", "stop_words: false"))
+    (tmp_path / "other.yaml").write_text(config)
     for command in ("index", "run"):
         done = process(command, *FLAT, cwd=tmp_path)
         assert done.returncode == 0, done.stderr

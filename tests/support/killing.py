@@ -1,16 +1,17 @@
-"""Kill a command at its first change of a file, at its second, and so on; print what each left.
+"""Kill a command at changes of files that it makes; print what each kill left.
 
     python killing.py PLACE '[["fuse", "a.tsv", "b.tsv", "-o", "c.tsv"], "c.tsv"]'
 
 PLACE/old holds the files that the command finds. Python announces that it opens, renames, removes
 or makes a file (its audit events) before the system does so; a hook counts these and kills the
 process at the n-th. A limit on the size of files kills it within a write. Each try is a fork of
-this process.
+this process. Some places are drawn by the seed of the tests (chances.py), or all are tried.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import resource
@@ -18,8 +19,11 @@ import shutil
 import signal
 import sys
 from functools import partial
+from mmap import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from chances import drawn
 
 from arqmath_bm25.cli import main as program
 from arqmath_bm25.core.writing import read_manifest
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
 
 CHANGES: Final = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate", "os.link"}
 WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-SIZES: Final = (0, 1, 100, 1000, 5000, 20_000, 100_000)  # bytes that a file may have
+SIZES: Final = (1, 100, 1000, 5000, 20_000, 100_000)  # bytes that a file may have
 
 
 def ends(place: Path, arguments: list[str], prepare: Callable[[], object] = int) -> bool:
@@ -53,18 +57,31 @@ def ends(place: Path, arguments: list[str], prepare: Callable[[], object] = int)
     return ended == 0
 
 
+def before_changes(act: Callable[[], object]) -> None:
+    """Call `act` before each change of a file that this process makes."""
+
+    def audit(event: str, arguments: tuple[object, ...]) -> None:
+        if event in CHANGES or (event == "open" and to_write(*arguments)):
+            act()
+
+    sys.addaudithook(audit)
+
+
 def kill_at(number: int) -> None:
     """Kill this process before its change of that number, counted from 0."""
-    left = number
+    left = itertools.count(number, -1)
+    before_changes(lambda: next(left) or os.kill(os.getpid(), signal.SIGKILL))
 
-    def count(event: str, arguments: tuple[object, ...]) -> None:
-        nonlocal left
-        if event in CHANGES or (event == "open" and to_write(*arguments)):
-            if not left:
-                os.kill(os.getpid(), signal.SIGKILL)
-            left -= 1
 
-    sys.addaudithook(count)
+def count_changes(place: Path, arguments: list[str]) -> int:
+    """Run the command in a directory; return how many changes of files it makes."""
+    counter = mmap(-1, 8)  # shared with the fork
+
+    def count() -> None:
+        counter[:] = (int.from_bytes(counter[:], "big") + 1).to_bytes(8, "big")
+
+    assert ends(place, arguments, lambda: before_changes(count))
+    return int.from_bytes(counter[:], "big")
 
 
 def to_write(path: object, _: object, flags: object) -> bool:
@@ -106,28 +123,23 @@ def main(place: Path, arguments: list[str], output: str) -> dict[str, int]:
     """Return how many kills left the old output, and how many the new one."""
     old, new, work = (place / name for name in ("old", "new", "work"))
     shutil.copytree(old, new)
-    assert ends(new, arguments)
+    number = count_changes(new, arguments)
     expected, before, after = tree(new), seen(old / output), seen(new / output)
     assert before != after
     counts = {"old": 0, "new": 0}
-    number, deaths = 0, [partial(kill_beyond, size) for size in SIZES]
-    while True:
+    kills = [partial(kill_at, place) for place in drawn(range(number), 12, output)]
+    kills += [partial(kill_beyond, size) for size in (0, *drawn(SIZES, 2, output))]
+    for kill in kills:
         shutil.copytree(old, work)
-        at_a_call = not ends(work, arguments, partial(kill_at, number))
-        if not at_a_call:
-            shutil.rmtree(work)
-            if not deaths:
-                return counts
-            shutil.copytree(old, work)
-            ends(work, arguments, deaths.pop())
+        ends(work, arguments, kill)
         now = seen(work / output)
-        assert now in (before, after), f"neither old nor new after a kill at change {number}"
+        assert now in (before, after), f"neither old nor new after {kill}"
         counts["old" if now == before else "new"] += 1
         assert ends(work, arguments)
         wrong = dict(tree(work).items() ^ expected.items())
-        assert not wrong, f"the next call, after a kill at change {number}, left {sorted(wrong)}"
+        assert not wrong, f"the next call, after {kill}, left {sorted(wrong)}"
         shutil.rmtree(work)
-        number += at_a_call
+    return counts
 
 
 if __name__ == "__main__":

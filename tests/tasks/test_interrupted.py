@@ -11,9 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
+from chances import exhaustive, seed
 
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.engines.lucene.indexing import count_documents
+from configs import edited
 
 # Small parts, so that several worker processes are at work.
 BUILD = (
@@ -68,10 +70,9 @@ def test_a_build_may_be_killed_at_any_moment(tmp_path: Path) -> None:
     first = Manifest.read(index)
     assert first is not None
     config = tmp_path / "other.yaml"
-    default = (Path(__file__).parents[2] / "configs" / "task1.yaml").read_text()
-    config.write_text(default.replace("ngrams: [1, 3]", "ngrams: [1, 2]"))
-    moments = random.Random(11)
-    for attempt in range(10):
+    config.write_text(edited("task1", ("ngrams: [1, 3]", "ngrams: [1, 2]")))
+    moments = random.Random(seed())
+    for attempt in range(10 if exhaustive() else 4):
         build = start(tmp_path, "--overwrite", "--config", str(config))
         time.sleep(moments.uniform(0.2, 0.9) * duration)
         victims = processes_of(build.pid)  # in the order of their start: the build, its workers
