@@ -12,14 +12,14 @@ topics := $(if $(YEAR),--topics "$(YEAR)")
 variant := $(if $(VARIANT),--variant "$(VARIANT)")
 config := $(if $(CONFIG),--config "$(CONFIG)")
 
-# Tests of a file stay together.
-parallel := -n auto --maxprocesses 4 --dist loadfile
+# Tests of a file stay together; tests/conftest.py says which files start first.
+parallel := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo index runs eval results test quick lowest lint docs wheel mutants bench sample lock clean
+.PHONY: help setup demo index runs eval results test exhaustive quick lowest lint docs wheel mutants bench sample lock clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 setup: $(READY) ## only the set-up: .venv from requirements.lock
 
@@ -65,6 +65,9 @@ results: $(READY) ## make all results again and compare: make results [DATA=...]
 test: lint ## lint, type check and every test
 	.venv/bin/pytest $(parallel)
 
+exhaustive: lint ## the same at every place of a kill or damage, of which `test` draws some
+	ARQMATH_EXHAUSTIVE=1 .venv/bin/pytest $(parallel)
+
 quick: $(READY) ## all tests but the slow ones: a few minutes
 	.venv/bin/pytest $(parallel) -m "not slow"
 
@@ -85,8 +88,8 @@ wheel: $(READY) ## a wheel whose builds are faster; needs a C compiler: make whe
 	  HATCH_BUILD_HOOK_ENABLE_MYPYC=1 $$pip wheel --quiet --disable-pip-version-check --no-deps \
 	  --wheel-dir "$(or $(WHEELS),dist)" $$work
 
-mutants: $(READY) ## break important lines one at a time: do the tests notice?
-	.venv/bin/python benchmarks/mutants.py
+mutants: $(READY) ## break lines one at a time: do the tests notice? make mutants [RANDOM=60]
+	.venv/bin/python benchmarks/$(if $(RANDOM),random_mutants.py --number $(RANDOM),mutants.py)
 
 sample: $(READY) ## write the bundled sample anew from its source
 	.venv/bin/python -m tools.sample.build

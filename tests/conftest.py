@@ -1,4 +1,9 @@
-"""Fixtures: the real data beside the project, where there is any, and a clean environment."""
+"""What all tests share: real data, indexes that are built once, the order of the files.
+
+* `shared` and `lite` are real data beside the project; tests skip where there are none.
+* `sample_indexes` and `lite_indexes` are indexes that are only read (support/shared_indexes.py).
+* Of many equal cases some are drawn, and all by `make exhaustive` (support/chances.py).
+"""
 
 from __future__ import annotations
 
@@ -6,14 +11,25 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import chances
 import pytest
 from hypothesis import settings
 from opensearch_nodes import Nodes, started
+from shared_indexes import built_once
 
 from arqmath_bm25.core import progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# Files that keep a worker for long: where the last to start is one of them, the others wait for it.
+FIRST = (
+    "core/test_spark.py", "engines/test_opensearch.py", "engines/test_engines_runs.py",
+    "project/test_install.py", "engines/test_opensearch_faults.py", "project/test_killed_calls.py",
+    "faces/test_ecosystem.py", "tasks/test_damage.py", "tasks/test_interrupted.py",
+    "benchmarks/test_bench.py", "experiments/test_results.py", "project/test_docs.py",
+    "tasks/test_task1.py", "pages/test_browser.py", "tasks/test_premise_model.py",
+)  # fmt: skip
 
 # No test depends on how busy the machine is.
 settings.register_profile("no deadline", deadline=None)
@@ -22,6 +38,27 @@ settings.load_profile("no deadline")
 ROOT = Path(__file__).parent.parent
 progress._PAUSE = 3600  # no lines of what takes long, on a busy machine either
 os.environ.pop("ARQMATH_DATA", None)  # the sample is meant where no test says another
+
+
+def pytest_configure() -> None:
+    chances.seed()  # for the workers, which inherit it
+
+
+def pytest_report_header() -> str:
+    return chances.told()
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    return (os.cpu_count() or 1) + 1  # tests of clusters and of a browser mostly wait
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start the files of FIRST first, then those with slow tests."""
+    tests = ROOT / "tests"
+    order = {tests / name: place for place, name in enumerate(FIRST)}
+    assert all(path.is_file() for path in order), "a file of FIRST is not there"
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (order.get(item.path, len(order)), item.path not in slow))
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +74,16 @@ def shared() -> Path:
 def lite(shared: Path) -> Path:
     """Return the root of a real subset of the collection in the official layout."""
     return shared / "data" / "arqmath-lite"
+
+
+@pytest.fixture(scope="session")
+def sample_indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built_once(tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture(scope="session")
+def lite_indexes(tmp_path_factory: pytest.TempPathFactory, lite: Path) -> Path:
+    return built_once(tmp_path_factory.getbasetemp(), lite)
 
 
 @pytest.fixture(scope="session")

@@ -18,10 +18,10 @@ from xml.etree.ElementTree import SubElement
 import pytest
 from program import arqmath, process, refused
 from serving import running
+from shared_indexes import linked
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines.engine import Engine, flat_place
 from arqmath_bm25.engines.flat import META, FlatSearcher
@@ -29,6 +29,7 @@ from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.pages.web.search_pages import SearchPages
 from arqmath_bm25.tasks.index import Index
+from configs import edited
 
 if TYPE_CHECKING:
     from opensearch_nodes import Nodes
@@ -46,10 +47,11 @@ def run_files(place: Path, engine: str, *options: object) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sample(tmp_path_factory: pytest.TempPathFactory, sample_indexes: Path) -> Path:
+    """Return a folder with indexes of all tasks by flat postings and by Lucene."""
     place = tmp_path_factory.mktemp("sample")
-    for engine in ("flat", "lucene"):
-        arqmath("index", "all", "--indexes", place / "indexes", "--engine", engine)
+    linked(sample_indexes, place / "indexes")
+    arqmath("index", "all", "--indexes", place / "indexes", "--engine", "lucene")
     return place
 
 
@@ -137,7 +139,7 @@ def test_a_machine_that_only_searches_needs_no_postings(
     before = {path: path.stat().st_mtime_ns for path in thin.rglob("*")}
     assert run_files(tmp_path, *cluster[1:]) == run_files(sample, "lucene")
     searched = [
-        arqmath("search", "all", "$x^2$ series", "--indexes", indexes, *options)
+        arqmath("search", "all", "$x^2$ series", "--indexes", indexes, *options).output
         for indexes, options in ((thin, cluster), (sample / "indexes", ()))
     ]
     assert searched[0] == searched[1]
@@ -185,10 +187,8 @@ def test_two_checkouts_and_other_settings_share_a_cluster(
     cluster = ("--engine", "opensearch", "--hosts", ",".join(opensearch.hosts))
     names = ("a", "b", "with other analysis", "with other scores")
     config = {name: tmp_path / f"{name}.yaml" for name in names[2:]}
-    text = default_config("task1").read_text()
-    config[names[2]].write_text(text.replace("stop_words: true", "stop_words: false"))
-    config[names[3]].write_text(text.replace("k1: 1.2", "k1: 1.7"))
-    assert text not in {path.read_text() for path in config.values()}
+    config[names[2]].write_text(edited("task1", ("stop_words: true", "stop_words: false")))
+    config[names[3]].write_text(edited("task1", ("k1: 1.2", "k1: 1.7")))
     expected = {}
     for name in names:
         options = ("--config", config[name]) if name in config else ()
@@ -231,7 +231,8 @@ def same_runs(place: Path, data: Path, task: str, *options: object) -> dict[str,
 
 
 @pytest.mark.slow
-def test_real_collections(lite: Path, tmp_path: Path) -> None:
+def test_real_collections(lite: Path, lite_indexes: Path, tmp_path: Path) -> None:
+    linked(lite_indexes, tmp_path / "indexes")
     assert len(same_runs(tmp_path, lite, "all")) == 18
 
 
@@ -239,7 +240,7 @@ def test_real_collections(lite: Path, tmp_path: Path) -> None:
 def test_a_generated_collection(tmp_path: Path) -> None:
     generate = Path(__file__).parents[2] / "benchmarks" / "generate.py"
     data = tmp_path / "generated"
-    subprocess.run([sys.executable, generate, data, "--gigabytes", "0.02"], check=True)
+    subprocess.run([sys.executable, generate, data, "--gigabytes", "0.005"], check=True)
     assert same_runs(tmp_path, data, "all")
 
 

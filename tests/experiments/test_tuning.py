@@ -95,15 +95,6 @@ def test_one_part_is_scored_with_what_it_chose_itself() -> None:
     assert found.changes == {"bm25__k1": 2.0}
 
 
-@pytest.fixture(scope="module")
-def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Indexes of the sample with flat postings."""
-    place = tmp_path_factory.mktemp("indexes")
-    for task in ("task1", "task2"):
-        arqmath("index", task, "--indexes", place, "--engine", "flat")
-    return place
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "kind", "sets", "changes"),
@@ -116,9 +107,13 @@ def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_a_trial_scores_what_a_run_with_these_settings_ranks(
-    indexes: Path, task: str, kind: type[AnswerTrials], sets: list[str], changes: dict[str, Any]
+    sample_indexes: Path,
+    task: str,
+    kind: type[AnswerTrials],
+    sets: list[str],
+    changes: dict[str, Any],
 ) -> None:
-    index = Index.open(Collection(indexes=indexes), task, engine=Engine("flat"))
+    index = Index.open(Collection(indexes=sample_indexes), task, engine=Engine("flat"))
     judged = Judged.read(index, sets)
     settings = changed(index.task.settings, **changes)
     values = kind(index, "both", 1, judged).values(settings)
@@ -135,8 +130,10 @@ def test_a_trial_scores_what_a_run_with_these_settings_ranks(
 
 
 @pytest.mark.slow
-def test_topics_of_a_file_have_their_judgments_beside_them(indexes: Path, tmp_path: Path) -> None:
-    index = Index.open(Collection(indexes=indexes), "task1", engine=Engine("flat"))
+def test_topics_of_a_file_have_their_judgments_beside_them(
+    sample_indexes: Path, tmp_path: Path
+) -> None:
+    index = Index.open(Collection(indexes=sample_indexes), "task1", engine=Engine("flat"))
     write_duplicates(index.collection, tmp_path, TOPICS, 0)
     files = [str(tmp_path / f"topics_{half}.xml") for half in HALVES]
     of_files, made = Judged.read(index, files), Judged.read(index, ["duplicates"])
@@ -145,8 +142,8 @@ def test_topics_of_a_file_have_their_judgments_beside_them(indexes: Path, tmp_pa
 
 
 @pytest.mark.slow
-def test_the_command_writes_a_configuration(indexes: Path, tmp_path: Path) -> None:
-    tuned, places = tmp_path / "tuned.yaml", ("--indexes", indexes, "--variant", "text")
+def test_the_command_writes_a_configuration(sample_indexes: Path, tmp_path: Path) -> None:
+    tuned, places = tmp_path / "tuned.yaml", ("--indexes", sample_indexes, "--variant", "text")
     done = arqmath("tune", "task1", *places, "--on", "2020", "--folds", "2", "-o", tuned)
     assert "too high" not in done.output
     assert load(Task1Settings, tuned).analysis == DEFAULT.analysis
@@ -168,9 +165,9 @@ def test_the_command_writes_a_configuration(indexes: Path, tmp_path: Path) -> No
     ],
 )
 def test_what_cannot_be_tuned_is_said(
-    indexes: Path, tmp_path: Path, arguments: list[str], message: str
+    sample_indexes: Path, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
-    said = refused("tune", *arguments, "--indexes", indexes, "-o", tmp_path / "tuned.yaml")
+    said = refused("tune", *arguments, "--indexes", sample_indexes, "-o", tmp_path / "tuned.yaml")
     assert message in said
     assert not list(tmp_path.iterdir())
 

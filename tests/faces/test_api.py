@@ -15,9 +15,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from program import arqmath, json_of, refused
+from shared_indexes import linked
 
 import arqmath_bm25 as arq
 from arqmath_bm25.evaluation.measures import MEASURES
+from configs import edited
 
 if TYPE_CHECKING:
     from opensearch_nodes import Nodes
@@ -38,8 +40,8 @@ def scores(file: Path, *options: object) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> arq.Collection:
-    return arq.sample(tmp_path_factory.mktemp("indexes"))
+def sample(tmp_path_factory: pytest.TempPathFactory, sample_indexes: Path) -> arq.Collection:
+    return arq.sample(linked(sample_indexes, tmp_path_factory.mktemp("sample") / "indexes"))
 
 
 def block() -> str:
@@ -65,7 +67,10 @@ def test_the_block_of_the_docs_runs_as_a_script(tmp_path: Path, sample: arq.Coll
 
 
 @pytest.mark.slow
-def test_the_block_of_the_docs_runs_on_real_data(lite: Path, tmp_path: Path) -> None:
+def test_the_block_of_the_docs_runs_on_real_data(
+    lite: Path, lite_indexes: Path, tmp_path: Path
+) -> None:
+    linked(lite_indexes, tmp_path / "indexes")
     run_block('"/data/ARQMath"', repr(str(lite)), tmp_path, "--data", lite)
 
 
@@ -155,8 +160,7 @@ def test_years_and_judgments_are_found(sample: arq.Collection) -> None:
 
 def test_an_index_is_opened_as_it_was_built(sample: arq.Collection, tmp_path: Path) -> None:
     config = tmp_path / "own.yaml"
-    text = (ROOT / "configs" / "task1.yaml").read_text()
-    config.write_text(text.replace("stop_words: true", "stop_words: false"))
+    config.write_text(edited("task1", ("stop_words: true", "stop_words: false")))
     own = sample.index("task1", indexes=tmp_path, config=config)
     topics = sample.topics("task1", 2021)
     assert not own.run(topics).equals(sample.index("task1").run(topics))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from shared_indexes import linked
 
 import arqmath_bm25 as arq
 
@@ -249,8 +250,8 @@ print(json.dumps({
 
 
 @pytest.fixture(scope="module")
-def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("indexes")
+def indexes(tmp_path_factory: pytest.TempPathFactory, lite_indexes: Path) -> Path:
+    return linked(lite_indexes, tmp_path_factory.mktemp("lite") / "indexes")
 
 
 @pytest.mark.slow

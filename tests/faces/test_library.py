@@ -127,12 +127,11 @@ def test_stock_pyserini_finds_the_same_in_our_index(indexes: Path) -> None:
 
 def test_a_users_typed_program_runs(tmp_path: Path) -> None:
     """Its types are checked by `make lint`."""
+    script = ROOT / "tests" / "support" / "typed_user.py"
     done = subprocess.run(
-        [sys.executable, ROOT / "tests" / "support" / "typed_user.py", tmp_path], capture_output=True,
-        text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        [sys.executable, script, tmp_path], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    names = set(
-        re.findall(r"arq\.(\w+)", (ROOT / "tests" / "support" / "typed_user.py").read_text())
-    )
+    names = set(re.findall(r"arq\.(\w+)", script.read_text()))
     assert names >= set(arq.__all__) - {"register_ir_datasets"}

@@ -87,9 +87,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def search_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    indexes = build_indexes(SAMPLE, tmp_path_factory.mktemp("indexes"))
-    with running(open_site(SAMPLE, indexes)) as address:
+def search_page(sample_indexes: Path) -> Iterator[str]:
+    with running(open_site(SAMPLE, sample_indexes)) as address:
         yield address
 
 

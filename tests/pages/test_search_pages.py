@@ -17,6 +17,7 @@ import pytest
 from hostile_collection import TITLE, write_collection
 from selectolax.lexbor import LexborHTMLParser
 from serving import build_indexes, open_site, running
+from shared_indexes import linked
 
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis.html import read_body, read_title
@@ -40,8 +41,8 @@ QUERY = r"Why does $\sum_{n=2}^\infty \frac{1}{n \ln n}$ diverge?"
 
 
 @pytest.fixture(scope="module")
-def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_indexes(SAMPLE, tmp_path_factory.mktemp("indexes"))
+def indexes(tmp_path_factory: pytest.TempPathFactory, sample_indexes: Path) -> Path:
+    return linked(sample_indexes, tmp_path_factory.mktemp("sample") / "indexes")
 
 
 @dataclass

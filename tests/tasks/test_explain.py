@@ -21,12 +21,8 @@ QUERY = r"Why does $\sum \frac{1}{n}$ diverge?"
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> arq.Collection:
-    """Return the sample with the indexes of all tasks."""
-    collection = arq.sample(tmp_path_factory.mktemp("indexes"))
-    for task in ("task1", "task2", "nlps"):
-        collection.index(task)  # type: ignore[arg-type]
-    return collection
+def sample(sample_indexes: Path) -> arq.Collection:
+    return arq.sample(sample_indexes)
 
 
 def explained(
@@ -69,10 +65,9 @@ def test_parts_add_up_to_the_score(
 
 
 @pytest.mark.slow
-def test_parts_add_up_to_the_score_on_real_data(lite: Path, tmp_path: Path) -> None:
-    collection = arq.Collection(lite, tmp_path)
+def test_parts_add_up_to_the_score_on_real_data(lite: Path, lite_indexes: Path) -> None:
+    collection = arq.Collection(lite, lite_indexes)
     for task in ("task1", "task2"):
-        collection.index(task)  # type: ignore[arg-type]
         index = Index.open(collection, task)
         for variant in index.task.variants:
             for year in ("2020", "2021"):

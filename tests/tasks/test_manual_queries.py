@@ -18,22 +18,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@pytest.fixture(scope="module")
-def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("manual") / "indexes"
-    tasks.index("task1", indexes=place, threads=1)
-    return place
-
-
 @pytest.fixture
-def run(indexes: Path, tmp_path: Path) -> Callable[..., Path]:
+def run(sample_indexes: Path, tmp_path: Path) -> Callable[..., Path]:
     """Return a function that runs queries, and returns the folder of the runs."""
 
     def run(queries: str, **options: object) -> Path:
         file = tmp_path / "queries.tsv"
         file.write_text(queries, encoding="utf-8")
         runs = tmp_path / "runs"
-        given = {"indexes": indexes, "runs": runs, "variant": ["text"], "threads": 1, **options}
+        given = {
+            "indexes": sample_indexes,
+            "runs": runs,
+            "variant": ["text"],
+            "threads": 1,
+            **options,
+        }
         tasks.run("task1", queries=file, **given)  # type: ignore[arg-type]
         return runs / "arqmath-sample"
 

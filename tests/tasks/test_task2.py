@@ -16,7 +16,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.core.workers.local import HERE, Processes
+from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.evaluation.qrels import by_visual_id, read_qrels
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.runs.formula_ids import FormulaIds
@@ -38,11 +38,8 @@ TASK = configured("task2")
 
 
 @pytest.fixture(scope="module")
-def ranker(tmp_path_factory: pytest.TempPathFactory) -> Index:
-    collection = Collection(SAMPLE, tmp_path_factory.mktemp("indexes"))
-    for name in ("task1", "task2"):
-        build(configured(name), collection, HERE)
-    return Index.open(collection, "task2")
+def ranker(sample_indexes: Path) -> Index:
+    return Index.open(Collection(SAMPLE, sample_indexes), "task2")
 
 
 def search(ranker: Index, formula: str, words: str, variant: str, depth: int) -> list[Hit]:
@@ -150,10 +147,9 @@ def test_an_index_of_other_settings_or_data_is_not_used(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("year", "at_least"), [("2020", 0.84), ("2021", 0.805)])
 def test_the_real_subset_is_ranked_better_than_by_mathdowsers(
-    lite: Path, tmp_path: Path, year: str, at_least: float
+    lite: Path, lite_indexes: Path, year: str, at_least: float
 ) -> None:
-    collection = Collection(lite, tmp_path)
-    build(TASK, collection, Processes(2))
+    collection = Collection(lite, lite_indexes)
     ranker = Index.open(collection, "task2")
     qrels = read_qrels(lite / "qrels_lite" / f"{year}_t2v3.tsv")
     qrels = {topic: judged for topic, judged in qrels.items() if max(judged.values()) >= 2}

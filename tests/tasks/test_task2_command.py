@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+from contextlib import chdir
 from typing import TYPE_CHECKING
 
 import pytest
-from program import process
+from program import arqmath, refused
 
 from arqmath_bm25.collection.formulas import COLUMNS, read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.published import official
-from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.runs.rows import read_run
+from configs import edited
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,25 +28,22 @@ PRIMARY = "arqmathbm25-task2-layout-auto-both-P"
 
 
 def done(*arguments: object, cwd: Path) -> str:
-    result = process(*arguments, cwd=cwd)
-    assert result.returncode == 0, result.stderr
+    with chdir(cwd):
+        result = arqmath(*arguments)
     assert result.stderr == ""
     return result.stdout
 
 
 def failed(*arguments: object, cwd: Path) -> str:
-    result = process(*arguments, cwd=cwd)
-    assert result.returncode == 1, result.stdout + result.stderr
-    assert result.stderr.startswith("error: ")
-    assert len(result.stderr.splitlines()) == 1
-    return result.stderr
+    with chdir(cwd):
+        return refused(*arguments)
 
 
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the sample's indexes and runs."""
     path = tmp_path_factory.mktemp("work")
-    output = done("index", "task2", cwd=path)
+    output = done("index", "task2", "--engine", "flat", cwd=path)
     assert "1,432 formulas read" in output
     assert "0 lost" in output
     done("run", "task2", cwd=path)
@@ -116,11 +114,10 @@ def test_bad_input_is_one_message(workplace: Path, tmp_path: Path) -> None:
     message = failed("run", "task2", "--topics", topics, cwd=workplace)
     assert "expected a topic file of Task 2" in message
     config = tmp_path / "other.yaml"
-    text = default_config("task2").read_text(encoding="utf-8")
-    config.write_text(text.replace("patterns: [3, 4]", "patterns: [4, 3]"), encoding="utf-8")
+    config.write_text(edited("task2", ("patterns: [3, 4]", "patterns: [4, 3]")), encoding="utf-8")
     message = failed("index", "task2", "--config", config, cwd=workplace)
     assert "patterns: the first number must not exceed the second" in message
-    config.write_text(text.replace("layout: [2, 3]", "layout: [2, 2]"), encoding="utf-8")
+    config.write_text(edited("task2", ("layout: [2, 3]", "layout: [2, 2]")), encoding="utf-8")
     assert "--overwrite replaces it" in failed("index", "task2", "--config", config, cwd=workplace)
 
 
@@ -144,8 +141,7 @@ def write_mathml(data: Path, source: Representation, formulas: Iterable[str], qu
 
 
 def configured(path: Path, source: Representation) -> Path:
-    text = default_config("task2").read_text(encoding="utf-8")
-    path.write_text(text.replace("source: latex ", f"source: {source} "), encoding="utf-8")
+    path.write_text(edited("task2", ("source: latex ", f"source: {source} ")), encoding="utf-8")
     return path
 
 
@@ -162,6 +158,6 @@ def test_files_of_mathml_are_searched_by_the_latex_of_the_topics(
     data = tmp_path / "data"
     write_mathml(data, source, ["a+b", "a-b", "ab", r"\sin c"], "b+a")
     options = ("--data", data, "--config", configured(tmp_path / f"{source}.yaml", source))
-    assert "4 formulas read" in done("index", "task2", *options, cwd=tmp_path)
+    assert "4 formulas read" in done("index", "task2", "--engine", "flat", *options, cwd=tmp_path)
     done("run", "task2", *options, cwd=tmp_path)
     assert first_hits(tmp_path / "runs") == {"B.1": "1"}  # addition commutes

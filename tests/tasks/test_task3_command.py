@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from shared_indexes import linked
 
 from arqmath_bm25.analysis.answer_text import unpaired_dollars
 from arqmath_bm25.cli import tasks
@@ -23,6 +24,7 @@ from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.tasks import task_class
+from configs import edited
 
 NAME = "arqmathbm25-task3-bm25-auto-both-extract-P.tsv"
 
@@ -36,10 +38,10 @@ def run(place: Path, task: str = "task3", **options: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def workplace(tmp_path_factory: pytest.TempPathFactory, sample_indexes: Path) -> Path:
     """A directory with the sample's index and Task 3 runs."""
     path = tmp_path_factory.mktemp("work")
-    index(path)
+    linked(sample_indexes, path / "indexes")
     run(path)
     return path
 
@@ -148,7 +150,7 @@ def test_topics_that_data_lacks_are_named(workplace: Path, tmp_path: Path) -> No
 )
 def test_faults_of_the_configuration(tmp_path: Path, change: tuple[str, str], message: str) -> None:
     config = tmp_path / "task3.yaml"
-    config.write_text(default_config("task3").read_text(encoding="utf-8").replace(*change))
+    config.write_text(edited("task3", change))
     shutil.copy(default_config("task1"), tmp_path)
     with pytest.raises(InputError) as error:
         index(tmp_path, config=config)
@@ -167,8 +169,10 @@ def test_the_primary_variant_must_be_ranked(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_real_topics_of_2022_get_a_valid_answer_each(lite: Path, tmp_path: Path) -> None:
-    index(tmp_path, data=lite)
+def test_the_real_topics_of_2022_get_a_valid_answer_each(
+    lite: Path, lite_indexes: Path, tmp_path: Path
+) -> None:
+    linked(lite_indexes, tmp_path / "indexes")
     topics = [f"A.{number}" for number in range(301, 401)]
     run(tmp_path, data=lite)
     for name in ("both-extract-P", "text-extract-A", "math-extract-A"):
