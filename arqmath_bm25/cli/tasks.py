@@ -115,10 +115,9 @@ def cluster(hosts: str, remove: list[str] | None = None) -> None:
             remove_index(client, name)
             out.print(f"{name}: removed")
         for index in () if remove else stored_indexes(client):
-            state = "" if index.documents == index.expected else f" of {index.expected:,}"
             results.print(
-                f"{index.name}: {index.documents:,}{state} documents, {index.size / 1e6:,.1f} MB, "
-                f"by {index.made_by}"
+                f"{index.name}: {index.documents:,} documents, {index.size / 1e6:,.1f} MB, "
+                f"by {index.made_by}, {index.state}"
             )
 
 

@@ -79,6 +79,7 @@ class Searcher(ABC):
     """An open index. Thread-safe."""
 
     count: int  # of documents
+    origin: str | None = None  # of an index in a cluster: its name and its id there
 
     @abstractmethod
     def search(self, query: Query, k: int) -> list[Hit]:

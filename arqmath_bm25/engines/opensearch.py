@@ -7,6 +7,10 @@ is created once under its id. Every shard gives its statistics first (dfs_query_
 scores are those of one index; a shard that fails is asked for elsewhere, never left out. Ties are
 completed and put in order here, as in lucene/search.py.
 
+Nobody changes an index unnoticed: once loaded it is blocked for writing, and its mapping notes the
+sequence numbers of its documents, of which every change of a document takes another one. Who opens
+an index compares these, the similarity and the fields with what they must be.
+
 Version 2 multiplies scores by k1 + 1, so it is refused. Environment variables hold the credentials
 (docs/USAGE.md), which are sent over TLS only; certificates are verified.
 """
@@ -21,9 +25,12 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
+from getpass import getuser
 from itertools import accumulate, chain, groupby, islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -46,7 +53,8 @@ _REQUEST: Final = 1_000_000  # bytes of documents in one: proxies often allow a 
 _SMALLEST: Final = 1 << 14
 # Statuses worth another try; a search of which a node died in the midst ends with 500.
 _PASSING: Final = (429, 500, 502, 503, 504, "N/A", "TIMEOUT")
-_CLAUSES: Final = "too_many|maxClauseCount"  # what no further try helps against
+_CLAUSES: Final = "too_many|maxClauseCount"
+_LASTING: Final = f"{_CLAUSES}|CERTIFICATE|WRONG_VERSION"  # what no further try helps against
 _MANY: Final = 1 << 14  # clauses that a topic may have
 _NAME: Final = re.compile(r"arqmath-.+-[0-9a-f]{12}")
 _VARIABLES: Final = "ARQMATH_OPENSEARCH_"
@@ -145,30 +153,61 @@ def _file(name: str) -> str | None:
 
 
 def is_loaded(client: Any, index: ClusterIndex) -> bool:
-    """Tell whether the cluster has all of an index; InputError if others have that name."""
-    return _count(client, index) == index.documents
+    """Return whether the cluster has all of an index.
 
-
-def _count(client: Any, index: ClusterIndex) -> int | None:
-    """Count the documents of an index; None if it is not there.
-
-    Raises InputError if others have that name.
+    Raises InputError if others have that name, or changed the index after its load.
     """
-    described = _patiently(client.indices.get, index=index.name, ignore=404)
-    if described.get("status") == 404:
+    return "state" in _meta(_described(client, index) or {})
+
+
+def _described(client: Any, index: ClusterIndex) -> dict[str, Any] | None:
+    """Return settings and mappings of an index in the cluster; None if there is none.
+
+    Raises InputError as `is_loaded` does.
+    """
+    answer = _patiently(client.indices.get, index=index.name, ignore=404)
+    if answer.get("status") == 404:
         return None
-    if _meta(described.get(index.name, {})).get("made_of") != index.made_of:
+    described: dict[str, Any] = answer.get(index.name, {})
+    meta = _meta(described)
+    if meta.get("made_of") != index.made_of:
         raise InputError(
             f"{index.name}: the cluster has an index or alias of this name that this program did "
             "not make; rename it, or take another cluster"
         )
-    # Unlike the count of OpenSearch, a search fails if a shard does.
-    answer = _search(client, index.name, {"size": 0, "track_total_hits": True})
-    return int(answer["hits"]["total"]["value"])
+    if changed := _changed(client, index, described):
+        raise InputError(
+            f"{index.name}: somebody changed its {changed} in the cluster; remove it (`arqmath-bm25"
+            " cluster --remove`) and load it again (`index --engine opensearch`)"
+        )
+    return described
+
+
+def _changed(client: Any, index: ClusterIndex, described: dict[str, Any]) -> str | None:
+    """Return what of an index is not as it was loaded; None if all is."""
+    similarity = described["settings"]["index"].get("similarity", {}).get("default")
+    if similarity != {"type": "BM25", "k1": str(index.k1), "b": str(index.b)}:
+        return "similarity"
+    if described["mappings"]["properties"] != _fields(index):
+        return "fields"
+    state = _meta(described).get("state")
+    return "documents" if state and state != _state(client, index.name) else None
 
 
 def _meta(described: Any) -> dict[str, Any]:
     return described.get("mappings", {}).get("_meta") or {}
+
+
+def _state(client: Any, name: str) -> list[int]:
+    """Return how many documents an index has, and the largest and the sum of their numbers.
+
+    Every shard numbers its operations; a document has the number of the last one that changed it.
+    """
+    numbers = {"numbers": {"stats": {"field": "_seq_no"}}}
+    # Unlike the count of OpenSearch, a search fails if a shard does.
+    answer = _search(client, name, {"size": 0, "track_total_hits": True, "aggs": numbers})
+    stats = answer["aggregations"]["numbers"]
+    return [answer["hits"]["total"]["value"], int(stats["max"] or 0), int(stats["sum"])]
 
 
 def _search(client: Any, name: str, body: object, how: str = "query_then_fetch") -> Any:
@@ -178,6 +217,20 @@ def _search(client: Any, name: str, body: object, how: str = "query_then_fetch")
     )
 
 
+def check_rights(client: Any) -> None:
+    """Load an index of one document and remove it; InputError names the first right missing."""
+    index = ClusterIndex("rights", os.urandom(8).hex(), 1, (), 1.2, 0.75)
+    with TemporaryDirectory() as place:
+        Path(place, "part.jsonl").write_text('{"id": "1", "contents": "1"}\n', encoding="ascii")
+        try:
+            load_documents(client, index, Path(place))
+        except InputError:
+            with suppress(InputError):
+                remove_index(client, index.name)
+            raise
+    remove_index(client, index.name)
+
+
 def load_documents(client: Any, index: ClusterIndex, documents: Path, shards: int = 1) -> None:
     """Load every JSON line in the directory `documents` into a cluster.
 
@@ -185,34 +238,50 @@ def load_documents(client: Any, index: ClusterIndex, documents: Path, shards: in
     loaded; the next call goes on with those that were not.
     """
     name = index.name
-    if _count(client, index) is None:
+    if (described := _described(client, index)) is None:
         settings = _settings(index, shards)
         made = _patiently(client.indices.create, index=name, body=settings, ignore=400)
-        if _count(client, index) is None:  # else another load was first
+        if (described := _described(client, index)) is None:  # else another load was first
             raise InputError(f"{name}: {made['error']['reason']}")
     # What a load and a search need is asked for while nothing is lost.
     clauses = [{"term": {"contents": {"value": str(number)}}} for number in range(_MANY)]
     _search(client, name, {"query": {"bool": {"should": clauses}}})
-    _create_all(client, name, documents, index.documents)
-    _patiently(client.indices.refresh, index=name)
-    # Copies are made of what is flushed: there are no sources to index it once more.
-    _patiently(client.indices.flush, index=name)
-    _check_complete(client, index)
+    if _state(client, name)[0] != index.documents:
+        _create_all(client, name, documents, index.documents)
+        _patiently(client.indices.refresh, index=name)
+        # Copies are made of what is flushed: there are no sources to index it once more.
+        _patiently(client.indices.flush, index=name)
+    if (state := _state(client, name))[0] != index.documents:
+        raise _incomplete(index, state[0])
+    _patiently(client.indices.put_settings, index=name, body={"index.blocks.write": True})
+    meta = {**_meta(described), "state": _state(client, name)}
+    _patiently(client.indices.put_mapping, index=name, body={"_meta": meta})
 
 
-def _check_complete(client: Any, index: ClusterIndex) -> None:
-    """Raise InputError unless the cluster has all of an index."""
-    if (count := _count(client, index) or 0) != index.documents:
-        raise InputError(
-            f"{index.name}: OpenSearch has {count:,} of {index.documents:,} documents of these "
-            "data and settings; `index --engine opensearch` loads the others"
-        )
+def _incomplete(index: ClusterIndex, count: int) -> InputError:
+    return InputError(
+        f"{index.name}: OpenSearch has {count:,} of {index.documents:,} documents of these "
+        "data and settings; `index --engine opensearch` loads the others"
+    )
+
+
+def _alias(name: str) -> str:
+    """Return the name by which an index is loaded: writing to it does not make a missing index."""
+    return f"{name}.load"
+
+
+def _fields(index: ClusterIndex) -> dict[str, Any]:
+    text = {"type": "text", "index_options": "freqs", "analyzer": "whitespace"}
+    return {
+        "id": {"type": "keyword", "index": False},
+        **dict.fromkeys(("contents", *index.fields), text),
+    }
 
 
 def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
-    text = {"type": "text", "analyzer": "whitespace", "index_options": "freqs"}
-    user = f"{os.environ.get('USER', '')}@{os.uname().nodename}"
+    user = f"{getuser()}@{os.uname().nodename}"
     return {
+        "aliases": {_alias(index.name): {}},
         "settings": {
             "number_of_shards": shards,
             "number_of_replicas": 0,  # until all documents are there
@@ -226,10 +295,7 @@ def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
             "dynamic": False,
             "_meta": {"made_of": index.made_of, "documents": index.documents, "by": user},
             "_source": {"enabled": False, "recovery_source_enabled": False},
-            "properties": {
-                "id": {"type": "keyword", "index": False, "doc_values": True},
-                **dict.fromkeys(("contents", *index.fields), text),
-            },
+            "properties": _fields(index),
         },
     }
 
@@ -280,7 +346,10 @@ def _send(client: Any, name: str, lines: list[str]) -> tuple[list[str], Exceptio
     body = "".join(f"{action}\n{line}" for action, line in zip(ids, lines, strict=True))
     fields = "items.create.status,items.create.error.reason"
     try:
-        items = client.bulk(index=name, body=body, filter_path=fields)["items"]
+        answer = client.bulk(
+            index=_alias(name), body=body, filter_path=fields, params={"require_alias": "true"}
+        )
+        items = answer["items"]
     except TransportError as error:
         return lines, error
     refused, why = list[str](), None
@@ -292,7 +361,7 @@ def _send(client: Any, name: str, lines: list[str]) -> tuple[list[str], Exceptio
 
 
 def add_replicas(client: Any, index: ClusterIndex, replicas: int, patience: int = 15) -> None:
-    """Let every shard have so many replicas, or the more that it has, and wait for the copies.
+    """Raise the number of replicas of every shard to at least `replicas`; wait for the copies.
 
     The index serves without them: what goes wrong is a note, as are `patience` seconds after which
     nothing is being copied.
@@ -319,34 +388,56 @@ class Stored(NamedTuple):
     """An index of this program that a cluster has."""
 
     name: str
+    state: str  # "complete", or what is wrong with it
     documents: int
-    expected: int  # when it is complete
     size: int  # bytes, with replicas
     made_by: str
 
 
 def stored_indexes(client: Any) -> list[Stored]:
     """Return the indexes in a cluster that this program made, whoever called it."""
-    described = _patiently(client.indices.get, index="arqmath-*")
+    described = _patiently(client.indices.get, index="arqmath-*", expand_wildcards="all")
     return [
-        _stored(client, name, meta)
+        _stored(client, name, described[name])
         for name in sorted(described)
-        if _NAME.fullmatch(name) and "made_of" in (meta := _meta(described[name]))
+        if _is_ours(name, described)
     ]
 
 
-def _stored(client: Any, name: str, meta: dict[str, Any]) -> Stored:
-    _patiently(client.indices.refresh, index=name, ignore=403)
-    stats = _patiently(client.indices.stats, index=name, metric="docs,store")["_all"]
-    documents, size = stats["primaries"]["docs"]["count"], stats["total"]["store"]["size_in_bytes"]
-    return Stored(name, documents, meta.get("documents", 0), size, meta.get("by", ""))
+def _is_ours(name: str, described: Any) -> bool:
+    return bool(_NAME.fullmatch(name)) and "made_of" in _meta(described.get(name, {}))
+
+
+def _stored(client: Any, name: str, described: dict[str, Any]) -> Stored:
+    meta, settings = _meta(described), described["settings"]["index"]
+    expected, by = meta.get("documents", 0), meta.get("by", "")
+    if "verified_before_close" in settings:
+        return Stored(name, "closed; POST NAME/_open opens it", expected, 0, by)
+    stats = _patiently(client.indices.stats, index=name, metric="docs,store", level="shards")
+    copies = stats["indices"].get(name, {"shards": {}})["shards"]
+    documents = sum(of_shard[0]["docs"]["count"] for of_shard in copies.values())
+    size = sum(copy["store"]["size_in_bytes"] for of_shard in copies.values() for copy in of_shard)
+    shards = int(settings["number_of_shards"])
+    wanted = shards * (1 + int(settings["number_of_replicas"]))
+    if missing := shards - len(copies):
+        state = f"red: {missing} of {shards} shards are on no node; start theirs, or remove it"
+    elif "state" not in meta:
+        state = f"incomplete: `index` resumes the load of its {expected:,} documents"
+    elif missing := wanted - sum(map(len, copies.values())):
+        state = f"yellow: {missing} copies of shards are missing, none that searches need"
+    else:
+        state = "complete"
+    return Stored(name, state, documents, size, by)
 
 
 def remove_index(client: Any, name: str) -> None:
     """Remove an index from a cluster; InputError unless this program made it."""
-    if name not in (ours := [index.name for index in stored_indexes(client)]):
+    described = (
+        _patiently(client.indices.get, index=name, ignore=404) if _NAME.fullmatch(name) else {}
+    )
+    if not _is_ours(name, described):
         raise InputError(
-            f"{name}: not an index of this program; the cluster has {', '.join(ours) or 'none'}"
+            f"{name}: not an index of this program; `arqmath-bm25 cluster` lists those that are"
         )
     _patiently(client.indices.delete, index=name)
 
@@ -355,9 +446,12 @@ class OpenSearchSearcher(Searcher):
     """An index in a cluster. Thread-safe."""
 
     def __init__(self, client: Any, index: ClusterIndex) -> None:
-        """Open an index; InputError if the cluster has not all of it."""
-        _check_complete(client, index)
+        """Open an index; InputError if the cluster has not all of it, as it was loaded."""
+        described = _described(client, index)
+        if described is None or "state" not in _meta(described):
+            raise _incomplete(index, _state(client, index.name)[0] if described else 0)
         self._client, self._index, self.count = client, index.name, index.documents
+        self.origin = f"{index.name} ({described['settings']['index']['uuid']})"
 
     def search(self, query: Query, k: int) -> list[Hit]:
         """Return the k best documents that hold at least one of the terms."""
@@ -427,7 +521,7 @@ def _patiently(call: Callable[..., Any], *, patience: float | None = None, **arg
             return call(**arguments)
         except exceptions.TransportError as error:
             sentence = _sentence(error)
-            if error.status_code not in _PASSING or re.search(_CLAUSES, sentence):
+            if error.status_code not in _PASSING or re.search(_LASTING, sentence):
                 raise InputError(sentence) from None
             if time.monotonic() > end:
                 raise InterruptedWorkError(f"{sentence}; the same command goes on later") from None
@@ -445,7 +539,12 @@ _CURES: Final = {
     "CERTIFICATE_REQUIRED|violation of protocol": f"set {_VARIABLES}CERTIFICATE and _KEY to yours",
     "WRONG_VERSION_NUMBER": "no TLS is spoken there; see to the port",
     "401": f"set {_VARIABLES}USER and _PASSWORD, or {_VARIABLES}API_KEY or _TOKEN, to who may",
-    "blocked by": "its nodes may lack disk; make room",
+    "FORBIDDEN/12|REQUESTS/12": "its nodes lack disk; make room",
+    "blocked by": "somebody set this block; PUT NAME/_settings lifts it",
+    "index_closed": "POST NAME/_open opens it, or `arqmath-bm25 cluster --remove NAME` removes it",
+    "not an alias|no such index": "somebody removed it meanwhile; the same command loads it again",
+    "search_phase_execution": "a shard may be on no node: `arqmath-bm25 cluster` tells",
+    "routing is required": "a template of the cluster for arqmath-* asks for it; change that",
     "403": "this user lacks a right; docs/USAGE.md lists those that are needed",
     "413": "a proxy before the cluster must let larger requests pass",
     _CLAUSES: "set indices.query.bool.max_clause_count: 1048576 in the cluster's settings",

@@ -193,12 +193,19 @@ def add_engine(
         if not any(stores[name].is_dir() for name in serving):
             build(task, collection, workers, engine=_builder(engine.name), keep=True)
     elif manifest := Manifest.read(place):
-        from arqmath_bm25.engines.opensearch import add_replicas, connect, is_loaded, load_documents
+        from arqmath_bm25.engines.opensearch import (
+            add_replicas,
+            check_rights,
+            connect,
+            is_loaded,
+            load_documents,
+        )
 
         index = _in_cluster(task, place, manifest)
         with closing(connect(engine.hosts)) as client:
             if not is_loaded(client, index):
                 if not (place / DOCUMENTS).is_dir():
+                    check_rights(client)
                     build(task, collection, workers, True, engine.name, keep=True)
                 load_documents(client, index, place / DOCUMENTS, engine.shards)
             add_replicas(client, index, engine.replicas)
@@ -237,10 +244,7 @@ def ensure(
     Yields each with its task, and with its manifest if it was built. Raises InputError as `build`
     does, and for one that is stale without `overwrite`.
     """
-    if in_cluster := engine.name == "opensearch":
-        from arqmath_bm25.engines.opensearch import connect
-
-        connect(engine.hosts).close()  # what keeps it away is said before hours of work
+    in_cluster = engine.name == "opensearch"
     done: set[Path] = set()
     for name in names:
         wanted = configured(name, config).index_task
@@ -255,6 +259,11 @@ def ensure(
                 sweep(place)
             built, kept = None, fresh and (place / DOCUMENTS).is_dir()
             if not fresh:
+                if in_cluster:
+                    from arqmath_bm25.engines.opensearch import check_rights, connect
+
+                    with closing(connect(engine.hosts)) as client:
+                        check_rights(client)  # what is missing is said before hours of work
                 keep = keep_documents or in_cluster
                 built = build(task, collection, workers, keep, _builder(engine.name))
             add_engine(task, collection, engine, workers)
@@ -317,9 +326,13 @@ class Index:
                     self._searcher = self._open_searcher()
             return self._searcher
 
+    @property
+    def _is_in_cluster(self) -> bool:
+        return self.engine.name == "opensearch" and bool(self.task.index_task.fields)
+
     def _open_searcher(self) -> Searcher:
         task = self.task.index_task
-        if self.engine.name != "opensearch":
+        if not self._is_in_cluster:
             bm25 = task.settings.bm25
             return open_searcher(self.directory / STORE, bm25.k1, bm25.b, self.engine.name)
         from arqmath_bm25.engines.opensearch import OpenSearchSearcher, connect
@@ -398,6 +411,7 @@ class Index:
             "depth": min(depth, task.depth),
             **{what: asdict(file) for what, file in files.items()},
             "collection": [asdict(source) for source in self.manifest.sources],
+            **({"cluster": self.searcher().origin} if self._is_in_cluster else {}),
         }
 
     def close(self) -> None:

@@ -130,10 +130,112 @@ def test_indexes_are_listed_and_only_those_named_removed(client: Any, tmp_path: 
     with pytest.raises(InputError, match="20 of 21"):
         load_documents(client, dead, documents)
     listed = {index.name: index for index in stored_indexes(client)}
-    assert (listed[complete.name].documents, listed[complete.name].expected) == (20, 20)
-    assert (listed[dead.name].documents, listed[dead.name].expected) == (20, 21)
+    assert listed[complete.name][1:3] == ("complete", 20)
+    assert listed[dead.name].documents == 20
+    assert listed[dead.name].state == "incomplete: `index` resumes the load of its 21 documents"
     remove_index(client, dead.name)
     assert {index.name for index in stored_indexes(client)} == listed.keys() - {dead.name}
+
+
+def changed_k1(client: Any, name: str) -> None:
+    client.indices.close(index=name)
+    client.indices.put_settings(index=name, body={"index.similarity.default.k1": 2.0})
+    client.indices.open(index=name)
+    client.cluster.health(index=name, wait_for_status="yellow")
+
+
+def added_field(client: Any, name: str) -> None:
+    client.indices.put_mapping(index=name, body={"properties": {"title": {"type": "text"}}})
+
+
+def replaced_document(client: Any, name: str) -> None:
+    client.index(index=name, id="7", body={"id": "7", "contents": "w1"}, refresh=True)
+
+
+def exchanged_document(client: Any, name: str) -> None:
+    client.delete(index=name, id="7", refresh=True)
+    client.index(index=name, id="x", body={"id": "x", "contents": "w1"}, refresh=True)
+
+
+@slow
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (changed_k1, "similarity"),
+        (added_field, "fields"),
+        (replaced_document, "documents"),
+        (exchanged_document, "documents"),
+    ],
+)
+def test_what_others_changed_is_refused_and_the_advice_mends_it(
+    client: Any, tmp_path: Path, change: Callable[[Any, str], None], what: str
+) -> None:
+    index, documents = described(f"changed-{change.__name__}", 40), written(tmp_path / "docs", 40)
+    load_documents(client, index, documents, shards=2)
+    ranking = OpenSearchSearcher(client, index).search({"contents": {"w1": 1.0}}, 40)
+    if what == "documents":
+        with pytest.raises(Exception, match="FORBIDDEN/8"):  # it is blocked for writing
+            change(client, index.name)
+        client.indices.put_settings(index=index.name, body={"index.blocks.write": None})
+    change(client, index.name)
+    for use in (is_loaded, OpenSearchSearcher):
+        with pytest.raises(InputError, match=f"somebody changed its {what} in the cluster; remove"):
+            use(client, index)
+    remove_index(client, index.name)
+    load_documents(client, index, documents, shards=2)
+    assert OpenSearchSearcher(client, index).search({"contents": {"w1": 1.0}}, 40) == ranking
+    remove_index(client, index.name)
+
+
+@slow
+def test_a_load_that_ended_before_its_last_step_is_completed(client: Any, tmp_path: Path) -> None:
+    """All documents are there, and blocked already, but their numbers are not noted."""
+    index, documents = described("last-step", 20), written(tmp_path / "documents", 20)
+    load_documents(client, index, documents)
+    mapping = client.indices.get(index=index.name)[index.name]["mappings"]["_meta"]
+    del mapping["state"]
+    client.indices.put_mapping(index=index.name, body={"_meta": mapping})
+    assert not is_loaded(client, index)
+    load_documents(client, index, documents)
+    assert is_loaded(client, index)
+
+
+@slow
+def test_closed_and_red_indexes_are_listed_and_removed(client: Any, tmp_path: Path) -> None:
+    documents = written(tmp_path / "documents", 20)
+    closed, red = described("state-closed", 20), described("state-red", 20)
+    for index in (closed, red):
+        load_documents(client, index, documents)
+    client.indices.close(index=closed.name)
+    nowhere = {"index.routing.allocation.require._name": "nowhere"}
+    client.indices.close(index=red.name)
+    client.indices.put_settings(index=red.name, body=nowhere)
+    client.indices.open(index=red.name, wait_for_active_shards=0)
+    states = {index.name: index.state for index in stored_indexes(client)}
+    assert states[closed.name] == "closed; POST NAME/_open opens it"
+    assert states[red.name].startswith("red: 1 of 1 shards are on no node")
+    with pytest.raises(InputError, match=r"index_closed.*; POST NAME/_open opens it"):
+        OpenSearchSearcher(client, closed)
+    client.indices.open(index=closed.name)
+    client.cluster.health(index=closed.name, wait_for_status="yellow")
+    assert OpenSearchSearcher(client, closed).count == 20
+    for index in (closed, red):
+        remove_index(client, index.name)
+        assert index.name not in {stored.name for stored in stored_indexes(client)}
+
+
+@slow
+def test_an_index_that_is_removed_during_its_load_does_not_come_back_by_itself(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index, documents = described("removed", 500), written(tmp_path / "documents", 500)
+    with monkeypatch.context() as patched:
+        in_the_midst(patched, lambda: client.indices.delete(index=index.name))
+        with pytest.raises(InputError, match="somebody removed it meanwhile; the same command"):
+            load_documents(client, index, documents)
+    assert not client.indices.exists(index=index.name)
+    load_documents(client, index, documents)
+    assert OpenSearchSearcher(client, index).count == 500
 
 
 @slow
@@ -296,9 +398,7 @@ def test_a_full_disk_of_a_node_stops_a_load_until_there_is_room(
         with monkeypatch.context() as patched:
             patched.setattr(engine, "_PATIENCE", 1.0)
             in_the_midst(patched, fill)
-            with pytest.raises(
-                InterruptedWorkError, match=r"blocked by.*; its nodes may lack disk"
-            ):
+            with pytest.raises(InterruptedWorkError, match=r"blocked by.*; its nodes lack disk"):
                 load_documents(client, index, documents)
     finally:
         client.cluster.put_settings(body={"transient": dict.fromkeys(full)})

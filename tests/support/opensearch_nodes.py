@@ -51,10 +51,11 @@ class Nodes(NamedTuple):
 
 
 @contextmanager
-def started(count: int) -> Iterator[Nodes]:
+def started(count: int, secured: bool = False) -> Iterator[Nodes]:
     """Start nodes; skip the test where there is no client, no Java or no download.
 
-    They end with the block, or with this process.
+    They end with the block, or with this process. With `secured` they have OpenSearch's security
+    plugin; the keys are in `directory / "keys"`.
     """
     pytest.importorskip("opensearchpy", reason="arqmath-bm25[opensearch] is not installed")
     with tempfile.TemporaryDirectory() as parent:
@@ -66,7 +67,11 @@ def started(count: int) -> Iterator[Nodes]:
             command = [str(SCRIPT), "hold", str(directory), str(count), str(free_ports(count))]
             process = subprocess.Popen(
                 command,
-                env={**os.environ, "PYTHON": sys.executable},
+                env={
+                    **os.environ,
+                    "PYTHON": sys.executable,
+                    "SECURED": "1" if secured else "",
+                },
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=said,

@@ -1,0 +1,127 @@
+"""The roles of docs/USAGE.md, on a node with OpenSearch's own security plugin."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
+
+import pytest
+import yaml
+from opensearch_nodes import Nodes, started
+
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.engines.opensearch import (
+    ClusterIndex,
+    OpenSearchSearcher,
+    add_replicas,
+    check_rights,
+    connect,
+    is_loaded,
+    load_documents,
+    remove_index,
+    stored_indexes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.slow
+USAGE = Path(__file__).parents[2] / "docs" / "USAGE.md"
+PASSWORD = "Bauxit-73!xyzq"  # noqa: S105
+INDEX = ClusterIndex("secured", "content", 3, (), 1.2, 0.75)
+
+Role = dict[str, Any]
+
+
+def roles() -> dict[str, Role]:
+    """Return the roles that the guide lists."""
+    block = USAGE.read_text(encoding="utf-8").partition("```yaml\narqmath_search")[2]
+    return dict(yaml.safe_load("arqmath_search" + block.partition("```")[0]))
+
+
+@pytest.fixture(scope="module")
+def secured() -> Iterator[Nodes]:
+    with started(1, secured=True) as nodes:
+        yield nodes
+
+
+@pytest.fixture
+def client_of(secured: Nodes, monkeypatch: pytest.MonkeyPatch) -> Callable[[Role], Any]:
+    """Return a function that gives a user one role, and connects as this user."""
+    keys = secured.directory / "keys"
+    context = ssl.create_default_context(cafile=str(keys / "ca.pem"))
+    context.load_cert_chain(keys / "admin.pem", keys / "admin.key")
+    opener = build_opener(ProxyHandler({}), HTTPSHandler(context=context))
+
+    def put(path: str, body: object) -> None:
+        url = f"{secured.hosts[0]}/_plugins/_security/api/{path}"
+        kind = {"content-type": "application/json"}
+        opener.open(Request(url, json.dumps(body).encode(), kind, method="PUT")).close()  # noqa: S310
+
+    def connected(role: Role) -> Any:
+        put("internalusers/bob", {"password": PASSWORD})
+        put("roles/tested", role)
+        put("rolesmapping/tested", {"users": ["bob"]})
+        monkeypatch.setenv("ARQMATH_OPENSEARCH_CA", str(keys / "ca.pem"))
+        monkeypatch.setenv("ARQMATH_OPENSEARCH_USER", "bob")
+        monkeypatch.setenv("ARQMATH_OPENSEARCH_PASSWORD", PASSWORD)
+        return connect(secured.hosts)
+
+    return connected
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    rows = [{"id": str(n), "contents": f"w{n} all"} for n in range(3)]
+    (tmp_path / "part.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return tmp_path
+
+
+def test_each_role_does_its_work_and_no_other(
+    client_of: Callable[[Role], Any], documents: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    loader = client_of(roles()["arqmath_load"])
+    check_rights(loader)
+    load_documents(loader, INDEX, documents)
+    assert is_loaded(loader, INDEX)
+    add_replicas(loader, INDEX, 1, patience=1)
+    assert "1 copies of shards are missing" in caplog.text
+    searcher = client_of(roles()["arqmath_search"])
+    hits = OpenSearchSearcher(searcher, INDEX).search({"contents": {"all": 1.0, "w1": 1.0}}, 5)
+    assert [hit.doc_id for hit in hits] == ["1", "2", "0"]
+    for refused in (lambda: check_rights(searcher), lambda: remove_index(searcher, INDEX.name)):
+        with pytest.raises(InputError, match=r"no permissions for \[indices:admin/"):
+            refused()
+    administrator = client_of(roles()["arqmath_cluster"])
+    (stored,) = stored_indexes(administrator)
+    assert (stored.name, stored.documents) == (INDEX.name, 3)
+    assert stored.state.startswith("yellow: 1 copies")
+    remove_index(administrator, INDEX.name)
+    assert stored_indexes(administrator) == []
+
+
+def test_the_right_that_is_missing_is_named_and_nothing_is_left(
+    client_of: Callable[[Role], Any],
+) -> None:
+    whole = roles()["arqmath_load"]
+    needed = [*whole["cluster_permissions"], *whole["index_permissions"][0]["allowed_actions"]]
+    of_replicas = ("cluster:monitor/health", "indices:monitor/settings/get")
+    for missing in set(needed) - {*of_replicas, "indices:admin/delete", "cluster:monitor/main"}:
+        role = json.loads(json.dumps(whole))
+        role["cluster_permissions"] = [a for a in whole["cluster_permissions"] if a != missing]
+        actions = role["index_permissions"][0]["allowed_actions"]
+        role["index_permissions"][0]["allowed_actions"] = [a for a in actions if a != missing]
+        with pytest.raises(InputError) as refused:
+            check_rights(client_of(role))
+        assert missing.rstrip("*") in str(refused.value), missing
+        assert "docs/USAGE.md" in str(refused.value), missing
+    assert stored_indexes(client_of(roles()["arqmath_cluster"])) == []
+
+
+def test_a_user_without_a_role_is_told_so(client_of: Callable[[Role], Any]) -> None:
+    nothing: Role = {"cluster_permissions": [], "index_permissions": []}
+    with pytest.raises(InputError, match=r"no permissions for \[cluster:monitor/main\]"):
+        client_of(nothing)
