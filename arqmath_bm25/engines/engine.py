@@ -111,8 +111,8 @@ class Searcher(ABC):
         """
 
     @abstractmethod
-    def document_counts(self, field: str, terms: Iterable[str]) -> dict[str, int]:
-        """Count the documents that hold a term in a field, of those terms that any holds."""
+    def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
+        """Return field → term → the number of documents that hold it, of terms that any holds."""
 
     @abstractmethod
     def close(self) -> None:

@@ -139,11 +139,13 @@ class FlatSearcher(Searcher):
                     explained[number].setdefault(name, {})[term] = float(weight - weight / divisor)
         return explained
 
-    def document_counts(self, field: str, terms: Iterable[str]) -> dict[str, int]:
-        """Count the documents that hold a term in a field, of those terms that any holds."""
+    def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
+        """Return field → term → the number of documents that hold it, of terms that any holds."""
+        return {field: self._counts_of(field, list(of_field)) for field, of_field in terms.items()}
+
+    def _counts_of(self, field: str, asked: list[str]) -> dict[str, int]:
         if field not in self._fields:
             return {}
-        asked = list(terms)
         rows, places = _find(self._fields[field], asked)
         counts = _counts(self._fields[field], places).tolist()
         documents = dict(zip([asked[row] for row in rows], counts, strict=True))

@@ -7,9 +7,9 @@ is created once under its id. Every shard gives its statistics first (dfs_query_
 scores are those of one index; a shard that fails is asked for elsewhere, never left out. Ties are
 completed and put in order here, as in lucene/search.py.
 
-Nobody changes an index unnoticed: once loaded it is blocked for writing, and its mapping notes the
-sequence numbers of its documents, of which every change of a document takes another one. Who opens
-an index compares these, the similarity and the fields with what they must be.
+Nobody changes an index unnoticed. Once loaded it is blocked for writing, and its mapping notes the
+number of the last operation of each shard, which any change of a document raises. Opening an index
+compares these numbers, the similarity and the fields with those of its load.
 
 Version 2 multiplies scores by k1 + 1, so it is refused. Environment variables hold the credentials
 (docs/USAGE.md), which are sent over TLS only; certificates are verified.
@@ -23,7 +23,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -157,7 +157,7 @@ def is_loaded(client: Any, index: ClusterIndex) -> bool:
 
     Raises InputError if others have that name, or changed the index after its load.
     """
-    return "state" in _meta(_described(client, index) or {})
+    return "numbers" in _meta(_described(client, index) or {})
 
 
 def _described(client: Any, index: ClusterIndex) -> dict[str, Any] | None:
@@ -190,24 +190,29 @@ def _changed(client: Any, index: ClusterIndex, described: dict[str, Any]) -> str
         return "similarity"
     if described["mappings"]["properties"] != _fields(index):
         return "fields"
-    state = _meta(described).get("state")
-    return "documents" if state and state != _state(client, index.name) else None
+    noted = _meta(described).get("numbers", {})
+    now = _numbers(client, index.name) if noted else {}
+    return "documents" if any(noted.get(shard) != now[shard] for shard in now) else None
 
 
 def _meta(described: Any) -> dict[str, Any]:
     return described.get("mappings", {}).get("_meta") or {}
 
 
-def _state(client: Any, name: str) -> list[int]:
-    """Return how many documents an index has, and the largest and the sum of their numbers.
+def _numbers(client: Any, name: str) -> dict[str, int]:
+    """Return shard → the number of its last operation, of the shards that a live node has.
 
-    Every shard numbers its operations; a document has the number of the last one that changed it.
+    Each change of a document is an operation.
     """
-    numbers = {"numbers": {"stats": {"field": "_seq_no"}}}
-    # Unlike the count of OpenSearch, a search fails if a shard does.
-    answer = _search(client, name, {"size": 0, "track_total_hits": True, "aggs": numbers})
-    stats = answer["aggregations"]["numbers"]
-    return [answer["hits"]["total"]["value"], int(stats["max"] or 0), int(stats["sum"])]
+    stats = _patiently(client.indices.stats, index=name, metric="docs", level="shards")
+    shards = stats["indices"].get(name, {"shards": {}})["shards"]
+    return {shard: copies[0]["seq_no"]["max_seq_no"] for shard, copies in shards.items()}
+
+
+def _count(client: Any, name: str) -> int:
+    """Count the documents of an index by a search, which fails if a shard does."""
+    answer = _search(client, name, {"size": 0, "track_total_hits": True})
+    return int(answer["hits"]["total"]["value"])
 
 
 def _search(client: Any, name: str, body: object, how: str = "query_then_fetch") -> Any:
@@ -246,15 +251,15 @@ def load_documents(client: Any, index: ClusterIndex, documents: Path, shards: in
     # What a load and a search need is asked for while nothing is lost.
     clauses = [{"term": {"contents": {"value": str(number)}}} for number in range(_MANY)]
     _search(client, name, {"query": {"bool": {"should": clauses}}})
-    if _state(client, name)[0] != index.documents:
+    if _count(client, name) != index.documents:
         _create_all(client, name, documents, index.documents)
         _patiently(client.indices.refresh, index=name)
         # Copies are made of what is flushed: there are no sources to index it once more.
         _patiently(client.indices.flush, index=name)
-    if (state := _state(client, name))[0] != index.documents:
-        raise _incomplete(index, state[0])
+    if (count := _count(client, name)) != index.documents:
+        raise _incomplete(index, count)
     _patiently(client.indices.put_settings, index=name, body={"index.blocks.write": True})
-    meta = {**_meta(described), "state": _state(client, name)}
+    meta = {**_meta(described), "numbers": _numbers(client, name)}
     _patiently(client.indices.put_mapping, index=name, body={"_meta": meta})
 
 
@@ -421,7 +426,7 @@ def _stored(client: Any, name: str, described: dict[str, Any]) -> Stored:
     wanted = shards * (1 + int(settings["number_of_replicas"]))
     if missing := shards - len(copies):
         state = f"red: {missing} of {shards} shards are on no node; start theirs, or remove it"
-    elif "state" not in meta:
+    elif "numbers" not in meta:
         state = f"incomplete: `index` resumes the load of its {expected:,} documents"
     elif missing := wanted - sum(map(len, copies.values())):
         state = f"yellow: {missing} copies of shards are missing, none that searches need"
@@ -448,10 +453,14 @@ class OpenSearchSearcher(Searcher):
     def __init__(self, client: Any, index: ClusterIndex) -> None:
         """Open an index; InputError if the cluster has not all of it, as it was loaded."""
         described = _described(client, index)
-        if described is None or "state" not in _meta(described):
-            raise _incomplete(index, _state(client, index.name)[0] if described else 0)
+        if described is None or "numbers" not in _meta(described):
+            raise _incomplete(index, _count(client, index.name) if described else 0)
         self._client, self._index, self.count = client, index.name, index.documents
-        self.origin = f"{index.name} ({described['settings']['index']['uuid']})"
+        settings = described["settings"]["index"]
+        self.origin, self._shards = (
+            f"{index.name} ({settings['uuid']})",
+            int(settings["number_of_shards"]),
+        )
 
     def search(self, query: Query, k: int) -> list[Hit]:
         """Return the k best documents that hold at least one of the terms."""
@@ -476,15 +485,31 @@ class OpenSearchSearcher(Searcher):
         hits: list[Any] = answer["hits"]["hits"]
         return hits
 
-    def document_counts(self, field: str, terms: Iterable[str]) -> dict[str, int]:
-        """Count the documents that hold a term in a field, of those terms that any holds."""
-        if not (terms := list(terms)):
-            return {}
-        filters = {"filters": [{"term": {field: {"value": term}}} for term in terms]}
-        body = {"size": 0, "aggs": {"terms": {"filters": filters}}}
-        buckets = _search(self._client, self._index, body)["aggregations"]["terms"]["buckets"]
-        counts = [int(bucket["doc_count"]) for bucket in buckets]
-        return {term: count for term, count in zip(terms, counts, strict=True) if count}
+    def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
+        """Return field → term → the number of documents that hold it, of terms that any holds.
+
+        Every shard is given a document of these terms, and knows their statistics. Counting by an
+        aggregation would read all their postings.
+        """
+        asked = {field: list(of_field) for field, of_field in terms.items()}
+        body = {
+            "doc": {field: " ".join(of_field) for field, of_field in asked.items()},
+            "term_statistics": True, "field_statistics": False,
+            "positions": False, "offsets": False, "payloads": False,
+        }  # fmt: skip
+        counts = {field: dict.fromkeys(of_field, 0) for field, of_field in asked.items()}
+        for shard in range(self._shards if any(asked.values()) else 0):
+            answer = _patiently(
+                self._client.termvectors, index=self._index, body=body,
+                params={"preference": f"_shards:{shard}"},
+            )  # fmt: skip
+            for field, vector in answer["term_vectors"].items():
+                for term, statistics in vector["terms"].items():
+                    counts[field][term] += statistics.get("doc_freq", 0)
+        return {
+            field: {term: count for term, count in of_field.items() if count}
+            for field, of_field in counts.items()
+        }
 
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
         """Return what the terms that a document holds give to its score, for each document."""

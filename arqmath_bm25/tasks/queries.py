@@ -66,11 +66,11 @@ def heaviest(query: Query, searcher: Searcher, most: Mapping[FieldKind, int]) ->
     That is the sum of weight · idf over the fields; equal terms are kept in their order.
     """
     gains: defaultdict[FieldKind, Counter[str]] = defaultdict(Counter)
-    for field, terms in query.items():
-        if kind(field) in most:
-            of_kind = gains[kind(field)]
-            for term, documents in searcher.document_counts(field, terms).items():
-                of_kind[term] += terms[term] * idf(documents, searcher.count)  # type: ignore[assignment]
+    cut = {field: terms for field, terms in query.items() if kind(field) in most}
+    for field, counts in searcher.document_counts(cut).items():
+        of_kind = gains[kind(field)]
+        for term, documents in counts.items():
+            of_kind[term] += query[field][term] * idf(documents, searcher.count)  # type: ignore[assignment]
     kept = {name: dict(of_kind.most_common(most[name])) for name, of_kind in gains.items()}
     return {
         field: {term: terms[term] for term in terms if term in kept.get(kind(field), terms)}
@@ -84,13 +84,14 @@ def weighed_by_tf_idf(query: Query, searcher: Searcher, k1: float) -> Query:
     An engine adds up weight · idf · tf / (tf + K), which is BM25. TF_IDF has Robertson's tf,
     k1 · tf / (tf + K), times log2(N / df + 1): another idf.
     """
-    every, weighed = searcher.count, dict[str, dict[str, float]]()
-    for field, terms in query.items():
-        weighed[field] = {
-            term: terms[term] * k1 * log2(every / documents + 1) / idf(documents, every)
-            for term, documents in searcher.document_counts(field, terms).items()
+    every = searcher.count
+    return {
+        field: {
+            term: query[field][term] * k1 * log2(every / documents + 1) / idf(documents, every)
+            for term, documents in counts.items()
         }
-    return weighed
+        for field, counts in searcher.document_counts(query).items()
+    }
 
 
 def idf(documents: int, every: int) -> float:

@@ -258,7 +258,7 @@ def test_postings_of_what_is_not_there_are_refused_each_time(
     write_postings(index)
     pairs, file = (flat_place(index) / name for name in ("pairs", f"contents.{column}"))
     searcher = flat.FlatSearcher(index, 1.2, 0.75)
-    counts = searcher.document_counts("contents", WORDS)
+    counts = searcher.document_counts({"contents": WORDS})["contents"]
     word = chosen(counts, key=counts.__getitem__)
     assert (counts[word] > pairs.stat().st_size // 8) == (chosen is max)
     query = {"contents": {word: 1.0}}
@@ -311,12 +311,18 @@ def test_terms_are_counted_alike_and_as_they_stand_in_the_documents(
     ]
     index = indexed(tmp_path, documents)
     for searcher in (LuceneSearcher(index, 1.2, 0.75), opened(index, 1.2, 0.75)):
-        counts = searcher.document_counts("contents", ["c", "b", "d", "a"])
-        assert list(counts.items()) == [("c", 2), ("b", 2), ("a", 2)]
-        assert searcher.document_counts("tags", ["b", "a"]) == {"b": 2}
-        assert searcher.document_counts("title", ["b", "a"]) == {"a": 2, "b": 3}
-        assert searcher.document_counts("no_such_field", ["a"]) == {}
-        assert searcher.document_counts("tags", []) == {}
+        counts = searcher.document_counts(
+            {
+                "contents": ["c", "b", "d", "a"],
+                "tags": ["b", "a"],
+                "title": ["b", "a"],
+                "no_such_field": ["a"],
+            }
+        )
+        assert list(counts.pop("contents").items()) == [("c", 2), ("b", 2), ("a", 2)]
+        assert counts == {"tags": {"b": 2}, "title": {"a": 2, "b": 3}, "no_such_field": {}}
+        assert searcher.document_counts({"tags": []}) == {"tags": {}}
+        assert searcher.document_counts({}) == {}
 
 
 def test_fields_of_one_formula_keep_paths_and_ngrams_apart(tmp_path: Path) -> None:
@@ -330,6 +336,6 @@ def test_fields_of_one_formula_keep_paths_and_ngrams_apart(tmp_path: Path) -> No
     write_flat(tmp_path / "documents", tmp_path / "lucene.flat", 1)
     searcher = open_searcher(tmp_path / "lucene", 1.2, 0.75, "flat")
     for field, terms in (("paths", ["~+", "+~x", "~+~x"]), ("ngrams", ["x~+", "+~y", "x~+~y"])):
-        assert searcher.document_counts(field, terms) == dict.fromkeys(terms, 1), field
+        assert searcher.document_counts({field: terms}) == {field: dict.fromkeys(terms, 1)}
         (explained,) = searcher.explain({field: dict.fromkeys(terms, 1.0)}, ["1"])
         assert explained[field].keys() == set(terms), field

@@ -193,7 +193,7 @@ def test_a_load_that_ended_before_its_last_step_is_completed(client: Any, tmp_pa
     index, documents = described("last-step", 20), written(tmp_path / "documents", 20)
     load_documents(client, index, documents)
     mapping = client.indices.get(index=index.name)[index.name]["mappings"]["_meta"]
-    del mapping["state"]
+    del mapping["numbers"]
     client.indices.put_mapping(index=index.name, body={"_meta": mapping})
     assert not is_loaded(client, index)
     load_documents(client, index, documents)

@@ -90,8 +90,10 @@ def test_each_role_does_its_work_and_no_other(
     add_replicas(loader, INDEX, 1, patience=1)
     assert "1 copies of shards are missing" in caplog.text
     searcher = client_of(roles()["arqmath_search"])
-    hits = OpenSearchSearcher(searcher, INDEX).search({"contents": {"all": 1.0, "w1": 1.0}}, 5)
+    opened = OpenSearchSearcher(searcher, INDEX)
+    hits = opened.search({"contents": {"all": 1.0, "w1": 1.0}}, 5)
     assert [hit.doc_id for hit in hits] == ["1", "2", "0"]
+    assert opened.document_counts({"contents": ["all", "w1"]}) == {"contents": {"all": 3, "w1": 1}}
     for refused in (lambda: check_rights(searcher), lambda: remove_index(searcher, INDEX.name)):
         with pytest.raises(InputError, match=r"no permissions for \[indices:admin/"):
             refused()

@@ -13,7 +13,7 @@ from arqmath_bm25.core.records import Topic
 from arqmath_bm25.tasks.queries import heaviest, idf, topic_query, weighted_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 
 def test_terms_repeated_in_a_query_saturate() -> None:
@@ -46,9 +46,11 @@ class Counted:
     def __init__(self, **counts: dict[str, int]) -> None:
         self._counts = counts
 
-    def document_counts(self, field: str, terms: Iterable[str]) -> dict[str, int]:
-        of_field = self._counts[field]
-        return {term: of_field[term] for term in terms if term in of_field}
+    def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
+        return {
+            field: {t: self._counts[field][t] for t in of_field if t in self._counts[field]}
+            for field, of_field in terms.items()
+        }
 
 
 def test_of_a_long_query_the_terms_are_kept_that_can_add_most() -> None:

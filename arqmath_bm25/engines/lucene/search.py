@@ -15,7 +15,7 @@ scores in 64 bits, so that their order, which may differ between segments, leave
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -111,12 +111,14 @@ class LuceneSearcher(Searcher):
             scores = term_scores(json.loads(self._json.writeValueAsString(explanation)))
         return scores
 
-    def document_counts(self, field: str, terms: Iterable[str]) -> dict[str, int]:
-        """Count the documents that hold a term in a field, of those terms that any holds."""
-        of_term = java_class("org.apache.lucene.index.Term")
+    def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
+        """Return field → term → the number of documents that hold it, of terms that any holds."""
+        of_term, count = java_class("org.apache.lucene.index.Term"), self._reader.docFreq
         with detaching():
-            counts = {term: int(self._reader.docFreq(of_term(field, term))) for term in terms}
-        return {term: documents for term, documents in counts.items() if documents}
+            return {
+                field: {term: n for term in of_field if (n := int(count(of_term(field, term))))}
+                for field, of_field in terms.items()
+            }
 
     def close(self) -> None:
         """Close the index."""
