@@ -14,7 +14,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from program import arqmath, json_of, refused
+from program import arqmath, json_of, process, refused
 from shared_indexes import linked
 
 import arqmath_bm25 as arq
@@ -406,11 +406,8 @@ def test_convert_keeps_what_a_run_scores(
 
 def test_the_program_is_quiet_completes_and_finds_its_data(tmp_path: Path) -> None:
     def program(*arguments: str, **environment: str) -> str:
-        command = [sys.executable, "-c", "from arqmath_bm25.cli import main; main()", *arguments]
         path = {"PYTHONPATH": str(ROOT), "PATH": "", "HOME": str(tmp_path)}
-        done = subprocess.run(
-            command, cwd=tmp_path, env=path | environment, capture_output=True, text=True
-        )
+        done = process(*arguments, cwd=tmp_path, env=path | environment)
         return done.stdout + done.stderr
 
     assert program("--quiet", "index", "task1") == ""

@@ -16,6 +16,7 @@ from urllib.request import Request, urlopen
 import judging_day
 import pytest
 from judging_day import write_batch
+from program import arqmath
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import GRADE_OF_LABEL
@@ -85,11 +86,9 @@ def test_a_day_of_judging_survives_a_kill(tmp_path: Path) -> None:
     run.write_text(
         "".join(f"{t}\t{d}\t1\t{g}\tmine\n" for t in judged for d, g in judged[t].items())
     )
-    program = [sys.executable, "-m", "arqmath_bm25"]
-    subprocess.run([*program, "judge", results, "-o", qrels], check=True, capture_output=True)
-    score = [*program, "eval", run, "--qrels", qrels, "--data", SAMPLE]
-    scores = subprocess.run(score, check=True, capture_output=True, text=True).stdout
-    assert "1.0000" in scores  # the run has the order of the judgments
+    arqmath("judge", results, "-o", qrels)
+    scored = arqmath("eval", run, "--qrels", qrels, "--data", SAMPLE)
+    assert "1.0000" in scored.stdout  # the run has the order of the judgments
 
 
 def test_the_last_label_can_be_undone(tmp_path: Path) -> None:

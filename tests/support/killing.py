@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 from chances import drawn
 
+from arqmath_bm25.cli import load
 from arqmath_bm25.cli import main as program
 from arqmath_bm25.core.writing import read_manifest
 
@@ -122,12 +123,13 @@ def seen(path: Path) -> object:
 def main(place: Path, arguments: list[str], output: str) -> dict[str, int]:
     """Return how many kills left the old output, and how many the new one."""
     old, new, work = (place / name for name in ("old", "new", "work"))
+    load(arguments[0])  # so that the forks need not import it
     shutil.copytree(old, new)
     number = count_changes(new, arguments)
     expected, before, after = tree(new), seen(old / output), seen(new / output)
     assert before != after
     counts = {"old": 0, "new": 0}
-    kills = [partial(kill_at, place) for place in drawn(range(number), 12, output)]
+    kills = [partial(kill_at, place) for place in drawn(range(number), 8, output)]
     kills += [partial(kill_beyond, size) for size in (0, *drawn(SIZES, 2, output))]
     for kill in kills:
         shutil.copytree(old, work)
