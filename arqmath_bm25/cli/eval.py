@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import RUNS, command_line, data_of, print_table, write
@@ -16,15 +16,13 @@ from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS, Task, Year
 from arqmath_bm25.core.progress import console, status
+from arqmath_bm25.evaluation.comparing import Compared, Comparison, Move, compare_runs, moves
 from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
 from arqmath_bm25.evaluation.measures import NAMES, SHOWN, Measure, named_measures
 from arqmath_bm25.evaluation.qrels import IdKind
 from arqmath_bm25.evaluation.score import EXPLANATION, RunScore, shared_notes
 from arqmath_bm25.evaluation.topic_sets import read_topic_info, topic_sets
 from arqmath_bm25.runs.rows import detect_task
-
-if TYPE_CHECKING:
-    from arqmath_bm25.evaluation.comparing import Compared, Comparison, Move
 
 _ENDINGS: Final = {".tsv", ".trec", ".txt"}  # of NLPS: .txt
 _IDS: Final = {"visual_v2": " (visual ids of v2)", "formula": " (formula ids)"}
@@ -231,9 +229,6 @@ def compare(
 
     Example: arqmath-bm25 compare a.tsv b.tsv c.tsv --qrels qrel_official_task1 --measure map_prime
     """
-    # scipy takes a second to load, which `eval` need not wait for.
-    from arqmath_bm25.evaluation.comparing import compare_runs, moves
-
     evaluator = scoring.evaluator(runs, named_measures(*filter(None, [measure])))
     scored = scoring.score(evaluator, runs)
     compared = compare_runs(scored, measure)

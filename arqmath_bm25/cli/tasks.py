@@ -29,6 +29,7 @@ from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.engines.engine import chosen_engine
+from arqmath_bm25.engines.opensearch import connect, remove_index, stored_indexes
 from arqmath_bm25.runs.run_writing import Form, file_name, write_run
 from arqmath_bm25.tasks import TASKS, task_class
 from arqmath_bm25.tasks.index import Index, ensure
@@ -108,8 +109,6 @@ def cluster(hosts: str, remove: list[str] | None = None) -> None:
 
     Example: arqmath-bm25 cluster --hosts https://HOST:9200
     """
-    from arqmath_bm25.engines.opensearch import connect, remove_index, stored_indexes
-
     with closing(connect(chosen_engine("opensearch", hosts).hosts)) as client:
         for name in remove or ():
             remove_index(client, name)

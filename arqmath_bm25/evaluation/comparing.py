@@ -19,8 +19,8 @@ from statistics import fmean
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import scipy  # which loads scipy.stats, a second's work, where a test needs it
 from numpy.typing import NDArray
-from scipy import stats
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
@@ -90,13 +90,13 @@ def compare(values: Mapping[str, Mapping[str, float]]) -> list[Comparison]:
 def _t_test(difference: NDArray[np.float64]) -> float:
     if np.ptp(difference) <= _TIE:  # no variance, no test: equal runs, or a constant shift
         return 1.0 if abs(difference[0]) <= _TIE else 0.0
-    return float(stats.ttest_1samp(difference, 0.0).pvalue)
+    return float(scipy.stats.ttest_1samp(difference, 0.0).pvalue)
 
 
 def _randomization(difference: NDArray[np.float64]) -> float:
     if np.abs(difference).max() <= _TIE:
         return 1.0
-    test = stats.permutation_test(
+    test = scipy.stats.permutation_test(
         (difference,), np.mean, permutation_type="samples", vectorized=True,
         n_resamples=RESAMPLES, rng=np.random.default_rng(_SEED),
     )  # fmt: skip
@@ -106,7 +106,7 @@ def _randomization(difference: NDArray[np.float64]) -> float:
 def _interval(difference: NDArray[np.float64]) -> tuple[float, float]:
     if np.ptp(difference) <= _TIE:
         return float(difference.mean()), float(difference.mean())
-    interval = stats.bootstrap(
+    interval = scipy.stats.bootstrap(
         (difference,), np.mean, confidence_level=CONFIDENCE, method="percentile",
         n_resamples=RESAMPLES, rng=np.random.default_rng(_SEED),
     ).confidence_interval  # fmt: skip

@@ -28,7 +28,15 @@ from arqmath_bm25.engines.flat_build import write_flat
 from arqmath_bm25.engines.lucene.indexing import index_parts
 from arqmath_bm25.engines.lucene.jvm import prepare
 from arqmath_bm25.engines.opening import open_searcher
-from arqmath_bm25.engines.opensearch import ClusterIndex
+from arqmath_bm25.engines.opensearch import (
+    ClusterIndex,
+    OpenSearchSearcher,
+    add_replicas,
+    check_rights,
+    connect,
+    is_loaded,
+    load_documents,
+)
 from arqmath_bm25.runs.run_writing import ir_metadata
 from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.document_parts import PartForm, clear
@@ -193,14 +201,6 @@ def add_engine(
         if not any(stores[name].is_dir() for name in serving):
             build(task, collection, workers, engine=_builder(engine.name), keep=True)
     elif manifest := Manifest.read(place):
-        from arqmath_bm25.engines.opensearch import (
-            add_replicas,
-            check_rights,
-            connect,
-            is_loaded,
-            load_documents,
-        )
-
         index = _in_cluster(task, place, manifest)
         with closing(connect(engine.hosts)) as client:
             if not is_loaded(client, index):
@@ -226,8 +226,6 @@ def _builder(engine: EngineName) -> EngineName:
 
 def _in_cluster(task: IndexedTask[Any], place: Path, manifest: Manifest) -> ClusterIndex:
     """Describe an index as it is in a cluster."""
-    from arqmath_bm25.engines.opensearch import ClusterIndex
-
     label, content = "-".join(place.parts[-2:]), f"{manifest.task} {STORE} {manifest.digest}"
     bm25, fields = task.settings.bm25, tuple(task.fields or ())[1:]
     return ClusterIndex(label, content, manifest.counts["documents"], fields, bm25.k1, bm25.b)
@@ -335,8 +333,6 @@ class Index:
         if not self._is_in_cluster:
             bm25 = task.settings.bm25
             return open_searcher(self.directory / STORE, bm25.k1, bm25.b, self.engine.name)
-        from arqmath_bm25.engines.opensearch import OpenSearchSearcher, connect
-
         index = _in_cluster(task, self.directory, self.manifest)
         return OpenSearchSearcher(connect(self.engine.hosts), index)
 
