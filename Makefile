@@ -89,7 +89,7 @@ wheel: $(READY) ## a wheel whose builds are faster; needs a C compiler: make whe
 	  --wheel-dir "$(or $(WHEELS),dist)" $$work
 
 mutants: $(READY) ## break lines one at a time: do the tests notice? make mutants [RANDOM=60]
-	.venv/bin/python benchmarks/$(if $(RANDOM),random_mutants.py --number $(RANDOM),mutants.py)
+	.venv/bin/python tools/$(if $(RANDOM),random_mutants.py --number $(RANDOM),mutants.py)
 
 sample: $(READY) ## write the bundled sample anew from its source
 	.venv/bin/python -m tools.sample.build

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 import yaml
 from program import arqmath
-from readme_tables import PAGES, with_tables
 
 from arqmath_bm25.cli import run_program
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.configuration import load
 from arqmath_bm25.core.errors import InputError
 from experiments.__main__ import app as experiments
+from experiments.readme_tables import PAGES, with_tables
 from experiments.results.book import Book, book_of, books
 from experiments.results.pages import expected_table
 from experiments.results.runner import Maker
@@ -43,7 +43,7 @@ BOOK = {
 def test_tables_of_the_pages_are_those_of_the_books() -> None:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        assert with_tables(text) == text, f"{page.name}: run benchmarks/readme_tables.py"
+        assert with_tables(text) == text, f"{page.name}: run experiments/readme_tables.py"
     shown = re.findall(r"<!-- results:(\S+)", "".join(page.read_text() for page in PAGES))
     tables = [name for book in books() for name in book.tables]
     assert set(shown) == set(tables)

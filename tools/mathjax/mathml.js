@@ -1,4 +1,4 @@
-// MathML that MathJax makes of formulas, for tests/support/formulas.tsv and benchmarks/mathjax_agreement.py.
+// MathML that MathJax makes of formulas, for tests/support/formulas.tsv and mathjax_agreement.py.
 // Standard input: JSON list of LaTeX; standard output: JSON list of MathML, null where MathJax shows an error
 const {mathjax} = require('mathjax-full/js/mathjax.js');
 const {TeX} = require('mathjax-full/js/input/tex.js');

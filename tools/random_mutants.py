@@ -1,6 +1,6 @@
 """Break random places of the package, one at a time, and list what the quick tests do not notice.
 
-    python benchmarks/random_mutants.py [--number 60] [--seed N] [NAME ...]
+    python tools/random_mutants.py [--number 60] [--seed N] [NAME ...]
 
 An operator, a number or a truth value becomes another one, or a statement goes. NAME restricts the
 files. The tests that import the module decide, or those of its room (without those on clusters); a

@@ -1,7 +1,7 @@
 """Break important lines of the program, one at a time, and see that the tests notice.
 
 A table names each line, what becomes of it, and the tests that should fail then. They run in a
-copy of the tree, which is thrown away, without the real data: `python benchmarks/mutants.py`, or
+copy of the tree, which is thrown away, without the real data: `python tools/mutants.py`, or
 `... mutants.py analysis/ runs` for the lines of some files. Slow tests and random ones, which may
 or may not find a fault, are left out. First all have to pass there unbroken. The exit status is 1
 if a mutant survives, or its line is not where the table says.

@@ -20,7 +20,6 @@ from rich.table import Table
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.labs import MAX_DEPTH
-from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.evaluation.comparing import compare
 from arqmath_bm25.evaluation.qrels import read_qrels
@@ -44,13 +43,10 @@ def opened(task: Task[Any], data: Path, work: Path) -> Index:
     owner = task.index_task
     recipe = json.dumps(owner.recipe, sort_keys=True).encode()
     collection = Collection(data, work / hashlib.sha256(recipe).hexdigest()[:16])
-    place = directory(owner, collection)
     for indexed in (owner, *owner.needed(collection)):
         if not directory(indexed, collection).exists():
             build(indexed, collection, Processes(THREADS))
-    manifest = Manifest.read(place)
-    assert manifest is not None
-    return Index(task, collection, place, manifest)
+    return Index.of(task, collection)
 
 
 def full_scores(index: Index, variant: str, year: str, qrels: Qrels) -> RunScore:

@@ -1,6 +1,6 @@
 """How many formulas of a collection are drawn as MathJax draws them.
 
-python benchmarks/mathjax_agreement.py DATA [STEP]; needs node and `npm install` in tools/mathjax.
+python tools/mathjax/mathjax_agreement.py DATA [STEP]; needs node, and `npm install` in this folder.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tools" / "mathjax")]
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from make_corpus import mathml  # type: ignore[import-not-found]  # noqa: E402
 from mathml_structure import structure  # noqa: E402

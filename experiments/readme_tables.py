@@ -1,6 +1,6 @@
 """Writes the tables of README.md and docs/ from the books of results, configs/expected/*.yaml.
 
-    python benchmarks/readme_tables.py
+    python -m experiments.readme_tables
 
 A table stands between `<!-- results:NAME -->` and `<!-- /results -->`, with `NAME main` its main
 rows.

@@ -1,6 +1,6 @@
 """Premise selection on PS-ProofWiki: what configs/nlps.yaml is worth.
 
-    python benchmarks/nlps_table.py [DATA]
+    python -m experiments.nlps_table [DATA]
 
 DATA (default: data/nlps below ARQMATH_SHARED) holds the files of the shared task, or that part of
 them that there is.

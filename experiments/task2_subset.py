@@ -1,6 +1,6 @@
 """Task 2 on the subset `arqmath-lite`: what each choice of configs/task2.yaml is worth.
 
-    python benchmarks/task2_subset.py [DATA]
+    python -m experiments.task2_subset [DATA]
 
 DATA (default: data/arqmath-lite below ARQMATH_SHARED) is a real subset of the collection in the
 official layout, with `qrels_lite/`: the official judgments by visual id (v3), cut to its posts.
@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from subset import grid, subset
-
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.formulas.formula_retrieval import FormulaRetrieval
 from arqmath_bm25.tasks.settings import Task2Settings
+from experiments.subset import grid, subset
 
 
 def varied(default: Task2Settings, variant: dict[str, Any], **parts: Any) -> Task2Settings:

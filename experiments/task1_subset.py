@@ -1,6 +1,6 @@
 """Task 1 on the subset `arqmath-lite`: what each choice of configs/task1.yaml is worth.
 
-    python benchmarks/task1_subset.py [DATA]
+    python -m experiments.task1_subset [DATA]
 
 DATA (default: data/arqmath-lite below ARQMATH_SHARED) is a real subset of the collection in the
 official layout, with `qrels_lite/`: the official judgments, cut to its posts. So few of its posts
@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from subset import grid, subset
-
 from arqmath_bm25.core.configuration import default_config, load
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
 from arqmath_bm25.tasks.settings import Task1Settings
+from experiments.subset import grid, subset
 from experiments.tuning.coordinate_search import changed
 
 if TYPE_CHECKING:

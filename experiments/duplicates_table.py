@@ -1,6 +1,6 @@
 """Task 1 judged by duplicates: is configs/task1.yaml good for questions that nobody tuned it on?
 
-    python benchmarks/duplicates.py [DATA]
+    python -m experiments.duplicates_table [DATA]
 
 DATA is as in task1_subset.py. Topics are its questions with linked or duplicate ones
 (`topics duplicates`), in the halves that the command writes; nDCG@300 of the variant `both`. p is
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
-from subset import THREADS, YEARS, opened, subset
 
 from arqmath_bm25.core.labs import year_of
 from arqmath_bm25.engines.engine import Engine
@@ -25,6 +24,7 @@ from arqmath_bm25.evaluation.comparing import compare
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import add_engine
 from experiments.duplicate_topics import HALVES, deal, judge_by_links, related
+from experiments.subset import THREADS, YEARS, opened, subset
 from experiments.tuning.coordinate_search import changed
 from experiments.tuning.trials import DUPLICATES, AnswerTrials, Judged
 

@@ -5,7 +5,7 @@ with an InputError that names the file. Anything else is printed with the number
 makes it again (`--only KIND --first NUMBER --inputs 1`): a traceback, a hang (CPU seconds), a row
 of the original that stands unbroken in the file and was lost.
 
-    python benchmarks/fuzz_inputs.py --inputs 10000 --seed 1
+    python tests/support/fuzz_inputs.py --inputs 10000 --seed 1
 """
 
 from __future__ import annotations
