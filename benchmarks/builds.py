@@ -1,24 +1,23 @@
-"""Compares builds: this checkout's flat postings with the Lucene index of an earlier commit.
+"""What builds cost: flat postings, the same by the compiled wheel, and Lucene's index.
 
-    python benchmarks/builds.py [--sizes 0.05,0.1] [--commit 92f4c96] [--tasks task1,task2]
+    python benchmarks/builds.py [--sizes 0.1,0.3] [--tasks task1,task2] [--rounds 3]
 
-Of each size a collection is generated, and its tasks are indexed with two processes by the earlier
-commit, by this checkout, and by the wheel that `make wheel` compiles of it; task2 needs the index
-of Task 1, so that it stands for both, as the last task does in the last line: CPU time of all
-processes, the JVM's included, and the most memory they had at one time. That line calculates with
-what a GB more costs, for the whole collection (4.1 GB) on two cores.
+Of each size a collection is generated, and its tasks are indexed with two processes by this
+checkout for both engines, and for flat postings by the wheel that `make wheel` compiles of it.
+task2 needs the index of Task 1, so that it stands for both, as the last task does in the last
+line: CPU time of all processes, the JVM's included, and the most memory they had at one time. The
+cheapest of the rounds counts, since other work slows them down. The last line calculates with what
+a GB more costs, for the whole collection (4.1 GB) on two cores.
 """
 
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import resource
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections import defaultdict
 from compileall import compile_dir
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 _ROOT: Final = Path(__file__).parent.parent
 _WHOLE: Final = 4.1  # GB
-_ROUNDS: Final = 3  # builds of each, of which the cheapest counts: other work slows them down
 _SHARED_BY_TWO: Final = 1.8  # times as fast two processes are
 
 
@@ -46,23 +44,23 @@ class Cost(NamedTuple):
     disk: float  # megabytes
 
 
-def main(sizes: Sequence[float], commit: str, tasks: Sequence[str]) -> None:
+def main(sizes: Sequence[float], tasks: Sequence[str], rounds: int) -> None:
     """Build everything and print a table."""
     table = Table("GB", "task", "version", "it took", "CPU", "memory", "disk")
     with tempfile.TemporaryDirectory() as place:
         work = Path(place)
-        versions = _versions(work, commit)
+        versions = _versions(work)
         costs: defaultdict[tuple[str, str], list[Cost]] = defaultdict(list)
         for size in sizes:
             data = work / f"{size} GB"
             generate = [sys.executable, str(_ROOT / "benchmarks" / "generate.py"), str(data)]
             subprocess.run([*generate, "--gigabytes", str(size)], check=True)
             for task in tasks:
-                rounds = [
+                builds = [
                     [_build(code, task, data, work, engine) for code, engine in versions.values()]
-                    for _ in range(_ROUNDS)
+                    for _ in range(rounds)
                 ]
-                cheapest = list(map(min, zip(*rounds, strict=True)))
+                cheapest = list(map(min, zip(*builds, strict=True)))
                 for version, cost in zip(versions, cheapest, strict=True):
                     costs[task, version].append(cost)
                     pairs = zip(cost, cheapest[0], strict=True)
@@ -74,21 +72,17 @@ def main(sizes: Sequence[float], commit: str, tasks: Sequence[str]) -> None:
     Console(width=120).print(table)
 
 
-def _versions(work: Path, commit: str) -> dict[str, tuple[Path, str]]:
-    """Put the versions into a directory; return where their code is, and the engine of each."""
-    git = ["git", "-C", str(_ROOT), "archive", commit]
-    archive = subprocess.run(git, check=True, capture_output=True).stdout
-    with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
-        packed.extractall(work / "before", filter="data")
+def _versions(work: Path) -> dict[str, tuple[Path, str]]:
+    """Return where the code of each version is, and its engine; the wheel is made in `work`."""
     make = ["make", "-C", str(_ROOT), "wheel", f"WHEELS={work}"]
     subprocess.run(make, check=True)
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
     install += ["--target", str(work / "compiled"), *map(str, work.glob("*.whl"))]
     subprocess.run(install, check=True)
     versions: dict[str, tuple[Path, str]] = {
-        f"{commit}, Lucene": (work / "before", "lucene"),
-        "here, flat": (_ROOT, "flat"),
-        "compiled, flat": (work / "compiled", "flat"),
+        "flat": (_ROOT, "flat"),
+        "flat, compiled": (work / "compiled", "flat"),
+        "Lucene": (_ROOT, "lucene"),
     }
     for code, _ in versions.values():
         compile_dir(code / "arqmath_bm25", quiet=1)  # as installing does
@@ -97,7 +91,7 @@ def _versions(work: Path, commit: str) -> dict[str, tuple[Path, str]]:
 
 def _build(code: Path, task: str, data: Path, work: Path, engine: str) -> Cost:
     """Build the index of a task by the program in a directory."""
-    indexes = work / f"{code.name} {task} {data.name}"
+    indexes = work / f"{code.name} {engine} {task} {data.name}"
     program = (
         f"import sys; sys.path.insert(0, {str(code)!r}); import arqmath_bm25.cli as cli; cli.main()"
     )
@@ -127,9 +121,9 @@ def _said(cost: Cost) -> str:
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument(
-        "--sizes", type=lambda text: [*map(float, text.split(","))], default=[0.05, 0.1]
+        "--sizes", type=lambda text: [*map(float, text.split(","))], default=[0.1, 0.3]
     )
-    options.add_argument("--commit", default="92f4c96")
     options.add_argument("--tasks", type=lambda text: text.split(","), default=["task1", "task2"])
+    options.add_argument("--rounds", type=int, default=3)
     chosen = options.parse_args()
-    main(chosen.sizes, chosen.commit, chosen.tasks)
+    main(chosen.sizes, chosen.tasks, chosen.rounds)

@@ -139,8 +139,8 @@ def prepare(work: Path, gigabytes: float, hosts: list[str]) -> None:
     from arqmath_bm25.core.workers.local import Processes
     from arqmath_bm25.engines.engine import Engine
     from arqmath_bm25.tasks import configured
-    from arqmath_bm25.tasks.index import add_engine, build
-    from arqmath_bm25.tasks.queries import topic_query
+    from arqmath_bm25.tasks.index import Index, add_engine, build
+    from arqmath_bm25.tasks.queries import heaviest, topic_query
     from arqmath_bm25.tasks.settings import FIELDS
 
     if not (work / "data").exists():
@@ -152,7 +152,15 @@ def prepare(work: Path, gigabytes: float, hosts: list[str]) -> None:
         add_engine(task, collection, Engine("flat"))
     weights, analyzer = settings.weights("both"), Analyzer(settings.analysis)
     topics = read_topics(layout.topics("task1", layout.years("task1")[-1]))[:TOPICS]
-    made = [topic_query(topic, analyzer, weights, settings.query.saturation) for topic in topics]
+    searcher = Index.of(task, collection, Engine("flat")).searcher()
+    made = [
+        heaviest(
+            topic_query(topic, analyzer, weights, settings.query.saturation),
+            searcher,
+            settings.query.most,
+        )
+        for topic in topics
+    ]
     documents = sum(file.read_bytes().count(b"\n") for file in index.glob("documents/*.jsonl"))
     described = {
         "queries": made, "k1": settings.bm25.k1, "b": settings.bm25.b, "hosts": hosts,

@@ -4,8 +4,9 @@
     python benchmarks/scale.py --table 10
 
 DATA is a collection of generate.py. It is indexed by two processes here and by a Spark cluster of
-two workers on loopback (if pyspark and Java 17 are there), and the topics of 2022 are ranked by
-both indexes. CPU time is that of all processes, the cluster's daemons and their start included.
+two workers on loopback (if pyspark and Java 17 are there). The topics of 2022 are ranked by flat
+postings of the same answers. CPU time is that of all processes, the cluster's daemons and their
+start included.
 With --table, a table of so many million invented posts is made, as the building process does.
 """
 
@@ -20,7 +21,7 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -32,17 +33,21 @@ from spark_build import statistics  # noqa: E402
 
 from arqmath_bm25.analysis.analyzer import Analyzer  # noqa: E402
 from arqmath_bm25.collection import dump  # noqa: E402
+from arqmath_bm25.collection.collection import Collection  # noqa: E402
 from arqmath_bm25.collection.layout import Layout  # noqa: E402
 from arqmath_bm25.collection.posts import PostTable  # noqa: E402
 from arqmath_bm25.collection.topics import read_topics  # noqa: E402
 from arqmath_bm25.core.sample_data import SAMPLE  # noqa: E402
-from arqmath_bm25.engines.lucene.search import LuceneSearcher  # noqa: E402
+from arqmath_bm25.engines.engine import Engine  # noqa: E402
 from arqmath_bm25.tasks import configured  # noqa: E402
-from arqmath_bm25.tasks.queries import topic_query  # noqa: E402
+from arqmath_bm25.tasks.index import Index, add_engine  # noqa: E402
+from arqmath_bm25.tasks.queries import heaviest, topic_query  # noqa: E402
 from arqmath_bm25.tasks.settings import FIELDS  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from arqmath_bm25.tasks.task import Task
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -72,25 +77,38 @@ def daemons_cpu(cluster: spark_daemons.Cluster) -> float:
     return ticks / _TICKS
 
 
-def search(index: Path, data: Path) -> tuple[float, float]:
-    """Rank the topics of 2022; return CPU milliseconds and postings for each."""
-    settings, known = configured("task1").settings, statistics(index)
-    analyzer, weights = Analyzer(settings.analysis), settings.weights("both")
-    queries = [
-        topic_query(topic, analyzer, weights, settings.query.saturation)
-        for topic in read_topics(Layout(data).topics("task1", "2022"))
-    ]
-    postings = sum(
-        known.get(f"{field} {term}", (0,))[0]
-        for query in queries
-        for field, terms in query.items()
-        for term in terms
-    )
-    searcher = LuceneSearcher(index / "lucene", settings.bm25.k1, settings.bm25.b)
-    list(searcher.search_many(queries, 1000, threads=1))  # Java compiles what it runs
+def search(indexes: Path, data: Path) -> str:
+    """Rank the topics of 2022 by flat postings, which are added; say what a topic takes."""
+    task, collection = configured("task1"), Collection(data, indexes)
+    add_engine(task.index_task, collection, Engine("flat"))
+    index = Index.of(task, collection, Engine("flat"))
+    searcher, analyzer = index.searcher(), Analyzer(task.settings.analysis)
+    topics = read_topics(collection.layout.topics("task1", "2022"))
+    terms = postings = 0
+    for topic in topics:
+        query = topic_query(
+            topic, analyzer, task.settings.weights("both"), task.settings.query.saturation
+        )
+        for field, chosen in heaviest(query, searcher, task.settings.query.most).items():
+            terms += len(chosen)
+            postings += sum(searcher.document_counts(field, chosen).values())
+    list(index.rank(topics, "both", 1000, threads=1))  # reads what stays in memory
     began = time.process_time()
-    list(searcher.search_many(queries, 1000, threads=1))
-    return (time.process_time() - began) / len(queries) * 1e3, postings / len(queries)
+    list(index.rank(topics, "both", 1000, threads=1))
+    milliseconds = (time.process_time() - began) / len(topics) * 1e3
+    began = time.process_time()
+    list(Index.of(without_stages(task), collection, Engine("flat")).rank(topics, "both", 1000, 1))
+    first = (time.process_time() - began) / len(topics) * 1e3
+    return (
+        f"a topic: {terms / len(topics):.0f} terms, {postings / len(topics):,.0f} postings "
+        f"({postings / len(topics) / searcher.count:.1f} an answer); "
+        f"{milliseconds:.1f} CPU ms, {first:.1f} of them without the second stage"
+    )
+
+
+def without_stages(task: Task[Any]) -> Task[Any]:
+    """Return the task with its first stage alone."""
+    return task.of({**task.settings.model_dump(), "stages": {}})
 
 
 def report(name: str, indexes: Path, data: Path, cpu: float) -> None:
@@ -100,13 +118,10 @@ def report(name: str, indexes: Path, data: Path, cpu: float) -> None:
     documents = known["contents"][0]
     size = sum(path.stat().st_size for path in (index / "lucene").iterdir())
     postings = sum(known[field][1] for field in FIELDS if field in known)
-    milliseconds, of_topic = search(index, data)
     gigabytes = Layout(data).posts().stat().st_size / 1e9
     print(
         f"{name}: {cpu:.1f} CPU s ({cpu / gigabytes:.0f} for each GB); {documents:,} answers; "
-        f"an answer: {size / documents:.0f} bytes, {postings / documents:.0f} postings; "
-        f"a topic: {of_topic:,.0f} postings ({of_topic / documents:.1f} an answer), "
-        f"{milliseconds:.1f} CPU ms"
+        f"an answer: {size / documents:.0f} bytes, {postings / documents:.0f} postings"
     )
 
 
@@ -125,6 +140,9 @@ class _Invented:
             threads = np.where(own, ids, ids - random.integers(1, 1000, len(ids)))
             places = np.stack([threads, ids, 2 - own, ids * 1600, np.full(len(ids), 1600)], axis=1)
             yield cast("R", (places, Counter(rows=len(ids))))
+
+    def close(self) -> None:
+        """Hold nothing."""
 
 
 def table(millions: float) -> None:
@@ -155,6 +173,7 @@ def both(data: Path) -> None:
     with tempfile.TemporaryDirectory() as place:
         index = Path(place, "here")
         report("here", index, data, build("here", data, index))
+        print(search(index, data))
         if reason := spark_daemons.why_not():
             print(f"Spark: {reason}")
             return

@@ -27,3 +27,6 @@ class Workers(Protocol):
 
         Raises InterruptedWorkError if a worker is lost.
         """
+
+    def close(self) -> None:
+        """Free what workers hold; another `map` gets it again."""

@@ -80,6 +80,7 @@ def index_parts(
     Remote workers need `documents` and the directory of `index` on a disk that they all share.
     """
     if not workers.remote:
+        workers.close()  # what they remember of the analysis takes as much memory as Lucene
         index_documents(documents, index, fields, expected, workers.count)
         return
     # Anserini writes no index of no document.
