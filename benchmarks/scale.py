@@ -89,9 +89,10 @@ def search(indexes: Path, data: Path) -> str:
         query = topic_query(
             topic, analyzer, task.settings.weights("both"), task.settings.query.saturation
         )
-        for field, chosen in heaviest(query, searcher, task.settings.query.most).items():
-            terms += len(chosen)
-            postings += sum(searcher.document_counts(field, chosen).values())
+        chosen = heaviest(query, searcher, task.settings.query.most)
+        counts = [*searcher.document_counts(chosen).values()]
+        terms += sum(map(len, chosen.values()))
+        postings += sum(sum(of_field.values()) for of_field in counts)
     list(index.rank(topics, "both", 1000, threads=1))  # reads what stays in memory
     began = time.process_time()
     list(index.rank(topics, "both", 1000, threads=1))

@@ -258,8 +258,6 @@ def ensure(
             built, kept = None, fresh and (place / DOCUMENTS).is_dir()
             if not fresh:
                 if in_cluster:
-                    from arqmath_bm25.engines.opensearch import check_rights, connect
-
                     with closing(connect(engine.hosts)) as client:
                         check_rights(client)  # what is missing is said before hours of work
                 keep = keep_documents or in_cluster

@@ -27,7 +27,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.lucene.jvm import java_cast, java_class
 
-_BUFFER_MB: Final = 512  # of documents in memory before a segment is written
+_BUFFER_MB: Final = 128  # of documents in memory before a segment is written
 _SHARD: Final = 1 << 28  # bytes of JSON lines
 _TOGETHER: Final = 200_000  # ids that pass from Java at a time
 _END: Final = "\0"  # of an id; no NumPy string ends in it

@@ -24,7 +24,7 @@ from arqmath_bm25.core.system import needed_by
 JAVA: Final = range(21, 26)  # Anserini's classes are compiled for 21; newer ones are untried
 INSTALL_JAR: Final = "pip install --no-deps --ignore-requires-python pyserini==2.4.0"
 _NEEDED: Final = f"Java {JAVA[0]} to {JAVA[-1]}"
-_HEAP: Final = "2g"  # indexing buffers 512 MB; a search needs less, the index is memory-mapped
+_HEAP: Final = "2g"  # at most; a search needs less, as the index is memory-mapped
 
 
 @cache
@@ -77,6 +77,8 @@ def prepare() -> None:
     jnius_config.add_options(
         f"-Xmx{_HEAP}",
         "-XX:+UseParallelGC",  # a tenth less work when indexing than with the default collector
+        "-Xms64m",
+        "-Xmn64m",  # by itself it would take hundreds before it collects anything
         "-Xrs",  # leave signals, and so Ctrl-C, to Python
         "-Djava.awt.headless=true",
         "-Dlog4j2.level=ERROR",
