@@ -77,7 +77,7 @@ def prepare() -> None:
     jnius_config.add_options(
         f"-Xmx{_HEAP}",
         "-XX:+UseParallelGC",  # a tenth less work when indexing than with the default collector
-        "-Xms64m",
+        "-Xms128m",
         "-Xmn64m",  # by itself it would take hundreds before it collects anything
         "-Xrs",  # leave signals, and so Ctrl-C, to Python
         "-Djava.awt.headless=true",
