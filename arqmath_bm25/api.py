@@ -176,7 +176,8 @@ class Collection(_ByValue, Files):
         """Return the topics of a year, of a set of statements (NLPS: dev, test) or of a file.
 
         Columns: qid and query, text with `$…$` around its formulas; of ARQMath title and question
-        (HTML) and tags (a tuple), of Task 2 formula_id and formula (LaTeX) as well, which query is.
+        (HTML) and tags (a tuple), of Task 2 formula_id and formula (LaTeX) as well, which query is;
+        excluded (a tuple of ids) where queries name documents that must not be returned.
         Raises InputError if there are none.
         """
         ranking, years = configured(task), self.years(task)
@@ -191,6 +192,8 @@ class Collection(_ByValue, Files):
         of_question = [] if rules.judged == "premises" else ["title", "question", "tags"]
         for name in [*of_question, *(["formula_id", "latex"] if rules.by_formula else [])]:
             columns[name] = [getattr(topic, name) for topic in topics]
+        if any(topic.excluded for topic in topics):
+            columns["excluded"] = [topic.excluded for topic in topics]
         return pd.DataFrame(columns).rename(columns={"latex": "formula"})
 
     def qrels(self, task: TaskName, year: int | str | Path) -> pd.DataFrame:
@@ -477,12 +480,13 @@ def _topic(row: Mapping[Hashable, Any], task: Task[Any]) -> Topic:
     So a query that somebody has rewritten is searched as it is, whatever stands beside it.
     """
     qid, query = str(row["qid"]), _query(row["query"])
+    excluded = tuple(map(str, ids)) if isinstance(ids := row.get("excluded"), (tuple, list)) else ()
     if isinstance(row.get("title"), str) and isinstance(row.get("question"), str):
         formula, tags = row.get("formula"), row.get("tags")
         tags = tuple(tags) if isinstance(tags, (tuple, list)) else ()
         formulas = (formula,) if formula else ()
         question = row["title"], row["question"]
-        topic = Topic(qid, *question, tags, row.get("formula_id", ""), formulas)
+        topic = Topic(qid, *question, tags, row.get("formula_id", ""), formulas, excluded)
         if _text(topic) == query:
             return topic
-    return task.topic(query)._replace(topic_id=qid)
+    return task.topic(query)._replace(topic_id=qid, excluded=excluded)

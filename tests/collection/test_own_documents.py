@@ -254,3 +254,22 @@ def test_premises_as_documents(shared: Path, tmp_path: Path) -> None:
     assert scores["R@100"] == pytest.approx(sum(recalls) / len(recalls), abs=1e-4)
     assert 0.3 < scores["R@100"] < 1
     assert 0.1 < scores["nDCG@10"] < 1
+
+
+def test_the_library_leaves_out_what_a_query_excludes_as_the_program_does(
+    beir: Path, tmp_path: Path
+) -> None:
+    where = ("--data", beir, "--indexes", tmp_path / "indexes")
+    arqmath("index", "docs", *where, "--engine", "flat")
+    arqmath("run", "docs", *where, "--runs", tmp_path / "runs", "--variant", "both")
+    (file,) = (tmp_path / "runs").rglob("*both*.trec")
+    collection = arq.Collection(beir, indexes=tmp_path / "indexes")
+    topics = collection.topics("docs", beir / "queries.jsonl")
+    assert topics["excluded"].tolist() == [(), ("thm/pythagoras",)]
+    run = collection.index("docs").run(topics, "both")
+    lines = [line.split()[:4:2] for line in file.read_text(encoding="utf-8").splitlines()]
+    assert run[["qid", "docno"]].to_numpy().tolist() == lines
+    rewritten = topics.assign(query="triangle")  # a row keeps what it excludes
+    assert ["q2", "thm/pythagoras"] not in (
+        collection.index("docs").run(rewritten, "both")[["qid", "docno"]].to_numpy().tolist()
+    )
