@@ -11,7 +11,14 @@ from statistics import fmean
 from typing import Final, Literal
 
 from arqmath_bm25.cli.shared.command import command
-from arqmath_bm25.cli.shared.options import RUNS, command_line, data_of, print_table, write
+from arqmath_bm25.cli.shared.options import (
+    RUNS,
+    command_line,
+    data_of,
+    print_table,
+    refuse_repeated,
+    write,
+)
 from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS, Task, Year
@@ -229,6 +236,7 @@ def compare(
 
     Example: arqmath-bm25 compare a.tsv b.tsv c.tsv --qrels qrel_official_task1 --measure map_prime
     """
+    refuse_repeated(runs)
     evaluator = scoring.evaluator(runs, named_measures(*filter(None, [measure])))
     scored = scoring.score(evaluator, runs)
     compared = compare_runs(scored, measure)

@@ -13,7 +13,14 @@ from rich.text import Text
 
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.cli.shared.command import command
-from arqmath_bm25.cli.shared.options import data_of, keep_runs, out, results, task_of_runs
+from arqmath_bm25.cli.shared.options import (
+    data_of,
+    keep_runs,
+    out,
+    refuse_repeated,
+    results,
+    task_of_runs,
+)
 from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
@@ -77,6 +84,7 @@ def fuse(
 
     Example: arqmath-bm25 fuse a.tsv b.tsv --method weighted --weights 1,0.3 -o fused.tsv
     """
+    refuse_repeated(runs)
     factors = _weights(weights, runs)
     keep_runs(output, runs)
     task = task or task_of_runs(runs, "fuse")

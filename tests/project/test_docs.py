@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
+from program import arqmath
 
 from arqmath_bm25.cli import COMMANDS, FUNCTIONS, load
 from arqmath_bm25.cli.shared.command import descriptions
@@ -142,16 +144,32 @@ def test_every_option_has_a_description_and_every_description_an_option() -> Non
     assert all(part in descriptions()["fetch"]["only"]["help"] for part in PARTS)
 
 
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the indexes and runs of `make demo`."""
+    place = tmp_path_factory.mktemp("demo")
+    where = ("--indexes", place / "indexes")
+    arqmath("index", "all", *where, "--engine", "flat")
+    arqmath("run", "all", *where, "--runs", place / "runs")
+    return place
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("after", ["nothing", "the demo"])
 @pytest.mark.parametrize(
     "page", [page for page in ALL if "```sh" in page.read_text()], ids=lambda page: page.name
 )
-def test_every_shell_block_runs_on_the_sample(page: Path, tmp_path: Path) -> None:
+def test_every_shell_block_runs_on_the_sample(
+    page: Path, after: str, demo: Path, tmp_path: Path
+) -> None:
     for number, block in enumerate(blocks(page)):
         if block.kind != "sh":
             continue
         place = tmp_path / str(number)
-        place.mkdir()
+        if after == "the demo":
+            shutil.copytree(demo, place)
+        else:
+            place.mkdir()
         program = f'arqmath-bm25() {{ {sys.executable} -m arqmath_bm25 "$@"; }}\n'
         script = program + block.text.replace("/data/ARQMath", str(SAMPLE))
         done = subprocess.run(
@@ -159,6 +177,7 @@ def test_every_shell_block_runs_on_the_sample(page: Path, tmp_path: Path) -> Non
             env={**os.environ, "PYTHONPATH": str(ROOT)},
         )  # fmt: skip
         assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+        assert not re.search(r"\bnan\b", done.stdout, re.IGNORECASE)
 
 
 def test_every_invariant_of_the_architecture_has_its_test() -> None:

@@ -97,13 +97,15 @@ def test_bad_input_is_one_message_and_writes_nothing(
     formulas.write_text("B.1\t71\t11\t1\t9\ta\n")
     answers.write_text("A.1\t1\t9\ta\tpost 1\tSo.\n")
     later.write_text("A.301\t11\t1\t9\ta\n")
+    same_answers = tmp_path / "T-task3-y-auto-both-extract-A.tsv"
+    same_answers.write_bytes(answers.read_bytes())
     before = sorted(tmp_path.iterdir())
     assert "one run alone" in refused("fuse", first, "-o", output)
     assert "no such run file" in refused("fuse", first, tmp_path / "absent.tsv", "-o", output)
     assert f"{formulas}: a run of task2, {first} of task1" in refused(
         "fuse", first, formulas, "-o", output
     )
-    assert "nothing to fuse" in refused("fuse", answers, answers, "-o", output)
+    assert "nothing to fuse" in refused("fuse", answers, same_answers, "-o", output)
     assert f"{later}: no topic in common with {first}" in refused(
         "fuse", first, later, "-o", output
     )
@@ -115,3 +117,13 @@ def test_bad_input_is_one_message_and_writes_nothing(
     assert "this is a directory" in refused("fuse", *runs, "-o", tmp_path)
     assert "would overwrite a run" in refused("fuse", *runs, "-o", second)
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_run_is_fused_and_compared_once(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    """Patterns of a shell overlap: `*math*` matches a team called so."""
+    first, second = runs
+    again = first.parent / ".." / first.parent.name / first.name
+    for command in (("fuse", first, second, again, "-o", tmp_path / "c.tsv"),
+                    ("compare", first, second, first)):  # fmt: skip
+        assert "this run is given twice; name each run once" in refused(*command)
+    assert not (tmp_path / "c.tsv").exists()

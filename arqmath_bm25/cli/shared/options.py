@@ -108,6 +108,13 @@ def task_of_runs(runs: Sequence[Path], verb: str) -> RankingTask:
     return cast("RankingTask", first)
 
 
+def refuse_repeated(runs: Sequence[Path]) -> None:
+    """Raise InputError for a run that is given twice, as overlapping patterns of a shell do."""
+    for place, run in enumerate(runs):
+        if run.resolve() in map(Path.resolve, runs[:place]):
+            raise InputError(f"{run}: this run is given twice; name each run once")
+
+
 def keep_runs(output: Path, runs: Sequence[Path]) -> None:
     """Raise InputError if writing `output` would overwrite a run, or is impossible."""
     if output.is_dir():
