@@ -189,7 +189,8 @@ def test_of_a_repeated_formula_every_command_takes_the_last_score(folder: Path) 
     read = Run.read(path, ids=evaluator.open_ids)
     assert list(evaluator.score_run(read).rankings["B.1"]) == ["9004", "9007", "9002"]
     assert list(read.rankings().rows["B.1"]) == ["9004", "9007", "9002"]
-    for command in (["fuse", path, path], ["convert", path]):
+    same = written(folder, "same.tsv", rows, lab2)
+    for command in (["fuse", path, same], ["convert", path]):
         arqmath(*command, "-o", folder / "out.tsv")
         found = [row.doc_id for row in read_run(folder / "out.tsv", "task2")]
         assert found == ["4", "7", "2"], command
@@ -314,7 +315,8 @@ def test_judgments_of_relevant_documents_only_get_full_measures(folder: Path) ->
     assert "MAP" in said
     assert "MAP′" not in said
     assert "near their ceiling" in said
-    found = json_of("compare", run, run, "--qrels", folder / "q")
+    same = written(folder, "s.tsv", [("A.1", 7, 2.0), ("A.1", 1, 1.0), ("A.2", 1, 1.0)], lab1)
+    found = json_of("compare", run, same, "--qrels", folder / "q")
     assert found["measure"] == "ndcg"
 
 
