@@ -21,8 +21,8 @@ from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.evaluation.comparing import compare_runs
 from arqmath_bm25.evaluation.evaluator import Scored, score_run
-from arqmath_bm25.evaluation.measures import MEASURES, Measure, key_of, named_measures
-from arqmath_bm25.evaluation.qrels import Judgments, Qrels, read_grade
+from arqmath_bm25.evaluation.measures import Measure, key_of, named_measures
+from arqmath_bm25.evaluation.qrels import Judgments, Qrels, least_relevant, read_grade
 from arqmath_bm25.runs import run_writing
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
@@ -45,6 +45,7 @@ def evaluate(
     *,
     measures: Sequence[object] | None = None,
     task: Task | None = None,
+    relevant: int | None = None,
 ) -> pd.Series[Any]: ...
 
 
@@ -56,6 +57,7 @@ def evaluate(
     *,
     measures: Sequence[object] | None = None,
     task: Task | None = None,
+    relevant: int | None = None,
 ) -> pd.DataFrame: ...
 
 
@@ -66,17 +68,19 @@ def evaluate(
     *,
     measures: Sequence[object] | None = None,
     task: Task | None = None,
+    relevant: int | None = None,
 ) -> pd.Series | pd.DataFrame:  # pdoc cannot read Series[Any]
     """Score a run by judgments, as `eval` does.
 
     Returns the numbers under the keys of `eval --json`, or with `per_topic` a row for every judged
     topic; with `measures` (names as `eval --measure` takes them, keys, or objects of ir_measures)
     these alone. The task is told by the `attrs` of the judgments (`Collection.qrels`) or of the
-    run, or by `task`. What has to be known of the scores is a ScoreWarning. Raises InputError if
-    the two do not fit each other, and for a label that is none of 0 … 9.
+    run, or by `task`. Relevant is a grade of 2 or more for topics of the labs, else of 1 or more,
+    or as `relevant` says. What has to be known of the scores is a ScoreWarning. Raises InputError
+    if the two do not fit each other, and for a label that is none of -9 … 9.
     """
     names = None if measures is None else list(map(str, measures))
-    score = _score("run", run, qrels, task, named_measures(*names or ())).score
+    score = _score("run", run, qrels, task, named_measures(*names or ()), relevant).score
     _warn(score.warnings)
     table = pd.DataFrame.from_dict(score.values, orient="index").rename_axis("qid")
     numbers = pd.Series(score.to_json())
@@ -97,6 +101,7 @@ def compare(
     measure: object | None = None,
     *,
     task: Task | None = None,
+    relevant: int | None = None,
 ) -> pd.DataFrame:
     """Compare every run with the first, topic by topic, as the command `compare` does.
 
@@ -107,7 +112,9 @@ def compare(
     """
     name = None if measure is None else str(measure)
     further = named_measures(*filter(None, [name]))
-    scored = [_score(run, frame, qrels, task, further) for run, frame in _named(runs).items()]
+    scored = [
+        _score(run, frame, qrels, task, further, relevant) for run, frame in _named(runs).items()
+    ]
     compared = compare_runs(scored, name)
     _warn(compared.warnings)
     frame = pd.DataFrame(map(asdict, compared.comparisons))
@@ -151,7 +158,7 @@ def fuse(
 
 def _score(
     name: str, run: pd.DataFrame, qrels: pd.DataFrame, task: Task | None,
-    measures: Sequence[Measure],
+    measures: Sequence[Measure], relevant: int | None,
 ) -> Scored:  # fmt: skip
     need(run, "run", "qid", "docno", "score")
     need(qrels, "qrels", "qid", "docno", "label")
@@ -160,14 +167,15 @@ def _score(
     for number, (qid, doc, label) in enumerate(rows):
         grade = read_grade(f"qrels: row {number}", str(doc), str(label))
         judged.setdefault(str(qid), {})[str(doc)] = grade
-    judgments = Judgments(Path("qrels"), judged, notes=tuple(qrels.attrs.get("notes", ())))
     task = task or qrels.attrs.get("task") or _task_of(run)
+    least = least_relevant(RULES[task], judged) if relevant is None else relevant
+    notes = tuple(qrels.attrs.get("notes", ()))
+    judgments = Judgments(Path("qrels"), judged, notes=notes, relevant=least)
     ids = None
     if RULES[task].by_formula:
         judgments, ids = judgments._replace(ids=qrels.attrs.get("ids", "visual")), _ids(run, qrels)
-    read = Run(Path(name), task, _rows(run), ids)
-    read.rank_by(judgments.ids, judgments.qrels)
-    return replace(score_run(read, judgments, (*MEASURES, *measures)), run=name)
+    ranked = Run(Path(name), task, _rows(run), ids).ranked_by(judgments.ids, judgments.qrels)
+    return replace(score_run(ranked, judgments, measures), run=name)
 
 
 def _ids(run: pd.DataFrame, qrels: pd.DataFrame) -> Callable[[], FormulaIds]:

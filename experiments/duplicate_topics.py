@@ -24,6 +24,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.core.writing import complete
 from arqmath_bm25.evaluation.qrels import write_qrels
+from arqmath_bm25.tasks.answers.answer_retrieval import thread_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -94,7 +95,8 @@ def read_questions(collection: Collection, ids: Iterable[str]) -> Iterator[Topic
         if post is not None:
             body = _NOTICE.sub("", post.body, count=1) if _NOTICE.match(post.body) else post.body
             title, question = (_FORMULA.sub(r"\1$\2$\3", text) for text in (post.title or "", body))
-            yield Topic(f"D.{post.post_id}", title, question, post.tags)
+            topic = Topic(f"D.{post.post_id}", title, question, post.tags)
+            yield topic._replace(own_thread=post.post_id)
 
 
 def related(collection: Collection, qrels: Qrels) -> dict[str, set[int]]:
@@ -102,7 +104,7 @@ def related(collection: Collection, qrels: Qrels) -> dict[str, set[int]]:
     found = {}
     for topic_id, grades in qrels.items():
         threads = set(collection.posts.threads_of([doc for doc, g in grades.items() if g > 1]))
-        found[topic_id] = threads | {int(own) for own in [Topic(topic_id, "").own_thread] if own}
+        found[topic_id] = threads | {int(own) for own in [thread_of(topic_id)] if own}
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -25,15 +25,14 @@ from arqmath_bm25.core.labs import YEARS, Task, Year
 from arqmath_bm25.core.progress import console, status
 from arqmath_bm25.evaluation.comparing import Compared, Comparison, Move, compare_runs, moves
 from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
-from arqmath_bm25.evaluation.measures import NAMES, SHOWN, Measure, named_measures
+from arqmath_bm25.evaluation.measures import NAMES, Measure, named_measures
 from arqmath_bm25.evaluation.qrels import IdKind
 from arqmath_bm25.evaluation.score import EXPLANATION, RunScore, shared_notes
 from arqmath_bm25.evaluation.topic_sets import read_topic_info, topic_sets
-from arqmath_bm25.runs.rows import detect_task
+from arqmath_bm25.runs.task_rules import detect_task
 
 _ENDINGS: Final = {".tsv", ".trec", ".txt"}  # of NLPS: .txt
 _IDS: Final = {"visual_v2": " (visual ids of v2)", "formula": " (formula ids)"}
-_FULL: Final = ("ndcg", "map", "p10")  # where primed measures say nothing
 _DEEP: Final = 10  # ranks that are looked at by --why
 _CAUSES: Final = 5  # of a move
 
@@ -49,6 +48,7 @@ class Scoring:
     json_file: Path | None = None
     per_topic: Path | None = None
     topics_with_grade: int = 0
+    relevant: int | None = None
     no_cut: bool = False
     ids: IdKind | None = None
     answer_map: Path | None = None
@@ -59,7 +59,7 @@ class Scoring:
         return Evaluator(
             Collection(data_of(runs, self.data), self.indexes), qrels=self.qrels, ids=self.ids,
             cut=not self.no_cut, answer_map=self.answer_map, measures=measures,
-            least_grade=self.topics_with_grade,
+            least_grade=self.topics_with_grade, relevant=self.relevant,
         )  # fmt: skip
 
     def score(self, evaluator: Evaluator, runs: Iterable[Path]) -> list[Scored]:
@@ -83,10 +83,10 @@ class Scoring:
                 )
         return [year for year in YEARS if year in (self.topics or ())]
 
-    def write(self, scored: Sequence[Scored], content: Callable[[], str]) -> bool:
+    def write(self, scored: Sequence[Scored], content: object) -> bool:
         """Write what is asked for as files; tell whether tables are to be printed as well."""
         if self.json_file is not None:
-            write(self.json_file, content() + "\n")
+            write(self.json_file, json.dumps(content, indent=1, allow_nan=False) + "\n")
         if self.per_topic is not None:
             write(self.per_topic, _per_topic_csv(scored))
         return str(self.json_file) != "-"
@@ -134,10 +134,10 @@ def evaluate(
             raise InputError(f"--by {by}: give the labels of the topics with --topic-info FILE")
         info = read_topic_info(*topic_info)
         sets = [topic_sets(run.score.values, info, by) for run in ranked]
-    if scoring.write(scored, lambda: json.dumps([run.to_json() for run in scored], indent=1)):
+    if scoring.write(scored, [run.to_json() for run in scored]):
         _print_scores(scored, [each.key for each in evaluator.measures])
         for run, of_run in zip(ranked, sets, strict=True):
-            keys, averages = _columns(run, ()), run.score.averages
+            keys, averages = run.score.shown, run.score.averages
             rows = [
                 [label, len(topics), *map(averages(topics).get, keys)]
                 for label, topics in of_run.items()
@@ -151,7 +151,9 @@ def _score_folder(evaluator: Evaluator, folder: Path, scoring: Scoring) -> Itera
     folders: dict[Path, Year | None] = {
         folder / collection.name / year: year for year in scoring.years or YEARS
     }
-    if not scoring.years:
+    if evaluator.own_documents:  # judged by queries, not by years
+        folders = dict.fromkeys(sorted((folder / collection.name).glob("*/")))
+    elif not scoring.years:
         files = collection.premises
         folders |= {folder / files.name / split: None for split in files.splits()}
     paths = [
@@ -183,23 +185,17 @@ def _print_scores(scored: Sequence[Scored], extra: Sequence[str] = ()) -> None:
     """Print one table for each task and judgments; `extra` are keys to show beside the usual."""
     for (task, qrels), group in groupby(scored, lambda run: (run.task, run.judgments.file)):
         runs = list(group)
-        keys = _columns(runs[0], extra)
+        keys = list(dict.fromkeys([*runs[0].score.shown, *extra]))
         notes = [(run.run, _notes(run, keys)) for run in runs]
         premises = "statements" in runs[0].score.counts
         judgments = qrels.name + _IDS.get(runs[0].judgments.ids or "", "")
+        relevant = f"relevant: grade {runs[0].score.relevant} or more" if not premises else ""
         print_table(
-            " · ".join(filter(None, [task, runs[0].year, judgments])),
+            " · ".join(filter(None, [task, runs[0].year, judgments, relevant])),
             ["run", "statements" if premises else "judged topics", *_names(keys)],
             [[run.run, _count(run), *map(run.to_json().get, keys)] for run in runs],
             [*shared_notes(notes), *([EXPLANATION] if premises else [])],
         )
-
-
-def _columns(run: Scored, extra: Sequence[str]) -> list[str]:
-    if not isinstance(run.score, RunScore):
-        return run.score.keys
-    shown = _FULL if run.score.only_relevant else SHOWN
-    return list(dict.fromkeys([*shown, *extra]))
 
 
 def _count(run: Scored) -> str:
@@ -240,7 +236,7 @@ def compare(
     evaluator = scoring.evaluator(runs, named_measures(*filter(None, [measure])))
     scored = scoring.score(evaluator, runs)
     compared = compare_runs(scored, measure)
-    if scoring.write(scored, lambda: json.dumps(compared.to_json(), indent=1)):
+    if scoring.write(scored, compared.to_json()):
         _print_comparison(compared)
         if why is not None:
             places = why_indexes or [scoring.indexes]
@@ -254,7 +250,8 @@ def _print_comparison(compared: Compared) -> None:
     topics = compared.values[runs[0]]
     header = "run,mean,difference,95 % interval,wins/ties/losses,p t-test,Holm,p randomization,Holm"
     print_table(
-        f"{name} of {len(topics)} topics, compared with {runs[0]} ({fmean(topics.values()):.4f})",
+        f"{name} of {len(topics)} topics (relevant: grade {compared.relevant} or more), "
+        f"compared with {runs[0]} ({fmean(topics.values()):.4f})",
         header.split(","),
         map(_compared, compared.comparisons),
         [f"warning: {warning}" for warning in compared.warnings],

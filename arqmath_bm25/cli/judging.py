@@ -17,9 +17,10 @@ from arqmath_bm25.evaluation.judging.pool import pool as make_pool
 from arqmath_bm25.evaluation.qrels import write_qrels
 from arqmath_bm25.pages.judging.annotation import write_batch
 from arqmath_bm25.pages.post_html import latex_of
+from arqmath_bm25.runs.eligible import eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Run
-from arqmath_bm25.runs.task_rules import RULES, eligible
+from arqmath_bm25.runs.task_rules import RULES
 
 
 @command
@@ -45,7 +46,7 @@ def pool(
     """
     task, collection = task or task_of_runs(runs, "pool"), place.collection
     depths = Depths(primary=primary_depth or depth, other=depth)
-    files = collection.layout.topic_files(task, [topics] if topics else None)
+    files = collection.layout.topic_files(RULES[task].qrels_of, [topics] if topics else None)
     asked = {topic.topic_id: topic for _, file in files for topic in read_topics(file)}
     pooled = _pool(runs, task, collection, depths, seed)
     items = pooled.items

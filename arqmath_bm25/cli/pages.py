@@ -8,7 +8,7 @@ from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import THREADS, Place, SearchPlace, command_line, out
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import LabTask
+from arqmath_bm25.core.labs import Task
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import progress, status
 from arqmath_bm25.core.system import needed_by
@@ -24,8 +24,9 @@ def report(
     output: Path,
     place: Place,
     qrels: Path | None = None,
-    task: LabTask | None = None,
+    task: Task | None = None,
     topics: Path | None = None,
+    relevant: int | None = None,
     depth: int = 20,
     thread_pages: Path | None = None,
 ) -> None:
@@ -43,7 +44,8 @@ def report(
 
     with status("Reading runs") as say:
         gathered = Gathered(
-            runs, place.collection, task=task, qrels=qrels, topics=topics, depth=depth, status=say,
+            runs, place.collection, task=task, qrels=qrels, topics=topics, relevant=relevant,
+            depth=depth, status=say,
         )  # fmt: skip
     with progress("Writing pages", len(gathered.questions), "topics") as advance:
         write_report(gathered, output, advance, thread_pages)

@@ -26,12 +26,13 @@ from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LAB_TASKS, MAX_DEPTH, YEARS, LabTask, RankingTask, official_stem
 from arqmath_bm25.core.writing import sources
+from arqmath_bm25.runs.eligible import Eligible, eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
-from arqmath_bm25.runs.rows import Findings, detect_task
+from arqmath_bm25.runs.rows import Findings
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.run_writing import Form, hits_of, write_run
-from arqmath_bm25.runs.task_rules import RULES, Eligible, check_teams, eligible
+from arqmath_bm25.runs.task_rules import RULES, check_teams, detect_task
 from arqmath_bm25.version import __version__
 
 
@@ -94,6 +95,7 @@ def fuse(
     fused = fuse_runs(read, factors, method, k, depth, posts=form == "lab")
     manifest = {
         "version": __version__,
+        "task": task,
         "method": method,
         "k": k if method == "rrf" else None,
         "weights": factors,

@@ -181,15 +181,14 @@ def _write_run(options: RunOptions, index: Index, topics: TopicFile, variant: st
     """Write one run with its manifest, and say so; InputError in the place of another run."""
     began = time.monotonic()
     task, depth, queries = index.task, options.depth, options.queries
-    form = task.form or options.form
     official = topics.folder in (*YEARS, *SPLITS)
     remake_it = command_line(
         "run", task.name, data=options.data, topics=topics.folder if official else topics.path,
-        queries=queries, config=options.config, variant=variant, depth=depth, format=form,
+        queries=queries, config=options.config, variant=variant, depth=depth, format=options.form,
     )  # fmt: skip
     manifest = index.manifest_of(variant, depth, remake_it, topics.path, queries)
     folder = options.runs / task.place(index.collection) / topics.folder
-    target = folder / file_name(manifest["tag"], task.lab, form)
+    target = folder / file_name(task.file_stem(manifest["tag"], variant), task.lab, options.form)
     before = {} if options.overwrite else read_manifest(target)
     if before and any(before.get(key) != manifest.get(key) for key in _DECISIVE):
         raise InputError(
@@ -207,7 +206,7 @@ def _write_run(options: RunOptions, index: Index, topics: TopicFile, variant: st
                 yield topic.topic_id, hits
 
         ranked = noted(index.rank(topics.topics, variant, depth, options.threads))
-        rows = write_run(target, ranked, manifest["tag"], task.lab, form, manifest)
+        rows = write_run(target, ranked, manifest["tag"], task.lab, options.form, manifest)
     note = f"; no {task.hits_are} for {', '.join(unanswered)}" if unanswered else ""
     size = f"{count:,} {task.topics_are}, {rows:,} {task.rows_are}"
     out.print(f"{target}: {size}, in {time.monotonic() - began:.1f} s{note}")

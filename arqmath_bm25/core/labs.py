@@ -13,8 +13,8 @@ from arqmath_bm25.core.errors import InputError, shown
 
 LabTask = Literal["task1", "task2", "task3"]  # of ARQMath
 LAB_TASKS: Final[tuple[LabTask, ...]] = get_args(LabTask)
-RankingTask = Literal["task1", "task2"]  # with many documents for a topic
-Task = Literal["task1", "task2", "task3", "nlps"]
+RankingTask = Literal["task1", "task2", "docs"]  # with many documents for a topic
+Task = Literal["task1", "task2", "task3", "nlps", "docs"]
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
 Variant = Literal["text", "math", "both"]
 Year = Literal["2020", "2021", "2022"]
@@ -48,14 +48,8 @@ GRADE_OF_LABEL: Final[dict[str, int | None]] = {
 }
 GRADES: Final = sorted(grade for grade in GRADE_OF_LABEL.values() if grade is not None)
 HIGHEST: Final = GRADES[-1]  # larger ones of Task 3 say why there is no grade
-RELEVANT: Final = 2  # the least grade that counts as relevant
+RELEVANT: Final = 2  # the least grade that counts as relevant in ARQMath
 
-COLUMNS: Final[dict[Task, tuple[str, ...]]] = {
-    "task1": ("topic", "post", "rank", "score", "run id"),
-    "task2": ("topic", "formula", "post", "rank", "score", "run id"),
-    "task3": ("topic", "rank", "score", "run id", "sources", "answer"),
-    "nlps": ("statement", "premise"),
-}
 _PRIME_PREFIX: Final = re.compile(r"prime?_")
 _TOPIC: Final = re.compile(r"[AB]\.([1-9][0-9]{0,2})")
 
@@ -115,10 +109,17 @@ def year_of(topics: Iterable[str]) -> Year:
                 "--qrels FILE which judgments to use"
             )
         topic_of.setdefault(year, topic)
+    if not topic_of:
+        raise InputError("there is no topic to tell the year: name the judgments with --qrels FILE")
     if len(topic_of) > 1:
         named = " and ".join(f"{topic} ({year})" for year, topic in sorted(topic_of.items()))
         raise InputError(f"topics of more than one year, {named}: choose one with --topics YEAR")
     return next(iter(topic_of))
+
+
+def is_official(topic: str) -> bool:
+    """Tell whether a topic is one of the labs."""
+    return known_year([topic]) is not None
 
 
 def known_year(topics: Iterable[str]) -> Year | None:

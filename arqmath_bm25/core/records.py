@@ -13,17 +13,12 @@ class Topic(NamedTuple):
     formula_id: str = ""  # Task 2: q_N, unique within a year
     formulas: tuple[str, ...] = ()  # Task 2: LaTeX without dollars; one but for free queries
     excluded: tuple[str, ...] = ()  # documents that are not to be returned
+    own_thread: str = ""  # the question of the collection that this topic is
 
     @property
     def latex(self) -> str:
         """The one formula that a topic of Task 2 asks for; nothing in other tasks."""
         return self.formulas[0] if self.formulas else ""
-
-    @property
-    def own_thread(self) -> str:
-        """Id of the question of the collection that this topic is (D.ID)."""
-        prefix, _, question = self.topic_id.partition(".")
-        return question if prefix == "D" and question.isascii() and question.isdecimal() else ""
 
 
 class Hit(NamedTuple):

@@ -27,7 +27,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.evaluation.evaluator import Scored
 from arqmath_bm25.evaluation.measures import key_of
-from arqmath_bm25.evaluation.score import RunScore, shared_notes
+from arqmath_bm25.evaluation.score import shared_notes
 from arqmath_bm25.runs.run_writing import provenance
 from arqmath_bm25.tasks import task_class
 from arqmath_bm25.tasks.index import Index
@@ -122,7 +122,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(p_value) for p_value in corrected]
 
 
-_OTHERS = ("map_prime", "p10_prime", "bpref")  # measures that may contradict a verdict
+def contradicting(shown: Sequence[str]) -> Sequence[str]:
+    """Return the measures, of those that tables show, that may contradict the first."""
+    return [key for key in shown[1:] if key != "judged_at_10"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,7 @@ class Compared:
 
     measure: str
     qrels: str
+    relevant: int  # the least grade that counts as relevant
     values: dict[str, dict[str, float]]  # run -> topic -> value
     comparisons: list[Comparison]
     warnings: list[str]
@@ -140,6 +143,7 @@ class Compared:
         return {
             "measure": self.measure,
             "qrels": self.qrels,
+            "relevant": self.relevant,
             "topics": len(next(iter(self.values.values()))),
             "means": {run: fmean(of_topics.values()) for run, of_topics in self.values.items()},
             "comparisons": [asdict(comparison) for comparison in self.comparisons],
@@ -150,13 +154,11 @@ class Compared:
 def compare_runs(runs: Sequence[Scored], measure: str | None = None) -> Compared:
     """Compare runs with the first; see `compare`.
 
-    Without `measure` it is the first that is reported: nDCG′, or nDCG where the judgments hold
-    relevant documents only, so that primed measures say nothing. Raises InputError unless all runs
-    have the same judgments.
+    Without `measure` it is the first that tables show of such runs. Raises InputError unless all
+    runs have the same judgments.
     """
     first = runs[0]
-    full = isinstance(first.score, RunScore) and first.score.only_relevant
-    measure = key_of(measure or ("ndcg" if full else first.score.keys[0]))
+    measure = key_of(measure) if measure else first.score.shown[0]
     if measure not in first.score.keys:
         raise InputError(f"{measure}: {first.file} is scored by {', '.join(first.score.keys)}")
     scored: dict[str, Scored] = {}
@@ -175,14 +177,15 @@ def compare_runs(runs: Sequence[Scored], measure: str | None = None) -> Compared
     comparisons = compare(values)
     averages = {name: run.score.averages() for name, run in scored.items()}
     warnings = shared_notes({name: run.score.warnings for name, run in scored.items()}.items())
-    others = [key for key in _OTHERS if key != measure and key in first.score.keys]
+    others = [key for key in contradicting(first.score.shown) if key != measure]
     for pair in comparisons:
         means, base = averages[pair.run], averages[pair.baseline]
         against = [key for key in others if pair.difference * (means[key] - base[key]) < 0]
         if against:
             names = f"{pair.run} against {pair.baseline}: {', '.join(against)}"
             warnings.append(f"{names} say the opposite of {measure}")
-    return Compared(measure, str(first.judgments.file), values, comparisons, warnings)
+    qrels, relevant = str(first.judgments.file), first.score.relevant
+    return Compared(measure, qrels, relevant, values, comparisons, warnings)
 
 
 class Move(NamedTuple):
@@ -203,16 +206,17 @@ class Move(NamedTuple):
 def moves(
     collection: Collection, runs: Sequence[Scored], topic: str, depth: int, indexes: Sequence[Path]
 ) -> tuple[list[Move], list[str]]:
-    """Return what moved among the `depth` best documents of two runs of Task 1 or 2 for a topic.
+    """Return what moved among the `depth` best documents of two runs for a topic.
 
     They come in the order of the second run, with sentences on runs that cannot be explained.
     `indexes` are the directories of the indexes of each run, or one for both. Raises InputError for
     a run of another task, and a topic that neither run has.
     """
+    rankings = []
     for run in runs:
-        if not run.rankings:
-            raise InputError(f"{run.file}: moves are listed of runs of Tasks 1 and 2 only")
-    rankings = [run.rankings.get(topic, {}) for run in runs]
+        if run.ranked is None or run.ranked.run.rules.judged != "documents":
+            raise InputError(f"{run.file}: moves are listed of rankings of documents only")
+        rankings.append(run.ranked.topics.get(topic, {}))
     if not any(rankings):
         raise InputError(f"{topic}: none of the runs has this topic")
     places = [{doc: rank for rank, doc in enumerate(ranking, 1)} for ranking in rankings]

@@ -6,7 +6,7 @@ A.1-100 in 2020, A.201-300 in 2021, A.301-400 in 2022.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -19,20 +19,20 @@ from arqmath_bm25.collection.own_documents import QRELS, corpus_in
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, Task, Year, known_year, official_stem, year_of
 from arqmath_bm25.evaluation import score as scores
-from arqmath_bm25.evaluation.measures import MEASURES, Measure, named_measures
+from arqmath_bm25.evaluation.measures import Measure
 from arqmath_bm25.evaluation.qrels import (
     IdKind,
     Judgments,
     Qrels,
     by_visual_id,
     coverage_note,
+    least_relevant,
     read_qrels,
 )
 from arqmath_bm25.evaluation.score import OF_POSTS, Score
 from arqmath_bm25.runs.formula_ids import FormulaIds
-from arqmath_bm25.runs.rows import POST, detect_task
-from arqmath_bm25.runs.run import Ranking, Run
-from arqmath_bm25.runs.task_rules import RULES, TextRules
+from arqmath_bm25.runs.run import NO_ROWS, Rankings, Run
+from arqmath_bm25.runs.task_rules import POST, RULES, DocumentRules, TextRules, detect_task
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
@@ -49,7 +49,7 @@ class Scored:
     task: Task
     judgments: Judgments
     score: Score
-    rankings: Mapping[str, Ranking] = field(default_factory=dict)  # of Tasks 1 and 2
+    ranked: Rankings | None = None  # what counts of it; None of the answer map
 
     @property
     def year(self) -> Year | None:
@@ -69,29 +69,30 @@ class Scored:
         }
 
 
-def score_run(
-    run: Run, judgments: Judgments, measures: Sequence[Measure] = MEASURES,
-    depth: int | None = MAX_DEPTH,
-) -> Scored:  # fmt: skip
-    """Score a run of any task, the best `depth` rows of a topic (None: all).
+def score_run(ranked: Rankings, judgments: Judgments, measures: Iterable[Measure] = ()) -> Scored:
+    """Score what counts of a run of any task, by `measures` on top of those of its task.
 
-    A run of formulas is ranked by the ids of the judgments (`Run.rank_by`). Raises InputError if it
-    does not fit these.
+    `ranked` is a run as these judgments rank it (`Run.ranked_by`). Raises InputError if it does not
+    fit them.
     """
-    rankings: Mapping[str, Ranking] = {}
+    run = ranked.run
     result: Score
+    if not run.topics:
+        judgments = judgments._replace(notes=(*judgments.notes, NO_ROWS))
+    judged = judgments.qrels, judgments.relevant, judgments.notes
     with _about(run.path):
         match run.rules.judged:
             case "documents":
-                counted = run.rankings(depth)
-                rankings, notes = counted.topics, (*judgments.notes, *counted.notes)
-                result = scores.score(rankings, judgments.qrels, measures, notes)
+                result = scores.score(
+                    ranked.topics, judgments.qrels, run.rules, measures, judgments.relevant,
+                    (*judgments.notes, *ranked.notes),
+                )  # fmt: skip
             case "answers":
-                answers = {topic: next(iter(docs)) for topic, docs in run.rankings().topics.items()}
-                result = scores.score_answers(answers, judgments.qrels, judgments.notes)
+                answers = {topic: next(iter(docs)) for topic, docs in ranked.topics.items()}
+                result = scores.score_answers(answers, *judged)
             case _:
-                result = scores.score_premises(run.rankings().topics, judgments.qrels)
-    return Scored(_name(run.path), run.path, run.task, judgments, result, rankings)
+                result = scores.score_premises(ranked.topics, judgments.qrels)
+    return Scored(_name(run.path), run.path, run.task, judgments, result, ranked)
 
 
 def judged_years(collection: Collection, task: Task) -> tuple[str, ...]:
@@ -115,12 +116,12 @@ class Evaluator:
     answer_map: Path | None = None  # names the answers of Task 3
     measures: Iterable[Measure] = ()  # on top of the usual
     least_grade: int = 0  # topics without it do not count
+    relevant: int | None = None  # the least grade that counts as relevant, if not by the judgments
 
     def __post_init__(self) -> None:
-        if corpus := corpus_in(self.collection.layout.data):  # one's own, as BEIR scores them
-            self.measures = (*self.measures, *named_measures("nDCG@10", "R@100"))
-            judged = corpus.parent / QRELS
-            self.qrels = self.qrels or (judged if judged.is_file() else None)
+        self.own_documents = corpus_in(self.collection.layout.data)
+        if self.own_documents and (judged := self.own_documents.parent / QRELS).is_file():
+            self.qrels = self.qrels or judged
         self.measures = tuple(dict.fromkeys(self.measures))
         self.judgments = cache(self._read_judgments)
         self.open_ids = cache(partial(FormulaIds.of, self.collection))
@@ -130,23 +131,26 @@ class Evaluator:
 
         Raises InputError for whatever file cannot be read or does not fit its judgments.
         """
-        return self.score_run(Run.read(path, task, self.open_ids), year)
+        own = DocumentRules.task if self.own_documents else None
+        return self.score_run(Run.read(path, task or own, self.open_ids), year)
 
     def score_run(self, run: Run, year: Year | None = None) -> Scored:
         """Score a run that was read with `open_ids`; raises InputError as `score` does."""
         if run.rules.judged == "answers":
             return self._score_answers(run, year)
         judgments = self.judgments(run.task, self._file_of(run, year))
-        run.rank_by(judgments.ids, judgments.qrels)
-        self._refuse_strangers(run, judgments.qrels)
         depth = MAX_DEPTH if self.cut else None
-        return score_run(run, judgments, (*MEASURES, *self.measures), depth)
+        ranked = run.ranked_by(judgments.ids, judgments.qrels, depth)
+        self._refuse_strangers(ranked, judgments.qrels)
+        return score_run(ranked, judgments, self.measures)
 
     def lacks(self, path: Path, folder: str) -> str | None:
         """Say what is missing to score a run of a year, or a set of statements; None if nothing."""
         task = detect_task(path)
         if RULES[task].judged == "answers" and not _of_posts(Run.read(path, task)):
             return "it needs --qrels and --answer-map"
+        if self.own_documents:
+            return None if self.qrels else f"there is no {QRELS} beside the documents"
         judged = folder in judged_years(self.collection, task)
         return None if judged else f"there are no judgments of {task} {folder}"
 
@@ -156,15 +160,15 @@ class Evaluator:
         scored = []
         for name, answers in scores.read_answer_map(answer_map).items():
             with _about(f"{answer_map}: {name}"):
-                result = scores.score_answers(answers, judgments.qrels)
+                result = scores.score_answers(answers, judgments.qrels, judgments.relevant)
             scored.append(Scored(name, answer_map, TextRules.task, judgments, result))
         return scored
 
-    def _refuse_strangers(self, run: Run, qrels: Qrels) -> None:
+    def _refuse_strangers(self, ranked: Rankings, qrels: Qrels) -> None:
         """Raise InputError for a run of another collection, where DATA was not given."""
+        run, rankings, counts = ranked.run, ranked.topics, ranked.counts
         if self.collection.on_site or run.rules.judged != "documents":
             return
-        rankings, _, counts, _ = run.rankings()
         if counts["unknown"] > len(run) // 2:
             raise InputError(
                 f"{run.path}: {counts['unknown']:,} of its {len(run):,} formulas are not in "
@@ -196,7 +200,8 @@ class Evaluator:
         of_posts = _of_posts(run)
         if run.columns != run.task or (of_posts and self.answer_map is None):
             judgments = self.judgments(run.task, self._file_of(run, year))
-            return score_run(run, judgments._replace(notes=(OF_POSTS,) if of_posts else ()))
+            notes = (OF_POSTS,) if of_posts else ()
+            return score_run(run.rankings(), judgments._replace(notes=notes))
         with _about(run.path):
             answer_map, judgments = self._answer_files()
         runs = scores.read_answer_map(answer_map)
@@ -208,7 +213,7 @@ class Evaluator:
                 f"{', '.join(runs)}"
             )
         with _about(run.path):
-            result = scores.score_answers(answers, judgments.qrels)
+            result = scores.score_answers(answers, judgments.qrels, judgments.relevant)
         return Scored(names[0], run.path, run.task, judgments, result)
 
     def _answer_files(self) -> tuple[Path, Judgments]:
@@ -223,19 +228,21 @@ class Evaluator:
     def _read_judgments(self, task: Task, file: Path) -> Judgments:
         rules, on_site = RULES[task], self.collection.on_site
         if rules.judged == "premises":
-            return Judgments(file, scores.read_gold(file))
+            return Judgments(file, scores.read_gold(file), relevant=rules.relevant)
         qrels = {t: g for t, g in read_qrels(file).items() if max(g.values()) >= self.least_grade}
         if not qrels:
             raise InputError(f"{file}: no topic has a grade of {self.least_grade} or more")
+        relevant = least_relevant(rules, qrels) if self.relevant is None else self.relevant
         judgments, lacking = Judgments(file, qrels), None
         if rules.by_formula:
             ids = self.open_ids()
             judgments = by_visual_id(qrels, ids, file, self.ids)
             holds = ids.has if judgments.ids == "formula" else ids.is_visual
             lacking = coverage_note(qrels, holds) if on_site else None
-        elif rules.judged == "documents" and on_site and (posts := self.collection.posts_if_known):
+        elif rules.by_post and on_site and (posts := self.collection.posts_if_known):
             lacking = coverage_note(qrels, lambda docs: posts.find(docs.astype(np.int64)) >= 0)
-        return judgments._replace(notes=(*judgments.notes, *filter(None, [lacking])))
+        notes = (*judgments.notes, *filter(None, [lacking]))
+        return judgments._replace(notes=notes, relevant=relevant)
 
 
 @contextmanager

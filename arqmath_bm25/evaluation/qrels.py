@@ -29,10 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.labs import HIGHEST
+from arqmath_bm25.core.labs import HIGHEST, RELEVANT, is_official
 from arqmath_bm25.core.writing import complete
 from arqmath_bm25.runs.formula_ids import FormulaIds, id_numbers
 from arqmath_bm25.runs.rows import read_columns
+from arqmath_bm25.runs.run_rules import RunRules
 
 Qrels = dict[str, dict[str, int]]  # topic -> document -> grade
 IdKind = Literal["visual", "visual_v2", "formula"]  # of the judgments of Task 2
@@ -45,10 +46,20 @@ class Judgments(NamedTuple):
     qrels: Qrels
     ids: IdKind | None = None  # of the file, and so of the ranking, if it is of Task 2
     notes: tuple[str, ...] = ()
+    relevant: int = RELEVANT  # the least grade that counts as relevant
+
+
+def least_relevant(rules: RunRules, qrels: Qrels) -> int:
+    """Return the least grade that counts as relevant for runs of a task.
+
+    The labs' rule holds for the labs' own topics. What somebody else judged, as the topics of an
+    experiment or queries of one's own, is relevant from grade 1 on, as trec_eval has it.
+    """
+    return rules.relevant if all(map(is_official, qrels)) else 1
 
 
 # trec_eval takes the time of the square of the largest grade, and crashes in the end.
-_GRADE: Final = re.compile(r"([0-9])(?:\.0*)?")
+_GRADE: Final = re.compile(r"(-?[0-9])(?:\.0*)?")
 _COLUMNS: Final = ("topic", "0", "document", "grade")
 _BEIR: Final = ["query-id", "corpus-id", "score"]
 _ITERATION: Final = re.compile("Q?[0-9]")  # TREC's second column, which means nothing
@@ -58,7 +69,7 @@ def read_qrels(path: Path) -> Qrels:
     """Read the judgments of a file, with TREC's columns or with BEIR's header.
 
     Raises InputError naming file and row for a missing, empty or binary file, a wrong number of
-    columns, columns in another order, a grade that is none of 0 … 9, and a document with two
+    columns, columns in another order, a grade that is none of -9 … 9, and a document with two
     different grades.
     """
     qrels: Qrels = {}

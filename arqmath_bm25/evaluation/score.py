@@ -19,7 +19,7 @@ Published figures are the script's. Statements without predictions count 0.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,17 +27,12 @@ from arqmath_bm25.collection.premises import read_statements
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import HIGHEST, RELEVANT
 from arqmath_bm25.core.labs import PREMISES as DEPTH
-from arqmath_bm25.evaluation.measures import (
-    MEASURES,
-    OF_PREMISES,
-    Measure,
-    TopicValues,
-    average,
-    measure,
-)
+from arqmath_bm25.evaluation.measures import Measure, TopicValues, average, measure, measures_of
 from arqmath_bm25.evaluation.qrels import Doubt, Qrels
 from arqmath_bm25.runs.rows import read_columns
 from arqmath_bm25.runs.run import Ranking
+from arqmath_bm25.runs.run_rules import RunRules
+from arqmath_bm25.runs.task_rules import RULES, AnswerRules, PremiseRules
 
 # Fewer judged ids than this share of those that the run could hold: another id space.
 _LEAST_FOUND: Final = 0.05
@@ -45,6 +40,7 @@ _ONLY_RELEVANT: Final = (
     "the judgments hold relevant documents only, so that primed measures are near their ceiling "
     "whatever the run: nDCG, MAP and P@10 of the whole run count"
 )
+_FULL: Final = ("ndcg", "map", "p10")  # where primed measures say nothing
 _PRIME: Final = (
     "every row is judged: this looks like a prime run, so the unprimed measures and judged@10 say "
     "nothing"
@@ -57,6 +53,7 @@ class Score:
 
     values: TopicValues  # of every topic that counts
     counts: dict[str, int]  # of topics, under the keys of `eval --json`: all, and those of the run
+    relevant: int  # the least grade that counted as relevant
     warnings: tuple[str, ...] = ()
 
     def averages(self, topics: Iterable[str] | None = None) -> dict[str, float]:
@@ -69,19 +66,32 @@ class Score:
         """What is measured."""
         return list(next(iter(self.values.values())))
 
+    @property
+    def shown(self) -> Sequence[str]:
+        """What tables show of it; the first compares runs."""
+        return self.keys
+
     def to_json(self) -> dict[str, Any]:
         """Return the numbers under the keys of `eval --json`."""
-        return {**self.counts, **self.averages(), "warnings": list(self.warnings)}
+        averages = {"relevant": self.relevant, **self.averages()}
+        return {**self.counts, **averages, "warnings": list(self.warnings)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunScore(Score):
-    """The score of a run of Task 1 or 2: topics that it lacks count 0."""
+    """The score of a run with many documents for a topic: topics that it lacks count 0."""
 
     primed: frozenset[str]  # keys of measures of the prime run
     answered: dict[str, int]  # judged topics of the run -> number of documents
     judged: dict[str, int]  # the same -> number of judged documents
+    of_task: tuple[str, ...]  # what tables show of runs of the task
     only_relevant: bool  # no judgment says that something is not relevant
+
+    @property
+    def shown(self) -> Sequence[str]:
+        """What tables show: measures of the whole run where primed ones say nothing."""
+        unprimed = self.only_relevant and not self.primed.isdisjoint(self.of_task)
+        return _FULL if unprimed else self.of_task
 
     def averages_of_run_topics(self) -> dict[str, float]:
         """Averages over the topics of the run, as trec_eval without `-c` prints them."""
@@ -116,15 +126,22 @@ class RunScore(Score):
 def score(
     rankings: Mapping[str, Ranking],
     qrels: Qrels,
-    measures: Sequence[Measure] = MEASURES,
+    rules: RunRules = RULES[AnswerRules.task],
+    further: Iterable[Measure] = (),
+    relevant: int | None = None,
     notes: Iterable[str] = (),
 ) -> RunScore:
-    """Score rankings (cut to 1,000 already); `notes` are put before the warnings.
+    """Score rankings (cut to 1,000 already) by the measures of a task, and by further ones.
 
-    Raises InputError if the qrels judge no topic of the rankings.
+    `relevant` is the least grade that counts as relevant, by default that of the task; `notes` are
+    put before the warnings. Without rankings all scores are 0. Raises InputError if the qrels judge
+    no topic of the rankings.
     """
+    relevant = rules.relevant if relevant is None else relevant
+    of_task = {measure.key: measure for measure in measures_of(rules)}
+    measures = list({**of_task, **{m.key: m for m in further if m.key not in of_task}}.values())
     answered = {topic: len(rankings[topic]) for topic in qrels if rankings.get(topic)}
-    if not answered:
+    if rankings and not answered:
         raise InputError(
             f"the qrels judge none of the run's topics: the run has {_some(rankings)}, "
             f"the qrels {_some(qrels)}; are they of another task or year?"
@@ -132,30 +149,31 @@ def score(
     judged = {topic: len(rankings[topic].keys() & qrels[topic].keys()) for topic in answered}
     # As in the judgments of duplicates: none says that a document is not relevant.
     grades = {grade for of_topic in qrels.values() for grade in of_topic.values()}
-    only_relevant = min(grades, default=0) > 0
-    return RunScore(
-        values=measure(rankings, qrels, measures),
+    result = RunScore(
+        values=measure(rankings, qrels, measures, relevant),
         counts={"topics": len(qrels), "topics_in_run": len(answered)},
-        warnings=(*notes, *_doubts(rankings, qrels, answered, judged, only_relevant)),
+        relevant=relevant,
+        warnings=tuple(notes),
         primed=frozenset(measure.key for measure in measures if measure.primed),
         answered=answered,
         judged=judged,
-        only_relevant=only_relevant,
+        of_task=rules.shown,
+        only_relevant=min(grades, default=0) > 0,
     )
+    doubts = _doubts(rankings, qrels, result) if answered else ()
+    return replace(result, warnings=(*result.warnings, *doubts))
 
 
-def _doubts(
-    rankings: Mapping[str, Ranking], qrels: Qrels, answered: Mapping[str, int],
-    judged: Mapping[str, int], only_relevant: bool,
-) -> Iterator[Doubt]:  # fmt: skip
-    rows, rows_judged = sum(answered.values()), sum(judged.values())
-    if only_relevant:
+def _doubts(rankings: Mapping[str, Ranking], qrels: Qrels, score: RunScore) -> Iterator[Doubt]:
+    rows, rows_judged = sum(score.answered.values()), sum(score.judged.values())
+    primed = score.primed.intersection(score.of_task)
+    if primed and score.only_relevant:
         yield Doubt(_ONLY_RELEVANT)
-    elif rows_judged == rows:
+    elif primed and rows_judged == rows:
         yield Doubt(_PRIME)
     elif rows_judged < _LEAST_FOUND * rows:
-        returned = set[str]().union(*(rankings[topic] for topic in answered))
-        of_qrels = set[str]().union(*(qrels[topic] for topic in answered))
+        returned = set[str]().union(*(rankings[topic] for topic in score.answered))
+        of_qrels = set[str]().union(*(qrels[topic] for topic in score.answered))
         common = len(returned & of_qrels)
         if common < _LEAST_FOUND * min(len(returned), len(of_qrels)):
             yield Doubt(
@@ -213,23 +231,28 @@ def read_answer_map(path: Path) -> dict[str, Answers]:
     return runs
 
 
-def score_answers(answers: Mapping[str, str], qrels: Qrels, notes: tuple[str, ...] = ()) -> Score:
+def score_answers(
+    answers: Mapping[str, str], qrels: Qrels, relevant: int = RELEVANT, notes: tuple[str, ...] = ()
+) -> Score:
     """Score one answer per topic, over the judged ones; InputError if none of them is judged."""
     values = {}
     for topic, judged in qrels.items():
         grade = judged.get(answers.get(topic, ""))
         if grade is not None:
-            grade = grade if grade <= HIGHEST else 0
-            values[topic] = {"ar": float(grade), "p1": float(grade >= RELEVANT)}
+            grade = grade if 0 <= grade <= HIGHEST else 0
+            values[topic] = {"ar": float(grade), "p1": float(grade >= relevant)}
+    if not answers:
+        values = {topic: {"ar": 0.0, "p1": 0.0} for topic in qrels}
     if not values:
         raise InputError(
             "none of the run's answers is judged: are the judgments those of these topics, and "
             "their ids those of the answers (posts, or d_N of the answer map)?"
         )
     counts = {"topics": len(qrels), "topics_in_run": len(answers), "topics_judged": len(values)}
-    return Score(values=values, counts=counts, warnings=notes)
+    return Score(values=values, counts=counts, relevant=relevant, warnings=notes)
 
 
+_PREMISES: Final = RULES[PremiseRules.task]
 EXPLANATION: Final = (
     "MAP@500 (official) averages precision over the relevant premises that were retrieved, "
     "as the shared task's script does; MAP@500 divides by all relevant premises."
@@ -255,7 +278,7 @@ def score_premises(
 
     Raises InputError if no statement is predicted.
     """
-    if not gold.keys() & predicted.keys():
+    if predicted and not gold.keys() & predicted.keys():
         raise InputError(
             f"none of the {len(gold):,} statements of the gold file is predicted: "
             f"the first prediction is for {next(iter(predicted), None)}"
@@ -267,7 +290,7 @@ def score_premises(
     judged = {statement: dict.fromkeys(premises, 1) for statement, premises in gold.items()}
     values = {
         statement: {"map_500_official": of["map_500"] / (of["recall_500"] or 1), **of}
-        for statement, of in measure(rankings, judged, OF_PREMISES).items()
+        for statement, of in measure(rankings, judged, measures_of(_PREMISES)).items()
     }
     missing = len(gold.keys() - predicted.keys())
     short = sum(len(ranking) < DEPTH for ranking in rankings.values()) - missing
@@ -278,4 +301,7 @@ def score_premises(
     warnings = (
         f"{n:,} statements {what}; the official script refuses this" for n, what in departures if n
     )
-    return Score(values=values, counts={"statements": len(gold)}, warnings=tuple(warnings))
+    return Score(
+        values=values, counts={"statements": len(gold)}, relevant=_PREMISES.relevant,
+        warnings=tuple(warnings),
+    )  # fmt: skip

@@ -19,7 +19,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.runs.run import Run
-from arqmath_bm25.runs.task_rules import best
+from arqmath_bm25.runs.run_rules import best
 
 Ranking = Sequence[tuple[str, float]]  # documents with their scores, best first
 
@@ -61,7 +61,9 @@ def fuse_runs(
     of which post, or do not say it.
     """
     first = runs[0]
-    for run in runs[1:]:
+    for run in runs:
+        if not run.topics:
+            raise InputError(f"{run.path}: the run has no rows; leave it out")
         if not first.topics.keys() & run.topics.keys():
             here, there = next(iter(run.topics)), next(iter(first.topics))
             raise InputError(

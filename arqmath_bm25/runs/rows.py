@@ -1,38 +1,27 @@
-"""The rows of run files: one function splits a row, whoever reads it and however strictly.
+"""The lines of runs and judgments as columns (UTF-8, TAB, no header), and what is wrong with them.
 
-Formats (UTF-8, TAB, no header; guidelines of the labs):
-
-| task | columns |
-|---|---|
-| task1 | topic, post, rank, score, run id |
-| task2 | topic, formula, post, rank, score, run id |
-| task3 | topic, rank, score, run id, sources, answer |
-| nlps | statement, premise |
-| TREC | topic, Q0, document, rank, score, run id |
-
-Real submissions depart from this: CRLF, blanks for TABs, TREC's form, ranks with gaps or as floats,
-a missing last newline, gzip. What a departure leads to is decided by the findings that it goes
-to: they note everything, or refuse what cannot be understood.
+Real submissions depart from the labs' form: CRLF, blanks for TABs, TREC's form, ranks with gaps or
+as floats, a missing last newline, gzip. What a departure leads to is decided by the findings that
+it goes to: they note everything, or refuse what cannot be understood. Which columns a task has,
+and what they mean, its rules say (`task_rules`).
 
 Runs of Task 3 are CSV with TABs, which the official scripts read and write by the csv module: a
 column that holds quotes, TABs or line ends stands in quotes, quotes inside it are doubled.
 """
 
 import csv
-import math
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.labs import COLUMNS, Task, official_stem, parse_run_name
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import open_bytes
 
 Level = Literal["error", "warning"]
+RUN: Final = "run"  # the kind of a file that may be empty: its topics had no hits
 
 # A wrong separator is wrong in every row of ten million: a few rows show what is meant.
 EXAMPLES: Final = 5
@@ -97,16 +86,7 @@ class Findings:
         return sorted(self._breaches.values(), key=lambda breaches: breaches.level != "error")
 
 
-WITHOUT_POST: Final = "TREC's columns; the lab expects the post as well"
-POST: Final = "post "  # begins what a run of Task 3 says of a source that is a post
 _LONGEST_LINE: Final = 1 << 22  # bytes; an answer has 1,200 characters
-# Column 2 of TREC's form in real submissions; in Task 2 a digit may be a formula: the run tells.
-_TREC_MARKS: Final[dict[Task, re.Pattern[str]]] = {
-    "task1": re.compile("[Qq]0|[01]"), "task2": re.compile("Q0")
-}  # fmt: skip
-_NUMBER: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
-_RANK: Final = re.compile("-?[0-9]{1,9}")
-_FAR: Final = 10**9  # larger ranks all mean the same: nothing
 _ANSWER_ROW: Final = re.compile(r'"?[AB]\.[1-9][0-9]*"?\t')  # how a row of Task 3 begins
 _BOM: Final = b"\xef\xbb\xbf"
 
@@ -134,108 +114,18 @@ class RunRow(NamedTuple):
         return (self.post_id, self.doc_id) if self.post_id else (self.doc_id, "")
 
 
-def read_run(
-    path: Path, task: Task = "task1", findings: Findings | None = None
-) -> Iterator[RunRow]:
-    """Yield the rows of a run in file order; what departs from the lab's form goes to `findings`.
-
-    Rows that cannot be understood are left out; without `findings` they raise InputError, as does
-    a file that is missing, empty or no text.
-    """
-    findings = findings or Findings(refused=path)
-    lines = _lines(path, "run", findings)
-    cut = _answer_columns if task == "task3" else _columns
-    ranks: Counter[str] = Counter()
-    for line, columns in cut(lines, findings):
-        row = split_row(line, columns, task, findings)
-        if row is None:
-            continue
-        if task == "nlps":
-            ranks[row.topic_id] += 1
-            row = row._replace(rank=ranks[row.topic_id], score=1 / ranks[row.topic_id])
-        yield row
-
-
-def split_row(line: int, columns: Sequence[str], task: Task, findings: Findings) -> RunRow | None:
-    """Make a row of the columns of one; None, and a finding, if they are no row."""
-    names = COLUMNS[task]
-    mark = _TREC_MARKS.get(task)
-    if mark and len(columns) == 6 and mark.fullmatch(columns[1]):
-        if task == "task2":
-            findings.error("TREC form", line, WITHOUT_POST)
-            columns = [columns[0], columns[2], "", *columns[3:]]
-        else:
-            findings.warn("TREC form", line, "TREC's six columns; expected the lab's five")
-            columns = [columns[0], *columns[2:]]
-    if task == "task3" and len(columns) > len(names):
-        findings.error("TAB in answer", line, "a TAB in an answer that is not in quotes")
-        columns = [*columns[:5], "\t".join(columns[5:])]
-    if len(columns) != len(names):
-        form = f"{len(names)} columns ({', '.join(names)}{'; or TREC form' if mark else ''})"
-        findings.unreadable("columns", line, f"expected {form}, found {len(columns)}")
-        return None
-    if task == "nlps":
-        return RunRow(line, columns[0], columns[1], 0, 0.0, "")
-    first = names.index("rank")
-    rank_text, score_text, run_id = columns[first : first + 3]
-    rank, score = _number(rank_text), _number(score_text)
-    if line == 1 and math.isnan(rank) and math.isnan(score):
-        header = shown(" ".join(columns))
-        findings.unreadable("header", 1, f"a header: {header}; runs have none, remove it")
-        return None
-    for name, text, value in (("rank", rank_text, rank), ("score", score_text, score)):
-        if math.isnan(value):
-            message = f"{name} is {shown(text)}; expected a finite number"
-            findings.unreadable("number", line, message)
-            return None
-    if not _RANK.fullmatch(rank_text):  # understood, but not by the lab's scripts
-        findings.error("rank form", line, f"rank is {shown(rank_text)}; expected a whole number")
-        rank = min(max(rank, -_FAR), _FAR)
-    if task == "task3":
-        sources, answer = columns[4:]
-        doc = sources.removeprefix(POST)
-        return RunRow(line, columns[0].strip(), doc, int(rank), score, run_id, "", sources, answer)
-    post_id = columns[2] if task == "task2" else ""
-    return RunRow(line, columns[0], columns[1], int(rank), score, run_id, post_id)
-
-
-def _number(text: str) -> float:
-    """Return the number that is written, NaN if it is none or infinite."""
-    value = float(text) if _NUMBER.fullmatch(text) else math.nan
-    return math.nan if math.isinf(value) else value
-
-
-def detect_task(path: Path) -> Task:
-    """Return the task of a run, by its official name, else by the columns of its first row.
-
-    Raises InputError if neither says it.
-    """
-    name = parse_run_name(official_stem(path))
-    if name is not None:
-        return name.task
-    _, columns = next(read_columns(path, "run"))
-    letter = columns[0].strip('"')[:2]
-    if len(columns) == 2 and letter not in ("A.", "B."):
-        return "nlps"
-    numbers = [_NUMBER.fullmatch(column) for column in columns]
-    if len(columns) >= 6 and all(numbers[1:3]) and not all(numbers[3:5]):
-        return "task3"
-    if letter not in ("A.", "B."):
-        raise InputError(
-            f"{path}: row 1: neither the file name nor the first column (expected a topic such as "
-            "A.1 or B.1) tells the task; say it with --task"
-        )
-    return "task1" if letter == "A." else "task2"
-
-
-def read_columns(path: Path, kind: str) -> Iterator[Numbered]:
+def read_columns(
+    path: Path, kind: str, findings: Findings | None = None, quoted: bool = False
+) -> Iterator[Numbered]:
     """Yield line number and columns of every row that is not blank; strips blanks and CR.
 
-    `kind` names the file in messages. TABs part the columns of a row that has any, else blanks.
-    Raises InputError for a missing, empty or binary file.
+    `kind` names the file in messages. TABs part the columns of a row that has any, else blanks;
+    with `quoted` columns may stand in quotes, as in Task 3. What departs from the labs' form goes
+    to `findings`. Raises InputError for a missing or binary file, and for an empty one that is no
+    run; without `findings` also for a row that cannot be understood.
     """
-    findings = Findings(refused=path)
-    return _columns(_lines(path, kind, findings), findings)
+    findings = findings or Findings(refused=path)
+    return (_answer_columns if quoted else _columns)(_lines(path, kind, findings), findings)
 
 
 def _columns(lines: Iterable[tuple[int, str]], findings: Findings) -> Iterator[Numbered]:
@@ -283,7 +173,7 @@ def _lines(path: Path, kind: str, findings: Findings) -> Iterator[tuple[int, str
             else:
                 findings.warn("empty row", number, "nothing in this row")
             yield number, line.rstrip("\r\n")
-    if empty:
+    if empty and kind != RUN:
         raise InputError(f"{path}: the {kind} file is empty")
 
 

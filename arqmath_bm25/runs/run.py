@@ -10,32 +10,36 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, Self
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, Task
+from arqmath_bm25.runs.eligible import Eligible
 from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_numbers
-from arqmath_bm25.runs.rows import WITHOUT_POST, Findings, RunRow, detect_task, read_run
-from arqmath_bm25.runs.task_rules import RULES, Eligible, in_order
+from arqmath_bm25.runs.rows import Findings, RunRow
+from arqmath_bm25.runs.run_rules import in_order
+from arqmath_bm25.runs.task_rules import RULES, WITHOUT_POST, AnswerRules, LabRules, detect_task
 
 Ranking = dict[str, float]  # document -> score
 Form = Literal["lab", "trec", "exchanged", "visual"]
 
+NO_ROWS: Final = "the run has no rows: no topic has a hit"
 _MARKS: Final = ("0", "1")  # in TREC's column 2; in a Task 2 run they may be formulas
 _NOTES: Final = {
     "unknown": "instances skipped, since the formula index has no visual id for them",
     "comments": "instances in comments, which must not be returned",
     "deleted": "instances with issue d, which must not be returned",
     "repeated": "rows that repeat a document of their topic",
-    "cut": "rows left out below the best {depth:,} of their topic",
+    "cut": "documents left out below the best {depth:,} of their topic",
 }
 
 
 class Rankings(NamedTuple):
     """What counts of a run."""
 
+    run: "Run"
     topics: dict[str, Ranking]  # topic -> document -> score, best first
     rows: dict[str, dict[str, RunRow]]  # topic -> document -> the row that stands for it
     counts: Counter[str]  # rows that do not count, or should not be there; keys of _NOTES
@@ -68,7 +72,6 @@ class Run:
         self.form: Form = "lab"
         self.departures = Findings()  # of the rows from the lab's form
         self._open_ids = ids
-        self._rankings: dict[int | None, Rankings] = {}
         if self.rules.by_formula and self.topics:
             self._put_right()
 
@@ -84,14 +87,14 @@ class Run:
 
         A Task 1 run can be read as one of Task 3, whose answers are the first of each topic. With
         `strict` it has to be in its task's form, and rows that cannot be understood are left out;
-        what departs is for `faults`. Raises InputError as `read_run` does.
+        what departs is for `faults`. Raises InputError as `RunRules.read` does.
         """
         columns = task or detect_task(path)
         if not strict and RULES[columns].judged == "answers":
             with suppress(InputError):
-                columns = "task1" if detect_task(path) == "task1" else columns
+                columns = AnswerRules.task if detect_task(path) == AnswerRules.task else columns
         departures = Findings(refused=None if strict else path)
-        run = cls(path, task or columns, read_run(path, columns, departures), ids)
+        run = cls(path, task or columns, RULES[columns].read(path, departures), ids)
         run.columns, run.departures = columns, departures
         return run
 
@@ -106,12 +109,15 @@ class Run:
         lab. Without `eligible`, documents are not looked up.
         """
         findings = copy.deepcopy(self.departures)
+        if not self.topics and not findings.count("error"):
+            findings.error("empty", None, NO_ROWS)
         if self.form == "exchanged":
             message = "column 2 holds the posts, column 3 the formulas; swap them"
             findings.error("swapped columns", None, message)
         elif self.form == "trec" and not findings.count(rule="TREC form"):
             findings.error("TREC form", None, WITHOUT_POST)
-        self.rules.check_name(self.path, findings)
+        if isinstance(self.rules, LabRules):
+            self.rules.check_name(self.path, findings)
         for topic, rows in self.topics.items():
             self.rules.check(topic, rows, findings)
         if eligible is not None:
@@ -124,7 +130,8 @@ class Run:
             some = ", ".join(map(repr, list(self.run_ids)[:3]))
             message = f"{len(self.run_ids)} run ids ({some}, …); expected one"
             findings.warn("run id", None, message)
-        self.rules.check_topics(self.topics, labs, findings)
+        if isinstance(self.rules, LabRules) and self.topics:
+            self.rules.check_topics(self.topics, labs, findings)
         return findings
 
     @property
@@ -143,50 +150,56 @@ class Run:
         return self._open_ids() if self.rules.by_formula and self._open_ids is not None else None
 
     def rankings(self, depth: int | None = MAX_DEPTH) -> Rankings:
-        """Return what counts of the run, `depth` rows of a topic (None: all).
+        """Return what counts of the run, `depth` documents of a topic (None: all).
 
         Documents of Task 2 are visual ids if there is a formula index, else formulas: the official
         scripts walk down the instances by score and keep the first of each visual id.
         """
-        if depth not in self._rankings:
-            rows, counts = {}, Counter[str]()
-            for topic, of_topic in self.topics.items():
-                ordered = self.rules.order(of_topic)
-                counts["repeated"] += len(of_topic) - len(ordered)
-                counts["cut"] += len(ordered[depth:]) if depth else 0
-                rows[topic] = self._distinct(ordered[:depth], counts)
-            topics = {
-                topic: {doc: row.score for doc, row in docs.items()} for topic, docs in rows.items()
-            }
-            notes = [
-                f"{text.format(depth=depth)}: {counts[key]:,}"
-                for key, text in _NOTES.items()
-                if counts[key]
-            ]
-            if self.form == "exchanged":
-                notes.append("columns 2 and 3 (formula, post) are exchanged")
-            if self.form == "visual":
-                notes.append("the run holds visual ids, as the judgments do, and no formula ids")
-            self._rankings[depth] = Rankings(topics, rows, counts, notes)
-        return self._rankings[depth]
+        topics, rows, counts = {}, {}, Counter[str]()
+        for topic, of_topic in self.topics.items():
+            ordered = self.rules.order(of_topic)
+            documents = self._distinct(ordered, counts)
+            counts["repeated"] += len(of_topic) - len(ordered)
+            counts["cut"] += len(documents) - len(list(documents)[:depth])
+            rows[topic] = dict(islice(documents.items(), depth))
+            topics[topic] = {doc: row.score for doc, row in rows[topic].items()}
+        notes = [
+            f"{text.format(depth=depth)}: {counts[key]:,}"
+            for key, text in _NOTES.items()
+            if counts[key]
+        ]
+        if self.form == "exchanged":
+            notes.append("columns 2 and 3 (formula, post) are exchanged")
+        if self.form == "visual":
+            notes.append("the run holds visual ids, as the judgments do, and no formula ids")
+        return Rankings(self, topics, rows, counts, notes)
 
-    def rank_by(self, kind: str | None, qrels: Mapping[str, Mapping[str, int]]) -> None:
-        """Rank formulas by the ids that judgments hold: `visual_v2` are those of v2.
+    def ranked_by(
+        self,
+        kind: str | None,
+        qrels: Mapping[str, Mapping[str, int]],
+        depth: int | None = MAX_DEPTH,
+    ) -> Rankings:
+        """Return what counts of the run under the ids that judgments hold.
 
-        A run that itself holds such ids is ranked as it stands. Runs of other tasks stay.
+        Formulas are ranked by visual ids, with `kind` visual_v2 those of v2; a run that itself
+        holds such ids as it stands.
         """
         if not self.rules.by_formula:
-            return
+            return self.rankings(depth)
+        ranked = copy.copy(self)
         if kind == "visual_v2" and self.ids is not None:
-            self.ids = self.ids.of_v2()
-        self._rankings.clear()
+            ranked.ids = self.ids.of_v2()
+        rankings = ranked.rankings(depth)
         judged = {(topic, doc) for topic, docs in qrels.items() for doc in docs}
-        ranked = self.rankings().topics
-        as_formulas = judged.intersection((t, doc) for t, docs in ranked.items() for doc in docs)
+        as_formulas = judged.intersection(
+            (topic, doc) for topic, docs in rankings.topics.items() for doc in docs
+        )
         as_they_stand = judged.intersection((row.topic_id, row.doc_id) for row in self.rows)
-        if len(as_they_stand) > len(as_formulas):
-            self.form = "visual"
-            self._rankings.clear()
+        if len(as_they_stand) <= len(as_formulas):
+            return rankings
+        ranked.form = "visual"
+        return ranked.rankings(depth)
 
     def document(self, row: RunRow) -> str:
         """Return what judgments call the document of a row: of a formula its visual id."""
@@ -204,7 +217,6 @@ class Run:
             else:
                 kept.setdefault(row.topic_id, []).append(row)
         self.topics = kept
-        self._rankings.clear()
         return faults
 
     def __len__(self) -> int:

@@ -8,10 +8,8 @@ are left out: the same run is to have the same manifest. Manifests that are brok
 or of other programs are read as far as possible.
 """
 
-import csv
 import math
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -24,19 +22,12 @@ from arqmath_bm25.analysis.answer_text import one_line
 from arqmath_bm25.core.labs import Task
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.writing import complete, read_manifest
-from arqmath_bm25.runs.rows import POST
 from arqmath_bm25.runs.run import Run
+from arqmath_bm25.runs.task_rules import RULES, DocumentRules
 from arqmath_bm25.version import __version__
 
 Form = Literal["lab", "trec"]  # columns of the guidelines, or of TREC
-_RANKED: Final = "\t{rank}\t{score:.9g}\t{run_id}\n"
-_ROWS: Final[dict[Task | Literal["trec"], str]] = {
-    "task1": "{topic}\t{hit.doc_id}" + _RANKED,
-    "task2": "{topic}\t{hit.doc_id}\t{hit.post_id}" + _RANKED,
-    "nlps": "{topic}\t{hit.doc_id}\n",
-    "trec": "{topic}\tQ0\t{hit.doc_id}" + _RANKED,
-}
-_POST_ID: Final = re.compile(r"(\S+:)?[0-9]+")  # the site, where there are several
+_TREC_LINE: Final = RULES[DocumentRules.task].line
 _LOWEST: Final = np.float32(-math.inf)
 
 
@@ -56,9 +47,7 @@ def separated(scores: Sequence[float]) -> list[float]:
 
 def file_name(run: str, task: Task, form: Form) -> str:
     """Return the name of the file of a run; Task 3 and NLPS have no TREC form."""
-    if task == "nlps":
-        return f"{run}.txt"
-    return f"{run}.{'trec' if form == 'trec' and task != 'task3' else 'tsv'}"
+    return f"{run}{'.trec' if form == 'trec' and RULES[task].trec_mark else RULES[task].ending}"
 
 
 def write_run(
@@ -73,21 +62,13 @@ def write_run(
 
     `rankings` holds the hits of each topic in rank order, `manifest` what stands beside the run.
     """
-    row = _ROWS.get("trec" if form == "trec" and task in ("task1", "task2") else task, "")
-    count = 0
+    rules, count = RULES[task], 0
+    line = _TREC_LINE if form == "trec" and rules.trec_mark else rules.line
     with complete(path, manifest=manifest) as file:
-        table = csv.writer(file, delimiter="\t", lineterminator="\n")  # quotes answers at need
         for topic, hits in rankings:
             scores = separated([hit.score for hit in hits])
             for rank, (hit, score) in enumerate(zip(hits, scores, strict=True), 1):
-                if task == "task3":
-                    of_post = POST if _POST_ID.fullmatch(hit.doc_id) else ""
-                    sources = f"{of_post}{hit.doc_id}"
-                    table.writerow((topic, 1, f"{score:.9g}", run_id, sources, hit.text))
-                else:
-                    file.write(
-                        row.format(topic=topic, hit=hit, rank=rank, score=score, run_id=run_id)
-                    )
+                file.write(line(topic, hit, rank, score, run_id))
                 count += 1
     return count
 

@@ -1,99 +1,71 @@
-"""Rules for runs of each task: which rows count, in which order, which are valid, what they return.
+"""The rules for the runs of each task, one class a task; what a run may return: `eligible`.
 
-One class a task. Scores decide, as 32-bit floats, in trec_eval's order: descending, equal ones by
-document id descending as strings ("9" before "13" before "10"). Ranks and the order of the rows
-matter only where a class says so.
-
-What a run may return: Task 1 answers of the collection, not questions. Task 2 formulas of titles,
-questions and answers, not of comments, none with issue `d` or `dv` (not found in the posts), each
-with the post that holds it.
+| task | columns of a row (guidelines of the labs; of `docs` those of TREC) |
+|---|---|
+| task1 | topic, post, rank, score, run id |
+| task2 | topic, formula, post, rank, score, run id |
+| task3 | topic, rank, score, run id, sources, answer |
+| nlps | statement, premise |
+| docs | topic, Q0, document, rank, score, run id |
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Collection as Container
-from functools import cache
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple
-
-import numpy as np
+from typing import ClassVar, Final
 
 from arqmath_bm25.analysis.answer_text import unpaired_dollars
 from arqmath_bm25.core import labs
-from arqmath_bm25.core.errors import shown
-from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_numbers
-from arqmath_bm25.runs.rows import Findings
+from arqmath_bm25.core.errors import InputError, shown
+from arqmath_bm25.core.records import Hit
+from arqmath_bm25.core.writing import read_manifest
+from arqmath_bm25.runs.rows import RUN, Findings, RunRow, read_columns
+from arqmath_bm25.runs.run_rules import RunRules, first_rows, number
 
-if TYPE_CHECKING:
-    from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.collection.posts import PostTable
-    from arqmath_bm25.runs.rows import RunRow
-
-_PLAIN: Final = re.compile("0|[1-9][0-9]*")  # an id: "07" is not "7"
-
-
-def best(ranking: Mapping[str, float], depth: int | None = None) -> list[str]:
-    """Return the first `depth` documents in trec_eval's order, all without."""
-    with np.errstate(over="ignore"):
-        scores = np.fromiter(ranking.values(), np.float32, len(ranking)).tolist()
-    return [doc for _, doc in sorted(zip(scores, ranking, strict=True), reverse=True)[:depth]]
+WITHOUT_POST: Final = "TREC's columns; the lab expects the post as well"
+POST: Final = "post "  # begins what a run of Task 3 says of a source that is a post
+_POST_ID: Final = re.compile(r"(\S+:)?[0-9]+")  # the site, where there are several
+_RANKED: Final = "\t{rank}\t{score:.9g}\t{run_id}\n"
+_OF_EXPERIMENT: Final = re.compile(r"D\.[1-9][0-9]*")  # topics that `experiments` makes
 
 
-def in_order(rows: Mapping[str, RunRow]) -> dict[str, RunRow]:
-    """Return the rows of documents in trec_eval's order."""
-    return {doc: rows[doc] for doc in best({doc: row.score for doc, row in rows.items()})}
+class LabRules(RunRules):
+    """What the runs of ARQMath's three tasks have in common: their names, and those of topics."""
 
-
-def _first_rows(rows: Iterable[RunRow]) -> dict[str, RunRow]:
-    """Return the first row of each document."""
-    first: dict[str, RunRow] = {}
-    for row in rows:
-        first.setdefault(row.doc_id, row)
-    return first
-
-
-class AnswerRules:
-    """Task 1: answers, up to 1,000 a topic; of an answer that is repeated the first row counts."""
-
-    task: ClassVar[labs.Task] = "task1"
-    judged: ClassVar[Literal["documents", "answers", "premises"]] = "documents"  # what is scored
-    qrels_of: ClassVar[labs.LabTask] = "task1"  # the task whose judgments name its documents
     letter: ClassVar[str] = "A"  # of its topics
-    by_formula: ClassVar[bool] = False  # documents are formulas, and visual ids to judgments
-    ids: ClassVar[dict[str, str]] = {"post": "doc_id"}  # columns of ids, with their fields
-
-    def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
-        """Return the rows that count, best first; none is cut off."""
-        return list(in_order(_first_rows(rows)).values())
 
     def check_name(self, path: Path, findings: Findings) -> None:
         """Tell of the name of a run file."""
-        name, departures = labs.parse_run_name(path.stem), []
+        stem = path.name.removesuffix(".gz").rpartition(".")[0]
+        name, departures = labs.parse_run_name(stem), []
         kind = "" if self.judged == "documents" else "-[extract|generate]"
-        if labs.official_stem(path) != path.stem:
+        if labs.official_stem(path) != stem:
             departures.append(": a prime file: cut to what was judged")
-        if name is None or path.suffix != ".tsv":
+        if name is None or path.suffix != self.ending:
             form = f"[team]-{self.task}-[id]-[manual|auto]-[text|math|both]{kind}-[P|A].tsv"
             departures.append(f"; expected {form}")
         elif name.task != self.task:
             departures.append(f" says {name.task}; checked as {self.task}")
-        if name is not None and path.suffix == ".tsv" and "." in path.stem:
+        if name is not None and path.suffix == self.ending and "." in stem:
             departures.append(": the lab's scripts cut it at the first dot")
         for departure in departures:
             findings.warn("file name", None, f"{path.name}{departure}")
 
     def check_topics(
-        self, topics: Mapping[str, Sequence[RunRow]], official: Sequence[Container[str]],
+        self, topics: Mapping[str, Sequence[RunRow]], official: Sequence[Collection[str]],
         findings: Findings,
     ) -> None:  # fmt: skip
         """Tell of topics that are none of the task, or of no lab, and of those that are missing."""
         of_labs = {topic for year in official for topic in year}
+        of_task = re.compile(rf"{self.letter}\.[1-9][0-9]*")
         for topic, rows in topics.items():
             where = f"here and in {len(rows) - 1:,} more rows"
-            if not re.fullmatch(rf"{self.letter}\.[1-9][0-9]*", topic):
+            if not (of_task.fullmatch(topic) or _OF_EXPERIMENT.fullmatch(topic)):
                 message = f"topic is {shown(topic)} {where}; expected one like {self.letter}.1 in "
                 findings.error("topic", rows[0].line, message + self.task)
             elif official and topic not in of_labs:
@@ -106,48 +78,50 @@ class AnswerRules:
                 message = f"{len(missing)} of {len(year)} topics have no rows: {some}"
                 findings.warn("missing topic", None, message)
 
-    def check(self, topic: str, rows: Sequence[RunRow], findings: Findings) -> None:
-        """Tell of all that is wrong with the rows of one topic among themselves."""
-        for column, field in self.ids.items():
-            for row in rows:
-                name = getattr(row, field)
-                if not _PLAIN.fullmatch(name):
-                    message = f"{column} is {shown(name)}; expected a plain number"
-                    findings.error("id", row.line, message)
-        first = _first_rows(rows)
-        for row in rows:
-            if row is not first[row.doc_id]:
-                findings.error("duplicate", row.line, f"{row.doc_id} is in topic {topic} already")
-        if len(rows) > labs.MAX_DEPTH:
-            message = f"topic {topic} has {len(rows):,} rows; at most {labs.MAX_DEPTH:,} are taken"
-            findings.error("depth", rows[labs.MAX_DEPTH].line, message)
-        for place, row in enumerate(rows, 1):
-            if row.rank != place:
-                message = f"topic {topic}: rank is {row.rank}; expected {place}"
-                findings.warn("rank order", row.line, f"{message}: 1, 2, 3, … in file order")
-                break
-        _check_scores(topic, sorted(first.values(), key=lambda row: row.rank), findings)
+
+# Primed measures (nDCG′, MAP′, P′@k) are those of the *prime run*: the run without the documents
+# that have no judgment for the topic. The tables of ARQMath-1 have plain P@10, those since
+# ARQMath-2 the primed one.
+_LAB_MEASURES: Final = {
+    "ndcg_prime": "nDCG(judged_only=True)",
+    "map_prime": "AP(rel={n},judged_only=True)",
+    "p10_prime": "P(rel={n},judged_only=True)@10",
+    "p5_prime": "P(rel={n},judged_only=True)@5",
+    "bpref": "Bpref(rel={n})",
+    "ndcg": "nDCG",
+    "map": "AP(rel={n})",
+    "p10": "P(rel={n})@10",
+    "judged_at_10": "Judged@10",  # with trec_eval's order of equal scores
+}
+_LAB_SHOWN: Final = ("ndcg_prime", "map_prime", "p10_prime", "bpref", "judged_at_10")
 
 
-def _check_scores(topic: str, rows: Sequence[RunRow], findings: Findings) -> None:
-    """Compare the ranks of rows, in whose order they stand, with scores as trec_eval sees them."""
-    with np.errstate(over="ignore"):
-        scores = np.array([row.score for row in rows], np.float32)
-    rises = np.flatnonzero(scores[1:] > scores[:-1])
-    if len(rises):
-        before, row = rows[rises[0]], rows[rises[0] + 1]
-        message = f"rank {row.rank} has score {row.score:g}, rank {before.rank} only "
-        message = f"topic {topic}: {message}{before.score:g}; scores decide"
-        findings.warn("score order", row.line, message)
-    counts = Counter(scores.tolist())
-    tied = [row for row, score in zip(rows, scores.tolist(), strict=True) if counts[score] > 1]
-    if tied:
-        shared = f"{len(tied)} rows share their score with another ({tied[0].score:g}, …)"
-        message = f"topic {topic}: {shared}; trec_eval orders them by id, descending"
-        findings.warn("ties", tied[0].line, message)
+class AnswerRules(LabRules):
+    """Task 1: answers, up to 1,000 a topic; of an answer that is repeated the first row counts."""
+
+    task = "task1"
+    columns = ("topic", "post", "rank", "score", "run id")
+    written = "{topic}\t{hit.doc_id}" + _RANKED
+    trec_mark = re.compile("[Qq]0|[01]")
+    ids: ClassVar = {"post": "doc_id"}
+    by_post = True
+    measures = _LAB_MEASURES
+    shown = _LAB_SHOWN
+
+    def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
+        """Make a row of the lab's columns, or of TREC's."""
+        if self.is_trec(columns):
+            findings.warn("TREC form", line, "TREC's six columns; expected the lab's five")
+            columns = [columns[0], *columns[2:]]
+        return super().row(line, columns, findings)
+
+    def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
+        """Make a row of topic and post."""
+        scored = self.scored(line, columns, findings)
+        return scored and RunRow(line, columns[0], columns[1], *scored)
 
 
-class FormulaRules(AnswerRules):
+class FormulaRules(LabRules):
     """Task 2: formula instances, ranked as the official script (de_duplicate_2022.py) does.
 
     Instances with equal scores keep the order of the rows; of a formula that is repeated the last
@@ -155,10 +129,27 @@ class FormulaRules(AnswerRules):
     """
 
     task = "task2"
+    columns = ("topic", "formula", "post", "rank", "score", "run id")
+    written = "{topic}\t{hit.doc_id}\t{hit.post_id}" + _RANKED
+    trec_mark = re.compile("Q0")  # a digit may be a formula: the whole run tells
     qrels_of = "task2"
     letter = "B"
     by_formula = True
     ids: ClassVar = {"formula": "doc_id", "post": "post_id"}
+    measures = _LAB_MEASURES
+    shown = _LAB_SHOWN
+
+    def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
+        """Make a row of the lab's columns, or of TREC's, which lack the post."""
+        if self.is_trec(columns):
+            findings.error("TREC form", line, WITHOUT_POST)
+            columns = [columns[0], columns[2], "", *columns[3:]]
+        return super().row(line, columns, findings)
+
+    def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
+        """Make a row of topic, formula and post."""
+        scored = self.scored(line, columns, findings)
+        return scored and RunRow(line, columns[0], columns[1], *scored, columns[2])
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return the rows that count, best first; none is cut off."""
@@ -169,11 +160,34 @@ class FormulaRules(AnswerRules):
         return sorted(last.values(), key=lambda row: -row.score)
 
 
-class TextRules(AnswerRules):
+class TextRules(LabRules):
     """Task 3: one answer a topic: that of the best score, then the lowest rank, the largest id."""
 
     task = "task3"
+    columns = ("topic", "rank", "score", "run id", "sources", "answer")
+    quoted = True
     judged = "answers"
+
+    def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
+        """Make a row of its columns; TABs beyond them are of the answer."""
+        if len(columns) > len(self.columns):
+            findings.error("TAB in answer", line, "a TAB in an answer that is not in quotes")
+            columns = [*columns[:5], "\t".join(columns[5:])]
+        return super().row(line, columns, findings)
+
+    def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
+        """Make a row of an answer, and of the source that it names."""
+        scored, (sources, answer) = self.scored(line, columns, findings), columns[4:]
+        doc, topic = sources.removeprefix(POST), columns[0].strip()
+        return scored and RunRow(line, topic, doc, *scored, "", sources, answer)
+
+    def line(self, topic: str, hit: Hit, rank: int, score: float, run_id: str) -> str:
+        """Return an answer as a row of a run, in quotes where it needs them."""
+        source = f"{POST if _POST_ID.fullmatch(hit.doc_id) else ''}{hit.doc_id}"
+        row = io.StringIO()
+        table = csv.writer(row, delimiter="\t", lineterminator="\n")
+        table.writerow((topic, 1, f"{score:.9g}", run_id, source, hit.text))
+        return row.getvalue()
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return the rows, best first."""
@@ -195,20 +209,93 @@ class TextRules(AnswerRules):
                 findings.warn("dollars", row.line, f"{where}; a dollar sign is written \\$")
 
 
-class PremiseRules(AnswerRules):
+class PremiseRules(RunRules):
     """NLPS: premises of a statement in the order of the rows; the first 500 distinct ones count."""
 
     task = "nlps"
+    columns = ("statement", "premise")
+    written = "{topic}\t{hit.doc_id}\n"
+    ending = ".txt"
     judged = "premises"
+    relevant = 1
+    measures: ClassVar = {
+        "map_500": f"AP@{labs.PREMISES}", "recall_500": f"R@{labs.PREMISES}"
+    }  # fmt: skip
+
+    def read(self, path: Path, findings: Findings | None = None) -> Iterator[RunRow]:
+        """Yield the rows; the first of a statement has rank 1 and score 1, the next 2 and 1/2."""
+        ranks: Counter[str] = Counter()
+        for row in super().read(path, findings):
+            ranks[row.topic_id] += 1
+            yield row._replace(rank=ranks[row.topic_id], score=1 / ranks[row.topic_id])
+
+    def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
+        """Make a row of statement and premise."""
+        return RunRow(line, columns[0], columns[1], 0, 0.0, "")
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return the rows that count, best first; none is cut off."""
-        return list(_first_rows(sorted(rows, key=lambda row: -row.score)).values())
+        return list(first_rows(sorted(rows, key=lambda row: -row.score)).values())
 
 
-RULES: Final[dict[labs.Task, AnswerRules]] = {
-    rules.task: rules for rules in (AnswerRules(), FormulaRules(), TextRules(), PremiseRules())
+class DocumentRules(RunRules):
+    """One's own documents: TREC's columns, any ids; all documents count, judged or not."""
+
+    task = "docs"
+    columns = ("topic", "Q0", "document", "rank", "score", "run id")
+    written = "{topic}\tQ0\t{hit.doc_id}" + _RANKED
+    ending = ".trec"
+    relevant = 1
+    measures: ClassVar = {
+        "nDCG@10": "nDCG@10", "AP": "AP(rel={n})", "P@10": "P(rel={n})@10", "RR": "RR(rel={n})",
+        "R@100": "R(rel={n})@100", "R@1000": "R(rel={n})@1000", "judged_at_10": "Judged@10",
+    }  # fmt: skip
+    shown = tuple(measures)
+
+    def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
+        """Make a row of TREC's columns, or of those of Task 1."""
+        if len(columns) == len(AnswerRules.columns):
+            columns = [columns[0], "Q0", *columns[1:]]
+        return super().row(line, columns, findings)
+
+    def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
+        """Make a row of query and document."""
+        scored = self.scored(line, columns, findings)
+        return scored and RunRow(line, columns[0], columns[2], *scored)
+
+
+RULES: Final[Mapping[labs.Task, RunRules]] = {
+    rules.task: rules
+    for rules in (AnswerRules(), FormulaRules(), TextRules(), PremiseRules(), DocumentRules())
 }
+
+
+def detect_task(path: Path) -> labs.Task:
+    """Return the task of a run, by its official name, its manifest, or its first row.
+
+    A file without rows is one of one's own documents. Raises InputError if nothing says the task.
+    """
+    if name := labs.parse_run_name(labs.official_stem(path)):
+        return name.task
+    told = read_manifest(path).get("task")
+    for task in RULES:
+        if task == told:
+            return task
+    _, columns = next(read_columns(path, RUN), (0, []))
+    letter = columns[0].strip('"')[:2] if columns else ""
+    if len(columns) == 2 and letter not in ("A.", "B."):
+        return "nlps"
+    numbers = [number(column) == number(column) for column in columns]
+    if len(columns) >= 6 and all(numbers[1:3]) and not all(numbers[3:5]):
+        return "task3"
+    if letter in ("A.", "B."):
+        return "task1" if letter == "A." else "task2"
+    if not columns or (len(columns) == 6 and columns[1] in ("Q0", "q0", "0")):
+        return "docs"
+    raise InputError(
+        f"{path}: row 1: neither the file name nor the first column (expected a topic such as "
+        "A.1 or B.1) tells the task; say it with --task"
+    )
 
 
 def check_teams(runs: Iterable[tuple[Path, labs.Task, Findings]]) -> None:
@@ -225,62 +312,3 @@ def check_teams(runs: Iterable[tuple[Path, labs.Task, Findings]]) -> None:
             if name.primary and (other := primaries.setdefault(key, path)) != path:
                 message = f"{other.name} is {name.team}'s primary run as well"
                 findings.error("primary run", None, message)
-
-
-class Fault(NamedTuple):
-    """Why a row may not be returned; `rule` names it in the findings."""
-
-    rule: str
-    message: str
-
-
-Eligible = Callable[[str, str], Fault | None]  # document and post of a row → why it may not be
-
-
-def eligible(
-    rules: AnswerRules, collection: Collection, ids: Callable[[], FormulaIds]
-) -> Eligible | None:
-    """Return what runs may return of a collection; None: what is not looked up there."""
-    if rules.by_formula:
-        return eligible_formulas(ids())
-    return eligible_answers(collection.posts) if rules.judged == "documents" else None
-
-
-def eligible_answers(posts: PostTable) -> Eligible:
-    """Return what tells the answers of a collection."""
-    from arqmath_bm25.collection.posts import ANSWER  # loads lxml, which scoring need not wait for
-
-    @cache  # runs return the same posts again and again
-    def fault(doc_id: str, post_id: str = "") -> Fault | None:
-        post = posts.read(doc_id)
-        if post is None or post.post_id != doc_id:
-            return Fault("unknown id", f"the collection has no post {doc_id}")
-        if post.post_type != ANSWER:
-            return Fault("question id", f"post {doc_id} is a question; expected an answer")
-        return None
-
-    return fault
-
-
-def eligible_formulas(ids: FormulaIds) -> Eligible:
-    """Return what tells the formulas of a formula index that stand in posts."""
-
-    def fault(doc_id: str, post_id: str) -> Fault | None:
-        places = ids.find(id_numbers([doc_id, post_id]))
-        place, swapped = places.tolist()
-        post, post_of_swapped = map(str, ids.post[places])
-        if swapped >= 0 and post_of_swapped == doc_id and (place < 0 or post != post_id):
-            where = f"column 2 has the post, {doc_id}, column 3 the formula, {post_id}"
-            return Fault("swapped columns", f"{where}; swap them")
-        if place < 0:
-            return Fault("unknown id", f"the formula index has no formula {doc_id}")
-        if ids.flags[place] & DELETED:
-            return Fault("deleted formula", f"formula {doc_id} has issue d: no post holds it")
-        if ids.flags[place] & COMMENT:
-            return Fault("comment formula", f"formula {doc_id} stands in a comment")
-        if post != post_id:
-            where = f"formula {doc_id} is in post {post}"
-            return Fault("post of formula", f"{where}; the row has {post_id or 'none'}")
-        return None
-
-    return fault

@@ -32,7 +32,6 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document as Indexed
-from arqmath_bm25.runs.run_writing import Form as RunForm
 from arqmath_bm25.tasks.answers.answer_documents import answer_fields, question_fields
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
 from arqmath_bm25.tasks.answers.post_signatures import (
@@ -60,8 +59,9 @@ class DocumentRetrieval(AnswerRetrieval):
     nothing = "No document holds a term of this query."
     topics_are = "queries"
     hits_are = "document"
-    form: ClassVar[RunForm] = "trec"
+    lab = "docs"
     account = IndexedTask.account
+    placed = IndexedTask.placed
 
     @classmethod
     def has_data(cls, collection: Collection) -> bool:
@@ -123,6 +123,14 @@ class DocumentRetrieval(AnswerRetrieval):
     def ranker(self, index: OpenIndex) -> FieldRanker:
         """Return what ranks documents by weighted fields and by their formulas."""
         return FieldRanker(index, self.settings, DocumentStage)
+
+    def run_name(self, variant: str) -> str:
+        """Return the id of a run, as it stands in its rows."""
+        return f"{self.settings.run.team}-{variant}"
+
+    def file_stem(self, name: str, variant: str) -> str:
+        """Return the variant: the folder has the name of the queries."""
+        return variant
 
     def shown(self, hit: Hit, collection: Collection) -> Shown:
         """Return a document."""

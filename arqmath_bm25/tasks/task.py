@@ -25,7 +25,6 @@ from arqmath_bm25.core.labs import MAX_DEPTH, parse_run_name
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document, Engine, Searcher
-from arqmath_bm25.runs.run_writing import Form as RunForm
 from arqmath_bm25.tasks.document_parts import PartForm
 from arqmath_bm25.tasks.queries import advice
 from arqmath_bm25.tasks.settings import TaskSettings
@@ -117,7 +116,6 @@ class Task(ABC, Generic[S]):
     lab: ClassVar[labs.Task] = "task1"  # whose columns and measures a run has
     depth: ClassVar[int] = MAX_DEPTH  # most hits of a topic
     finds_posts: ClassVar[bool] = False  # which can be chosen by tag and year
-    form: ClassVar[RunForm | None] = None  # of its runs, if they have but one
 
     def __init__(self, settings: S, default: bool = False) -> None:
         """`default` tells that the settings are those of the task's own configuration."""
@@ -172,7 +170,11 @@ class Task(ABC, Generic[S]):
 
     def read(self, collection: Collection, folder: str, path: Path) -> TopicFile:
         """Read a topic file."""
-        return TopicFile(folder, path, read_topics(path))
+        return TopicFile(folder, path, list(map(self.placed, read_topics(path))))
+
+    def placed(self, topic: Topic) -> Topic:
+        """Return a topic with the question of the collection that it is, if it is one."""
+        return topic
 
     def advice(self, query: str) -> str:
         """Return what may be wrong with a query that was typed; nothing if it seems right."""
@@ -214,6 +216,10 @@ class Task(ABC, Generic[S]):
     def run_name(self, variant: str) -> str:
         """Return the name of a run: of the file, and in its rows."""
         return self.settings.run_name(self.lab, variant)
+
+    def file_stem(self, name: str, variant: str) -> str:
+        """Return the name of the file of a run without its ending."""
+        return name
 
     def manual_name(self, variant: str) -> str:
         """Return the name of a run for queries by hand; InputError if the task has none."""

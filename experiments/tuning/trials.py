@@ -12,7 +12,6 @@ from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
-from ir_measures import nDCG
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.core.errors import InputError
@@ -175,7 +174,7 @@ class RankedFields(Trials):
             hits = [Hit(ids[at].decode(), float(scores[at])) for at in order if scores[at] > 0]
             ranked = self.again(topic, hits, settings)[:DEPTH] if hits else []
             rankings[topic.topic_id] = {hit.visual_id or hit.doc_id: hit.score for hit in ranked}
-        measured = measure(rankings, self.judged.qrels, [Measure("ndcg", nDCG)])
+        measured = measure(rankings, self.judged.qrels, [Measure("ndcg", "nDCG")])
         return {topic: values["ndcg"] for topic, values in measured.items()}
 
     @abstractmethod

@@ -64,9 +64,10 @@ def test_what_gzip_packed_is_read_in_bounded_memory(tmp_path: Path) -> None:
         "import resource, sys; from pathlib import Path\n"
         "from arqmath_bm25.core.errors import InputError\n"
         "from arqmath_bm25.core.reading import read_csv\n"
-        "from arqmath_bm25.runs.rows import read_run\n"
+        "from arqmath_bm25.runs.task_rules import RULES\n"
         "resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31))\n"
-        "for read in (lambda p: list(read_run(p)), lambda p: read_csv(p, 'batch', 'a')):\n"
+        "def rows(path): list(RULES['task1'].read(path))\n"
+        "for read in (rows, lambda p: read_csv(p, 'batch', 'a')):\n"
         "    try: read(Path(sys.argv[1]))\n"
         "    except InputError as error: print(error)\n"
     )

@@ -9,22 +9,24 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ir_measures import Bpref
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.measures import (
-    MEASURES,
     Measure,
     average,
     measure,
+    measures_of,
     named_measures,
 )
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.runs.run import Run
-from arqmath_bm25.runs.task_rules import best
+from arqmath_bm25.runs.run_rules import best
+from arqmath_bm25.runs.task_rules import RULES
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+MEASURES = measures_of(RULES["task1"])
 
 Row = tuple[str, str, float]  # topic, document, score
 QRELS = {
@@ -223,7 +225,7 @@ def test_a_run_without_unjudged_documents_is_its_own_prime_run() -> None:
 
 
 def test_bpref_is_the_same_with_and_without_unjudged_documents() -> None:
-    bpref = [Measure("bpref", Bpref(rel=2))]
+    bpref = [Measure("bpref", "Bpref(rel=2)")]
     assert measure(RUN, QRELS, bpref) == measure(PRIME_RUN, QRELS, bpref)
 
 

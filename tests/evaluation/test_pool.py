@@ -29,9 +29,9 @@ from arqmath_bm25.evaluation.judging.pool import (
 )
 from arqmath_bm25.evaluation.judging.pool import pool as make_pool
 from arqmath_bm25.pages.judging.annotation import COLUMNS, TEMPLATE, write_batch
+from arqmath_bm25.runs.eligible import Eligible, eligible_answers, eligible_formulas
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Run
-from arqmath_bm25.runs.task_rules import Eligible, eligible_answers, eligible_formulas
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from run_rows import read_run
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
@@ -12,8 +13,8 @@ from arqmath_bm25.core.labs import year_of
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import write_qrels
 from arqmath_bm25.evaluation.score import RunScore, read_answer_map, score, score_answers
-from arqmath_bm25.runs.rows import detect_task, read_run
 from arqmath_bm25.runs.run import Run
+from arqmath_bm25.runs.task_rules import detect_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -201,14 +202,13 @@ def test_rows_that_do_not_count_are_reported(tmp_path: Path) -> None:
     assert isinstance(scored.score, RunScore)
     assert scored.score.warnings == (
         "rows that repeat a document of their topic: 1",
-        "rows left out below the best 1,000 of their topic: 3",
+        "documents left out below the best 1,000 of their topic: 3",
     )
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "the run file is empty"),
         (b"PK\x03\x04\x00\x00", "a zip archive; unpack it first"),
         (b"A.1\t11\t1\t2.0\tr\nA.1\t12\tx\n", "row 2: expected 5 .* found 3"),
         (
@@ -239,7 +239,7 @@ def test_answers_are_averaged_over_judged_topics_and_failures_count_zero() -> No
     }  # fmt: skip
     assert result.to_json() == {
         "warnings": [],
-        "topics": 4, "topics_in_run": 5, "topics_judged": 4, "ar": 1.25, "p1": 0.5,
+        "topics": 4, "topics_in_run": 5, "topics_judged": 4, "ar": 1.25, "p1": 0.5, "relevant": 2,
     }  # fmt: skip
 
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from program import arqmath, refused
+from run_rows import read_run
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.runs.rows import read_run
 from experiments.duplicate_topics import (
     TOPICS,
     deal,

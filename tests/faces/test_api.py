@@ -18,11 +18,14 @@ from program import arqmath, json_of, process, refused
 from shared_indexes import linked
 
 import arqmath_bm25 as arq
-from arqmath_bm25.evaluation.measures import MEASURES
+from arqmath_bm25.evaluation.measures import measures_of
+from arqmath_bm25.runs.task_rules import RULES
 from configs import edited
 
 if TYPE_CHECKING:
     from opensearch_nodes import Nodes
+
+MEASURES = measures_of(RULES["task1"])
 
 ROOT = Path(__file__).parents[2]
 TASKS: tuple[tuple[Any, int | str], ...] = (

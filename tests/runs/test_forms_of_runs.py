@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from program import arqmath, json_of
+from run_rows import read_run
 
 import arqmath_bm25 as arq
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import write_qrels
-from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.runs.run import Run
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def test_of_a_repeated_formula_every_command_takes_the_last_score(folder: Path) 
     write_qrels(folder / "qrels.v3.tsv", {"B.1": {"9002": 3, "9004": 1}})
     evaluator = Evaluator(place, qrels=folder / "qrels.v3.tsv")
     read = Run.read(path, ids=evaluator.open_ids)
-    assert list(evaluator.score_run(read).rankings["B.1"]) == ["9004", "9007", "9002"]
+    assert list(evaluator.score_run(read).ranked.topics["B.1"]) == ["9004", "9007", "9002"]
     assert list(read.rankings().rows["B.1"]) == ["9004", "9007", "9002"]
     same = written(folder, "same.tsv", rows, lab2)
     for command in (["fuse", path, same], ["convert", path]):
@@ -230,13 +230,16 @@ def test_a_run_of_visual_ids_is_scored_as_it_stands(folder: Path) -> None:
     run = Run.read(folder / "run.trec", ids=evaluator.open_ids)
     scored = evaluator.score_run(run)
     assert scored.score.values["B.1"]["ndcg_prime"] == pytest.approx(1.0)
-    hits = list(run.rankings().rows["B.1"].items())
+    hits = list(scored.ranked.rows["B.1"].items())
     # Shown is an instance of the formula: 9004 is the visual id of formula 4, of post 101.
     assert [(doc, *row.shown) for doc, row in hits[1:]] == [
         ("77777", "", ""),
         ("9004", "101", "4"),
     ]
     assert any("holds visual ids" in note for note in scored.score.warnings)
+    # Scoring leaves the run as it was read: its rows are taken for formulas.
+    assert run.form == "trec"
+    assert run.rankings().topics == {"B.1": {}}
 
 
 # What has to be known of scores reaches whoever decides.
@@ -347,7 +350,7 @@ def test_clear_words_for_what_cannot_be_told(folder: Path) -> None:
     assert "0.5" in arqmath("eval", *runs, "--qrels", folder / "q", *data).output
 
 
-@pytest.mark.parametrize("label", [-1, 1.9, 10**30, 2147483648, "x", float("inf")])
+@pytest.mark.parametrize("label", [-10, 1.9, 10**30, 2147483648, "x", float("inf")])
 def test_labels_of_frames_are_those_of_files(label: Any) -> None:
     qrels = pd.DataFrame({"qid": ["A.1", "A.1"], "docno": ["1", "2"], "label": [3, label]})
     run = pd.DataFrame({"qid": ["A.1"], "docno": ["1"], "score": [1.0]})

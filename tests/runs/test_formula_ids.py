@@ -22,7 +22,7 @@ from arqmath_bm25.evaluation.qrels import (
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Rankings, Run
-from arqmath_bm25.runs.task_rules import best
+from arqmath_bm25.runs.run_rules import best
 
 # formula, post, type, visual id, issue
 FORMULAS = [
@@ -112,14 +112,14 @@ def test_of_a_repeated_formula_the_last_score_counts_at_the_first_position(
     assert list(read_formula_rankings(run_of(tmp_path, lowered), ids).topics["B.1"]) == ["9", "7"]
 
 
-def test_more_than_1000_instances_of_a_topic_are_cut_by_score(
-    tmp_path: Path, ids: FormulaIds
-) -> None:
-    rows = [("B.1", 1000 + number, 10, 5.0) for number in range(999)]
-    rows += [("B.1", 101, 10, 4.0), ("B.1", 104, 11, 3.0), ("B.2", 104, 11, 3.0)]
-    rankings = read_formula_rankings(run_of(tmp_path, rows), ids)
-    assert rankings.topics == {"B.1": {"7": 4.0}, "B.2": {"9": 3.0}}
-    assert (rankings.counts["unknown"], rankings.counts["cut"]) == (999, 1)
+def test_distinct_formulas_are_cut_and_not_their_instances(tmp_path: Path, ids: FormulaIds) -> None:
+    # 101 and 103 look alike: the lab allows more than 1,000 instances for their sake.
+    rows = [("B.1", 101, 10, 4.0), ("B.1", 103, 10, 3.5), ("B.1", 104, 11, 3.0)]
+    path = run_of(tmp_path, [*rows, ("B.2", 104, 11, 3.0)])
+    for depth, first in ((2, {"7": 4.0, "9": 3.0}), (1, {"7": 4.0})):
+        rankings = read_formula_rankings(path, ids, depth)
+        assert rankings.topics == {"B.1": first, "B.2": {"9": 3.0}}
+        assert rankings.counts["cut"] == 2 - depth
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_swapped_columns_and_trec_form_are_understood(
 
 def test_judgments_by_visual_id_are_taken_as_they_are(ids: FormulaIds) -> None:
     qrels = {"B.1": {"7": 2, "8": 0, "77": 1}}
-    assert by_visual_id(qrels, ids, Path("qrels"))[1:] == (qrels, "visual", ())
+    assert by_visual_id(qrels, ids, Path("qrels"))[1:] == (qrels, "visual", (), 2)
 
 
 def test_judgments_by_formula_id_are_re_keyed_with_the_highest_grade(ids: FormulaIds) -> None:
@@ -232,7 +232,7 @@ def test_official_judgments_of_a_subset_are_known_by_their_ids(lite: Path, tmp_p
     assert "belong to no formula index" in note
     files = task2 / "ARQMath-2" / "Task2" / "Qrel Files"
     by_visual = read_qrels(files / "qrel_task2_2021_test_official_evaluation.tsv")
-    assert by_visual_id(by_visual, ids, tmp_path / "renamed")[1:] == (by_visual, "visual", ())
+    assert by_visual_id(by_visual, ids, tmp_path / "renamed")[1:] == (by_visual, "visual", (), 2)
     official = files / "qrel_task2_2021_test_official_evaluation.tsv"
     assert by_visual_id(by_visual, ids, official).ids == "visual_v2"
 
@@ -361,9 +361,10 @@ def test_judgments_of_2021_are_held_against_the_visual_ids_of_their_time(tmp_pat
 def test_all_instances_count_where_the_cut_is_off(tmp_path: Path, ids: FormulaIds) -> None:
     rows = [("B.1", 1000 + number, 10, 5.0) for number in range(1000)] + [("B.1", 101, 10, 4.0)]
     path = run_of(tmp_path, rows)
-    assert read_formula_rankings(path, ids).topics == {"B.1": {}}
-    whole = read_formula_rankings(path, ids, None)
-    assert (whole.topics, whole.counts["cut"]) == ({"B.1": {"7": 4.0}}, 0)
+    # So it is where it is on: what is cut is the ranking of distinct formulas.
+    for depth in (None, 1000):
+        whole = read_formula_rankings(path, ids, depth)
+        assert (whole.topics, whole.counts["cut"]) == ({"B.1": {"7": 4.0}}, 0)
 
 
 def test_a_collection_that_lacks_most_judged_formulas_is_told(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from program import arqmath, refused
+from run_rows import read_run
 
-from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.runs.run import Run
 
 if TYPE_CHECKING:

@@ -12,16 +12,12 @@ from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.runs.eligible import Eligible, eligible_answers, eligible_formulas
 from arqmath_bm25.runs.formula_ids import FormulaIds
-from arqmath_bm25.runs.rows import EXAMPLES, Findings, Level, detect_task
+from arqmath_bm25.runs.rows import EXAMPLES, Findings, Level
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.run_writing import write_run
-from arqmath_bm25.runs.task_rules import (
-    Eligible,
-    check_teams,
-    eligible_answers,
-    eligible_formulas,
-)
+from arqmath_bm25.runs.task_rules import check_teams, detect_task
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -147,7 +143,7 @@ def test_breaches_are_all_counted_and_a_few_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"", "empty"), (b"\x89PNG\0\n", "row 1: a binary file"), (None, "no such run file")],
+    [(b"\x89PNG\0\n", "row 1: a binary file"), (None, "no such run file")],
 )
 def test_what_is_no_text_is_refused(tmp_path: Path, content, message) -> None:
     path = tmp_path / NAME["task1"]
@@ -155,6 +151,10 @@ def test_what_is_no_text_is_refused(tmp_path: Path, content, message) -> None:
         path.write_bytes(content)
     with pytest.raises(InputError, match=message):
         Run.read(path, "task1", strict=True)
+
+
+def test_a_run_without_rows_breaks_one_rule(check) -> None:
+    assert check("") == [Finding("error", None, "empty", "the run has no rows: no topic has a hit")]
 
 
 def test_a_rank_may_be_any_number_without_harm(check) -> None:

@@ -45,7 +45,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.manifest import MANIFEST, Manifest
 from arqmath_bm25.core.writing import Source
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.runs.rows import read_run
+from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import TASKS, configured
 
 if TYPE_CHECKING:
@@ -220,15 +220,16 @@ def _kinds() -> dict[str, Kind]:
         ),
         "qrels": (_rows("A.{2}\t0\t{0}\t{4}\n", 24), _judgments, _JUDGMENT),
         "task1 run": (
-            _rows("A.{2}\t{0}\t{5}\t{3}\trun\n", 24), _keys(read_run, "topic_id", "doc_id"), _HIT
+            _rows("A.{2}\t{0}\t{5}\t{3}\trun\n", 24),
+            _keys(RULES["task1"].read, "topic_id", "doc_id"), _HIT,
         ),
         "task2 run": (
             _rows("A.{2}\t{0}\t7\t{5}\t{3}\trun\n", 24),
-            _keys(lambda path: read_run(path, "task2"), "topic_id", "doc_id"), _HIT,
+            _keys(RULES["task2"].read, "topic_id", "doc_id"), _HIT,
         ),
         "task3 run": (
             _rows("A.{0}\t1\t{4}\trun\tpost {4}\tAn answer with ${0}$.\n", 9),
-            _keys(lambda path: read_run(path, "task3"), "topic_id"), _ANSWER,
+            _keys(RULES["task3"].read, "topic_id"), _ANSWER,
         ),
         "premises": (json.dumps(knowledge, indent=1), _keys(read_premises, "premise_id"), ""),
         "statements": (

@@ -6,12 +6,12 @@ from math import log, log2
 from typing import TYPE_CHECKING
 
 import pytest
+from run_rows import read_run
 
 from arqmath_bm25.cli import tasks
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.configuration import default_config, load
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index
 from arqmath_bm25.tasks.settings import Task1Settings

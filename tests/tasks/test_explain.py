@@ -147,7 +147,7 @@ def test_what_moved_between_two_runs_is_explained(sample: arq.Collection, tmp_pa
     runs = {name: next(tmp_path.rglob(f"*-{name}-?.tsv")) for name in ("text", "both")}
     evaluator = Evaluator(sample)
     scored = [evaluator.score(run) for run in runs.values()]
-    rankings = [evaluator.score(run, "task1").rankings["A.201"] for run in runs.values()]
+    rankings = [evaluator.score(run, "task1").ranked.topics["A.201"] for run in runs.values()]
     ids = [sorted(ranking, key=lambda d: (-ranking[d], d)) for ranking in rankings]
     moved, unexplained = moves(sample, scored, "A.201", 5, [sample.indexes])
     assert unexplained == []

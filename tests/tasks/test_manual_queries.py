@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from run_rows import read_run
 
 from arqmath_bm25.cli import tasks
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.judging.pool import Depths
-from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.tasks.manual_queries import read_queries
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from all_fields import all_fields
 from program import arqmath, process
+from run_rows import read_run
 
 from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.collection import Collection
@@ -17,7 +18,6 @@ from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import Processes
-from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
 from arqmath_bm25.tasks.index import Index
 from arqmath_bm25.tasks.settings import FIELDS

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from program import arqmath, refused
+from run_rows import read_run
 
 from arqmath_bm25.collection.formulas import COLUMNS, read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.published import official
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.runs.rows import read_run
 from configs import edited
 
 if TYPE_CHECKING:

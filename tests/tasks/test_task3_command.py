@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from run_rows import read_run
 from shared_indexes import linked
 
 from arqmath_bm25.analysis.answer_text import unpaired_dollars
@@ -21,7 +22,6 @@ from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.runs.rows import read_run
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.tasks import task_class
 from configs import edited

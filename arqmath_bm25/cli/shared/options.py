@@ -21,9 +21,8 @@ from arqmath_bm25.core.progress import PlainConsole, console
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.writing import complete
 from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
-from arqmath_bm25.runs.rows import detect_task
 from arqmath_bm25.runs.run_writing import provenance
-from arqmath_bm25.runs.task_rules import RULES
+from arqmath_bm25.runs.task_rules import RULES, detect_task
 
 RUNS: Final = Path("runs")
 THREADS: Final = os.cpu_count() or 1

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from arqmath_bm25.core.labs import MAX_INSTANCES, official_stem, parse_run_name
 
 if TYPE_CHECKING:
+    from arqmath_bm25.runs.eligible import Eligible
     from arqmath_bm25.runs.run import Run
-    from arqmath_bm25.runs.task_rules import Eligible
 
 
 class PooledPost(NamedTuple):

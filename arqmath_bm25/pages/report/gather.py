@@ -13,35 +13,27 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, Final
 
-from ir_measures import IPrec, Judged
-
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import QRELS, corpus_in, read_documents
 from arqmath_bm25.collection.posts import QUESTION, Post
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.labs import RELEVANT, LabTask, known_year
+from arqmath_bm25.core.labs import GRADE_OF_LABEL, HIGHEST, Task, known_year
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.evaluation.evaluator import Evaluator
-from arqmath_bm25.evaluation.measures import Measure
-from arqmath_bm25.evaluation.qrels import Qrels
+from arqmath_bm25.evaluation.measures import NAMES, Measure, measures_of
+from arqmath_bm25.evaluation.qrels import Judgments, Qrels
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.pages.post_html import latex_of
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.rows import RunRow
 from arqmath_bm25.runs.run import Run as ReadRun
+from arqmath_bm25.runs.run_rules import RunRules
+from arqmath_bm25.runs.task_rules import DocumentRules
 from arqmath_bm25.tasks import configured, task_class
 
 DEPTHS: Final = (1, 5, 10, 20, 50, 100, 200, 500, 1000)  # to which the share of judged is shown
 RECALL_LEVELS: Final = tuple(n / 10 for n in range(11))
-_MEASURES: Final = (
-    *(
-        Measure(f"iprec_{level}", IPrec(rel=RELEVANT, judged_only=True) @ level, primed=True)
-        for level in RECALL_LEVELS
-    ),
-    *(Measure(f"judged_{depth}", Judged @ depth) for depth in DEPTHS),
-)
-
 _WORD: Final = re.compile(r"[^-_./ ]*[-_./ ]+|[^-_./ ]+")  # of a name, with what ends it
 
 
@@ -64,9 +56,10 @@ class Gathered:
         files: Sequence[Path],
         collection: Collection,
         *,
-        task: LabTask | None = None,
+        task: Task | None = None,
         qrels: Path | None = None,
         topics: Path | None = None,
+        relevant: int | None = None,
         depth: int = 20,
         status: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -82,15 +75,22 @@ class Gathered:
         self.ids = cache(lambda: FormulaIds.of(collection))  # the formula index of Task 2
         corpus = corpus_in(collection.layout.data)
         status("Reading runs")
-        task = task or ("task1" if corpus else None)
+        task = task or (DocumentRules.task if corpus else None)
         runs = [ReadRun.read(file, task, self.ids) for file in files]
         _check(runs, qrels)
         self.rules = runs[0].rules
-        self.task = task_class("docs" if corpus else self.rules.task).title  # what was looked for
+        self.task = task_class(self.rules.task).title  # what was looked for
         status("Scoring")
-        self.runs, judgments = _score(runs, qrels, collection)
+        self.runs, judgments = _score(runs, qrels, collection, relevant)
         self.qrels_files = list(judgments)  # one for each year of the runs
-        self.qrels = {topic: docs for file in judgments.values() for topic, docs in file.items()}
+        self.qrels = {t: docs for read in judgments.values() for t, docs in read.qrels.items()}
+        self.relevant = max((read.relevant for read in judgments.values()), default=1)
+        scores = [run.score for run in self.runs if run.score]
+        keys = scores[0].shown if scores else ()
+        # Whether tables show measures over judged documents only.
+        self.primed = bool(scores) and not scores[0].primed.isdisjoint(keys)
+        self.words = _words(self.qrels)
+        self.measures = {key: NAMES.get(key, key) for key in keys}  # the first compares the runs
         self.questions = _questions(runs, topics, collection)  # in the order of the topic files
         status("Looking for posts")
         self.collection = collection
@@ -98,7 +98,7 @@ class Gathered:
         rankings = [rows for run in self.runs for rows in run.topics.values()]
         places = [row.shown for rows in rankings for row in islice(rows.values(), depth)]
         posts = {post for post, _ in places if post}
-        own = _own_documents(corpus, posts, self.qrels) if corpus else None
+        own = _own_documents(corpus, posts | self.relevant_documents) if corpus else None
         self.post: Callable[[str], Post | None] = collection.posts.read if own is None else own.get
         self.latex = latex_of(collection, (formula for _, formula in places))
         # How many posts would be shown, if the collection had them.
@@ -109,29 +109,51 @@ class Gathered:
                 "runs return is in it; are runs and DATA of the same collection?"
             )
 
+    @property
+    def relevant_documents(self) -> set[str]:
+        """The documents that are relevant for any topic."""
+        return set[str]().union(*map(self.relevant_to, self.qrels))
+
+    def relevant_to(self, topic: str) -> set[str]:
+        """Return the documents that are relevant for a topic."""
+        return {doc for doc, grade in self.qrels.get(topic, {}).items() if grade >= self.relevant}
+
 
 def _score(
-    runs: Sequence[ReadRun], qrels: Path | None, collection: Collection
-) -> tuple[list[ReportedRun], dict[Path, Qrels]]:
+    runs: Sequence[ReadRun], qrels: Path | None, collection: Collection, relevant: int | None
+) -> tuple[list[ReportedRun], dict[Path, Judgments]]:
     """Score runs that have judgments; return all, and the judgments that there are by file."""
-    evaluator = cache(lambda file: Evaluator(collection, qrels=file, measures=_MEASURES))
-    judgments: dict[Path, Qrels] = {}
+    measures = _of_charts(runs[0].rules)
+    evaluator = cache(
+        lambda file: Evaluator(collection, qrels=file, measures=measures, relevant=relevant)
+    )
+    judgments: dict[Path, Judgments] = {}
     scored_runs = []
     names = _names([run.path for run in runs])
     for run, name, short in zip(runs, names, _short(names), strict=True):
-        score = None
+        score, ranked = None, run.rankings()
         if file := qrels or _judgments(run, collection):
             scored = evaluator(file).score_run(run)
             score = scored.score if isinstance(scored.score, RunScore) else None
-            judgments[file] = scored.judgments.qrels
-        if run.rules.by_formula and not any(run.rankings().topics.values()):
+            judgments[file], ranked = scored.judgments, scored.ranked or ranked
+        if run.rules.by_formula and run.topics and not any(ranked.topics.values()):
             raise InputError(
                 f"{run.path}: none of its formulas is in the formula index of DATA; are run and "
                 "DATA of the same collection? `arqmath-bm25 validate` says more"
             )
-        rows, manifest = run.rankings().rows, read_manifest(run.path)
-        scored_runs.append(ReportedRun(short, name, rows, score, manifest))
+        manifest = read_manifest(run.path)
+        scored_runs.append(ReportedRun(short, name, ranked.rows, score, manifest))
     return scored_runs, judgments
+
+
+def _of_charts(rules: RunRules) -> list[Measure]:
+    """Return what the charts show; precision over judged documents if tables show such measures."""
+    primed = any(measure.primed for measure in measures_of(rules) if measure.key in rules.shown)
+    params = "rel={n},judged_only=True" if primed else "rel={n}"
+    return [
+        *(Measure(f"iprec_{level}", f"IPrec({params})@{level}", primed) for level in RECALL_LEVELS),
+        *(Measure(f"judged_{depth}", f"Judged@{depth}") for depth in DEPTHS),
+    ]
 
 
 def _check(runs: Sequence[ReadRun], qrels: Path | None) -> None:
@@ -167,7 +189,7 @@ def _questions(
 ) -> dict[str, Topic]:
     """Read the topics that the runs have; InputError for one that no topic file has."""
     own_documents = corpus_in(collection.layout.data)
-    task = configured("docs" if own_documents else runs[0].rules.qrels_of)
+    task = configured(DocumentRules.task if own_documents else runs[0].rules.qrels_of)
     files = task.topic_files(collection, [str(topics)] if topics else None)
     sets = [task.read(collection, name, file).topics for name, file in files]
     by_id = {topic.topic_id: topic for topics_of_file in sets for topic in topics_of_file}
@@ -183,10 +205,17 @@ def _questions(
     return {name: by_id[name] for name in by_id if any(name in run.topics for run in runs)}
 
 
-def _own_documents(corpus: Path, returned: set[str], qrels: Qrels) -> dict[str, Post]:
-    """Read the documents that are shown, returned or relevant, as posts."""
-    relevant = {doc for docs in qrels.values() for doc in docs if docs[doc] >= RELEVANT}
-    ids = relevant | returned
+def _words(qrels: Qrels) -> dict[int, str]:
+    """Return what grades are called: as the labs call them, binary ones by their meaning."""
+    most = max((grade for docs in qrels.values() for grade in docs.values()), default=0)
+    words = {grade: word for word, grade in GRADE_OF_LABEL.items() if grade is not None}
+    if most <= 1:
+        return {1: "Relevant", 0: words[0]}
+    return words | dict.fromkeys(range(HIGHEST + 1, most + 1), words[HIGHEST])
+
+
+def _own_documents(corpus: Path, ids: set[str]) -> dict[str, Post]:
+    """Read the documents that are shown as posts."""
     return {
         row.doc_id: Post(row.doc_id, QUESTION, row.body, title=row.title or row.doc_id)
         for row, _ in read_documents(corpus)

@@ -17,9 +17,8 @@ import numpy as np
 from markupsafe import Markup
 
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
-from arqmath_bm25.core.labs import GRADE_OF_LABEL, MAX_DEPTH, RELEVANT
+from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Topic
-from arqmath_bm25.evaluation.measures import NAMES, SHOWN
 from arqmath_bm25.evaluation.qrels import Doubt
 from arqmath_bm25.evaluation.score import runs_by_note
 from arqmath_bm25.pages.page_files import site
@@ -37,8 +36,10 @@ if TYPE_CHECKING:
     _Averages = Mapping[str, Mapping[str, float]]  # run -> measure -> value
 
 
-_OTHERS: Final = SHOWN[1:-1]  # measures that may contradict a verdict
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9.-]+")
+
+
+_AT_10: Final = ("p10_prime", "p10", "P@10")
 
 
 def write_report(
@@ -62,7 +63,6 @@ def write_report(
     with site(directory, "report", "report.js", gathered.collection.origin) as pages:
         pages.templates.globals.update(
             vars(gathered), averages=averages,
-            measures={key: NAMES[key] for key in SHOWN if gathered.qrels},
             values={run.name: run.score.values if run.score else {} for run in gathered.runs},
             failures={run.name: _failures(gathered, run) for run in gathered.runs},
             settings={run.name: _settings(run) for run in gathered.runs},
@@ -79,7 +79,7 @@ def write_report(
         pages.write(
             "index.html", "report.html", titles=titles, notes=_notes(gathered, scores),
             curves=_curves(averages), depths=list(enumerate(DEPTHS)),
-            **_compared(scores, averages),
+            **_compared(gathered, scores, averages),
         )  # fmt: skip
 
 
@@ -88,9 +88,10 @@ def _failures(gathered: Gathered, run: ReportedRun) -> dict[str, list[str]]:
     missing: list[str] = []
     not_returned: list[str] = []
     low: list[str] = []
+    precision = next((key for key in gathered.measures if key in _AT_10), "")
     for topic, values in run.score.values.items() if run.score else ():
-        if values["p10_prime"] == 0:
-            relevant = {doc for doc, grade in gathered.qrels[topic].items() if grade >= RELEVANT}
+        if values[precision] == 0:
+            relevant = gathered.relevant_to(topic)
             if relevant & run.topics.get(topic, {}).keys():
                 low.append(topic)
             else:
@@ -144,10 +145,13 @@ def _notes(gathered: Gathered, scores: Mapping[str, RunScore]) -> list[str]:
     return notes
 
 
-def _compared(scores: Mapping[str, RunScore], averages: _Averages) -> dict[str, Any]:
-    """Compare the runs with the same judged topics with the first of them, in nDCG′."""
+def _compared(
+    gathered: Gathered, scores: Mapping[str, RunScore], averages: _Averages
+) -> dict[str, Any]:
+    """Compare the runs with the same judged topics with the first of them, in the first measure."""
+    first = next(iter(gathered.measures), "")
     by_topic = {
-        name: {topic: values["ndcg_prime"] for topic, values in score.values.items()}
+        name: {topic: values[first] for topic, values in score.values.items()}
         for name, score in scores.items()
     }
     groups: dict[tuple[str, ...], dict[str, dict[str, float]]] = {}
@@ -159,7 +163,8 @@ def _compared(scores: Mapping[str, RunScore], averages: _Averages) -> dict[str, 
             from arqmath_bm25.evaluation.comparing import compare  # scipy takes a second to load
 
             comparisons += (of_group := compare(group))
-            verdicts.append(_verdict({name: averages[name] for name in group}, of_group))
+            of_runs = {name: averages[name] for name in group}
+            verdicts.append(_verdict(gathered.measures, of_runs, of_group))
     doubtful = any(isinstance(note, Doubt) for score in scores.values() for note in score.warnings)
     return {
         "doubtful": doubtful,
@@ -174,10 +179,15 @@ def _compared(scores: Mapping[str, RunScore], averages: _Averages) -> dict[str, 
     }
 
 
-def _verdict(averages: _Averages, comparisons: Sequence[Comparison]) -> dict[str, Any]:
+def _verdict(
+    measures: Mapping[str, str], averages: _Averages, comparisons: Sequence[Comparison]
+) -> dict[str, Any]:
     """Say which runs are the best; how far one is ahead of each other that it is compared with."""
-    value = max(of_run["ndcg_prime"] for of_run in averages.values())
-    best = [name for name, of_run in averages.items() if of_run["ndcg_prime"] == value]
+    from arqmath_bm25.evaluation.comparing import contradicting  # loads scipy
+
+    first, others = next(iter(measures)), contradicting(list(measures))
+    value = max(of_run[first] for of_run in averages.values())
+    best = [name for name, of_run in averages.items() if of_run[first] == value]
     leads = []
     for pair in comparisons if len(best) == 1 else ():
         if best[0] in (pair.run, pair.baseline):
@@ -190,7 +200,7 @@ def _verdict(averages: _Averages, comparisons: Sequence[Comparison]) -> dict[str
                 "losses": pair.wins if turned else pair.losses,
                 "p_value": pair.randomization_holm,
                 "against": [
-                    NAMES[key] for key in _OTHERS if averages[best[0]][key] < averages[other][key]
+                    measures[key] for key in others if averages[best[0]][key] < averages[other][key]
                 ],
             })  # fmt: skip
     return {"best": best, "value": value, "leads": leads}
@@ -208,7 +218,6 @@ def _curves(averages: _Averages) -> dict[str, dict[str, list[tuple[float, float]
 
 _EXCERPT: Final = 160  # characters
 _ROOM: Final = 10_000  # characters of the bodies of a page's posts, as DATA has them
-_WORDS: Final = {grade: label for label, grade in GRADE_OF_LABEL.items() if grade is not None}
 
 
 class ShownDocument:
@@ -221,7 +230,7 @@ class ShownDocument:
         """`place` is the post to show, and the formula in that; both may be empty."""
         self.doc_id = doc_id
         self.grade = grade or 0
-        self.word = "Unjudged" if grade is None else _WORDS[min(max(grade, 0), max(_WORDS))]
+        self.word = "Unjudged" if grade is None else gathered.words[max(grade, 0)]
         self.ranks = ranks  # of each run
         post_id, self.formula_id = place
         latex = gathered.latex.get(self.formula_id)
@@ -240,6 +249,11 @@ class ShownDocument:
             self.shares = writer.shares([read_title(heading), *map(read_body, bodies)])
         elif post_id:
             self.title = Markup("Post {} is not in the collection").format(post_id)
+
+    def order(self, relevant: int) -> tuple[int, int, str]:
+        """Sort what is relevant first, the best grade first, then by the best rank of any run."""
+        best = min((rank for rank in self.ranks if rank), default=MAX_DEPTH + 1)
+        return -self.grade if self.grade >= relevant else 0, best, self.doc_id
 
 
 def topic_page(gathered: Gathered, topic: Topic) -> dict[str, Any]:
@@ -261,7 +275,7 @@ def topic_page(gathered: Gathered, topic: Topic) -> dict[str, Any]:
         "asks": writer.asks,  # how many words and formulas it has
         "documents": {document.doc_id: document for document in documents},
         "judged": topic.topic_id in gathered.qrels,
-        "words": [*_WORDS.values(), "Unjudged"],
+        "labels": [*dict.fromkeys(gathered.words.values()), "Unjudged"],
         "absent": absent,  # relevant ones that no run returns and DATA does not tell
         "answer": lambda hit: writer.content(read_title(hit.answer)),
     }
@@ -285,7 +299,7 @@ def _documents(
         if not row.answer
     }
     absent = 0
-    for doc in [doc for doc, grade in grades.items() if grade >= RELEVANT]:
+    for doc in [doc for doc, grade in grades.items() if grade >= gathered.relevant]:
         row = next((ranking[doc] for ranking in rankings if doc in ranking), None)
         if row is not None:
             shown.setdefault(doc, row.shown)
@@ -297,7 +311,7 @@ def _documents(
     for doc, place in shown.items():
         of_runs = [of_run.get(doc) for of_run in ranks]
         documents.append(ShownDocument(gathered, doc, place, grades.get(doc), of_runs, writer))
-    documents.sort(key=_place)
+    documents.sort(key=lambda document: document.order(gathered.relevant))
     room = _ROOM
     for document in documents:
         if document.post is not None:
@@ -306,8 +320,3 @@ def _documents(
                 document.body = writer.body(document.post.body, document.formula_id)
                 document.whole, room = True, room - len(document.post.body)
     return documents, absent
-
-
-def _place(document: ShownDocument) -> tuple[int, int, str]:
-    best = min((rank for rank in document.ranks if rank), default=MAX_DEPTH + 1)
-    return -document.grade if document.grade >= RELEVANT else 0, best, document.doc_id

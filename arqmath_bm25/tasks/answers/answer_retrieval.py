@@ -88,6 +88,10 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
                 text = read_body(answer.body, self.delimiters).text
                 yield text, document._replace(own={**document.own, **document.shared}, shared={})
 
+    def placed(self, topic: Topic) -> Topic:
+        """Return a topic with its own thread, if it is one of an experiment (D.ID)."""
+        return topic._replace(own_thread=thread_of(topic.topic_id))
+
     def account(self, counts: Mapping[str, int]) -> str:
         """Say what became of every row: rows = questions + answers + what was left out."""
         left = dict(counts)
@@ -113,6 +117,12 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
         title = read_title(heading, self.delimiters).text
         note = f"{hit.score:.2f}  {collection.place(answer)}"
         return Shown(title, note=note, post=answer, question=question)
+
+
+def thread_of(topic_id: str) -> str:
+    """Return the id of the question of the collection that a topic D.ID is; else nothing."""
+    prefix, _, question = topic_id.partition(".")
+    return question if prefix == "D" and question.isascii() and question.isdecimal() else ""
 
 
 class AnswerRanker(FieldRanker):

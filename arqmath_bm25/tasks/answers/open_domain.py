@@ -60,6 +60,10 @@ class OpenDomain(Task[Task3Settings]):
         """Return topic files, that of the one year without `chosen`."""
         return super().topic_files(collection, chosen or [_YEAR])
 
+    def placed(self, topic: Topic) -> Topic:
+        """Return a topic with its own thread, as Task 1 has it."""
+        return self._answers.placed(topic)
+
     def ranker(self, index: OpenIndex) -> Answerer:
         """Return what extracts answers."""
         return Answerer(index, self._answers)

@@ -1,0 +1,78 @@
+"""What a run may return of a collection.
+
+Task 1 answers of the collection, not questions. Task 2 formulas of titles, questions and answers,
+not of comments, none with issue `d` or `dv` (not found in the posts), each with the post that holds
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_numbers
+
+if TYPE_CHECKING:
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.posts import PostTable
+    from arqmath_bm25.runs.run_rules import RunRules
+
+
+class Fault(NamedTuple):
+    """Why a row may not be returned; `rule` names it in the findings."""
+
+    rule: str
+    message: str
+
+
+Eligible = Callable[[str, str], Fault | None]  # document and post of a row → why it may not be
+
+
+def eligible(
+    rules: RunRules, collection: Collection, ids: Callable[[], FormulaIds]
+) -> Eligible | None:
+    """Return what runs may return of a collection; None: what is not looked up there."""
+    if rules.by_formula:
+        return eligible_formulas(ids())
+    return eligible_answers(collection.posts) if rules.by_post else None
+
+
+def eligible_answers(posts: PostTable) -> Eligible:
+    """Return what tells the answers of a collection."""
+    from arqmath_bm25.collection.posts import ANSWER  # loads lxml, which scoring need not wait for
+
+    @cache  # runs return the same posts again and again
+    def fault(doc_id: str, post_id: str = "") -> Fault | None:
+        post = posts.read(doc_id)
+        if post is None or post.post_id != doc_id:
+            return Fault("unknown id", f"the collection has no post {doc_id}")
+        if post.post_type != ANSWER:
+            return Fault("question id", f"post {doc_id} is a question; expected an answer")
+        return None
+
+    return fault
+
+
+def eligible_formulas(ids: FormulaIds) -> Eligible:
+    """Return what tells the formulas of a formula index that stand in posts."""
+
+    def fault(doc_id: str, post_id: str) -> Fault | None:
+        places = ids.find(id_numbers([doc_id, post_id]))
+        place, swapped = places.tolist()
+        post, post_of_swapped = map(str, ids.post[places])
+        if swapped >= 0 and post_of_swapped == doc_id and (place < 0 or post != post_id):
+            where = f"column 2 has the post, {doc_id}, column 3 the formula, {post_id}"
+            return Fault("swapped columns", f"{where}; swap them")
+        if place < 0:
+            return Fault("unknown id", f"the formula index has no formula {doc_id}")
+        if ids.flags[place] & DELETED:
+            return Fault("deleted formula", f"formula {doc_id} has issue d: no post holds it")
+        if ids.flags[place] & COMMENT:
+            return Fault("comment formula", f"formula {doc_id} stands in a comment")
+        if post != post_id:
+            where = f"formula {doc_id} is in post {post}"
+            return Fault("post of formula", f"{where}; the row has {post_id or 'none'}")
+        return None
+
+    return fault

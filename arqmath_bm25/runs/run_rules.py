@@ -1,0 +1,173 @@
+"""What the rules of a task decide of its runs, and what most tasks have in common.
+
+Scores decide, as 32-bit floats, in trec_eval's order: descending, equal ones by document id
+descending as strings ("9" before "13" before "10"). Ranks and the order of the rows matter only
+where a class says so.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar, Final, Literal
+
+import numpy as np
+
+from arqmath_bm25.core import labs
+from arqmath_bm25.core.errors import shown
+from arqmath_bm25.core.records import Hit
+from arqmath_bm25.runs.rows import RUN, Findings, RunRow, read_columns
+
+_PLAIN: Final = re.compile("0|[1-9][0-9]*")  # an id: "07" is not "7"
+_NUMBER: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_RANK: Final = re.compile("-?[0-9]{1,9}")
+_FAR: Final = 10**9  # larger ranks all mean the same: nothing
+
+
+def best(ranking: Mapping[str, float], depth: int | None = None) -> list[str]:
+    """Return the first `depth` documents in trec_eval's order, all without."""
+    with np.errstate(over="ignore"):
+        scores = np.fromiter(ranking.values(), np.float32, len(ranking)).tolist()
+    return [doc for _, doc in sorted(zip(scores, ranking, strict=True), reverse=True)[:depth]]
+
+
+def in_order(rows: Mapping[str, RunRow]) -> dict[str, RunRow]:
+    """Return the rows of documents in trec_eval's order."""
+    return {doc: rows[doc] for doc in best({doc: row.score for doc, row in rows.items()})}
+
+
+def first_rows(rows: Iterable[RunRow]) -> dict[str, RunRow]:
+    """Return the first row of each document."""
+    first: dict[str, RunRow] = {}
+    for row in rows:
+        first.setdefault(row.doc_id, row)
+    return first
+
+
+def number(text: str) -> float:
+    """Return the number that is written, NaN if it is none or infinite."""
+    value = float(text) if _NUMBER.fullmatch(text) else math.nan
+    return math.nan if math.isinf(value) else value
+
+
+class RunRules(ABC):
+    """The rules of a task: its rows as they are read and written, what counts, what is measured."""
+
+    task: ClassVar[labs.Task]
+    columns: ClassVar[tuple[str, ...]]  # of a row
+    written: ClassVar[str]  # a row as it is written: `topic`, `hit`, `rank`, `score`, `run_id`
+    ending: ClassVar[str] = ".tsv"  # of its files
+    trec_mark: ClassVar[re.Pattern[str] | None] = None  # column 2 of TREC's form, if it has one
+    quoted: ClassVar[bool] = False  # whether columns may stand in quotes
+    ids: ClassVar[Mapping[str, str]] = {}  # columns of ids that are numbers, with their fields
+    judged: ClassVar[Literal["documents", "answers", "premises"]] = "documents"  # what is scored
+    qrels_of: ClassVar[labs.LabTask] = "task1"  # the lab's task whose judgments name its documents
+    by_formula: ClassVar[bool] = False  # documents are formulas, and visual ids to judgments
+    by_post: ClassVar[bool] = False  # documents are answers of the collection
+    relevant: ClassVar[int] = labs.RELEVANT  # the least grade that counts as relevant
+    # Keys, and names of ir_measures, in which {n} is that grade.
+    measures: ClassVar[Mapping[str, str]] = {}
+    shown: ClassVar[tuple[str, ...]] = ()  # keys in tables, the first of which compares runs
+
+    def read(self, path: Path, findings: Findings | None = None) -> Iterator[RunRow]:
+        """Yield the rows of a run in file order; what departs from the form goes to `findings`.
+
+        Rows that cannot be understood are left out; without `findings` they raise InputError, as
+        does a file that is missing or no text.
+        """
+        findings = findings or Findings(refused=path)
+        for line, columns in read_columns(path, RUN, findings, self.quoted):
+            if (row := self.row(line, columns, findings)) is not None:
+                yield row
+
+    def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
+        """Make a row of its columns; None, and a finding, if they are no row."""
+        if len(columns) == len(self.columns):
+            return self.record(line, columns, findings)
+        form = f"{len(self.columns)} columns ({', '.join(self.columns)}"
+        form += "; or TREC form)" if self.trec_mark else ")"
+        findings.unreadable("columns", line, f"expected {form}, found {len(columns)}")
+        return None
+
+    @abstractmethod
+    def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
+        """Make a row of as many columns as the task has."""
+
+    def is_trec(self, columns: Sequence[str]) -> bool:
+        """Tell whether a row has TREC's form, which this task has another for."""
+        mark = self.trec_mark
+        return mark is not None and len(columns) == 6 and bool(mark.fullmatch(columns[1]))
+
+    def scored(
+        self, line: int, columns: Sequence[str], findings: Findings
+    ) -> tuple[int, float, str] | None:
+        """Return rank, score and run id of a row; None, and a finding, if they are none."""
+        first = self.columns.index("rank")
+        rank_text, score_text, run_id = columns[first : first + 3]
+        rank, score = number(rank_text), number(score_text)
+        if line == 1 and math.isnan(rank) and math.isnan(score):
+            header = shown(" ".join(columns))
+            findings.unreadable("header", 1, f"a header: {header}; runs have none, remove it")
+            return None
+        for name, text, value in (("rank", rank_text, rank), ("score", score_text, score)):
+            if math.isnan(value):
+                message = f"{name} is {shown(text)}; expected a finite number"
+                findings.unreadable("number", line, message)
+                return None
+        if not _RANK.fullmatch(rank_text):  # understood, but not by the lab's scripts
+            message = f"rank is {shown(rank_text)}; expected a whole number"
+            findings.error("rank form", line, message)
+            rank = min(max(rank, -_FAR), _FAR)
+        return int(rank), score, run_id
+
+    def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
+        """Return the rows that count, best first; none is cut off."""
+        return list(in_order(first_rows(rows)).values())
+
+    def line(self, topic: str, hit: Hit, rank: int, score: float, run_id: str) -> str:
+        """Return a hit as a row of a run."""
+        return self.written.format(topic=topic, hit=hit, rank=rank, score=score, run_id=run_id)
+
+    def check(self, topic: str, rows: Sequence[RunRow], findings: Findings) -> None:
+        """Tell of all that is wrong with the rows of one topic among themselves."""
+        for column, field in self.ids.items():
+            for row in rows:
+                name = getattr(row, field)
+                if not _PLAIN.fullmatch(name):
+                    message = f"{column} is {shown(name)}; expected a plain number"
+                    findings.error("id", row.line, message)
+        first = first_rows(rows)
+        for row in rows:
+            if row is not first[row.doc_id]:
+                findings.error("duplicate", row.line, f"{row.doc_id} is in topic {topic} already")
+        if len(rows) > labs.MAX_DEPTH:
+            message = f"topic {topic} has {len(rows):,} rows; at most {labs.MAX_DEPTH:,} are taken"
+            findings.error("depth", rows[labs.MAX_DEPTH].line, message)
+        for place, row in enumerate(rows, 1):
+            if row.rank != place:
+                message = f"topic {topic}: rank is {row.rank}; expected {place}"
+                findings.warn("rank order", row.line, f"{message}: 1, 2, 3, … in file order")
+                break
+        _check_scores(topic, sorted(first.values(), key=lambda row: row.rank), findings)
+
+
+def _check_scores(topic: str, rows: Sequence[RunRow], findings: Findings) -> None:
+    """Compare the ranks of rows, in whose order they stand, with scores as trec_eval sees them."""
+    with np.errstate(over="ignore"):
+        scores = np.array([row.score for row in rows], np.float32)
+    rises = np.flatnonzero(scores[1:] > scores[:-1])
+    if len(rises):
+        before, row = rows[rises[0]], rows[rises[0] + 1]
+        message = f"rank {row.rank} has score {row.score:g}, rank {before.rank} only "
+        message = f"topic {topic}: {message}{before.score:g}; scores decide"
+        findings.warn("score order", row.line, message)
+    counts = Counter(scores.tolist())
+    tied = [row for row, score in zip(rows, scores.tolist(), strict=True) if counts[score] > 1]
+    if tied:
+        shared = f"{len(tied)} rows share their score with another ({tied[0].score:g}, …)"
+        message = f"topic {topic}: {shared}; trec_eval orders them by id, descending"
+        findings.warn("ties", tied[0].line, message)
