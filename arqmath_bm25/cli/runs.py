@@ -24,7 +24,7 @@ from arqmath_bm25.cli.shared.options import (
 from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import LAB_TASKS, MAX_DEPTH, YEARS, LabTask, RankingTask, official_stem
+from arqmath_bm25.core.labs import LAB_TASKS, MAX_DEPTH, YEARS, RankingTask, Task, official_stem
 from arqmath_bm25.core.writing import sources
 from arqmath_bm25.runs.eligible import Eligible, eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds
@@ -127,7 +127,7 @@ _SHOWN = 3  # rows of a rule that are printed; --json has a few more
 @command
 def validate(
     runs: list[Path],
-    task: LabTask | None = None,
+    task: Task | None = None,
     data: Path | None = None,
     topics: str | None = None,
     indexes: Path = INDEXES,
@@ -140,7 +140,10 @@ def validate(
     Example: arqmath-bm25 validate runs/*.tsv --data /data/ARQMath
     """
     collection = None if data is None else Collection(data, indexes)
-    tasks = [task or _task_of(run) for run in runs]
+    tasks = [task or detect_task(run) for run in runs]
+    for path, each in zip(runs, tasks, strict=True):
+        if RULES[each].judged == "premises":
+            raise InputError(f"{path}: a run of {each}, for which ARQMath has no rules")
     lookups = {each: _lookup(each, topics, collection) for each in dict.fromkeys(tasks)}
     checked = []
     for path, each in zip(runs, tasks, strict=True):
@@ -169,13 +172,15 @@ def validate(
 
 
 def _lookup(
-    task: LabTask, topics: str | None, collection: Collection | None
+    task: Task, topics: str | None, collection: Collection | None
 ) -> tuple[list[tuple[str, ...]], Eligible | None]:
     """Return the topics of each lab, and what may be returned.
 
     Raises InputError for a year without DATA, or one whose file is not there.
     """
     may_be_returned, files = None, [Path(topics)] if topics else []
+    if task not in LAB_TASKS:  # topics and documents of one's own have any ids
+        return [], None
     if collection is not None:
         chosen = [topics] if topics else collection.layout.years(task)
         files = [file for _, file in collection.layout.topic_files(task, chosen)] if chosen else []
@@ -184,13 +189,6 @@ def _lookup(
         raise InputError(f"--topics {topics}: the topics of a year are in DATA; give --data")
     labs = [tuple(topic.topic_id for topic in read_topics(file)) for file in files]
     return labs, may_be_returned
-
-
-def _task_of(run: Path) -> LabTask:
-    task = detect_task(run)
-    if task not in LAB_TASKS:
-        raise InputError(f"{run}: a run of {task}, for which ARQMath has no rules")
-    return task
 
 
 def _print(run: Run, findings: Findings, looked_up: bool) -> None:

@@ -22,7 +22,8 @@ QUERIES: Final = "queries.jsonl"
 QRELS: Final = "qrels/test.tsv"
 IRDS: Final = "irds:"  # before the name of a set of ir_datasets
 _ENDINGS: Final = (".jsonl", ".tsv")
-_ID: Final = re.compile(r"[^\s\ud800-\udfff]+")
+_ID: Final = re.compile(r"[^\s\x00-\x1f\x7f\ud800-\udfff]+")
+_LONGEST_ID: Final = 512  # bytes of UTF-8, as OpenSearch has it
 _TAG: Final = re.compile(
     r"</(?:p|div|span|li|[uo]l|em|strong|code|pre|a|b|i|h[1-6]|blockquote|t[dhr])>|<br\s{0,9}/?>",
     re.IGNORECASE,
@@ -103,9 +104,10 @@ def _read(path: Path, number: int, line: bytes) -> OwnDocument:
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: byte {error.start + 1} is not UTF-8") from None
     document = (_of_tsv if path.suffix.lower() == ".tsv" else _of_json)(where, text)
-    if not _ID.fullmatch(document.doc_id):
+    if not _ID.fullmatch(document.doc_id) or len(document.doc_id.encode()) > _LONGEST_ID:
         raise InputError(
-            f"{where}: id is {shown(document.doc_id)}; expected text without white space"
+            f"{where}: id is {shown(document.doc_id)}; expected text without white space or "
+            f"control characters, of at most {_LONGEST_ID} bytes"
         )
     return document
 

@@ -29,6 +29,7 @@ from arqmath_bm25.collection.own_documents import (
 )
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document as Indexed
@@ -43,11 +44,12 @@ from arqmath_bm25.tasks.answers.post_signatures import (
 from arqmath_bm25.tasks.answers.second_stage import SecondStage
 from arqmath_bm25.tasks.document_parts import PartForm, write_parts
 from arqmath_bm25.tasks.field_ranker import FieldRanker
-from arqmath_bm25.tasks.settings import Task1Settings
+from arqmath_bm25.tasks.settings import Task1Settings, kind
 from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Shown, TopicFile, begin
 
 _PLACES: Final = "documents.npz"  # ids of documents, and where they are in their file
 _PER_PART: Final = 10_000  # documents
+_WITHOUT_FORMULAS: Final = "of them without formulas"
 
 
 class DocumentRetrieval(AnswerRetrieval):
@@ -120,6 +122,20 @@ class DocumentRetrieval(AnswerRetrieval):
             return super().read(collection, folder, path)
         return TopicFile(folder, path, [_topic(query) for query, _ in read_documents(path)])
 
+    def runnable(self, collection: Collection) -> tuple[list[str], str]:
+        """Return the variants whose fields some document of the index has."""
+        manifest = Manifest.read(collection.directory / self.name)
+        counts = manifest.counts if manifest else {}
+        if counts.get(_WITHOUT_FORMULAS, 0) < counts.get("documents", 1):
+            return self.variants, ""
+        of_words = {
+            variant: any(kind(field) == "text" for field in self.settings.weights(variant))
+            for variant in self.variants
+        }
+        left_out = ", ".join(variant for variant, words in of_words.items() if not words)
+        note = f"no document has a formula, so not run: {left_out}" if left_out else ""
+        return [variant for variant, words in of_words.items() if words], note
+
     def ranker(self, index: OpenIndex) -> FieldRanker:
         """Return what ranks documents by weighted fields and by their formulas."""
         return FieldRanker(index, self.settings, DocumentStage)
@@ -185,12 +201,13 @@ def _documents(
     places, formulas = part
     ngrams = any(field.endswith("_math") for field in settings.fields)
     analyzer, signatures = Analyzer(settings.analysis, ngrams), PartSignatures()
-    counts["of them without words"] = 0
+    counts["of them without words"] = counts[_WITHOUT_FORMULAS] = 0
     for place in places:
         document = read_document(path, place)
         title, text = analyzer.title(document.title), analyzer.body(document.body)
         signatures.add(text.operators.formulas, title.operators.formulas)
         counts["of them without words"] += not (text.words.words or title.words.words)
+        counts[_WITHOUT_FORMULAS] += not (text.operators.formulas or title.operators.formulas)
         indexed = _indexed(document, title, text, analyzer, settings.fields)
         yield indexed._replace(trees=signatures.trees)
     signatures.save(formulas)

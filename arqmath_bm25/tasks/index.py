@@ -401,6 +401,7 @@ class Index:
             **ir_metadata(task.lab, name, command, settings, variant, data),
             "version": __version__,
             "settings": settings,
+            "task": task.lab,
             "variant": variant,
             "depth": min(depth, task.depth),
             **{what: asdict(file) for what, file in files.items()},

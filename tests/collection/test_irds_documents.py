@@ -65,7 +65,7 @@ def test_index_run_and_eval(small: str, tmp_path: Path) -> None:
     assert "4 documents indexed, 0 of them without words" in printed("index", "docs", *where)
     said = printed("run", "docs", *where, "--runs", tmp_path / "runs", "--variant", "both")
     assert "2 queries, 6 rows" in said
-    (run,) = (tmp_path / "runs").rglob("*-both-P.trec")
+    (run,) = (tmp_path / "runs").rglob("both.trec")
     rows = [line.split("\t")[:4] for line in run.read_text(encoding="utf-8").splitlines()]
     assert next(row[2] for row in rows if row[0] == "q1") == "thm/1"
     assert {row[2] for row in rows if row[0] == "q1"} == {"thm/1", "2", "η3"}

@@ -77,7 +77,9 @@ def test_a_seed_chooses_topics(data: Path) -> None:
 def test_topics_are_written_as_the_labs_write_them(data: Path, tmp_path: Path) -> None:
     (first, *_) = read_questions(Collection(data), ["D.7", "D.1"])
     title = 'Sum of <span class="math-container" id="7">$n$</span>'
-    assert first == Topic("D.1", title, " <p>A &lt; B &amp; C</p>", ("sums", "series"))
+    assert first == Topic(
+        "D.1", title, " <p>A &lt; B &amp; C</p>", ("sums", "series"), own_thread="1"
+    )
     done = arqmath("topics", "duplicates", "--data", data, "-o", tmp_path)
     assert "topics_train.xml, qrels_train.tsv: 3 duplicates" in done.output
     # 1, 2 and 3 hang together, and so do 6 and 7.
