@@ -17,7 +17,16 @@ import numpy as np
 
 from arqmath_bm25.collection.own_documents import QRELS, corpus_in
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, Task, Year, known_year, official_stem, year_of
+from arqmath_bm25.core.labs import (
+    MAX_DEPTH,
+    SPLITS,
+    YEARS,
+    Task,
+    Year,
+    known_year,
+    official_stem,
+    year_of,
+)
 from arqmath_bm25.evaluation import score as scores
 from arqmath_bm25.evaluation.measures import Measure
 from arqmath_bm25.evaluation.qrels import (
@@ -186,6 +195,8 @@ class Evaluator:
         if self.qrels is not None:
             return self.qrels
         if run.rules.judged != "premises":
+            if not run.topics:  # it lies in the folder of its year
+                year = year or next((y for y in YEARS if y == run.path.resolve().parent.name), None)
             with _about(run.path):
                 return self.collection.layout.qrels(run.rules.qrels_of, year or year_of(run.topics))
         files = self.collection.premises  # a run lies in the folder of its split, as in dev/

@@ -136,6 +136,15 @@ def test_binary_judgments_are_measured_as_in_the_field(own: Path) -> None:
     assert "task1" not in table
 
 
+def test_a_lab_run_without_rows_scores_0_by_the_year_of_its_folder(tmp_path: Path) -> None:
+    run = tmp_path / "2021" / "T-task1-x-auto-both-A.tsv"
+    run.parent.mkdir()
+    run.write_text("")
+    (scored,) = json_of("eval", run)
+    assert (scored["ndcg_prime"], scored["topics_in_run"], scored["relevant"]) == (0.0, 0, 2)
+    assert "the run has no rows: no topic has a hit" in scored["warnings"]
+
+
 def test_a_folder_of_runs_is_found_by_its_documents(own: Path) -> None:
     beside = own.parents[2] / "qrels"
     beside.mkdir()
