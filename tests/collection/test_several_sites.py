@@ -146,7 +146,7 @@ def test_a_run_over_two_sites_names_them(release: Path, tmp_path: Path) -> None:
     hits = LuceneSearcher(index, 1.2, 0.75).search({"contents": {"answer": 1.0}}, 10)
     other = [f"math.stackexchange.com:{post}" for post in (4, 2)]
     assert [hit.doc_id for hit in hits] == ["mathoverflow.net:2", *other]
-    write_run(tmp_path / "run.tsv", [("A.1", hits)], "name", "trec")
+    write_run(tmp_path / "run.tsv", [("A.1", hits)], "name", "task1", "trec")
     rows = (tmp_path / "run.tsv").read_text().splitlines()
     assert [row.split()[2] for row in rows] == [hit.doc_id for hit in hits]
 
