@@ -3,6 +3,9 @@
 The function is called with the LaTeX of a formula, without delimiters, and returns its tokens: a
 list of texts without white space. Their n-grams are the terms of the fields of math. It must
 return the same for the same LaTeX; workers and queries import it as well.
+
+So a configuration is code. What comes with an index is not: its manifest names a tokenizer too, but
+only to be compared with that of the configuration.
 """
 
 import hashlib
@@ -21,6 +24,8 @@ _KEY = "analysis.latex.tokenizer"
 def load_tokenizer(name: str) -> Callable[[str], list[str]]:
     """Return what makes tokens of LaTeX; InputError if it cannot be imported, or is no function."""
     module, _, function = name.partition(":")
+    if module.partition(".")[0] in sys.stdlib_module_names:
+        raise InputError(f"{_KEY}: {module} is of Python itself; name a module of your own")
     try:
         tokenize = getattr(import_module(module), function, None)
     except Exception as error:  # whatever a module of somebody's own raises

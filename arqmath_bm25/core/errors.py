@@ -24,12 +24,14 @@ class InterruptedWorkError(InputError):
 
 
 class NoIndexError(InputError):
-    """There is no index, or one that does not serve: it is to be built, anew if it is `stale`."""
+    """There is no index, or one that does not serve: it is to be built, anew if it is `stale`.
 
-    def __init__(self, message: str, task: str, stale: bool) -> None:
+    A new one is to be built for the engines of the old one, unless `engine` names another.
+    """
+
+    def __init__(self, message: str, task: str, stale: bool, engine: str | None = None) -> None:
         super().__init__(message)
-        self.task = task
-        self.stale = stale
+        self.task, self.stale, self.engine = task, stale, engine
 
 
 class ScoreWarning(UserWarning):

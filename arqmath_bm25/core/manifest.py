@@ -44,8 +44,7 @@ class Manifest:
         path = directory / MANIFEST
         try:
             content = json.loads(path.read_bytes())
-            written = content.pop("sha256", None)  # no older version wrote it
-            if written not in (None, _digest(content)):
+            if content.pop("sha256", None) != _digest(content):
                 raise ValueError("it has other content than was written")
             return _FORM.validate_python(content)
         except FileNotFoundError:

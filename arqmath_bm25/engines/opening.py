@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import NoIndexError
 from arqmath_bm25.core.system import memory
 from arqmath_bm25.engines.engine import EngineName, Searcher, flat_place
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
@@ -12,16 +12,16 @@ def open_searcher(index: Path, k1: float, b: float, engine: EngineName = "auto")
     """Open an index for an engine; only `lucene` starts a JVM.
 
     `auto` takes flat postings where there are any that fit into half of the memory, or no other.
-    Raises InputError if there is nothing for the engine.
+    Raises NoIndexError if there is nothing for the engine.
     """
     flat = flat_place(index)
     if engine == "auto":
         engine = "flat" if flat.is_dir() and (_fits(flat) or not index.is_dir()) else "lucene"
     if not (flat if engine == "flat" else index).is_dir():
-        raise InputError(
-            f"{index}: this index was not built for the engine {engine}; `index --engine {engine}` "
-            "adds what it needs"
-        )
+        raise NoIndexError(
+            f"{index}: this index was not built for the engine {engine}",
+            index.parent.name, stale=False, engine=engine,
+        )  # fmt: skip
     if engine == "lucene":
         return LuceneSearcher(index, k1, b)
     from arqmath_bm25.engines.flat import FlatSearcher  # loads SciPy, which builds do without

@@ -23,7 +23,7 @@ import scipy  # which loads scipy.stats, a second's work, where a test needs it
 from numpy.typing import NDArray
 
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.evaluation.evaluator import Scored
 from arqmath_bm25.evaluation.measures import key_of
@@ -251,9 +251,9 @@ def _parts(
     if made_of.manual:
         raise InputError(f"{run.file}: a manual run, whose queries are not those of the topics")
     try:
-        task = task_class(run.task).of(made_of.settings)
+        task = task_class(run.task).of(made_of.settings, run.file)
         task.variants.index(made_of.variant)
-    except ValueError:
+    except (ValueError, NoIndexError):
         raise InputError(
             f"{run.file}: no manifest beside it says how it was made; only runs of this program, "
             "of this version, are explained"

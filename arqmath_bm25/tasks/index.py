@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from itertools import islice
@@ -76,9 +76,22 @@ def why_stale(
     damage = next(manifest.damages(place, _read_by(engine, manifest), read_all), None)
     if damage:
         return f"this index is damaged: {damage}"
-    written = {name.partition("/")[0] for name in manifest.files}
-    foreign = [path for path in sorted(place.glob(f"{STORE}*")) if path.name not in written]
-    return f"{foreign[0].name} is not of this index; remove it" if foreign else None
+    files = map(place.joinpath, manifest.files)
+    written = {path for file in files for path in (file, *file.parents)}
+    for store in sorted(place.glob(f"{STORE}*")):
+        for path in (store, *sorted(store.rglob("*"))):
+            if path not in written:
+                return f"{path.relative_to(place)} is not of this index; remove it"
+    return None
+
+
+def _engines(place: Path) -> list[EngineName]:
+    """Return the engines that an index of this machine was built for, damaged or not."""
+    names = {path.name for path in place.glob(f"{STORE}*")}
+    with suppress(NoIndexError):
+        names |= {Path(name).parts[0] for name in getattr(Manifest.read(place), "files", ())}
+    stores: dict[EngineName, str] = {"lucene": STORE, "flat": flat_place(Path(STORE)).name}
+    return [engine for engine, store in stores.items() if store in names]
 
 
 def _read_by(engine: EngineName, manifest: Manifest) -> list[str]:
@@ -114,7 +127,7 @@ def _is_up_to_date(
     if existing is None:
         return False
     if as_built and not existing.default:
-        task = task.of(existing.settings)
+        task = task.of(existing.settings, place)
     reason = why_stale(task, collection, existing, overwrite, "auto" if overwrite else engine)
     if reason and not overwrite:
         raise InputError(
@@ -125,23 +138,23 @@ def _is_up_to_date(
 
 def build(
     task: IndexedTask[Any], collection: Collection, workers: Workers, keep_documents: bool = False,
-    engine: EngineName = "lucene", keep: bool = False,
+    engines: Sequence[EngineName] = ("lucene",), keep: bool = False,
 ) -> Manifest:  # fmt: skip
-    """Build the index of a task for an engine, replacing what is there.
+    """Build the index of a task for some engines, replacing what is there.
 
     With `keep_documents`, they stay beside the index as JSON lines, which are all that a cluster
     needs. With `keep`, an index of the same settings and files is there, for another engine; what
-    that one searches stays. Raises InputError if a file cannot be read, the engine cannot be
+    that one searches stays. Raises InputError if a file cannot be read, an engine cannot be
     started or did not index every document; the old index, if there is one, is then as it was.
     """
     fields = task.fields
     there = directory(task, collection)
     if keep and (old := Manifest.read(there)) and (damage := next(old.damages(there), None)):
         raise InputError(f"{there}: {damage}; --overwrite builds this index anew")
-    if engine == "lucene" and fields:
+    if "lucene" in engines and fields:
         prepare()  # its absence is told before hours of work, not after
-    forms: list[PartForm] = ["json"] if engine != "flat" or keep_documents else []
-    if engine == "flat":
+    forms: list[PartForm] = ["json"] if set(engines) != {"flat"} or keep_documents else []
+    if "flat" in engines:
         forms.append("flat")
     began = time.monotonic()
     made_of, made_by = sources(task.sources(collection)), recipe(task, collection)
@@ -149,9 +162,9 @@ def build(
         counts = task.write_documents(collection, place, workers, forms)
         documents, store = place / DOCUMENTS, place / STORE
         with status("Indexing"):
-            if fields and engine == "flat":
+            if fields and "flat" in engines:
                 write_flat(documents, flat_place(store), counts["documents"])
-            elif fields and engine == "lucene":
+            if fields and "lucene" in engines:
                 index_parts(documents, store, fields[1:], counts["documents"], workers)
         clear(documents, keep_documents)
         if keep:
@@ -199,14 +212,14 @@ def add_engine(
         stores = {"lucene": place / STORE, "flat": flat_place(place / STORE)}
         serving = stores if engine.name == "auto" else [engine.name]
         if not any(stores[name].is_dir() for name in serving):
-            build(task, collection, workers, engine=_builder(engine.name), keep=True)
+            build(task, collection, workers, engines=[_builder(engine.name)], keep=True)
     elif manifest := Manifest.read(place):
         index = _in_cluster(task, place, manifest)
         with closing(connect(engine.hosts)) as client:
             if not is_loaded(client, index):
                 if not (place / DOCUMENTS).is_dir():
                     check_rights(client)
-                    build(task, collection, workers, True, engine.name, keep=True)
+                    build(task, collection, workers, True, [engine.name], keep=True)
                 load_documents(client, index, place / DOCUMENTS, engine.shards)
             add_replicas(client, index, engine.replicas)
 
@@ -229,6 +242,12 @@ def _in_cluster(task: IndexedTask[Any], place: Path, manifest: Manifest) -> Clus
     label, content = "-".join(place.parts[-2:]), f"{manifest.task} {STORE} {manifest.digest}"
     bm25, fields = task.settings.bm25, tuple(task.fields or ())[1:]
     return ClusterIndex(label, content, manifest.counts["documents"], fields, bm25.k1, bm25.b)
+
+
+def _builders(engine: EngineName, place: Path) -> list[EngineName]:
+    """Return the engines to build an index for: if none is named, those of the one in its place."""
+    there = _engines(place) if engine == "auto" else []
+    return there if there == ["flat"] else list(dict.fromkeys([_builder(engine), *there[1:]]))
 
 
 def ensure(
@@ -261,7 +280,7 @@ def ensure(
                     with closing(connect(engine.hosts)) as client:
                         check_rights(client)  # what is missing is said before hours of work
                 keep = keep_documents or in_cluster
-                built = build(task, collection, workers, keep, _builder(engine.name))
+                built = build(task, collection, workers, keep, _builders(engine.name, place))
             add_engine(task, collection, engine, workers)
             if not (kept or keep_documents):  # the cluster has them now
                 shutil.rmtree(place / DOCUMENTS, ignore_errors=True)
@@ -294,7 +313,7 @@ class Index:
         owner = task_class(asked.index_of or name)
         manifest = Manifest.read(directory(owner, collection))
         if config is None and manifest is not None and not manifest.default:
-            built = owner.of(manifest.settings).index_task
+            built = owner.of(manifest.settings, directory(owner, collection)).index_task
             task = built if owner is asked else configured(name).on(built)
         else:
             task = configured(name, config)
@@ -306,12 +325,13 @@ class Index:
         built = task.index_task
         place = directory(built, collection)
         manifest = Manifest.read(place)
+        lacking = None if engine.name in ("auto", *_engines(place)) else engine.name
         if manifest is None:
-            raise NoIndexError(f"{place}: there is no index", built.name, stale=False)
+            raise NoIndexError(f"{place}: there is no index", built.name, False, lacking)
         if reason := why_stale(built, collection, manifest, engine=engine.name):
             if Manifest.read(place) != manifest:  # a build has replaced the index
                 return cls.of(task, collection, engine)
-            raise NoIndexError(f"{place}: {reason}", built.name, stale=True)
+            raise NoIndexError(f"{place}: {reason}", built.name, True, lacking)
         return cls(task, collection, place, manifest, engine)
 
     def searcher(self) -> Searcher:

@@ -13,6 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
+from pydantic import ValidationError
+
 from arqmath_bm25.analysis.answer_text import answer_text
 from arqmath_bm25.analysis.html import Delimiters, Formula, read_body
 from arqmath_bm25.analysis.settings import VERSION
@@ -20,7 +22,8 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import ANSWER, Post
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core import labs
-from arqmath_bm25.core.errors import InputError, shown
+from arqmath_bm25.core.configuration import faults
+from arqmath_bm25.core.errors import InputError, NoIndexError, shown
 from arqmath_bm25.core.labs import MAX_DEPTH, parse_run_name
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
@@ -132,9 +135,26 @@ class Task(ABC, Generic[S]):
         return built
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> Self:
-        """Return the task with the settings that a manifest keeps."""
-        return cls(cls.model.model_validate(settings))  # type: ignore[arg-type]
+    def of(cls, settings: Mapping[str, Any], kept_by: Path) -> Self:
+        """Return the task with the settings that an index or a run keeps in its manifest.
+
+        Raises NoIndexError for settings that are none, InputError if they name code to be run:
+        the manifest may be somebody else's.
+        """
+        try:
+            task = cls(cls.model.model_validate(settings))  # type: ignore[arg-type]
+        except ValidationError as error:
+            raise NoIndexError(
+                f"{kept_by}: its manifest has no settings of this version ({faults(error)})",
+                cls.name, stale=True,
+            ) from None  # fmt: skip
+        analysis = getattr(task.index_task.settings, "analysis", None)
+        if tokenizer := getattr(getattr(analysis, "latex", None), "tokenizer", None):
+            raise InputError(
+                f"{kept_by}: its manifest names the tokenizer {tokenizer}, which would be run; if "
+                "you trust it, give the configuration that names it with --config"
+            )
+        return task
 
     @classmethod
     @abstractmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import shlex
@@ -9,8 +10,8 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
-from chances import drawn
-from program import arqmath, refused
+from chances import exhaustive, seed
+from program import arqmath, printed, refused
 
 from arqmath_bm25.cli import tasks
 from arqmath_bm25.cli.data import inspect
@@ -100,30 +101,89 @@ def test_every_damage_is_seen_when_an_index_is_opened(
 
 
 WAYS = ("missing", "cut", "longer", "bit")
+ENGINES = ("lucene", "flat")
+TASKS = ("task1", "task2", "task3", "nlps", "docs")
 
 
-# Every fourth file in one of four ways; files that are drawn in each of them are slow.
-@pytest.mark.parametrize("way", ["any", *(pytest.param(w, marks=pytest.mark.slow) for w in WAYS)])
-def test_what_the_message_advises_mends_the_index(
-    indexes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+@pytest.fixture(scope="module")
+def all_indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with indexes of all tasks for all engines, and with documents of one's own."""
+    place = tmp_path_factory.mktemp("all")
+    rows = [{"id": n, "title": f"Of ${n}x$", "text": f"prime numbers $x^{n}$"} for n in "123"]
+    (place / "own").mkdir()
+    (place / "own" / "corpus.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    for task in ("all", "docs"):
+        for engine in ENGINES:
+            arqmath("index", task, *where(place, task), "--engine", engine)
+    return place
+
+
+def where(place: Path, task: str) -> list[object]:
+    data = ["--data", place / "own"] if task == "docs" else []
+    return [*data, "--indexes", place / "my indexes"]
+
+
+def searched(place: Path, task: str, engine: str) -> str:
+    return printed("search", task, QUERY, *where(place, task), "--engine", engine)
+
+
+def advised(said: str) -> list[str]:
+    """Return the command that a message names."""
+    command = re.search(r"`arqmath-bm25 (index .*)` builds it", said)
+    assert command, said
+    return shlex.split(command[1])
+
+
+@pytest.mark.parametrize("lost", ["lucene.flat/operators.codes", "lucene.flat"])
+def test_what_the_message_advises_mends_the_store_of_every_engine(
+    indexes: Path, tmp_path: Path, lost: str
 ) -> None:
-    expected = ranking(indexes)
-    monkeypatch.chdir(tmp_path)
-    chance = random.Random(way)
-    search = ["search", "task2", QUERY, "--indexes", "my indexes", "--variant", "both"]
-    originals = files(indexes)
-    originals = originals[::4] if way == "any" else drawn(originals, 10, way)
-    for number, original in enumerate(originals):
-        kind = WAYS[number % 4] if way == "any" else way
-        shutil.rmtree("my indexes", ignore_errors=True)
-        shutil.copytree(indexes, "my indexes")
-        if not damage(tmp_path / "my indexes" / original.relative_to(indexes), kind, chance):
+    copy = tmp_path / "my indexes"
+    shutil.copytree(indexes, copy)
+    path = copy / SAMPLE.name / "task2" / lost
+    shutil.rmtree(path) if path.is_dir() else damage(path, "bit", random.Random(1))
+    search = ("search", "task2", QUERY, "--indexes", copy, "--engine", "flat")
+    arqmath(*advised(refused(*search)))
+    for engine in ENGINES:
+        assert ranking(copy, engine) == ranking(indexes, engine)
+
+
+def test_the_message_names_the_engine_that_an_index_is_not_built_for(tmp_path: Path) -> None:
+    search = ("search", "docs", QUERY, *where(tmp_path, "docs"), "--engine")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "corpus.jsonl").write_text('{"id": "1", "text": "prime"}')
+    for engine in ("flat", "lucene"):
+        command = advised(refused(*search, engine))
+        assert command[-2:] == ["--engine", engine]
+        arqmath(*command)
+        assert "prime" in printed(*search, engine)
+
+
+@pytest.mark.slow
+def test_what_the_message_advises_mends_the_index(all_indexes: Path, tmp_path: Path) -> None:
+    chance = random.Random(seed())
+    expected = {
+        (task, engine): searched(all_indexes, task, engine) for task in TASKS for engine in ENGINES
+    }
+    place = tmp_path / "place"
+    for _ in range(300 if exhaustive() else 20):
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(all_indexes, place)
+        task, engine, way = chance.choice(TASKS), chance.choice(ENGINES), chance.choice(WAYS)
+        index = "task1" if task == "task3" else task
+        (directory,) = place.glob(f"my indexes/*/{index}")
+        others = ("lucene.flat",) if engine == "lucene" else ("lucene", "lucene.ids.npy")
+        read = [
+            path for path in files(directory) if path.relative_to(directory).parts[0] not in others
+        ]
+        path = chance.choice(read)
+        if not damage(path, way, chance):
             continue
-        told = refused(*search)
-        advised = re.fullmatch(r".*`arqmath-bm25 (.*)` builds it.*", told)
-        assert advised, (original.name, told)
-        arqmath(*shlex.split(advised[1]))
-        assert ranking(tmp_path / "my indexes") == expected, original.name
+        case = (task, engine, way, path.name)
+        said = refused("search", task, QUERY, *where(place, task), "--engine", engine)
+        arqmath(*advised(said))
+        for each in ENGINES:  # that of the message, and the other one, which is there as before
+            assert searched(place, task, each) == expected[task, each], (case, each)
 
 
 def test_overwrite_mends_what_only_reading_all_shows(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,10 +19,11 @@ from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    pass
 
 QUERY = r"Why does $\sum 1/n$ diverge?"
 
@@ -68,6 +71,15 @@ def test_what_was_built_with_the_default_settings_follows_them(
         Index.open(collection, "task1")
 
 
+def forge(manifest: Path, changes: dict[str, object]) -> None:
+    """Change a manifest as somebody who knows its form: the digest fits."""
+    content = {**json.loads(manifest.read_text()), **changes}
+    del content["sha256"]
+    text = json.dumps(content, sort_keys=True)
+    content["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    manifest.write_text(json.dumps(content))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -75,6 +87,7 @@ def test_what_was_built_with_the_default_settings_follows_them(
         ({"recipe": {"analysis version": 0}}, "built with an older analysis"),
         ({"task": 5, "recipe": "x"}, "manifest.json: damaged, or of another version"),
         ({"sources": [{"name": "x"}]}, "manifest.json: damaged, or of another version"),
+        ({"settings": {}, "default": False}, "task1: its manifest has no settings of this version"),
     ],
 )
 def test_an_index_that_does_not_serve_says_why(
@@ -85,9 +98,49 @@ def test_an_index_that_does_not_serve_says_why(
     found = json.loads(path.read_text())
     if isinstance(changes.get("recipe"), dict):
         changes = {"recipe": {**found["recipe"], **changes["recipe"]}}  # type: ignore[dict-item]
-    del found["sha256"]  # versions before 0.3 wrote none
-    path.write_text(json.dumps(found | changes))
+    forge(path, changes)
+    with pytest.raises(InputError, match=message + r".*; `arqmath-bm25 index task1 .* anew"):
+        tasks.search("task1", QUERY, indexes=tmp_path / "indexes")
+
+
+@pytest.mark.parametrize("sha256", [{}, {"sha256": None}, {"sha256": "0" * 64}])
+def test_a_manifest_that_somebody_edited_is_refused(
+    indexes: Path, tmp_path: Path, sha256: dict[str, object]
+) -> None:
+    shutil.copytree(indexes, tmp_path / "indexes")
+    path = tmp_path / "indexes" / SAMPLE.name / "task1" / "manifest.json"
+    found = json.loads(path.read_text())
+    del found["sha256"], found["files"]["posts.npy"]
+    path.write_text(json.dumps(found | sha256))
+    with pytest.raises(InputError, match="it has other content than was written"):
+        tasks.search("task1", QUERY, indexes=tmp_path / "indexes")
+
+
+def test_an_index_runs_no_code_of_its_manifest(
+    indexes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(indexes, tmp_path / "indexes")
+    path = tmp_path / "indexes" / SAMPLE.name / "task1" / "manifest.json"
+    tokens = Path(__file__).parents[2] / "configs" / "task1_tokens.yaml"
+    settings = configured("task1", tokens).settings.model_dump(mode="json")
+    settings["analysis"]["latex"]["tokenizer"] = "posix:system"
+    forge(path, {"settings": settings, "default": False})
+    monkeypatch.chdir(tmp_path)
+    message = r"names the tokenizer posix:system, which would be run; .* with --config"
     with pytest.raises(InputError, match=message):
+        tasks.search("task1", "$touch PWNED$", indexes=tmp_path / "indexes")
+    config = tmp_path / "task1.yaml"
+    config.write_text(json.dumps(settings))
+    with pytest.raises(InputError, match="posix is of Python itself"):
+        tasks.index("task1", config=config, indexes=tmp_path / "indexes", overwrite=True)
+    assert not (tmp_path / "PWNED").exists()
+
+
+def test_a_file_among_those_of_lucene_is_named(indexes: Path, tmp_path: Path) -> None:
+    shutil.copytree(indexes, tmp_path / "indexes")
+    stray = tmp_path / "indexes" / SAMPLE.name / "task1" / "lucene" / "segments_7"
+    stray.write_text("junk")
+    with pytest.raises(InputError, match=r"task1: lucene/segments_7 is not of this index"):
         tasks.search("task1", QUERY, indexes=tmp_path / "indexes")
 
 

@@ -50,9 +50,11 @@ class Place:
         try:
             yield
         except NoIndexError as error:
+            hosts = getattr(self, "hosts", None) if error.engine == "opensearch" else None
             build_it = command_line(
-                "index", error.task, data=self.data, indexes=self.indexes, config=config
-            )
+                "index", error.task, data=self.data, indexes=self.indexes, config=config,
+                engine=error.engine, hosts=hosts,
+            )  # fmt: skip
             how = " --overwrite` builds it anew" if error.stale else "` builds it"
             raise InputError(f"{error}; `{build_it}{how}") from None
 
