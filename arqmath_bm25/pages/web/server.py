@@ -12,6 +12,7 @@ import socket
 from asyncio import TimerHandle, Transport
 from collections.abc import Container
 from ipaddress import ip_address
+from math import inf
 from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
@@ -27,7 +28,8 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.pages.page_files import policy, static
 
 _LONGEST_HEAD: Final = 1 << 20  # bytes; a query that is too long gets an answer that says so
-_PATIENCE: Final = 10  # seconds that a connection may take to say what it wants
+_QUEUE: Final = 1024  # connections that wait to be accepted
+_PATIENCE: Final = 10  # seconds that a client may take to say what it wants, or to read on
 _HEADERS: Final = {
     b"content-security-policy": (
         policy(script=True, source="'self'")
@@ -80,50 +82,80 @@ STATIC: Final = Route("/static/{name}", _file)
 
 def server(app: ASGIApp) -> uvicorn.Server:
     """Return a server of the application, which logs warnings only."""
-    return uvicorn.Server(
+    return _Server(
         uvicorn.Config(
             app, log_level="warning", http=_Hasty, ws="none", timeout_keep_alive=_PATIENCE,
-            h11_max_incomplete_event_size=_LONGEST_HEAD,
+            backlog=_files() // 8, h11_max_incomplete_event_size=_LONGEST_HEAD,
         )
     )  # fmt: skip
 
 
-class _Hasty(H11Protocol):
-    """HTTP/1.1 that hangs up on those who do not say in time what they want, every time.
+class _Server(uvicorn.Server):
+    """A server that accepts few connections at once, while the system keeps more waiting."""
 
-    Where many keep it waiting, it hangs up on those who do so for longest: there is always a file
-    left for who asks next.
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(_QUEUE)
+
+
+class _Hasty(H11Protocol):
+    """HTTP/1.1 that hangs up on who keeps it waiting: for a request, or to take the answer.
+
+    Where half of the files that this process may open are connections, the next one costs the one
+    that keeps it waiting longest its place: there is always a file left for who asks next.
     """
 
-    _waiting: ClassVar[dict[_Hasty, TimerHandle]] = {}
+    _open: ClassVar[dict[_Hasty, TimerHandle]] = {}  # with the time to look at them again
+    _unread: float = inf  # bytes of answers that were left the last time
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._wait()
+        if len(self._open) > _files() // 2:
+            next(other for other in self._open if not other._is_at_work())._hang_up()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
+        self._forget()
         super().connection_lost(exc)
 
     def _wait(self) -> None:
-        self._stop_waiting()
-        self._waiting[self] = self.loop.call_later(_PATIENCE, self._hang_up)
-        if len(self._waiting) > resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2:
-            next(iter(self._waiting))._hang_up()
+        self._forget()
+        self._open[self] = self.loop.call_later(_PATIENCE, self._look)
 
-    def _stop_waiting(self) -> None:
-        if timer := self._waiting.pop(self, None):
+    def _forget(self) -> None:
+        if timer := self._open.pop(self, None):
             timer.cancel()
 
+    def _look(self) -> None:
+        unread = self.transport.get_write_buffer_size()
+        reading, self._unread = 0 < unread < self._unread, unread or inf
+        if reading or self._is_at_work():
+            self._wait()
+        else:
+            self._hang_up()
+
+    def _is_at_work(self) -> bool:
+        """Tell whether the client waits for the server, which has all of a request."""
+        asked = self.cycle is not None and not self.cycle.more_body
+        answering = asked and not self.cycle.response_complete
+        return answering and not self.transport.get_write_buffer_size()
+
     def _hang_up(self) -> None:
-        self._stop_waiting()
-        answered = self.cycle is None or self.cycle.response_complete
-        if answered and not self.transport.is_closing():
-            self.transport.abort()
+        self._forget()
+        self.transport.abort()  # close() would wait until the client has read
+
+
+def _files() -> int:
+    """Return how many files this process may open; half are for connections.
+
+    An eighth is accepted at once, so that none is accepted for which there is no file.
+    """
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def own_names(host: str, listening: socket.socket) -> frozenset[str]:
@@ -143,7 +175,7 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise InputError(f"--host {host}: {error.strerror or error}") from None
     try:
-        return socket.create_server(address[:2], family=family, backlog=1024)
+        return socket.create_server(address[:2], family=family, backlog=_QUEUE)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise InputError(
