@@ -112,7 +112,9 @@ def _size(path: Path) -> int:
 def _attempt(url: str, part: Path) -> None:
     """Append to `part` what is missing of `url`, or write it anew where it cannot be appended."""
     headers = {"User-Agent": f"arqmath-bm25/{__version__}", "Accept-Encoding": "identity"}
-    if have := _size(part):
+    # Of a file without a date, or of 1970, nothing tells whether it is still the same.
+    have = _size(part) if part.exists() and part.stat().st_mtime else 0
+    if have:
         date = formatdate(part.stat().st_mtime, usegmt=True)
         headers |= {"Range": f"bytes={have}-", "If-Range": date}
     request = Request(url, headers=headers)  # noqa: S310  # http and https alone

@@ -85,7 +85,7 @@ def complete(
     """Yield a file to write, of bytes without `encoding`; it becomes `path` if no error is raised.
 
     What is written to a name that ends in .gz is packed on the way.
-    `manifest` becomes NAME.manifest.json, with the digest of the file, in the same step for all
+    `manifest` becomes PATH.manifest.json, with the digest of the file, in the same step for all
     that ask `read_manifest`. Raises InputError where nothing can be written, or another process
     writes the same.
     """
@@ -136,7 +136,7 @@ def _rename(partial: Path, path: Path, manifest: Mapping[str, Any] | None) -> No
 
 def manifest_path(path: Path) -> Path:
     """Return where the manifest of a file stands."""
-    return path.with_suffix(".manifest.json")
+    return path.with_name(f"{path.name}.manifest.json")
 
 
 def _coming_manifest(path: Path) -> Path:
@@ -147,12 +147,14 @@ def read_manifest(path: Path) -> dict[str, Any]:
     """Return the manifest of a file; nothing if there is none, or something else in its place.
 
     A writer that was killed when the file had its name, and its manifest had not, left that beside.
+    Before 0.4 the manifests of X.tsv and X.trec had one name, X.manifest.json.
     """
-    for place in (_coming_manifest(path), manifest_path(path)):
+    before = path.with_suffix(".manifest.json")
+    for place in (_coming_manifest(path), manifest_path(path), before):
         with suppress(OSError, ValueError, RecursionError):
             manifest = json.loads(place.read_bytes())
-            coming = place != manifest_path(path)
-            if isinstance(manifest, dict) and (not coming or _is_of(manifest, path)):
+            named = place == manifest_path(path)
+            if isinstance(manifest, dict) and (named or _is_of(manifest, path)):
                 return manifest
     return {}
 

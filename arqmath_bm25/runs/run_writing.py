@@ -2,7 +2,7 @@
 
 Writing is strict: TABs, scores without ties, ranks from 1, answers in quotes where they need them.
 
-The manifest, NAME.manifest.json, says what a run was made of. It is a file of ir_metadata 0.1, a
+The manifest, RUN.manifest.json, says what a run was made of. It is a file of ir_metadata 0.1, a
 standard of the field after PRIMAD, in the JSON that is YAML too. Its `resources` and the machine
 are left out: the same run is to have the same manifest. Manifests that are broken, old
 or of other programs are read as far as possible.

@@ -18,7 +18,7 @@ from arqmath_bm25.core import writing
 from arqmath_bm25.core.building import building
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError, shown
 from arqmath_bm25.core.manifest import Manifest
-from arqmath_bm25.core.writing import Source, complete, manifest_path
+from arqmath_bm25.core.writing import Source, complete, manifest_path, read_manifest
 
 MANIFEST = Manifest("task1", {}, True, {}, [Source("p", 1, "x")], {}, {"documents": 3}, 0.1)
 
@@ -175,7 +175,7 @@ def test_writers_of_one_file_never_mix_their_rows(tmp_path: Path) -> None:
     (own,) = set(path.read_text()) - {"\n"}
     manifest = {"own": own, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
     assert manifest_path(path).read_text() == json.dumps(manifest, indent=2) + "\n"
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["run.manifest.json", "run.tsv"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["run.tsv", "run.tsv.manifest.json"]
 
 
 def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -290,3 +290,21 @@ def test_documents_that_were_being_removed_are_not_used_again(
             pass
     with building(tmp_path / "task1", "one") as place:
         assert list((place / "documents").iterdir()) == []
+
+
+def test_files_that_differ_in_their_suffix_have_manifests_of_their_own(tmp_path: Path) -> None:
+    for name in ("run.tsv", "run.trec"):
+        with complete(tmp_path / name, manifest={"of": name}) as file:
+            file.write(name)
+    assert [read_manifest(tmp_path / name)["of"] for name in ("run.tsv", "run.trec")] == [
+        "run.tsv", "run.trec",
+    ]  # fmt: skip
+
+
+def test_a_manifest_of_the_old_name_is_read_if_it_is_of_that_file(tmp_path: Path) -> None:
+    for name in ("run.tsv", "run.trec"):
+        with complete(tmp_path / name, manifest={"of": name}) as file:
+            file.write(name)
+        (tmp_path / f"{name}.manifest.json").replace(tmp_path / "run.manifest.json")
+    assert read_manifest(tmp_path / "run.trec")["of"] == "run.trec"
+    assert read_manifest(tmp_path / "run.tsv") == {}

@@ -63,7 +63,7 @@ def test_without_runs_those_of_the_collection_are_scored() -> None:
     name = "arqmathbm25-task1-bm25-auto-both-P"
     for year in YEARS:
         perfect_run(Path(f"runs/{SAMPLE.name}/{year}/{name}.tsv"), year)
-    Path(f"runs/{SAMPLE.name}/2020/{name}.manifest.json").write_text("{}")
+    Path(f"runs/{SAMPLE.name}/2020/{name}.tsv.manifest.json").write_text("{}")
     found = json_of("eval")
     assert [(one["run"], one["topics"]) for one in found] == [(name, 6)] * 3
     (one,) = json_of("eval", "--task", "task1", "--topics", "2021")

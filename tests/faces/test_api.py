@@ -338,12 +338,12 @@ def test_a_reranked_run_keeps_the_manifest_of_the_run_that_it_was_made_from(
 ) -> None:
     run = sample.index("task1").run(sample.topics("task1", 2021), variant="text", depth=20)
     arq.write_run(run, tmp_path / "run.tsv")
-    manifest = json.loads((tmp_path / "run.manifest.json").read_text())
+    manifest = json.loads((tmp_path / "run.tsv.manifest.json").read_text())
     assert (manifest["variant"], manifest["depth"]) == ("text", 20)
     assert manifest["tag"] == run.attrs["name"]
     for first in (run, arq.read_run(tmp_path / "run.tsv")):
         arq.write_run(first.assign(score=range(len(run))), tmp_path / "mine.tsv", name="mine")
-        mine = json.loads((tmp_path / "mine.manifest.json").read_text())
+        mine = json.loads((tmp_path / "mine.tsv.manifest.json").read_text())
         for made in (manifest, mine["made from"]):
             made.pop("sha256", None)
         assert mine["made from"] == manifest

@@ -57,7 +57,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     weights = {"both": {"contents": 1.0, "title_math": 0.075}}
     settings = {"bm25": {"b": 0.75}, "variants": weights, "latex": {"ngrams": [1, 3]}}
     manifest = json.dumps({"variant": "both", "settings": settings})
-    (directory / "good.manifest.json").write_text(manifest)
+    (directory / "good.tsv.manifest.json").write_text(manifest)
     return found
 
 
@@ -167,7 +167,7 @@ def test_a_run_page_says_what_differs_from_the_baseline(tmp_path: Path) -> None:
         variants = {"both": weights, "text": {"text": b}}
         settings = {"bm25": {"k1": 1.2, "b": b}, "variants": variants, "path": f"{tmp_path}/c.yaml"}
         manifest = {"variant": "both", "settings": settings, "data": f"{tmp_path}"}
-        (tmp_path / name / "run.manifest.json").write_text(json.dumps(manifest))
+        (tmp_path / name / "run.tsv.manifest.json").write_text(json.dumps(manifest))
     report(runs, tmp_path / "out", indexes=tmp_path)
     tree = page(tmp_path / "out" / "runs" / "2.html")
     assert settings_of(tree, ".differing") == {

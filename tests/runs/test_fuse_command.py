@@ -47,7 +47,7 @@ def test_the_fused_run_is_valid_and_bears_its_file_name(
 def test_a_run_says_what_it_was_made_of(runs: tuple[Path, Path], tmp_path: Path) -> None:
     output = tmp_path / OFFICIAL
     arqmath("fuse", *runs, "-o", output, "--method", "weighted", "--weights", "1,0.3")
-    manifest = json.loads(output.with_suffix(".manifest.json").read_text())
+    manifest = json.loads(output.with_name(f"{output.name}.manifest.json").read_text())
     assert (manifest["method"], manifest["weights"]) == ("weighted", [1.0, 0.3])
     assert [run["name"] for run in manifest["runs"]] == [run.name for run in runs]
 

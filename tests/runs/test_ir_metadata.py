@@ -28,10 +28,10 @@ def test_a_manifest_is_read_as_the_standard_s_tools_read_it(tmp_path: Path) -> N
     run = ("run", "task1", "--topics", "2021", "--variant", "both", "--runs", tmp_path / "runs")
     for command in (("index", "task1", "--engine", "flat"), run):
         arqmath(*command, "--indexes", tmp_path)
-    (path,) = tmp_path.rglob("*-both-P.manifest.json")
+    (path,) = tmp_path.rglob("*-both-P.tsv.manifest.json")
     told: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert told["schema-version"] == 0.1
-    assert told["tag"] == path.name.removesuffix(".manifest.json")
+    assert told["tag"] == path.name.removesuffix(".tsv.manifest.json")
     assert {part: set(told[part]) for part in PARTS} == PARTS
     assert f"arqmath_bm25=={__version__}" in told["platform"]["software"]["retrieval toolkit"]
     assert told["implementation"]["executable"]["cmd"] == (

@@ -19,7 +19,7 @@ NOTHING = Provenance(None, {}, "", manual=False)
 
 
 def beside(run: Path, **content: object) -> Path:
-    run.with_suffix(".manifest.json").write_text(json.dumps(content))
+    run.with_name(f"{run.name}.manifest.json").write_text(json.dumps(content))
     return run
 
 
@@ -43,7 +43,7 @@ def test_collection_and_settings_are_told(tmp_path: Path) -> None:
      '{"data": {"test collection": 1}}', '{"data": {"test collection": {"source": []}}}'],
 )  # fmt: skip
 def test_what_is_no_manifest_tells_nothing(tmp_path: Path, content: str) -> None:
-    (tmp_path / "run.manifest.json").write_text(content, errors="surrogatepass")
+    (tmp_path / "run.tsv.manifest.json").write_text(content, errors="surrogatepass")
     assert provenance(tmp_path / "run.tsv") == NOTHING
 
 
