@@ -16,7 +16,7 @@ import arqmath_bm25 as arq
 from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import Post, PostTable, Thread
-from arqmath_bm25.collection.sites import find_sites, read_links, scan_sites
+from arqmath_bm25.collection.sites import find_sites, linked_post, read_links, scan_sites
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.lucene.indexing import index_documents
@@ -191,3 +191,9 @@ def test_a_folder_of_sites_is_indexed_ranked_and_searched(release: Path, tmp_pat
     assert "this index is of math.stackexchange.com, mathoverflow.net" in refused(
         "search", "task1", "answer", *places
     )
+
+
+def test_a_link_to_an_answer_leads_to_the_answer() -> None:
+    assert linked_post("/questions/1/title/2") == ("", "2")
+    assert linked_post("/questions/1/title") == ("", "1")
+    assert linked_post("https://a.org/q/1") == ("a.org", "1")

@@ -8,7 +8,8 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arqmath_bm25.runs.fusion import fuse_rankings, min_max, reciprocal_ranks
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.runs.fusion import check_weights, fuse_rankings, min_max, reciprocal_ranks
 from arqmath_bm25.runs.run_writing import separated
 
 A = [("x", 9.0), ("y", 5.0), ("z", 1.0)]
@@ -73,3 +74,9 @@ def test_trec_eval_sees_the_order_that_is_written(lists, method) -> None:
         judge = pytrec_eval.RelevanceEvaluator({"A.1": {doc: 1}}, {"recip_rank"})
         run = dict(zip([d for d, _ in fused], scores, strict=True))
         assert judge.evaluate({"A.1": run})["A.1"]["recip_rank"] == pytest.approx(1 / rank)
+
+
+def test_two_runs_are_enough() -> None:
+    assert check_weights("a.tsv", None, 2) == [1, 1]
+    with pytest.raises(InputError, match=r"a\.tsv: one run alone; fusion takes two or more"):
+        check_weights("a.tsv", None, 1)

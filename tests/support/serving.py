@@ -24,7 +24,7 @@ def build_indexes(data: Path, indexes: Path) -> Path:
     collection = Collection(data, indexes)
     for name in ("task1", "task2"):
         if name == "task1" or collection.layout.has_formulas():
-            build(configured(name), collection, HERE, engine="flat")
+            build(configured(name), collection, HERE, engines=["flat"])
     return indexes
 
 

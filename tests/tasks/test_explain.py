@@ -11,6 +11,7 @@ from program import arqmath
 
 import arqmath_bm25 as arq
 from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.writing import manifest_path
 from arqmath_bm25.evaluation.comparing import moves
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import read_qrels
@@ -169,7 +170,7 @@ def test_what_moved_between_two_runs_is_explained(sample: arq.Collection, tmp_pa
     output = done("compare", *runs.values(), "--why", "A.201")
     assert "A.201: what moved, and why" in output
     assert "thread 0.0% → " in output
-    runs["text"].with_suffix(".manifest.json").unlink()
+    manifest_path(runs["text"]).unlink()
     foreign, unexplained = moves(sample, scored, "A.201", 5, [sample.indexes])
     assert [one[:3] for one in foreign] == [one[:3] for one in moved]
     assert [one.parts for one in foreign] == [[{}, one.parts[1]] for one in moved]

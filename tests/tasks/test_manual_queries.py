@@ -11,6 +11,7 @@ from run_rows import read_run
 
 from arqmath_bm25.cli import tasks
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.writing import manifest_path
 from arqmath_bm25.evaluation.judging.pool import Depths
 from arqmath_bm25.tasks.manual_queries import read_queries
 
@@ -51,7 +52,7 @@ def test_a_manual_run_ranks_by_its_queries_and_says_that_it_is_one(
     assert list(hits) == ["A.201", "A.202"]  # the order of the topic file
     assert hits["A.201"] == hits["A.202"] != []
     assert "topics have no query" in capsys.readouterr().err
-    manifest = json.loads(path.with_suffix(".manifest.json").read_text())
+    manifest = json.loads(manifest_path(path).read_text())
     assert manifest["queries"]["name"] == "queries.tsv"
     with pytest.raises(InputError, match="made with other settings or data"):
         run("A.201\tlimit")

@@ -11,6 +11,7 @@ from arqmath_bm25.cli import tasks
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE
+from arqmath_bm25.core.writing import manifest_path
 from arqmath_bm25.evaluation.score import read_gold, score_premises
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.tasks import configured, task_class
@@ -86,7 +87,7 @@ def test_every_variant_ranks_every_premise_of_a_small_knowledge_base(
         for statement in statements:
             ranked = [premise for asked, premise in rows if asked == statement]
             assert sorted(ranked) == sorted(premises)  # each once, and the ids digit by digit
-        manifest = json.loads(path.with_suffix(".manifest.json").read_text())
+        manifest = json.loads(manifest_path(path).read_text())
         assert manifest["variant"] == variant
         assert manifest["topics"]["name"] == "dev_set.json"
 
@@ -115,7 +116,7 @@ def test_a_test_set_gets_500_premises_of_every_statement(official: tuple[Path, P
         assert len(lines) == 3 * 500
         assert len(set(lines)) == len(lines)
     assert sorted(path.name for path in runs.iterdir()) == [
-        "ridge.manifest.json", "ridge.txt", "tfidf.manifest.json", "tfidf.txt",
+        "ridge.txt", "ridge.txt.manifest.json", "tfidf.txt", "tfidf.txt.manifest.json",
     ]  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.writing import manifest_path
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.tasks import task_class
@@ -63,7 +64,7 @@ def test_the_runs_of_2022_are_valid_and_say_where_answers_come_from(workplace: P
     topics = [topic.topic_id for topic in read_topics(Layout(SAMPLE).topics("task1", "2022"))]
     for name in (NAME, NAME.replace("both-extract-P", "math-extract-A")):
         assert_valid(runs / "2022" / name, topics)
-    manifest = json.loads((runs / "2022" / NAME).with_suffix(".manifest.json").read_text())
+    manifest = json.loads(manifest_path(runs / "2022" / NAME).read_text())
     assert manifest["settings"]["ranking"]["bm25"] == {"k1": 1.2, "b": 0.75}
 
 
