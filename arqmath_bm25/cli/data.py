@@ -1,4 +1,4 @@
-"""The commands `fetch` and `inspect`: how the official files get to DATA, and what DATA holds."""
+"""The commands `fetch`, `inspect` and `verify`: files of DATA, and what is made of them."""
 
 import json
 from collections import Counter
@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from arqmath_bm25.cli.shared.command import command
-from arqmath_bm25.cli.shared.options import THREADS, out, print_table, results
+from arqmath_bm25.cli.shared.options import THREADS, Place, data_of, out, print_table, results
 from arqmath_bm25.collection import fetching, published
 from arqmath_bm25.collection.inspection import FileReport, files_in
 from arqmath_bm25.collection.inspection import inspect as inspect_file
@@ -21,6 +21,7 @@ from arqmath_bm25.core.manifest import MANIFEST, Manifest
 from arqmath_bm25.core.progress import progress
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import Processes
+from arqmath_bm25.tasks.verification import verify_run
 
 _SAID = {
     "fetched": "fetched",
@@ -126,6 +127,23 @@ def _check_index(index: Path) -> None:
         raise InputError(f"{index}: {'; '.join(damages)}; `index --overwrite` builds it anew")
     size = sum(size for size, _ in manifest.files.values())
     out.print(f"{index}: {len(manifest.files)} files, {size:,} bytes, all as they were written")
+
+
+@command
+def verify(runs: list[Path], place: Place) -> None:
+    """Check that runs are what their manifests describe, made by this index of these data.
+
+    Compared are the settings and the SHA-256 digests of each run, of every file of the index, and
+    of DATA. Nothing is ranked again. The message names the first link that breaks; the exit status
+    is then 1.
+
+    Example: arqmath-bm25 verify runs/*/2021/*.tsv
+    """
+    for run in runs:
+        of_run = Place(data_of([run], place.data), place.indexes)
+        with of_run.naming_the_build():
+            made = verify_run(run, of_run.collection)
+        results.print(f"{run}: as it was made {made}", markup=False)
 
 
 def _print(reports: Sequence[FileReport]) -> None:

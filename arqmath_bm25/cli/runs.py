@@ -14,7 +14,6 @@ from rich.text import Text
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import (
-    Place,
     data_of,
     keep_runs,
     out,
@@ -34,7 +33,6 @@ from arqmath_bm25.runs.rows import Findings
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.run_writing import Form, hits_of, write_run
 from arqmath_bm25.runs.task_rules import RULES, check_teams, detect_task
-from arqmath_bm25.tasks.verification import verify_run
 from arqmath_bm25.version import __version__
 
 
@@ -211,20 +209,3 @@ def _print(run: Run, findings: Findings, looked_up: bool) -> None:
         if breaches.count > _SHOWN:
             more = f"          … and {breaches.count - _SHOWN:,} more of this rule"
             results.print(Text(more, style="dim"))
-
-
-@command
-def verify(runs: list[Path], place: Place) -> None:
-    """Check that runs are what their manifests describe, made by this index of these data.
-
-    Compared are the settings and the SHA-256 digests of each run, of every file of the index, and
-    of DATA. Nothing is ranked again. The message names the first link that breaks; the exit status
-    is then 1.
-
-    Example: arqmath-bm25 verify runs/*/2021/*.tsv
-    """
-    for run in runs:
-        of_run = Place(data_of([run], place.data), place.indexes)
-        with of_run.naming_the_build():
-            made = verify_run(run, of_run.collection)
-        results.print(f"{run}: as it was made {made}", markup=False)

@@ -18,7 +18,6 @@ from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import Processes
-from arqmath_bm25.core.writing import manifest_path
 from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
 from arqmath_bm25.tasks.index import Index
 from arqmath_bm25.tasks.settings import FIELDS
@@ -103,7 +102,7 @@ def test_runs_are_in_the_labs_form(workplace: Path) -> None:
 
 def test_a_run_says_what_it_was_made_of(workplace: Path) -> None:
     path = workplace / "runs" / "arqmath-sample" / "2020" / NAME
-    manifest = json.loads(manifest_path(path).read_text())
+    manifest = json.loads(path.with_name(f"{path.name}.manifest.json").read_text())
     assert manifest["variant"] == "both"
     assert manifest["settings"]["bm25"] == {"k1": 1.2, "b": 0.75}
     assert manifest["topics"]["name"] == "Topics_V2.0.xml"

@@ -15,7 +15,6 @@ from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.published import official
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.core.writing import manifest_path
 from configs import edited
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def test_runs_have_official_names_columns_and_places(workplace: Path) -> None:
     for year in YEARS:
         for name in (PRIMARY, "arqmathbm25-task2-layout-auto-math-A"):
             path = workplace / RUNS / year / f"{name}.tsv"
-            assert manifest_path(path).is_file()
+            assert path.with_name(f"{path.name}.manifest.json").is_file()
             text = path.read_text(encoding="utf-8")
             assert all(len(line.split("\t")) == 6 for line in text.splitlines())
             ranks: dict[str, int] = {}
