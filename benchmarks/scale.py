@@ -109,7 +109,7 @@ def search(indexes: Path, data: Path) -> str:
 
 def without_stages(task: Task[Any]) -> Task[Any]:
     """Return the task with its first stage alone."""
-    return task.of({**task.settings.model_dump(), "stages": {}})
+    return type(task)(task.settings.model_copy(update={"stages": {}}))
 
 
 def report(name: str, indexes: Path, data: Path, cpu: float) -> None:
