@@ -1,10 +1,11 @@
-"""`python -m experiments` with `tune`, `reproduce` or `topics`, from a checkout."""
+"""`python -m experiments` with `tune`, `reproduce`, `topics` or `perturb`, from a checkout."""
 
 from __future__ import annotations
 
 import typer
 
 from arqmath_bm25.cli import run_program
+from experiments.perturb import perturb
 from experiments.reproduce import reproduce
 from experiments.topics import topics
 from experiments.tune import tune
@@ -13,6 +14,7 @@ app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_comp
 app.command()(tune)
 app.command()(reproduce)
 app.command()(topics)
+app.command()(perturb)
 
 if __name__ == "__main__":
     run_program(app, "python -m experiments")

@@ -45,7 +45,7 @@ def conditions(default: Task1Settings) -> Iterator[tuple[str, AnswerRetrieval, s
                 f"both, no {part} in the second stage",
                 changed(default, **{f"stages__both__{part}": 0}),
             )
-            for part in ("formulas", "linked", "thread")
+            for part in ("formulas", "thread")
         ),
         *((f"both, no {field}", reweighed(default, **{field: 0})) for field in weights),
         ("both, no operators", reweighed(default, **dict.fromkeys(OPERATORS, 0))),

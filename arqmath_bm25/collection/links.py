@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arqmath_bm25.collection.activity import KINDS as DUMPS
 from arqmath_bm25.collection.activity import good_rows, is_id
 from arqmath_bm25.collection.dump import IntMatrix, check, parsed_rows
-from arqmath_bm25.core.arrays import load_array, ranges
 
 # What a post is to another: twice the LinkTypeId, and 1 more for the post that a link leads to.
 DUPLICATE: Final = 6
@@ -51,29 +49,11 @@ class PostLinks:
                 ends.extend((post, other, kind, other, post, kind + 1))
         return cls(np.unique(np.frombuffer(ends, np.int64).reshape(-1, 3), axis=0), counts)
 
-    def save(self, path: Path) -> None:
-        """Write the links as a NumPy file."""
-        np.save(path, self.rows)
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read links that `save` wrote."""
-        return cls(load_array(path))
-
     def rows_of(self, post: int) -> list[list[int]]:
         """Return the posts linked with a post, each with what the post is to it."""
         begin, end = np.searchsorted(self.rows[:, 0], [post, post + 1])
         linked: list[list[int]] = self.rows[begin:end, 1:].tolist()
         return linked
-
-    def between(self, posts: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the places of both ends of every link between posts, which ascend."""
-        begins, ends = np.searchsorted(self.rows[:, 0], (posts, posts + 1))
-        one = np.repeat(np.arange(len(posts)), ends - begins)
-        linked = self.rows[ranges(begins, ends - begins), 1]
-        other = np.minimum(np.searchsorted(posts, linked), len(posts) - 1)
-        there = (posts[other] == linked) & (one != other)
-        return one[there], other[there]
 
     def of(self, post: int) -> list[int]:
         """Return the posts linked with a post, in their order."""

@@ -216,12 +216,16 @@ class PostTable:
 
     def threads_of(self, post_ids: Sequence[str]) -> IntVector:
         """Return the thread of every post, as a number; -1 of posts that the collection lacks."""
-        rows = self.find(self.numbers(post_ids))
+        return self.thread_numbers(self.find(self.numbers(post_ids)))
+
+    def thread_numbers(self, rows: IntVector) -> IntVector:
+        """Return the threads of the posts in some rows; -1 for a row of -1."""
         return np.where(rows >= 0, self._places[rows, 0], -1)
 
     def numbers(self, post_ids: Sequence[str]) -> IntVector:
         """Return ids as the numbers that they are in the table; -1 of what is no id here."""
-        return np.fromiter(map(self._number, post_ids), np.int64, len(post_ids))
+        number = _number_of if self._prefixes == [""] else self._number
+        return np.fromiter(map(number, post_ids), np.int64, len(post_ids))
 
     def _number(self, post_id: str) -> int:
         site, colon, post = post_id.rpartition(":")
@@ -257,6 +261,10 @@ class PostTable:
                     row.update({name: f"{prefix}{row[name]}" for name in _IDS if name in row})
                 posts.append(Post.from_attributes(row))
         return posts
+
+
+def _number_of(post_id: str) -> int:
+    return int(post_id) if ID.fullmatch(post_id) else -1
 
 
 def with_site(numbers: IntMatrix, site: int) -> IntMatrix:

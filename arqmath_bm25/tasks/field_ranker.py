@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES
-from arqmath_bm25.tasks.queries import field_parts, heaviest, topic_query, weighed_by_tf_idf
+from arqmath_bm25.tasks.queries import (
+    field_parts,
+    searched_query,
+    topic_query,
+    weighed_by_tf_idf,
+)
 from arqmath_bm25.tasks.settings import StageSettings, Task1Settings
 from arqmath_bm25.tasks.task import OpenIndex, Ranker
 
@@ -80,9 +85,11 @@ class FieldRanker(Ranker):
         return parts
 
     def _queries(self, topics: Sequence[Topic], variant: str) -> list[Query]:
-        settings = self._settings
-        weights, saturation = settings.weights(variant), settings.query.saturation
-        queries = [topic_query(topic, self._analyzer, weights, saturation) for topic in topics]
-        if settings.model == "tf_idf":
-            return [weighed_by_tf_idf(query, self._searcher, settings.bm25.k1) for query in queries]
-        return [heaviest(query, self._searcher, settings.query.most) for query in queries]
+        return [self._query(topic, self._settings.weights(variant)) for topic in topics]
+
+    def _query(self, topic: Topic, weights: Mapping[str, float]) -> Query:
+        terms, analyzer, searcher = self._settings.query, self._analyzer, self._searcher
+        if self._settings.model == "tf_idf":
+            query = topic_query(topic, analyzer, weights, terms.saturation)
+            return weighed_by_tf_idf(query, searcher, self._settings.bm25.k1)
+        return searched_query(topic, analyzer, weights, terms, searcher)

@@ -9,21 +9,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from math import log, log2
 from typing import TYPE_CHECKING, Final
 
-from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.html import Delimiters, read_title
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.records import Part, Topic
 from arqmath_bm25.tasks.answers.answer_documents import question_fields
-from arqmath_bm25.tasks.settings import FieldKind, kind
+from arqmath_bm25.tasks.settings import FieldKind, QuerySettings, kind
 
 if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Query, Searcher, TermScores
 
 _MATH: Final = re.compile(r"\\[A-Za-z]{2,}|[\^_]\s*[{\w]|[∑∏∫∂√∞≤≥≠∈⊂∀∃⁰¹²³⁴-⁹₀-₉]|\w\s*=\s*\w")
+_NO_TERMS: Final = Terms(Bag(), Bag(), Bag())
+_FEW: Final = 10  # documents: a word in no more of them is never common
 _WORD: Final = re.compile(r"(?<![\\\w])[A-Za-z]{3,}")
 # What is typed around formulas, where that can be chosen, and how to find it.
 _MARKS: Final[dict[Delimiters, str]] = {"mathjax": "$", "escaped": r"\$"}
@@ -31,13 +33,39 @@ _DOLLARS: Final = {"$": re.compile(r"(?<!\\)\$"), r"\$": re.compile(r"\\\$")}
 
 
 def topic_query(
-    topic: Topic, analyzer: Analyzer, weights: Mapping[str, float], saturation: float
+    topic: Topic,
+    analyzer: Analyzer,
+    weights: Mapping[str, float],
+    saturation: float,
+    repeats: bool = True,
 ) -> dict[str, dict[str, float]]:
-    """Return field → term → weight for a topic; `weights` are those of the fields."""
+    """Return field → term → weight for a topic; `weights` are those of the fields.
+
+    Without `repeats` a word or a formula counts once in the body, however often it stands there.
+    """
     title, question = analyzer.title(topic.title), analyzer.body(topic.question)
+    if not repeats:
+        question = Terms(*map(_distinct, question))
     return weighted_terms(
         question_fields(title, question, topic.tags, analyzer), weights, saturation
     )
+
+
+def searched_query(
+    topic: Topic,
+    analyzer: Analyzer,
+    weights: Mapping[str, float],
+    settings: QuerySettings,
+    searcher: Searcher,
+) -> Query:
+    """Return the terms of a topic that are worth a search, with their weights by field."""
+    query = topic_query(topic, analyzer, weights, settings.saturation, settings.repeats)
+    return heaviest(query, searcher, settings, named_terms(topic, analyzer))
+
+
+def _distinct(bag: Bag) -> Bag:
+    formulas = {formula.source: formula for formula in bag.formulas}
+    return Bag(tuple(dict.fromkeys(bag.words)), tuple(formulas.values()))
 
 
 def weighted_terms(
@@ -60,18 +88,38 @@ def weighted_terms(
     }
 
 
-def heaviest(query: Query, searcher: Searcher, most: Mapping[FieldKind, int]) -> Query:
-    """Keep of each kind of terms in `most` as many as it says: those that can add most to a score.
+def named_terms(topic: Topic, analyzer: Analyzer) -> set[str]:
+    """Return the words and paths of a topic's title and tags."""
+    fields = question_fields(analyzer.title(topic.title), _NO_TERMS, topic.tags, analyzer)
+    return {term for bag in fields.values() for term in bag.terms.split()}
 
-    That is the sum of weight · idf over the fields; equal terms are kept in their order.
+
+def heaviest(
+    query: Query, searcher: Searcher, settings: QuerySettings, named: Set[str] = frozenset()
+) -> Query:
+    """Keep the terms that are worth a search: those of title and tags (`named`) before others.
+
+    Of each kind in `settings.most` as many as it says, those that can add most to a score: the sum
+    of weight · idf over the fields; equal terms are kept in their order. Words that are not named
+    and common in questions (`settings.common`), such as those of courtesy, are left out.
     """
     gains: defaultdict[FieldKind, Counter[str]] = defaultdict(Counter)
-    cut = {field: terms for field, terms in query.items() if kind(field) in most}
-    for field, counts in searcher.document_counts(cut).items():
-        of_kind = gains[kind(field)]
-        for term, documents in counts.items():
-            of_kind[term] += query[field][term] * idf(documents, searcher.count)  # type: ignore[assignment]
-    kept = {name: dict(of_kind.most_common(most[name])) for name, of_kind in gains.items()}
+    asked = "question_text" if "question_text" in query else "contents"
+    limit = max(settings.common * searcher.count, _FEW)
+    kinds = {*settings.most, *(["text"] if settings.common < 1 else [])}
+    counted = {field: terms for field, terms in query.items() if kind(field) in kinds}
+    counts = searcher.document_counts(counted)
+    for field, of_field in counts.items():
+        for term, documents in of_field.items():
+            gain = query[field][term] * idf(documents, searcher.count)
+            gains[kind(field)][term] += gain  # type: ignore[assignment]
+    common = {term for term, n in counts.get(asked, {}).items() if n > limit} - named
+    kept = {}
+    for name, of_kind in gains.items():
+        ordered = sorted(of_kind, key=lambda term: (term in named, of_kind[term]), reverse=True)
+        if name == "text":
+            ordered = [term for term in ordered if term not in common]
+        kept[name] = set(ordered[: settings.most.get(name)])
     return {
         field: {term: terms[term] for term in terms if term in kept.get(kind(field), terms)}
         for field, terms in query.items()

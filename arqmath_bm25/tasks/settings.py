@@ -73,8 +73,12 @@ class QuerySettings(Settings):
     """How a topic becomes weighted terms."""
 
     saturation: Positive = 2.0
+    # Whether a word or formula of a question's body counts each time that the body repeats it.
+    repeats: bool = True
     # Terms of a kind that are searched for, those with the greatest weight times idf; without all.
     most: dict[FieldKind, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
+    # Words of a question's body that more than this share of the questions hold are left out.
+    common: Annotated[float, Field(gt=0, le=1)] = 1
 
 
 class RunSettings(Settings):
@@ -95,7 +99,6 @@ class StageSettings(Settings):
     """The second stage: weights of its evidence, and how many answers it ranks again."""
 
     formulas: Weight = 0
-    linked: Weight = 0
     thread: Weight = 0
     depth: Annotated[int, Field(ge=1)] = 100
 

@@ -23,7 +23,7 @@ from arqmath_bm25.evaluation.measures import Measure, measure
 from arqmath_bm25.tasks.answers.second_stage import AnswerStage
 from arqmath_bm25.tasks.formulas.formula_retrieval import FormulaRanker
 from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
-from arqmath_bm25.tasks.queries import heaviest, topic_query
+from arqmath_bm25.tasks.queries import searched_query
 from experiments.duplicate_topics import deal, judge_by_links, read_questions, related
 from experiments.tuning.premise_folds import cross_validate, folds
 
@@ -212,11 +212,13 @@ class AnswerTrials(RankedFields):
 
         They are those that the default weights choose.
         """
-        query = topic_query(topic, self._analyzer, self._weights, saturation)
-        most = self.index.task.settings.query.most
+        settings = self.index.task.settings.query.model_copy(update={"saturation": saturation})
+        query = searched_query(
+            topic, self._analyzer, self._weights, settings, self.index.searcher()
+        )
         return {
             field: {term: weight / self._weights[field] for term, weight in terms.items()}
-            for field, terms in heaviest(query, self.index.searcher(), most).items()
+            for field, terms in query.items()
         }
 
     def again(self, topic: Topic, hits: list[Hit], settings: Any) -> list[Hit]:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arqmath_bm25.analysis.analyzer import Analyzer
-from arqmath_bm25.analysis.settings import AnalysisSettings
+from arqmath_bm25.analysis.settings import AnalysisSettings, LatexSettings
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.tasks.queries import heaviest, idf, topic_query, weighted_terms
+from arqmath_bm25.tasks.settings import QuerySettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -61,11 +62,45 @@ def test_of_a_long_query_the_terms_are_kept_that_can_add_most() -> None:
     words = {"limit": 2.0, "sum": 1.0, "set": 3.0, "absent": 99.0}
     query = {"contents": words, "title_text": words, "answer_operators": {"~+": 1.0, "~x": 1.0}}
     assert idf(1, 10) + idf(2, 10) > 2 * idf(5, 10) > 3 * idf(9, 10)
-    kept = heaviest(query, searcher, {"text": 2})  # type: ignore[arg-type]
+    kept = heaviest(query, searcher, QuerySettings(most={"text": 2}))  # type: ignore[arg-type]
     assert kept == {
         "contents": {"limit": 2.0, "sum": 1.0},
         "title_text": {"limit": 2.0, "sum": 1.0},
         "answer_operators": {"~+": 1.0, "~x": 1.0},
     }
-    assert heaviest(query, searcher, {}) == query  # type: ignore[arg-type]
-    assert list(heaviest(query, searcher, {"text": 1})["contents"]) == ["sum"]  # type: ignore[arg-type]
+    assert heaviest(query, searcher, QuerySettings()) == query  # type: ignore[arg-type]
+    one = QuerySettings(most={"text": 1})
+    assert list(heaviest(query, searcher, one)["contents"]) == ["sum"]  # type: ignore[arg-type]
+    # What title and tags hold is cut last.
+    assert list(heaviest(query, searcher, one, {"set"})["contents"]) == ["set"]  # type: ignore[arg-type]
+
+
+def test_words_that_many_questions_hold_count_only_in_title_and_tags() -> None:
+    """Of 1,000 documents more than 30 have a question with "help" or "function"."""
+    searcher = Counted(
+        contents={"help": 3, "function": 200, "spline": 300, "root": 1},
+        question_text={"help": 31, "function": 200, "spline": 30},
+    )
+    searcher.count = 1000
+    words = dict.fromkeys(("help", "function", "spline", "root"), 1.0)
+    query = {"contents": words, "question_text": words}
+    settings = QuerySettings(common=0.03)
+    kept = heaviest(query, searcher, settings, {"function"})  # type: ignore[arg-type]
+    assert kept["contents"] == dict.fromkeys(("function", "spline", "root"), 1.0)
+    # Ten documents are few, whatever their share is.
+    small = Counted(contents={"help": 10, "root": 11})
+    small.count = 20
+    assert heaviest({"contents": words}, small, settings)["contents"] == {"help": 1.0}  # type: ignore[arg-type]
+
+
+def test_a_body_that_says_a_thing_twice_asks_as_one_that_says_it_once() -> None:
+    body = "<p>Roots of splines: $x^2$, splines</p>"
+    one = Topic("", "$x^2$", body)
+    two = one._replace(question=f"{body} {body}")
+    analyzer = Analyzer(AnalysisSettings(latex=LatexSettings(operators=True)))
+    weights = {"contents": 1.0, "answer_operators": 1.0}
+    once = topic_query(one, analyzer, weights, 2.0, repeats=False)
+    assert topic_query(two, analyzer, weights, 2.0, repeats=False) == once
+    assert once["contents"] == {"root": 1.0, "spline": 1.0}
+    assert once["answer_operators"]["^~1~x"] == 1.5  # in the title and in the body
+    assert topic_query(two, analyzer, weights, 2.0) != topic_query(one, analyzer, weights, 2.0)

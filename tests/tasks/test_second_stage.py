@@ -13,13 +13,12 @@ from all_fields import all_fields
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.settings import AnalysisSettings, LatexSettings
-from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
 from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, write_signatures
-from arqmath_bm25.tasks.answers.second_stage import LINKS, AnswerStage
+from arqmath_bm25.tasks.answers.second_stage import AnswerStage
 from arqmath_bm25.tasks.settings import StageSettings
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ POSTS = r"""<posts>
 <row Id="6" PostTypeId="2" ParentId="5" Body="$u^2+v^2$"/>
 <row Id="7" PostTypeId="2" ParentId="70" Body="$\sqrt y$, whose question is missing"/>
 </posts>"""
-POST_LINKS = '<postlinks><row PostId="1" RelatedPostId="5"/><row PostId="5" RelatedPostId="99"/>'
 DISTINCT = 5  # signatures: of a sum of squares, a letter, a root, a fraction, a sum over i
 HITS = [Hit("6", 4), Hit("3", 3), Hit("7", 2), Hit("2", 1)]
 
@@ -42,14 +40,12 @@ HITS = [Hit("6", 4), Hit("3", 3), Hit("7", 2), Hit("2", 1)]
 def built(place: Path, workers: int) -> AnswerStage:
     place.mkdir()
     (place / "Posts.xml").write_text(POSTS)
-    (place / "PostLinks.xml").write_text(f"{POST_LINKS}</postlinks>")
-    table, links = PostTable.scan(place / "Posts.xml"), PostLinks.read(place / "PostLinks.xml")
+    table = PostTable.scan(place / "Posts.xml")
     settings = AnalysisSettings(latex=LatexSettings(operators=True))
     (place / "documents").mkdir()
     documents = place / "documents"
     write_answer_documents(table, all_fields(settings), documents, Processes(workers))
     write_signatures(place / "documents", place / SIGNATURES)
-    links.save(place / LINKS)
     index = SimpleNamespace(directory=place, collection=SimpleNamespace(posts=table))
     return AnswerStage(index, Analyzer(settings))  # type: ignore[arg-type]
 
@@ -65,11 +61,9 @@ def scores(stage: AnswerStage, topic: Topic, **weights: float) -> dict[str, floa
     return {hit.doc_id: hit.score for hit in hits}
 
 
-def test_linked_questions_and_threads_add_what_their_weights_say(stage: AnswerStage) -> None:
-    linked = {"6": 4 + 0.2 * 3, "3": 3 + 0.2 * 4, "7": 2, "2": 1 + 0.2 * 4}
-    assert scores(stage, Topic("", "x"), linked=0.2) == pytest.approx(linked)
-    threads = {"6": 1.5 * linked["6"], "3": 1.5 * 3.8, "7": 3, "2": 1.8 + 3.8 / 2}
-    assert scores(stage, Topic("", "x"), linked=0.2, thread=0.5) == pytest.approx(threads)
+def test_a_thread_adds_the_share_of_its_best_score_that_its_weight_says(stage: AnswerStage) -> None:
+    threads = {"6": 1.5 * 4, "3": 1.5 * 3, "7": 1.5 * 2, "2": 1 + 3 / 2}
+    assert scores(stage, Topic("", "x"), thread=0.5) == pytest.approx(threads)
 
 
 def test_formulas_count_in_answer_question_and_title(stage: AnswerStage) -> None:

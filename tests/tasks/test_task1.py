@@ -211,8 +211,7 @@ def test_an_index_of_other_settings_or_data_is_refused(workplace: Path, tmp_path
 def test_a_defective_row_is_counted_not_fatal(tmp_path: Path) -> None:
     posts = POSTS.read_text(encoding="utf-8").replace('PostTypeId="2"', 'PostTypeId="2" < ', 1)
     data = collection(tmp_path / "c", posts)
-    note = "there is no PostLinks file, so linked questions add nothing"
-    output = done("index", "task1", "--data", data, "--engine", "flat", cwd=tmp_path, note=note)
+    output = done("index", "task1", "--data", data, "--engine", "flat", cwd=tmp_path)
     assert "311 posts read, 90 questions, 220 answers; 220 answers indexed, 0 lost" in output
     assert "1 broken rows" in output
 
@@ -222,5 +221,4 @@ def test_the_real_subset_loses_nothing(lite: Path, shared: Path, tmp_path: Path)
     expected = "6,164 posts read, 2,769 questions, 3,395 answers; 3,395 answers indexed, 0 lost"
     index = ("index", "task1", "--engine", "flat", "--data")
     assert expected in done(*index, lite, cwd=tmp_path)
-    raw, note = shared / "data" / "mse-raw", "there is no PostLinks file"
-    assert expected in done(*index, raw, cwd=tmp_path, note=note)
+    assert expected in done(*index, shared / "data" / "mse-raw", cwd=tmp_path)

@@ -11,7 +11,7 @@ from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.analysis.tokenizer import tokenizer_version
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import POST_TABLE
-from arqmath_bm25.collection.sites import read_links, scan_sites
+from arqmath_bm25.collection.sites import scan_sites
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import tell
@@ -20,7 +20,7 @@ from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks.answers.answer_documents import answer_documents, write_answer_documents
 from arqmath_bm25.tasks.answers.linked_posts import LinkedPosts
 from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, PartSignatures, write_signatures
-from arqmath_bm25.tasks.answers.second_stage import LINKS, AnswerStage
+from arqmath_bm25.tasks.answers.second_stage import AnswerStage
 from arqmath_bm25.tasks.document_parts import PartForm
 from arqmath_bm25.tasks.field_ranker import FieldRanker
 from arqmath_bm25.tasks.settings import Task1Settings
@@ -46,8 +46,8 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
         return collection.has_posts
 
     def sources(self, collection: Collection) -> list[Path]:
-        """Return the posts, and the links between them if there are any."""
-        return [file for site in collection.sites for file in (site.posts, site.links) if file]
+        """Return the posts."""
+        return [site.posts for site in collection.sites]
 
     @property
     def recipe(self) -> dict[str, Any]:
@@ -72,12 +72,7 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
             )
         table.save(place / POST_TABLE)
         written = write_answer_documents(table, self.settings, place / DOCUMENTS, workers, forms)
-        read_links(sites).save(place / LINKS)
         write_signatures(place / DOCUMENTS, place / SIGNATURES)
-        for site in sites:
-            if site.links is None:
-                place = site.posts.parent
-                tell(f"{place}: there is no PostLinks file, so linked questions add nothing")
         return {**table.counts, **written}
 
     def documents(self, collection: Collection) -> Iterator[tuple[str, Document]]:

@@ -1,12 +1,11 @@
-"""The second stage of Task 1: the best answers of the first ranked again by three more sums.
+"""The second stage of Task 1: the best answers of the first ranked again by two more sums.
 
-The score s of an answer is updated in three steps:
+The score s of an answer is updated in two steps:
 
 1. formulas: s + w · (MaxSim of the answer's body + of its question's title and body + of its
    question's title) for the formulas of the topic (`formula_similarity`): all distinct ones of its
    title, twice, and the three of its body that tell most; each weighs the sum of its terms' idf;
-2. linked: s + w · (the best score of an answer to a linked question, if that is above 0);
-3. thread: s + w · (the best score in the thread).
+2. thread: s + w · (the best score in the thread).
 
 No weight is below 0, so that what was ranked again stays before what was not.
 """
@@ -20,7 +19,6 @@ import numpy as np
 
 from arqmath_bm25.analysis.formula_similarity import FormulaQuery, signatures
 from arqmath_bm25.analysis.term_numbers import Trees
-from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, PostSignatures
 
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
 
     Gain = NDArray[np.float64]  # of each hit
 
-LINKS: Final = "links.npy"  # under this name an index keeps the links of its posts
 _OF_BODY: Final = 3  # formulas of a topic's body that count
 
 
@@ -108,38 +105,25 @@ class SecondStage(ABC):
 
 
 class AnswerStage(SecondStage):
-    """Ranks answers again, also by linked questions and by threads."""
+    """Ranks answers again, also by threads."""
 
     def __init__(self, index: OpenIndex, analyzer: Analyzer) -> None:
         super().__init__(index, analyzer)
         self._posts = index.collection.posts
-        self._links = PostLinks.load(index.directory / LINKS)
 
     def gains(self, topic: Topic, hits: list[Hit], settings: StageSettings) -> dict[str, Gain]:
-        """Add what linked questions and threads give."""
+        """Add what threads give."""
         gains = super().gains(topic, hits, settings)
         scores = sum(gains.values(), np.array([hit.score for hit in hits], float))
         questions = self._posts.threads_of([hit.doc_id for hit in hits])
         threads, thread = np.unique(questions, return_inverse=True)
-        if settings.linked:
-            one, other = self._links.between(threads)
-            linked = np.zeros(len(threads))
-            np.maximum.at(linked, one, _best(scores, thread)[other])
-            gains["linked"] = settings.linked * linked[thread]
-            scores += gains["linked"]
-        gains["thread"] = settings.thread * _best(scores, thread)[thread]
-        return gains
+        best = np.full(len(threads), -np.inf)
+        np.maximum.at(best, thread, scores)
+        return {**gains, "thread": settings.thread * best[thread]}
 
     def rows(self, ids: Sequence[str]) -> tuple[Rows, Rows]:
         """Return the answers and their questions, which are none where they are not known."""
         rows = self._posts.find(self._posts.numbers(ids))
-        context = self._posts.find(self._posts.threads_of(ids))
+        context = self._posts.find(self._posts.thread_numbers(rows))
         context[context == rows] = -1  # an answer whose question is not known
         return np.concatenate((rows, context)), context
-
-
-def _best(scores: NDArray[np.float64], thread: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the best score of each thread."""
-    best = np.full(thread.max() + 1, -np.inf)
-    np.maximum.at(best, thread, scores)
-    return best
