@@ -26,7 +26,6 @@ from comparison.children import run_module
 from comparison.peers import TERRIER, VENV
 from generation.remix import write_remix
 from ir_measures import AP, R, nDCG
-from peers_subset import write_texts
 from rich.console import Console
 from rich.table import Table
 
@@ -43,6 +42,7 @@ from arqmath_bm25.runs.run import Run
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
 from arqmath_bm25.tasks.index import Index, build
+from experiments.peers_subset import write_texts
 from experiments.tuning.coordinate_search import changed
 
 if TYPE_CHECKING:

@@ -38,7 +38,6 @@ def conditions(default: Task1Settings) -> dict[str, Task1Settings]:
         "first stage alone": changed(default, stages={}),
         "default": default,
         "no MaxSim": changed(default, stages__both__formulas=0),
-        "no linked questions": changed(default, stages__both__linked=0),
         "no thread maximum": changed(default, stages__both__thread=0),
     }
 

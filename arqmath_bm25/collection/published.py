@@ -20,7 +20,7 @@ from arqmath_bm25.core.labs import LabTask, Year
 PUBLISHED: Final = "https://www.cs.rit.edu/~dprl/ARQMath-backup/"
 DataPart = Literal["topics", "qrels", "posts", "links", "formulas", "slt", "activity", "opt"]
 PARTS: Final[tuple[DataPart, ...]] = get_args(DataPart)
-# What the default configurations read.
+# What the default configurations and the pages of threads read.
 DEFAULT_PARTS: Final[tuple[DataPart, ...]] = ("topics", "qrels", "posts", "links", "formulas")
 
 _MB: Final = 1_000_000

@@ -98,7 +98,7 @@ def test_a_real_server_gives_the_same_as_a_folder(
 
 
 def test_by_default_is_fetched_what_default_configurations_read() -> None:
-    """Topics and judgments are read by `run` and `eval`, all else by the indexes."""
+    """`run` and `eval` read topics and judgments, pages of threads links, the indexes all else."""
     collection = Collection()
     read = {
         str(path.relative_to(SAMPLE))
@@ -111,7 +111,7 @@ def test_by_default_is_fetched_what_default_configurations_read() -> None:
         for file in published.CATALOGUE
         if any(path == file.target or path.startswith(f"{file.target}/") for path in read)
     }
-    assert {"topics", "qrels"} | parts == set(published.DEFAULT_PARTS)
+    assert {"topics", "qrels", "links"} | parts == set(published.DEFAULT_PARTS)
 
 
 def test_what_is_there_is_passed_over(mirror: Path, tmp_path: Path) -> None:
