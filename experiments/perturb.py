@@ -10,7 +10,6 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from ir_measures import nDCG
 from rich.table import Table
 
 from arqmath_bm25.analysis.html import read_body, read_title
@@ -129,7 +128,7 @@ def ndcg(
         topic.topic_id: {hit.doc_id: hit.score for hit in hits}
         for topic, hits in zip(topics, ranked, strict=True)
     }
-    measured = measure(rankings, judged.qrels, [Measure("ndcg", nDCG)])
+    measured = measure(rankings, judged.qrels, [Measure("ndcg", "nDCG")])
     return {topic: measured.get(topic, {}).get("ndcg", 0.0) for topic in judged.qrels}
 
 

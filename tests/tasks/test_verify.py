@@ -70,8 +70,8 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
         "text-A.tsv: no manifest is beside it",
     ),
     "index": (
-        lambda place: change(next(place.rglob("links.npy"))),
-        "task1: this index is damaged: links.npy has",
+        lambda place: change(next(place.rglob("posts.npy"))),
+        "task1: this index is damaged: posts.npy has",
     ),
     "settings": (rebuild, "task1: this index was built with other analysis settings"),
     "data": (
