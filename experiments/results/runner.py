@@ -118,7 +118,7 @@ class Maker:
         seconds, commands, scores = self._run(run)[1], [index, run], dict[str, dict[str, Any]]()
         files = dict[str, str]()
         for one in sets:
-            (path,) = (self._place / runs).glob(f"*/{one}/*.t*")  # .tsv, NLPS: .txt
+            (path,) = (self._place / runs).glob(f"*/{one}/*.t[sx][vt]")  # .tsv, NLPS: .txt
             files[one] = str(path.relative_to(self._place))
         for file, of in groupby(sets, lambda one: table.sets[one]):
             judged, together = ["--qrels", self._judgments(file)] if file else [], list(of)
