@@ -182,4 +182,4 @@ def perturb(
             advance(1)
     options.results.print(table)
     if json_file:
-        options.write(json_file, json.dumps(rows, indent=1) + "\n")
+        options.write({json_file: json.dumps(rows, indent=1) + "\n"})

@@ -73,7 +73,7 @@ def tune(
     tell("do not report scores on these topics for the tuned configuration: it has seen them all")
     head = f"# python -m experiments tune {task} {' '.join(on or [])}: {_shown(found.changes)}\n"
     settings = found.settings.model_dump(mode="json", exclude_none=True)
-    options.write(output, head + yaml.safe_dump(settings, sort_keys=False))
+    options.write({output: head + yaml.safe_dump(settings, sort_keys=False)})
     options.out.print(f"{output}: {_shown(found.changes)}", markup=False)
 
 

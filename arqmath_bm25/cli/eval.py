@@ -85,10 +85,12 @@ class Scoring:
 
     def write(self, scored: Sequence[Scored], content: object) -> bool:
         """Write what is asked for as files; tell whether tables are to be printed as well."""
+        texts: dict[Path, str] = {}
         if self.json_file is not None:
-            write(self.json_file, json.dumps(content, indent=1, allow_nan=False) + "\n")
+            texts[self.json_file] = json.dumps(content, indent=1, allow_nan=False) + "\n"
         if self.per_topic is not None:
-            write(self.per_topic, _per_topic_csv(scored))
+            texts[self.per_topic] = _per_topic_csv(scored)
+        write(texts)
         return str(self.json_file) != "-"
 
 

@@ -1,6 +1,7 @@
 """The commands `pool` and `judge`: from runs to a batch for annotation, and on to judgments."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import cache, partial
 from pathlib import Path
 
@@ -55,11 +56,16 @@ def pool(
     if assessors > 1:
         shuffled = enumerate(for_assessors(items, assessors, seed), 1)
         batches = {output.with_stem(f"{output.stem}-{n}"): batch for n, batch in shuffled}
+    with ExitStack() as outputs:  # all batches get their names at its end
+        rows = {
+            path: write_batch(
+                outputs, path, batch, asked, collection, latex,
+                comments=comments, threads=thread_pages,
+            )
+            for path, batch in batches.items()
+        }  # fmt: skip
     for path, batch in batches.items():
-        rows = write_batch(
-            path, batch, asked, collection, latex, comments=comments, threads=thread_pages
-        )
-        _report(pooled._replace(items=batch), rows, path)
+        _report(pooled._replace(items=batch), rows[path], path)
 
 
 def _pool(

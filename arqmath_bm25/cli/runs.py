@@ -166,7 +166,7 @@ def validate(
             }
             for run, findings in checked
         ]
-        options.write(json_file, json.dumps(reports, indent=2, ensure_ascii=False) + "\n")
+        options.write({json_file: json.dumps(reports, indent=2, ensure_ascii=False) + "\n"})
     if any(findings.count("error") for _, findings in checked):
         raise typer.Exit(1)
 

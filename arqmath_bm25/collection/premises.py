@@ -155,6 +155,6 @@ def _read(path: Path, kind: str, form: TypeAdapter[T]) -> T:
         return form.validate_python(content)
     except ValidationError as error:
         fault = error.errors()[0]
-        where = " ".join([kind, *(str(key) for key in fault["loc"] if key != "[key]")])
+        where = " ".join([kind, *(str(key)[:60] for key in fault["loc"] if key != "[key]")])
         says = fault["msg"].removeprefix("Value error, ")
         raise InputError(f"{path}: {where}: {says}, found {shown(fault['input'])}") from None

@@ -33,17 +33,19 @@ def read_topics(path: Path) -> tuple[Topic, ...]:
     try:
         root = etree.fromstring(read_bytes(path, "topic file"), parser)
     except (etree.XMLSyntaxError, ValueError) as error:
-        raise InputError(f"{path}: not a topic file: {' '.join(str(error).split())}") from error
+        raise InputError(
+            f"{path}: not a topic file: {' '.join(str(error).split())[:200]}"
+        ) from error
     if root.getroottree().docinfo.internalDTD is not None:
         raise InputError(f"{path}: the file declares a DTD; topic files have none")
     if root.tag != "Topics":
-        raise InputError(f"{path}: not a topic file: expected <Topics>, found <{root.tag}>")
+        raise InputError(f"{path}: not a topic file: expected <Topics>, found <{root.tag[:60]}>")
     topics: dict[str, Topic] = {}
     for element in root:
         where = f"{path}: line {element.sourceline}"
         number = element.get("number", "").strip()
         if element.tag != "Topic":
-            raise InputError(f"{where}: expected <Topic>, found <{element.tag}>")
+            raise InputError(f"{where}: expected <Topic>, found <{element.tag[:60]}>")
         if not number:
             raise InputError(f'{where}: <Topic> without a number; expected number="A.1"')
         if number in topics:

@@ -198,30 +198,31 @@ def _link(old: str | Path, new: str | Path) -> None:
 
 def add_engine(
     task: IndexedTask[Any], collection: Collection, engine: Engine, workers: Workers = HERE
-) -> None:
+) -> Manifest | None:
     """Let another engine search an index that is there.
 
     What Lucene or flat postings lack is built, for `auto` if there is neither; a cluster is given
-    the documents that it has not, which are written beside the index where they are missing. Raises
-    InputError where that fails.
+    the documents that it has not, which are written beside the index where they are missing.
+    Returns the manifest if anything was built. Raises InputError where that fails.
     """
-    place = directory(task, collection)
+    place, built = directory(task, collection), None
     if not task.fields:
-        return
+        return None
     if engine.name != "opensearch":
         stores = {"lucene": place / STORE, "flat": flat_place(place / STORE)}
         serving = stores if engine.name == "auto" else [engine.name]
         if not any(stores[name].is_dir() for name in serving):
-            build(task, collection, workers, engines=[_builder(engine.name)], keep=True)
+            built = build(task, collection, workers, engines=[_builder(engine.name)], keep=True)
     elif manifest := Manifest.read(place):
         index = _in_cluster(task, place, manifest)
         with closing(connect(engine.hosts)) as client:
             if not is_loaded(client, index):
                 if not (place / DOCUMENTS).is_dir():
                     check_rights(client)
-                    build(task, collection, workers, True, [engine.name], keep=True)
+                    built = build(task, collection, workers, True, [engine.name], keep=True)
                 load_documents(client, index, place / DOCUMENTS, engine.shards)
             add_replicas(client, index, engine.replicas)
+    return built
 
 
 @cache  # so that it is said once
@@ -281,7 +282,7 @@ def ensure(
                         check_rights(client)  # what is missing is said before hours of work
                 keep = keep_documents or in_cluster
                 built = build(task, collection, workers, keep, _builders(engine.name, place))
-            add_engine(task, collection, engine, workers)
+            built = add_engine(task, collection, engine, workers) or built
             if not (kept or keep_documents):  # the cluster has them now
                 shutil.rmtree(place / DOCUMENTS, ignore_errors=True)
             yield place, task, built

@@ -6,6 +6,7 @@ import csv
 import io
 import random
 from collections import Counter
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -192,7 +193,8 @@ def test_assessors_see_the_same_items_in_orders_of_their_own() -> None:
 
 
 def batch(path: Path, items: list[Item], question: Topic, **latex) -> list:
-    write_batch(path, items, {"A.1": question}, Collection(SAMPLE), latex)
+    with ExitStack() as files:
+        write_batch(files, path, items, {"A.1": question}, Collection(SAMPLE), latex)
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
@@ -264,7 +266,10 @@ def test_the_template_asks_for_the_grades_that_are_understood() -> None:
 
 def test_a_comment_is_asked_for_only_if_it_is_wanted(tmp_path, posts) -> None:
     for comments in (True, False):
-        write_batch(tmp_path / "b.csv", [], {}, Collection(SAMPLE), {}, comments=comments)
+        with ExitStack() as files:
+            write_batch(
+                files, tmp_path / "b.csv", [], {}, Collection(SAMPLE), {}, comments=comments
+            )
         boxes = html.fromstring((tmp_path / "b.html").read_text("utf-8")).xpath("//textarea")
         assert len(boxes) == comments
 
@@ -272,14 +277,16 @@ def test_a_comment_is_asked_for_only_if_it_is_wanted(tmp_path, posts) -> None:
 def test_hits_lead_to_their_threads_where_these_are_shown(tmp_path, posts) -> None:
     (a,) = answer_ids(posts, 1)
     items = [Item("A.1", a, (PooledPost(a),))]
-    write_batch(
-        tmp_path / "b.csv",
-        items,
-        {"A.1": HOSTILE},
-        Collection(SAMPLE),
-        {},
-        threads='https://a.org/$"t/',
-    )
+    with ExitStack() as files:
+        write_batch(
+            files,
+            tmp_path / "b.csv",
+            items,
+            {"A.1": HOSTILE},
+            Collection(SAMPLE),
+            {},
+            threads='https://a.org/$"t/',
+        )
     text = (tmp_path / "b.csv").read_text("utf-8")
     (row,) = csv.DictReader(io.StringIO(text, newline=""))
     (link,) = html.fromstring(row["hit_1"]).xpath("//a[text()='the whole thread']/@href")
@@ -289,16 +296,34 @@ def test_hits_lead_to_their_threads_where_these_are_shown(tmp_path, posts) -> No
 
 def test_hits_lead_to_their_site_where_no_thread_pages_are_named(tmp_path, lite) -> None:
     topic = Topic("A.1", "t", "q", formula_id="", formulas=())
-    write_batch(
-        tmp_path / "b.csv", [Item("A.1", "320", (PooledPost("320"),))], {"A.1": topic},
-        Collection(lite), {},
-    )  # fmt: skip
+    items = [Item("A.1", "320", (PooledPost("320"),))]
+    with ExitStack() as files:
+        write_batch(files, tmp_path / "b.csv", items, {"A.1": topic}, Collection(lite), {})
     assert "https://math.stackexchange.com/a/320" in (tmp_path / "b.csv").read_text("utf-8")
+
+
+def test_batches_of_one_pool_appear_together(tmp_path, posts) -> None:
+    (a,) = answer_ids(posts, 1)
+    items = [Item("A.1", a, (PooledPost(a),))]
+    with ExitStack() as files:
+        for name in ("one", "two"):
+            place = tmp_path / f"{name}.csv"
+            write_batch(files, place, items, {"A.1": HOSTILE}, Collection(SAMPLE), {})
+        assert not [path for path in tmp_path.iterdir() if not path.name.startswith(".")]
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "one.csv",
+        "one.html",
+        "two.csv",
+        "two.html",
+    }
 
 
 def test_topics_that_the_files_lack_are_named(tmp_path, posts) -> None:
     (a,) = answer_ids(posts, 1)
-    with pytest.raises(InputError, match=r"A\.7"):
+    with pytest.raises(
+        InputError,
+        match=r"b\.csv: topic 'A\.7' is in the runs, but in no topic file; --topics names",
+    ):
         batch(tmp_path / "b.csv", [Item("A.7", a, (PooledPost(a),))], HOSTILE)
     assert list(tmp_path.iterdir()) == []
 

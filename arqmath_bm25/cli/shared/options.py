@@ -2,8 +2,8 @@
 
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -124,13 +124,14 @@ def keep_runs(output: Path, runs: Sequence[Path]) -> None:
         raise InputError(f"{output}: this would overwrite a run; name another file")
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file, or to standard output if `path` is `-`."""
-    if str(path) == "-":
-        typer.echo(text, nl=False)
-        return
-    with complete(path) as file:
-        file.write(text)
+def write(texts: Mapping[Path, str]) -> None:
+    """Write files, which appear together; what belongs to `-` goes to standard output."""
+    with ExitStack() as files:
+        for path, text in texts.items():
+            if str(path) == "-":
+                typer.echo(text, nl=False)
+            else:
+                files.enter_context(complete(path)).write(text)
 
 
 def print_table(

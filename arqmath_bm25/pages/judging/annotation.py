@@ -10,13 +10,14 @@ so no dollar is left as such: `&#36;` is one to the browser only.
 import csv
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 from arqmath_bm25.analysis.html import Formula
 from arqmath_bm25.analysis.safe_html import plain
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import MAX_INSTANCES
 from arqmath_bm25.core.reading import read_csv
 from arqmath_bm25.core.records import Topic
@@ -36,6 +37,7 @@ COLUMNS: Final = (
 
 
 def write_batch(
+    files: ExitStack,
     path: Path,
     items: Iterable[Item],
     topics: Mapping[str, Topic],
@@ -49,22 +51,22 @@ def write_batch(
 
     `latex` has the formulas of the hits by formula id; `comments` adds a box for a comment on each
     hit. Each links to its thread: on the pages of the command `threads` if their address is given,
-    else on its site. Raises InputError for an item whose topic or post is not there. Both files
-    appear only when they are complete.
+    else on its site. Both files appear when `files` ends without an error, so that the batches of
+    a pool appear together. Raises InputError for an item whose topic or post is not there.
     """
     template = path.with_suffix(".html")
     if template == path:
         raise InputError(f"{path}: the batch is a CSV file; expected a name such as batch.csv")
+    page, file = files.enter_context(complete(template)), files.enter_context(complete(path))
+    text = TEMPLATE.read_text("utf-8")
+    page.write(text if comments else _COMMENT_BOX.sub("", text))
+    writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+    writer.writerow(COLUMNS)
     rows = 0
-    with complete(template) as page, complete(path) as file:
-        text = TEMPLATE.read_text("utf-8")
-        page.write(text if comments else _COMMENT_BOX.sub("", text))
-        writer = csv.writer(file, quoting=csv.QUOTE_ALL)
-        writer.writerow(COLUMNS)
-        for item in items:
-            shown = [_hit(hit, collection, latex, threads) for hit in item.hits]
-            writer.writerow(_row(item, topics, shown))
-            rows += 1
+    for item in items:
+        hits = [_hit(hit, collection, latex, threads) for hit in item.hits]
+        writer.writerow(_row(item, topics, hits, path))
+        rows += 1
     return rows
 
 
@@ -80,11 +82,14 @@ def posts_of_batch(path: Path) -> list[str]:
     return [row[column] for row in rows for column in columns if row[column]]
 
 
-def _row(item: Item, topics: Mapping[str, Topic], shown: Iterable[str]) -> list[str]:
+def _row(item: Item, topics: Mapping[str, Topic], hits: Iterable[str], path: Path) -> list[str]:
     """Return one row. A cell is empty, an id or begins with a tag: no spreadsheet computes it."""
     topic = topics.get(item.topic_id)
     if topic is None:
-        raise InputError(f"topic {item.topic_id}: the runs have it, the topic files do not")
+        raise InputError(
+            f"{path}: topic {shown(item.topic_id)} is in the runs, but in no topic file; --topics "
+            "names the year or file of the runs"
+        )
     asked = f"<h3>Formula: {_drawn(topic.latex)}</h3>" if topic.latex else ""
     row = [
         item.topic_id,
@@ -93,7 +98,7 @@ def _row(item: Item, topics: Mapping[str, Topic], shown: Iterable[str]) -> list[
         f"<div>{_WRITER.body(topic.question, topic.formula_id)}</div>",
         asked,
     ]
-    for hit, html in zip(item.hits, shown, strict=True):
+    for hit, html in zip(item.hits, hits, strict=True):
         row += [hit.post_id, html]
     cells = [cell.replace("$", "&#36;") for cell in row]
     return cells + [""] * (len(COLUMNS) - len(cells))
