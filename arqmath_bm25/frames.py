@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, overload
 import pandas as pd
 
 from arqmath_bm25.core.errors import InputError, ScoreWarning
-from arqmath_bm25.core.labs import MAX_DEPTH, Task, known_year, official_stem
+from arqmath_bm25.core.labs import MAX_DEPTH, RunTask, known_year, official_stem
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.evaluation.comparing import compare_runs
@@ -32,7 +32,7 @@ from arqmath_bm25.runs.task_rules import RULES, AnswerRules, FormulaRules, TextR
 from arqmath_bm25.version import __version__
 
 _RANKED: Final = ("qid", "docno", "score", "rank")
-_FURTHER: Final[Mapping[Task, tuple[str, ...]]] = {
+_FURTHER: Final[Mapping[RunTask, tuple[str, ...]]] = {
     FormulaRules.task: ("post_id", "visual_id"), TextRules.task: ("answer",),
 }  # fmt: skip
 
@@ -44,7 +44,7 @@ def evaluate(
     per_topic: Literal[False] = False,
     *,
     measures: Sequence[object] | None = None,
-    task: Task | None = None,
+    task: RunTask | None = None,
     relevant: int | None = None,
 ) -> pd.Series[Any]: ...
 
@@ -56,7 +56,7 @@ def evaluate(
     per_topic: Literal[True],
     *,
     measures: Sequence[object] | None = None,
-    task: Task | None = None,
+    task: RunTask | None = None,
     relevant: int | None = None,
 ) -> pd.DataFrame: ...
 
@@ -67,7 +67,7 @@ def evaluate(
     per_topic: bool = False,
     *,
     measures: Sequence[object] | None = None,
-    task: Task | None = None,
+    task: RunTask | None = None,
     relevant: int | None = None,
 ) -> pd.Series | pd.DataFrame:  # pdoc cannot read Series[Any]
     """Score a run by judgments, as `eval` does.
@@ -100,7 +100,7 @@ def compare(
     qrels: pd.DataFrame,
     measure: object | None = None,
     *,
-    task: Task | None = None,
+    task: RunTask | None = None,
     relevant: int | None = None,
 ) -> pd.DataFrame:
     """Compare every run with the first, topic by topic, as the command `compare` does.
@@ -157,7 +157,7 @@ def fuse(
 
 
 def _score(
-    name: str, run: pd.DataFrame, qrels: pd.DataFrame, task: Task | None,
+    name: str, run: pd.DataFrame, qrels: pd.DataFrame, task: RunTask | None,
     measures: Sequence[Measure], relevant: int | None,
 ) -> Scored:  # fmt: skip
     need(run, "run", "qid", "docno", "score")
@@ -225,7 +225,7 @@ def read_run(path: str | Path) -> pd.DataFrame:
 
 
 def write_run(
-    run: pd.DataFrame, path: str | Path, name: str | None = None, form: run_writing.Form = "lab"
+    run: pd.DataFrame, path: str | Path, name: str | None = None, form: run_writing.RunForm = "lab"
 ) -> None:
     """Write a run as the labs, or TREC, want it; `name` stands in every row.
 
@@ -246,7 +246,7 @@ def write_run(
     run_writing.write_run(path, run_writing.hits_of(read), name, read.task, form, manifest)
 
 
-def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: Task) -> pd.DataFrame:
+def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: RunTask) -> pd.DataFrame:
     """Return the hits of every topic as a run of the task."""
     rows = [
         (qid, hit.doc_id, score, rank, hit.post_id, hit.visual_id, hit.text)
@@ -271,10 +271,10 @@ def need(frame: pd.DataFrame, what: str, *columns: str) -> None:
             raise InputError(f"{what}: no {name} in row {int(empty.to_numpy().argmax())}")
 
 
-def _task_of(run: pd.DataFrame) -> Task:
+def _task_of(run: pd.DataFrame) -> RunTask:
     """Return the task that a frame says, by its attrs or by its columns."""
     by_columns = (task for task, (column, *_) in _FURTHER.items() if column in run)
-    task: Task = run.attrs.get("task") or next(by_columns, AnswerRules.task)
+    task: RunTask = run.attrs.get("task") or next(by_columns, AnswerRules.task)
     return task
 
 

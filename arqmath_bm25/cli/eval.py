@@ -21,7 +21,7 @@ from arqmath_bm25.cli.shared.options import (
 )
 from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import YEARS, Task, Year
+from arqmath_bm25.core.labs import YEARS, RunTask, Year
 from arqmath_bm25.core.progress import console, status
 from arqmath_bm25.evaluation.comparing import Compared, Comparison, Move, compare_runs, moves
 from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
@@ -41,7 +41,7 @@ _CAUSES: Final = 5  # of a move
 class Scoring:
     """Options of the judgments by which runs are scored, and of what is written of the scores."""
 
-    task: Literal["all", Task] = "all"
+    task: Literal["all", RunTask] = "all"
     qrels: Path | None = None
     data: Path | None = None
     topics: list[str] | None = None
@@ -68,7 +68,7 @@ class Scoring:
         return [evaluator.score(run, self.chosen_task, year) for run in runs for year in years]
 
     @property
-    def chosen_task(self) -> Task | None:
+    def chosen_task(self) -> RunTask | None:
         """The task of `--task`, None for all."""
         return None if self.task == "all" else self.task
 

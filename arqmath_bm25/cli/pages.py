@@ -8,7 +8,7 @@ from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import THREADS, Place, SearchPlace, command_line, out
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import Task
+from arqmath_bm25.core.labs import RunTask
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import progress, status
 from arqmath_bm25.core.system import needed_by
@@ -24,7 +24,7 @@ def report(
     output: Path,
     place: Place,
     qrels: Path | None = None,
-    task: Task | None = None,
+    task: RunTask | None = None,
     topics: Path | None = None,
     relevant: int | None = None,
     depth: int = 20,

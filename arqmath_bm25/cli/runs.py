@@ -24,20 +24,20 @@ from arqmath_bm25.cli.shared.options import (
 from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import LAB_TASKS, MAX_DEPTH, YEARS, RankingTask, Task, official_stem
+from arqmath_bm25.core.labs import LAB_TASKS, MAX_DEPTH, YEARS, RankingTask, RunTask, official_stem
 from arqmath_bm25.core.writing import sources
 from arqmath_bm25.runs.eligible import Eligible, eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.rows import Findings
 from arqmath_bm25.runs.run import Run
-from arqmath_bm25.runs.run_writing import Form, hits_of, write_run
+from arqmath_bm25.runs.run_writing import RunForm, hits_of, write_run
 from arqmath_bm25.runs.task_rules import RULES, check_teams, detect_task
 from arqmath_bm25.version import __version__
 
 
 @command
-def convert(run: Path, output: Path, form: Form = "lab") -> None:
+def convert(run: Path, output: Path, form: RunForm = "lab") -> None:
     """Write a run in the lab's form or TREC's, gzipped or not.
 
     Rows are sorted as they are scored, with ranks from 1. TREC's form has no post ids (Task 2), and
@@ -70,7 +70,7 @@ def fuse(
     weights: str | None = None,
     k: int = RRF_K,
     depth: int = MAX_DEPTH,
-    form: Form = "lab",
+    form: RunForm = "lab",
     task: RankingTask | None = None,
     data: Path | None = None,
     indexes: Path = INDEXES,
@@ -127,7 +127,7 @@ _SHOWN = 3  # rows of a rule that are printed; --json has a few more
 @command
 def validate(
     runs: list[Path],
-    task: Task | None = None,
+    task: RunTask | None = None,
     data: Path | None = None,
     topics: str | None = None,
     indexes: Path = INDEXES,
@@ -172,7 +172,7 @@ def validate(
 
 
 def _lookup(
-    task: Task, topics: str | None, collection: Collection | None
+    task: RunTask, topics: str | None, collection: Collection | None
 ) -> tuple[list[tuple[str, ...]], Eligible | None]:
     """Return the topics of each lab, and what may be returned.
 

@@ -30,7 +30,7 @@ from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.engines.engine import chosen_engine
 from arqmath_bm25.engines.opensearch import connect, remove_index, stored_indexes
-from arqmath_bm25.runs.run_writing import Form, file_name, write_run
+from arqmath_bm25.runs.run_writing import RunForm, file_name, write_run
 from arqmath_bm25.tasks import TASKS, task_class
 from arqmath_bm25.tasks.index import Index, ensure
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
@@ -127,7 +127,7 @@ class RunOptions(SearchPlace):
     runs: Path = RUNS
     config: Path | None = None
     depth: int = MAX_DEPTH
-    form: Form = "lab"
+    form: RunForm = "lab"
     threads: int = THREADS
     overwrite: bool = False
     queries: Path | None = None

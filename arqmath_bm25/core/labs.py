@@ -14,8 +14,8 @@ from arqmath_bm25.core.errors import InputError, shown
 LabTask = Literal["task1", "task2", "task3"]  # of ARQMath
 LAB_TASKS: Final[tuple[LabTask, ...]] = get_args(LabTask)
 RankingTask = Literal["task1", "task2", "docs"]  # with many documents for a topic
-Task = Literal["task1", "task2", "task3", "nlps", "docs"]
-TASKS: Final[tuple[Task, ...]] = get_args(Task)
+RunTask = Literal["task1", "task2", "task3", "nlps", "docs"]
+TASKS: Final[tuple[RunTask, ...]] = get_args(RunTask)
 Variant = Literal["text", "math", "both"]
 Year = Literal["2020", "2021", "2022"]
 YEARS: Final[tuple[Year, ...]] = get_args(Year)
@@ -62,7 +62,7 @@ class RunName:
     """
 
     team: str
-    task: Task
+    task: RunTask
     run_id: str
     variant: Variant
     primary: bool

@@ -21,7 +21,7 @@ from arqmath_bm25.core.labs import (
     MAX_DEPTH,
     SPLITS,
     YEARS,
-    Task,
+    RunTask,
     Year,
     known_year,
     official_stem,
@@ -55,7 +55,7 @@ class Scored:
 
     run: str  # file name without ending, or the run's name in the answer map
     file: Path
-    task: Task
+    task: RunTask
     judgments: Judgments
     score: Score
     ranked: Rankings | None = None  # what counts of it; None of the answer map
@@ -104,7 +104,7 @@ def score_run(ranked: Rankings, judgments: Judgments, measures: Iterable[Measure
     return Scored(_name(run.path), run.path, run.task, judgments, result, ranked)
 
 
-def judged_years(collection: Collection, task: Task) -> tuple[str, ...]:
+def judged_years(collection: Collection, task: RunTask) -> tuple[str, ...]:
     """Return the years, or sets of statements, whose judgments a collection has."""
     if RULES[task].judged == "premises":  # those of the test set are masked
         return tuple(split for split in collection.premises.splits() if split in SPLITS[:1])
@@ -135,7 +135,7 @@ class Evaluator:
         self.judgments = cache(self._read_judgments)
         self.open_ids = cache(partial(FormulaIds.of, self.collection))
 
-    def score(self, path: Path, task: Task | None = None, year: Year | None = None) -> Scored:
+    def score(self, path: Path, task: RunTask | None = None, year: Year | None = None) -> Scored:
         """Score one run; a Task 1 run scored as `task3` is taken as the answers at its top.
 
         Raises InputError for whatever file cannot be read or does not fit its judgments.
@@ -236,7 +236,7 @@ class Evaluator:
             )
         return self.answer_map, self.judgments(TextRules.task, self.qrels)
 
-    def _read_judgments(self, task: Task, file: Path) -> Judgments:
+    def _read_judgments(self, task: RunTask, file: Path) -> Judgments:
         rules, on_site = RULES[task], self.collection.on_site
         if rules.judged == "premises":
             return Judgments(file, scores.read_gold(file), relevant=rules.relevant)

@@ -21,7 +21,7 @@ from arqmath_bm25.core.records import Hit
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.run_rules import best
 
-Ranking = Sequence[tuple[str, float]]  # documents with their scores, best first
+RankedList = Sequence[tuple[str, float]]  # documents with their scores, best first
 
 Method = Literal["rrf", "weighted"]
 RRF_K: Final = 60  # of the paper
@@ -111,7 +111,7 @@ def _posts(runs: Sequence[Run]) -> dict[str, str]:
 
 
 def fuse_rankings(
-    rankings: Sequence[Ranking], weights: Sequence[float], method: Method, k: int = RRF_K
+    rankings: Sequence[RankedList], weights: Sequence[float], method: Method, k: int = RRF_K
 ) -> list[tuple[str, float]]:
     """Return the documents of all rankings with their fused scores, best first.
 
@@ -126,12 +126,12 @@ def fuse_rankings(
     return [(doc, fused[doc]) for doc in best(fused)]
 
 
-def reciprocal_ranks(ranking: Ranking, k: int) -> list[float]:
+def reciprocal_ranks(ranking: RankedList, k: int) -> list[float]:
     """Return 1 / (k + rank) for each document of a ranking."""
     return [1 / (k + rank) for rank, _ in enumerate(ranking, 1)]
 
 
-def min_max(ranking: Ranking) -> list[float]:
+def min_max(ranking: RankedList) -> list[float]:
     """Return the scores of a ranking between 0 and 1; 1 for all if they are all the same."""
     halves = [score / 2 for _, score in ranking]  # lest their span be infinite
     low = min(halves, default=0.0)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, Self
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import MAX_DEPTH, Task
+from arqmath_bm25.core.labs import MAX_DEPTH, RunTask
 from arqmath_bm25.runs.eligible import Eligible
 from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_numbers
 from arqmath_bm25.runs.rows import Findings, RunRow
@@ -23,7 +23,7 @@ from arqmath_bm25.runs.run_rules import in_order
 from arqmath_bm25.runs.task_rules import RULES, WITHOUT_POST, AnswerRules, LabRules, detect_task
 
 Ranking = dict[str, float]  # document -> score
-Form = Literal["lab", "trec", "exchanged", "visual"]
+RowForm = Literal["lab", "trec", "exchanged", "visual"]
 
 NO_ROWS: Final = "the run has no rows: no topic has a hit"
 _MARKS: Final = ("0", "1")  # in TREC's column 2; in a Task 2 run they may be formulas
@@ -52,7 +52,7 @@ class Run:
     def __init__(
         self,
         path: Path,
-        task: Task,
+        task: RunTask,
         rows: Iterable[RunRow],
         ids: Callable[[], FormulaIds] | None = None,
     ) -> None:
@@ -69,7 +69,7 @@ class Run:
             self.topics.setdefault(row.topic_id, []).append(row)
             self.run_ids[row.run_id] += 1
         self.columns = task  # the task whose columns the file has
-        self.form: Form = "lab"
+        self.form: RowForm = "lab"
         self.departures = Findings()  # of the rows from the lab's form
         self._open_ids = ids
         if self.rules.by_formula and self.topics:
@@ -79,7 +79,7 @@ class Run:
     def read(
         cls,
         path: Path,
-        task: Task | None = None,
+        task: RunTask | None = None,
         ids: Callable[[], FormulaIds] | None = None,
         strict: bool = False,
     ) -> Self:
@@ -262,7 +262,7 @@ class Run:
                 for row in rows
             ]
 
-    def _form_of(self, rows: Sequence[RunRow]) -> Form:
+    def _form_of(self, rows: Sequence[RunRow]) -> RowForm:
         """Tell columns `formula, post` from `post, formula` and from TREC's `1, formula`."""
         paired = [(row.doc_id, row.post_id) for row in rows if row.post_id]
         if not paired:

@@ -57,7 +57,7 @@ def number(text: str) -> float:
 class RunRules(ABC):
     """The rules of a task: its rows as they are read and written, what counts, what is measured."""
 
-    task: ClassVar[labs.Task]
+    task: ClassVar[labs.RunTask]
     columns: ClassVar[tuple[str, ...]]  # of a row
     written: ClassVar[str]  # a row as it is written: `topic`, `hit`, `rank`, `score`, `run_id`
     ending: ClassVar[str] = ".tsv"  # of its files

@@ -19,14 +19,14 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 
 from arqmath_bm25.analysis.answer_text import one_line
-from arqmath_bm25.core.labs import Task
+from arqmath_bm25.core.labs import RunTask
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.writing import complete, read_manifest
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES, DocumentRules
 from arqmath_bm25.version import __version__
 
-Form = Literal["lab", "trec"]  # columns of the guidelines, or of TREC
+RunForm = Literal["lab", "trec"]  # columns of the guidelines, or of TREC
 _TREC_LINE: Final = RULES[DocumentRules.task].line
 _LOWEST: Final = np.float32(-math.inf)
 
@@ -45,7 +45,7 @@ def separated(scores: Sequence[float]) -> list[float]:
     return result
 
 
-def file_name(run: str, task: Task, form: Form) -> str:
+def file_name(run: str, task: RunTask, form: RunForm) -> str:
     """Return the name of the file of a run; Task 3 and NLPS have no TREC form."""
     return f"{run}{'.trec' if form == 'trec' and RULES[task].trec_mark else RULES[task].ending}"
 
@@ -54,8 +54,8 @@ def write_run(
     path: Path,
     rankings: Iterable[tuple[str, Sequence[Hit]]],
     run_id: str,
-    task: Task,
-    form: Form = "lab",
+    task: RunTask,
+    form: RunForm = "lab",
     manifest: Mapping[str, Any] | None = None,
 ) -> int:
     """Write a run and return its number of rows; `path` appears only when it is complete.

@@ -264,13 +264,13 @@ class DocumentRules(RunRules):
         return scored and RunRow(line, columns[0], columns[2], *scored)
 
 
-RULES: Final[Mapping[labs.Task, RunRules]] = {
+RULES: Final[Mapping[labs.RunTask, RunRules]] = {
     rules.task: rules
     for rules in (AnswerRules(), FormulaRules(), TextRules(), PremiseRules(), DocumentRules())
 }
 
 
-def detect_task(path: Path) -> labs.Task:
+def detect_task(path: Path) -> labs.RunTask:
     """Return the task of a run, by its official name, its manifest, or its first row.
 
     A file without rows is one of one's own documents. Raises InputError if nothing says the task.
@@ -298,10 +298,10 @@ def detect_task(path: Path) -> labs.Task:
     )
 
 
-def check_teams(runs: Iterable[tuple[Path, labs.Task, Findings]]) -> None:
+def check_teams(runs: Iterable[tuple[Path, labs.RunTask, Findings]]) -> None:
     """Tell of runs that are one too many: more than five of a team, or a second primary one."""
-    counts: Counter[tuple[str, labs.Task]] = Counter()
-    primaries: dict[tuple[str, labs.Task], Path] = {}
+    counts: Counter[tuple[str, labs.RunTask]] = Counter()
+    primaries: dict[tuple[str, labs.RunTask], Path] = {}
     for path, task, findings in runs:
         if name := labs.parse_run_name(path.stem):
             key = name.team, task

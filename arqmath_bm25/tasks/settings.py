@@ -14,7 +14,7 @@ from arqmath_bm25.analysis.settings import (
     TextSettings,
 )
 from arqmath_bm25.core.configuration import NamePart, Settings, Weight, load
-from arqmath_bm25.core.labs import RunName, Task, Variant
+from arqmath_bm25.core.labs import RunName, RunTask, Variant
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 FieldKind = Literal["text", "math", "operators"]  # of its terms, as its name ends
@@ -57,7 +57,7 @@ class TaskSettings(Settings):
         """The fields that an engine indexes, `contents` first; None if no engine searches."""
         return None
 
-    def run_name(self, task: Task, variant: Any) -> str:
+    def run_name(self, task: RunTask, variant: Any) -> str:
         """Return the name of the run of a variant: of the file, and in its rows."""
         return str(variant)
 
@@ -88,7 +88,7 @@ class RunSettings(Settings):
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.]+$")]
     primary: Variant
 
-    def name(self, task: Task, variant: Variant) -> str:
+    def name(self, task: RunTask, variant: Variant) -> str:
         """Return the official name of the run of a variant."""
         method: Literal["", "extract"] = "extract" if task == "task3" else ""
         primary = variant == self.primary
@@ -113,7 +113,7 @@ class LabSettings(TaskSettings):
         """The variant for those who do not choose."""
         return self.run.primary
 
-    def run_name(self, task: Task, variant: Any) -> str:
+    def run_name(self, task: RunTask, variant: Any) -> str:
         """Return the official name of the run of a variant."""
         return self.run.name(task, variant)
 

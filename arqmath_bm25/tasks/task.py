@@ -116,7 +116,7 @@ class Task(ABC, Generic[S]):
     topics_are: ClassVar[str] = "topics"
     rows_are: ClassVar[str] = "rows"
     hits_are: ClassVar[str] = "answer"
-    lab: ClassVar[labs.Task] = "task1"  # whose columns and measures a run has
+    lab: ClassVar[labs.RunTask] = "task1"  # whose columns and measures a run has
     depth: ClassVar[int] = MAX_DEPTH  # most hits of a topic
     finds_posts: ClassVar[bool] = False  # which can be chosen by tag and year
 

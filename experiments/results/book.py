@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from arqmath_bm25.core.configuration import Settings, default_config, load
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import Task
+from arqmath_bm25.core.labs import RunTask
 from arqmath_bm25.core.writing import sources
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Table(Settings):
     """Runs of one task, scored alike."""
 
     title: str
-    task: Task
+    task: RunTask
     # Set (a year, or `dev`) → its judgments, a file in DATA of which the topics count that have
     # something of grade 2 or 3; without a file the official ones, all topics of them.
     sets: dict[Key, str | None]

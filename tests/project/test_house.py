@@ -98,7 +98,7 @@ def test_a_type_has_a_name_of_its_own() -> None:
                 places.setdefault(name, set()).add(path.relative_to(PACKAGE).as_posix())
     assert len(places) > 250
     twice = {name for name, paths in places.items() if len(paths - {"api.py"}) > 1}
-    assert twice == {"Form", "Ranking", "Task"}  # of runs/, which is being rewritten
+    assert twice == set()
 
 
 def code_lines(text: str) -> int:

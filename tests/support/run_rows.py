@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from arqmath_bm25.core.labs import Task
+    from arqmath_bm25.core.labs import RunTask
     from arqmath_bm25.runs.rows import RunRow
 
 
-def read_run(path: Path, task: Task = "task1") -> Iterator[RunRow]:
+def read_run(path: Path, task: RunTask = "task1") -> Iterator[RunRow]:
     """Yield the rows of a run."""
     return RULES[task].read(path)

@@ -17,7 +17,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import QRELS, corpus_in, read_documents
 from arqmath_bm25.collection.posts import QUESTION, Post
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.labs import GRADE_OF_LABEL, HIGHEST, Task, known_year
+from arqmath_bm25.core.labs import GRADE_OF_LABEL, HIGHEST, RunTask, known_year
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.evaluation.evaluator import Evaluator
@@ -56,7 +56,7 @@ class Gathered:
         files: Sequence[Path],
         collection: Collection,
         *,
-        task: Task | None = None,
+        task: RunTask | None = None,
         qrels: Path | None = None,
         topics: Path | None = None,
         relevant: int | None = None,
