@@ -444,7 +444,7 @@ def _title(shown: Shown) -> str:
 
 
 def _count(name: str, number: object) -> int:
-    """Return a number of documents; InputError if it is none that can be asked for."""
+    """Return `number` as int; InputError unless it is from 1 to 1,000."""
     if isinstance(number, int | np.integer) and 1 <= number <= MAX_DEPTH:
         return int(number)
     raise InputError(f"{name} {number!r}: expected a whole number from 1 to {MAX_DEPTH:,}")

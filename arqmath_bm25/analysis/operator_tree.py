@@ -279,7 +279,7 @@ class _Reader:
         self.close()
 
     def close_parentheses(self, content: int, head: int, symbol: str) -> None:
-        """Take what stands in parentheses or brackets: a factor, an argument or a tuple."""
+        """Parse the content of parentheses or brackets: a factor, an argument or a tuple."""
         if not content or self.symbols[content] == ",":
             content = content or self.grow(symbol)
             self.symbols[content] = symbol

@@ -44,7 +44,7 @@ def term_numbers(terms: Sequence[str]) -> Numbers:
 
 
 def powers(exponents: Places) -> Numbers:
-    """Return powers of the base, which put what stands before so many characters in its place."""
+    """Return powers of the base, by which a prefix is shifted past the characters after it."""
     global _powers
     if (most := int(exponents.max(initial=0))) >= len(_powers):
         bases = np.full(2 * most + 1, _BASE)
@@ -54,7 +54,7 @@ def powers(exponents: Places) -> Numbers:
 
 
 def mixed(numbers: Numbers) -> Numbers:
-    """Let every bit decide about every bit (the end of SplitMix64, Steele et al. 2014)."""
+    """Mix the bits, so that each depends on all (the end of SplitMix64, Steele et al. 2014)."""
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return numbers ^ (numbers >> np.uint64(31))

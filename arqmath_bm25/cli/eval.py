@@ -201,7 +201,7 @@ def _print_scores(scored: Sequence[Scored], extra: Sequence[str] = ()) -> None:
 
 
 def _count(run: Scored) -> str:
-    """Say how many topics the run has of how many that are judged."""
+    """Return how many of the judged topics the run has."""
     topics, *parts = run.score.counts.values()
     return f"{parts[-1]} of {topics}" if parts else str(topics)
 

@@ -42,7 +42,7 @@ class Kind:
     types: Mapping[str, str] = field(default_factory=dict)  # what its values are called
 
     def lacks(self, row: Attributes) -> str | None:
-        """Say why a row does not count; None if it does."""
+        """Return why a row does not count; None if it does."""
         if all(is_id(row.get(name, "")) for name in self.ids) and row.keys() >= set(self.texts):
             return None
         *names, last = (*self.ids, *self.texts)
@@ -50,7 +50,7 @@ class Kind:
 
 
 def is_id(text: str) -> bool:
-    """Tell whether a text is an id as the dumps write them."""
+    """Return whether a text is an id as the dumps write them."""
     return _ID.fullmatch(text) is not None
 
 

@@ -83,12 +83,12 @@ class Collection:
 
     @property
     def has_posts(self) -> bool:
-        """Tell whether there is a dump, or one in a directory of its directory."""
+        """Return whether there is a dump, or one in a directory of its directory."""
         return bool(dumps_in(self.layout.data))
 
     @cached_property
     def has_answers(self) -> bool:
-        """Tell whether there is an answer among the posts, which the first of them soon say."""
+        """Return whether any post is an answer, which is found early in the file."""
         return self.has_posts and any(
             row is not None and row.get("PostTypeId") == str(ANSWER)
             for site in self.sites
@@ -146,7 +146,7 @@ class Collection:
 
     @property
     def origin(self) -> str:
-        """The sites whose users wrote the posts, as far as that is known."""
+        """The sites whose users wrote the posts, where they are known."""
         return ", ".join(filter(None, self._addresses.values())) if self.on_site else ""
 
     @cached_property
@@ -173,7 +173,7 @@ class Collection:
         return f"{name}:{number}" if name and number else number or None
 
     def place(self, post: Post) -> str:
-        """Say where a post is to be found: its link, else its kind and id."""
+        """Return where to find a post: its link, else its kind and id."""
         kind = "question" if post.post_type == QUESTION else "answer"
         site, _, number = post.post_id.rpartition(":")
         return self.link(post) or f"{kind} {number}{' of ' * bool(site)}{site}"

@@ -163,7 +163,7 @@ def _date(response: HTTPResponse) -> float:
 
 
 def check_room(path: Path, size: int) -> None:
-    """Raise InputError unless the disk of a file has room for so many bytes more."""
+    """Raise InputError unless the disk of a file has room for `size` more bytes."""
     free = shutil.disk_usage(path.parent).free
     if size > free:
         raise InputError(

@@ -59,7 +59,7 @@ _REFERENCE = re.compile(r"&#(?:x([0-9A-Fa-f]+)|([0-9]+));")
 
 
 class Row(NamedTuple):
-    """One `<row .../>` as it stands in the file, not yet parsed; or what stands there in place."""
+    """One `<row .../>` as written in the file, not yet parsed, or the text found in its place."""
 
     offset: int  # of the row's first byte in the file
     xml: bytes  # from `<row ` to the end of the element
@@ -123,7 +123,7 @@ def rows(path: Path, root: str, begin: int = 0, end: int | None = None) -> Itera
 
 
 def _before_rows(text: bytes, start: int, closing: bytes) -> Row:
-    """Return what stands between the start tag of the root and the first row of a file."""
+    """Return the text between the start tag of the root and the first row of a file."""
     prologue = _PROLOGUE.match(text)
     begin = text.find(b">", prologue.end() if prologue else 0) + 1
     head = text[begin : start if start >= 0 else len(text)]

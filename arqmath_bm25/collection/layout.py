@@ -52,11 +52,11 @@ class Layout:
         return next(filter(Path.is_file, paths), None)
 
     def has_posts(self) -> bool:
-        """Tell whether there are posts."""
+        """Return whether there are posts."""
         return self.dump("Posts") is not None
 
     def has_lab_topics(self) -> bool:
-        """Tell whether topics of the labs may be searched for in these posts."""
+        """Return whether topics of the labs may be searched for in these posts."""
         return (self.data / "Topics").is_dir() or self.posts().name.startswith("Posts.V")
 
     def topics(self, task: LabTask, year: Year) -> Path:
@@ -115,7 +115,7 @@ class Layout:
         return self.formulas(representation)
 
     def has_formulas(self) -> bool:
-        """Tell whether there are formula TSVs."""
+        """Return whether there are formula TSVs."""
         return any((self.data / f"Formulas/latex_representation_{v}").is_dir() for v in _FORMULAS)
 
     def _file(self, path: str) -> Path:

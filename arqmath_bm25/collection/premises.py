@@ -82,7 +82,7 @@ class PremiseFiles:
         return tuple(s for s in SPLITS if self._find(f"{s}_set.json"))
 
     def has_premises(self) -> bool:
-        """Tell whether there is a knowledge base."""
+        """Return whether there is a knowledge base."""
         return self._find(_KNOWLEDGE_BASE) is not None
 
     def _find(self, name: str) -> Path | None:

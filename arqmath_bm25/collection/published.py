@@ -107,7 +107,7 @@ def check(file: PublishedFile, copy: Path) -> None:
 
 
 def has_hash(copy: Path, sha256: str) -> bool:
-    """Tell whether the SHA-256 of `copy` begins so, by the rule on line ends."""
+    """Return whether the SHA-256 of `copy` starts so; line ends are normalised first."""
     as_is = copy.read_bytes()
     lf = as_is.replace(b"\r\n", b"\n")
     forms = (as_is, lf.replace(b"\n", b"\r\n"), lf)

@@ -109,7 +109,7 @@ def _find(
 def _has_lone_return(
     text: NDArray[np.uint8], line_ends: Offsets, opens: Offsets, closes: Offsets
 ) -> bool:
-    """Tell whether a carriage return stands outside quotes and not before the line feed."""
+    """Return whether a carriage return stands outside quotes and not before the line feed."""
     returns = text == _CR
     if np.count_nonzero(returns) == np.count_nonzero(returns[line_ends - 1]):
         return False
@@ -206,7 +206,7 @@ class Block:
         return codes
 
     def blank(self, name: str) -> Marks:
-        """Tell which fields of a column are empty or white space."""
+        """Return which fields of a column are empty or white space."""
         starts, ends = self._fields(name)
         blank: Marks = starts == ends
         # A field that begins or ends with a visible character of ASCII is not; few begin otherwise.

@@ -73,7 +73,7 @@ def load(model: type[S], path: Path) -> S:
 
 
 def faults(error: ValidationError) -> str:
-    """Say what is wrong with which values."""
+    """Return each wrong value with what is wrong with it."""
     return "; ".join(
         ": ".join(filter(None, (".".join(map(str, fault["loc"])), fault["msg"])))
         for fault in error.errors()

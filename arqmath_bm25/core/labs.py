@@ -97,7 +97,7 @@ def official_stem(path: Path) -> str:
 
 
 def year_of(topics: Iterable[str]) -> Year:
-    """Tell the lab's year from topic ids; InputError unless all are of one year."""
+    """Return the lab's year of topic ids; InputError unless all are of one year."""
     topic_of: dict[Year, str] = {}
     for topic in topics:
         number = int(match[1]) if (match := _TOPIC.fullmatch(topic)) else 0
@@ -118,12 +118,12 @@ def year_of(topics: Iterable[str]) -> Year:
 
 
 def is_official(topic: str) -> bool:
-    """Tell whether a topic is one of the labs."""
+    """Return whether a topic is one of the labs."""
     return known_year([topic]) is not None
 
 
 def known_year(topics: Iterable[str]) -> Year | None:
-    """Tell the lab's year from topic ids; None if they are of none or of several."""
+    """Return the lab's year of topic ids; None if they are of none or of several."""
     try:
         return year_of(topics)
     except InputError:

@@ -63,7 +63,7 @@ class Manifest:
             file.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
     def why_stale(self, recipe: Mapping[str, Any], sources: Sequence[Source]) -> str | None:
-        """Tell why the index does not serve this recipe and these files; None if it does."""
+        """Return why the index does not serve this recipe and these files; None if it does."""
         # Within a major and minor version, indexes stay as they are.
         if self.version.split(".")[:2] != __version__.split(".")[:2]:
             return f"this index was built by version {self.version}, this is {__version__}"
@@ -112,7 +112,7 @@ class Manifest:
                 yield f"{name} has other content than was written"
 
     def _other(self, sources: Sequence[Source]) -> str:
-        """Say which file is another one."""
+        """Return which file has other content."""
         names = [source.name for source in sources]
         for source in self.sources:
             if source.name not in names:

@@ -44,7 +44,7 @@ _log.addHandler(logging.NullHandler())
 
 
 def tell(note: str) -> None:
-    """Say what a user may not expect, without ending the work."""
+    """Print a note on standard error; the work goes on."""
     _log.warning(note)
     console.print(f"note: {note}", style="yellow", markup=False)
 

@@ -23,7 +23,7 @@ def lock(descriptor: int, wait: bool = True) -> None:
 
 
 def exchange(first: Path, second: Path) -> bool:
-    """Let two directories change their names in one step; False where the system does not."""
+    """Swap the names of two directories in one step; False where the system cannot."""
     rename = getattr(ctypes.CDLL(None), "renameat2", None)
     names = (_CURRENT, os.fsencode(first), _CURRENT, os.fsencode(second))
     return rename is not None and rename(*names, _EXCHANGE) == 0

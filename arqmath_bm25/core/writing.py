@@ -160,7 +160,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def is_as_written(path: Path) -> bool:
-    """Tell whether a file that has a manifest is what was written with it."""
+    """Return whether a file that has a manifest is what was written with it."""
     with suppress(OSError):
         return _is_of(read_manifest(path), path)
     return False
@@ -196,7 +196,7 @@ def locked(path: Path, busy: Callable[[], str], directory: bool = False) -> Iter
 
 
 def cannot_write(path: Path, error: OSError) -> NoReturn:
-    """Say that `path` cannot be written; what concerns other files is raised as it is."""
+    """Raise InputError for `path`; errors of other files are raised as they are."""
     if error.filename is not None and not str(error.filename).startswith(str(path.parent)):
         raise error
     # NumPy tells a full disk without a number.

@@ -259,7 +259,7 @@ class _FieldPart:
 
 
 def _write_field(file: Path, parts: Sequence[_FieldPart], members: Integers | None) -> None:
-    """Put the postings of a field together; with `members`, of groups that have so many."""
+    """Merge the postings of a field; with `members`, those of groups of that size."""
     count = sum(part.postings for part in parts) // _TOGETHER + 1
     cuts = np.array([number * (_NUMBERS // count) for number in range(1, count)], np.uint64)
     places = [pairwise(part.cut(cuts)) for part in parts]

@@ -30,5 +30,5 @@ def open_searcher(index: Path, k1: float, b: float, engine: EngineName = "auto")
 
 
 def _fits(flat: Path) -> bool:
-    """Tell whether flat postings fit into half of this machine's memory."""
+    """Return whether flat postings fit into half of this machine's memory."""
     return sum(file.stat().st_size for file in flat.iterdir()) <= memory() / 2

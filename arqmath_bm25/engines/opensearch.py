@@ -578,7 +578,7 @@ _CURES: Final = {
 
 
 def _sentence(error: Any) -> str:
-    """Say what an answer of the cluster says is wrong, and what to do about it."""
+    """Return the cluster's error as one sentence, with what to do about it."""
     cause = error.info.get("error") if isinstance(error.info, dict) else None
     if isinstance(cause, dict):
         cause = (cause.get("root_cause") or [cause])[0]

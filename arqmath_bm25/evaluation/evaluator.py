@@ -154,7 +154,7 @@ class Evaluator:
         return score_run(ranked, judgments, self.measures)
 
     def lacks(self, path: Path, folder: str) -> str | None:
-        """Say what is missing to score a run of a year, or a set of statements; None if nothing."""
+        """Return what is missing to score a run of a year or of a set; None if nothing."""
         task = detect_task(path)
         if RULES[task].judged == "answers" and not _of_posts(Run.read(path, task)):
             return "it needs --qrels and --answer-map"
@@ -266,7 +266,7 @@ def _about(source: object) -> Iterator[None]:
 
 
 def _of_posts(run: Run) -> bool:
-    """Tell whether all answers of a run say from which posts they are taken."""
+    """Return whether every answer of a run names the post that it is taken from."""
     return all(row.sources.startswith(POST) for row in run.rows)
 
 

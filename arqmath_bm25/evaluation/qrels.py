@@ -130,7 +130,7 @@ class Doubt(str):
 def coverage_note(
     qrels: Qrels, holds: Callable[[NDArray[np.int32]], NDArray[np.bool_]]
 ) -> Doubt | None:
-    """Say that a collection lacks most of what was judged; None if it does not.
+    """Return a warning if a collection lacks most of what was judged; None if it does not.
 
     `holds` tells which of some ids the collection has.
     """
@@ -193,7 +193,7 @@ def by_visual_id(
 
 
 def kind_of_name(file: Path) -> IdKind | None:
-    """Tell from the name of a file which ids it holds; None if it does not say."""
+    """Return which ids a file holds, from its name; None if that does not say."""
     if file.parent.name == _FOLDER:
         return "formula"
     name = file.name.lower()

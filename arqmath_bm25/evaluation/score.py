@@ -102,7 +102,7 @@ class RunScore(Score):
         }
 
     def averaged_over(self, key: str) -> str:
-        """Say over which of the run's topics a measure is averaged there."""
+        """Return which of the run's topics a measure is averaged over there."""
         topics = self._topics_of(key)
         what = "topics that the run has" if topics is self.answered else "topics with a judged hit"
         return f"{sum(map(bool, topics.values()))} {what}"

@@ -129,7 +129,7 @@ class PostWriter:
 
 
 def _trusted(html: str) -> Markup:
-    """Say to the templates that this is HTML: `safe_html` and `mathml` have written it."""
+    """Mark text as HTML for the templates: `safe_html` and `mathml` have written it."""
     return Markup(html)  # noqa: S704
 
 

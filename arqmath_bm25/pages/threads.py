@@ -91,7 +91,7 @@ class ThreadReader:
         self._sites = {site.name: _Activity(site.layout, workers) for site in collection.sites}
 
     def left_out(self) -> Iterator[str]:
-        """Say of every file which of its rows cannot be used."""
+        """Report for every file which of its rows cannot be used."""
         for activity in self._sites.values():
             for table in (activity.links, activity.comments, activity.users):
                 for reason, count in table.counts.items() if table else ():

@@ -134,11 +134,11 @@ class FormulaIds:
         return np.where(self.visual[places] >= 0, places, -1)
 
     def has(self, formulas: Ids) -> NDArray[np.bool_]:
-        """Tell which formula ids have a visual id."""
+        """Return which formula ids have a visual id."""
         return self.find(formulas) >= 0
 
     def is_visual(self, ids: Ids) -> NDArray[np.bool_]:
-        """Tell which of `ids` are visual ids."""
+        """Return which of `ids` are visual ids."""
         return _places(self._all_visual, ids) >= 0
 
 

@@ -263,7 +263,7 @@ class Run:
             ]
 
     def _form_of(self, rows: Sequence[RunRow]) -> RowForm:
-        """Tell columns `formula, post` from `post, formula` and from TREC's `1, formula`."""
+        """Return the form of the rows: `formula, post`, `post, formula` or TREC's `1, formula`."""
         paired = [(row.doc_id, row.post_id) for row in rows if row.post_id]
         if not paired:
             return "trec"

@@ -98,7 +98,7 @@ class RunRules(ABC):
         """Make a row of as many columns as the task has."""
 
     def is_trec(self, columns: Sequence[str]) -> bool:
-        """Tell whether a row has TREC's form, which this task has another for."""
+        """Return whether a row has TREC's form, which this task has another for."""
         mark = self.trec_mark
         return mark is not None and len(columns) == 6 and bool(mark.fullmatch(columns[1]))
 
@@ -133,7 +133,7 @@ class RunRules(ABC):
         return self.written.format(topic=topic, hit=hit, rank=rank, score=score, run_id=run_id)
 
     def check(self, topic: str, rows: Sequence[RunRow], findings: Findings) -> None:
-        """Tell of all that is wrong with the rows of one topic among themselves."""
+        """Report faults between the rows of one topic."""
         for column, field in self.ids.items():
             for row in rows:
                 name = getattr(row, field)

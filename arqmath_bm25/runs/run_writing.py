@@ -82,7 +82,7 @@ def hits_of(run: Run) -> Iterator[tuple[str, list[Hit]]]:
 
 
 class Provenance(NamedTuple):
-    """What a run was made of, as far as it is known."""
+    """What is known of how a run was made."""
 
     data: Path | None  # root of the collection, if it is still there
     settings: dict[str, Any]  # of the task's configuration
@@ -91,7 +91,7 @@ class Provenance(NamedTuple):
 
 
 def provenance(run: Path) -> Provenance:
-    """Tell what a run was made of, by the manifest beside it."""
+    """Return what a run was made of, from the manifest beside it."""
     manifest = read_manifest(run)
     data, settings, variant = (manifest.get(name) for name in ("data", "settings", "variant"))
     if isinstance(data, dict) and isinstance(of_tests := data.get("test collection"), dict):

@@ -40,7 +40,7 @@ class LabRules(RunRules):
     letter: ClassVar[str] = "A"  # of its topics
 
     def check_name(self, path: Path, findings: Findings) -> None:
-        """Tell of the name of a run file."""
+        """Report what is wrong with the name of a run file."""
         stem = path.name.removesuffix(".gz").rpartition(".")[0]
         name, departures = labs.parse_run_name(stem), []
         kind = "" if self.judged == "documents" else "-[extract|generate]"
@@ -60,7 +60,7 @@ class LabRules(RunRules):
         self, topics: Mapping[str, Sequence[RunRow]], official: Sequence[Collection[str]],
         findings: Findings,
     ) -> None:  # fmt: skip
-        """Tell of topics that are none of the task, or of no lab, and of those that are missing."""
+        """Report topic ids of another task, unknown topics and missing topics."""
         of_labs = {topic for year in official for topic in year}
         of_task = re.compile(rf"{self.letter}\.[1-9][0-9]*")
         for topic, rows in topics.items():
@@ -194,7 +194,7 @@ class TextRules(LabRules):
         return sorted(rows, key=lambda row: (row.score, -row.rank, row.doc_id), reverse=True)
 
     def check(self, topic: str, rows: Sequence[RunRow], findings: Findings) -> None:
-        """Tell of all that is wrong with the rows of one topic."""
+        """Report every fault in the rows of one topic."""
         for row in rows:
             if row is not rows[0]:
                 message = f"topic {topic} has an answer in row {rows[0].line}"
@@ -299,7 +299,7 @@ def detect_task(path: Path) -> labs.RunTask:
 
 
 def check_teams(runs: Iterable[tuple[Path, labs.RunTask, Findings]]) -> None:
-    """Tell of runs that are one too many: more than five of a team, or a second primary one."""
+    """Report a team's sixth run of a task, and a second primary one."""
     counts: Counter[tuple[str, labs.RunTask]] = Counter()
     primaries: dict[tuple[str, labs.RunTask], Path] = {}
     for path, task, findings in runs:

@@ -67,7 +67,7 @@ class DocumentRetrieval(AnswerRetrieval):
 
     @classmethod
     def has_data(cls, collection: Collection) -> bool:
-        """Tell whether there are documents."""
+        """Return whether there are documents."""
         return corpus_in(collection.layout.data) is not None
 
     def sources(self, collection: Collection) -> list[Path]:

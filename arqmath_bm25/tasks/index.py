@@ -65,7 +65,7 @@ def why_stale(
     task: IndexedTask[Any], collection: Collection, manifest: Manifest, read_all: bool = False,
     engine: EngineName = "auto",
 ) -> str | None:  # fmt: skip
-    """Tell why an index does not serve these settings and files; None if it does.
+    """Return why an index does not serve these settings and files; None if it does.
 
     Files that are there for other engines than `engine` may be missing.
     """
@@ -112,7 +112,7 @@ def _is_up_to_date(
     as_built: bool,
     engine: EngineName,
 ) -> bool:
-    """Tell whether the index of a task serves an engine as it is; False if it is to be built.
+    """Return whether the index of a task serves an engine as it is; False if it is to be built.
 
     With `as_built`, it may have settings of its own; before it is overwritten, every byte is read.
     Raises InputError if it is stale and must not be overwritten.
@@ -199,7 +199,7 @@ def _link(old: str | Path, new: str | Path) -> None:
 def add_engine(
     task: IndexedTask[Any], collection: Collection, engine: Engine, workers: Workers = HERE
 ) -> Manifest | None:
-    """Let another engine search an index that is there.
+    """Add to an existing index what another engine needs to search it.
 
     What Lucene or flat postings lack is built, for `auto` if there is neither; a cluster is given
     the documents that it has not, which are written beside the index where they are missing.
@@ -408,7 +408,7 @@ class Index:
         topics: Path | None = None,
         queries: Path | None = None,
     ) -> dict[str, Any]:
-        """Return what stands beside a run: what it is, and what it was made of."""
+        """Return the manifest of a run: what it is, and what it was made of."""
         task = self.task
         name = task.manual_name(variant) if queries else task.run_name(variant)
         settings = task.settings.model_dump(mode="json")

@@ -29,7 +29,7 @@ class PostFilter(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Tell whether everything passes."""
+        """Return whether everything passes."""
         return not (self.tags or self.years)
 
     def passing(self, hits: list[Hit], collection: Collection) -> Iterator[Hit]:

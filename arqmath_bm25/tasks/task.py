@@ -99,7 +99,7 @@ def begin(text: str) -> str:
 
 
 def listed(counts: Mapping[str, int]) -> str:
-    """Say how many there are of each kind, but for those of which there are none."""
+    """Join the counts that are not zero: "3 questions, 1 wiki"."""
     return ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
 
 
@@ -159,7 +159,7 @@ class Task(ABC, Generic[S]):
     @classmethod
     @abstractmethod
     def has_data(cls, collection: Collection) -> bool:
-        """Tell whether a collection has what the task indexes; decides what `all` means."""
+        """Return whether a collection has what the task indexes; decides what `all` means."""
 
     @staticmethod
     def place(collection: Collection) -> str:
@@ -308,6 +308,6 @@ class IndexedTask(Task[S]):
         """
 
     def account(self, counts: Mapping[str, int]) -> str:
-        """Say what became of every row."""
+        """Account for every row, in words."""
         kinds = {"documents": f"{self.title.lower()} indexed"}
         return ", ".join(f"{count:,} {kinds.get(kind, kind)}" for kind, count in counts.items())

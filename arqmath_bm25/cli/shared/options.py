@@ -46,7 +46,7 @@ class Place:
 
     @contextmanager
     def naming_the_build(self, config: Path | None = None) -> Iterator[None]:
-        """Say with which command the index is built that is missing."""
+        """Add to the error of a missing index the command that builds it."""
         try:
             yield
         except NoIndexError as error:

@@ -124,7 +124,7 @@ class SparkWorkers:
         )
 
     def close(self) -> None:
-        """Let the cluster go."""
+        """End the connection to the cluster."""
         self._context.stop()
 
 

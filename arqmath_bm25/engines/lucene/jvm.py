@@ -47,7 +47,7 @@ def java_cast(name: str, value: object) -> Any:
 
 @contextmanager
 def detaching() -> Iterator[None]:
-    """Tell the JVM, if there is one, after some work that this Python thread is done with it.
+    """Detach this Python thread from the JVM, if there is one, after some work.
 
     Every thread must before it ends.
     """

@@ -182,7 +182,7 @@ def _compared(
 def _verdict(
     measures: Mapping[str, str], averages: _Averages, comparisons: Sequence[Comparison]
 ) -> dict[str, Any]:
-    """Say which runs are the best; how far one is ahead of each other that it is compared with."""
+    """Return which runs are best, and how far the first is ahead of each other."""
     from arqmath_bm25.evaluation.comparing import contradicting  # loads scipy
 
     first, others = next(iter(measures)), contradicting(list(measures))

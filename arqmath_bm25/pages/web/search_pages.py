@@ -190,7 +190,7 @@ class SearchPages:
         return JSONResponse({"html": self._drawn(text, request.query_params.get("task", ""))})
 
     async def _problem(self, request: Request, error: Exception) -> Response:
-        """Say what is wrong with the request, or with data that were replaced meanwhile."""
+        """Answer with what is wrong: with the request, or with data replaced meanwhile."""
         problem = error if isinstance(error, HTTPException) else HTTPException(503, str(error))
         if request.url.path.startswith("/api/"):
             return JSONResponse({"error": problem.detail}, problem.status_code, problem.headers)
@@ -275,7 +275,7 @@ class SearchPages:
         return PostWriter().content(content) if content.formulas else Markup("")
 
     def _holds(self) -> str:
-        """Say what can be searched, in a few words."""
+        """Return in a few words what can be searched."""
         counts = [
             f"{index.manifest.counts['documents']:,} {index.task.title.lower()}"
             for index in self._indexes.values()

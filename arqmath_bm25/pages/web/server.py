@@ -62,7 +62,7 @@ def guarded(app: ASGIApp, hosts: Container[str]) -> ASGIApp:
 
 
 def _knows(hosts: Container[str], host: bytes) -> bool:
-    """Tell whether a name is the server's, or an address, which no page can rebind."""
+    """Return whether a name is the server's, or an address, which no page can rebind."""
     try:
         name = urlsplit(f"//{host.decode('latin-1')}").hostname or ""
         return name in hosts or ip_address(name) is not None
@@ -140,7 +140,7 @@ class _Hasty(H11Protocol):
             self._hang_up()
 
     def _is_at_work(self) -> bool:
-        """Tell whether the client waits for the server, which has all of a request."""
+        """Return whether the client waits for the server, which has all of a request."""
         asked = self.cycle is not None and not self.cycle.more_body
         answering = asked and not self.cycle.response_complete
         return answering and not self.transport.get_write_buffer_size()

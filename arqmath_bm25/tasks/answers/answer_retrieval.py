@@ -42,7 +42,7 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
 
     @classmethod
     def has_data(cls, collection: Collection) -> bool:
-        """Tell whether a collection has posts."""
+        """Return whether a collection has posts."""
         return collection.has_posts
 
     def sources(self, collection: Collection) -> list[Path]:
@@ -88,7 +88,7 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
         return topic._replace(own_thread=thread_of(topic.topic_id))
 
     def account(self, counts: Mapping[str, int]) -> str:
-        """Say what became of every row: rows = questions + answers + what was left out."""
+        """Account for every row: rows = questions + answers + rows left out."""
         left = dict(counts)
         rows, documents = left.pop("rows"), left.pop("documents")
         questions, answers = left.pop("questions"), left.pop("answers")

@@ -51,7 +51,7 @@ class OpenDomain(Task[Task3Settings]):
 
     @classmethod
     def has_data(cls, collection: Collection) -> bool:
-        """Tell whether a collection has posts and the topics of 2022."""
+        """Return whether a collection has posts and the topics of 2022."""
         return collection.layout.has_posts() and _YEAR in collection.layout.years("task3")
 
     def topic_files(

@@ -211,7 +211,7 @@ class Groups:
 
 
 def _ids(block: Block, name: str) -> NDArray[np.int64]:
-    """Return a column of ids, 0 where there is none that fits into 32 bits."""
+    """Return a column of ids, 0 where an id is missing or does not fit into 32 bits."""
     numbers = block.numbers(name)
     numbers[(numbers < 0) | (numbers > _LARGEST)] = 0
     return numbers

@@ -50,7 +50,7 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
 
     @classmethod
     def has_data(cls, collection: Collection) -> bool:
-        """Tell whether a collection has formula TSVs."""
+        """Return whether a collection has formula TSVs."""
         return collection.layout.has_formulas()
 
     def sources(self, collection: Collection) -> list[Path]:
@@ -93,7 +93,7 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
         return counts
 
     def account(self, counts: Mapping[str, int]) -> str:
-        """Say what became of every row: rows = instances + what was left out."""
+        """Account for every row: rows = instances + rows left out."""
         left = dict(counts)
         rows, instances, documents = (left.pop(key) for key in ("rows", "instances", "documents"))
         indexed = ("instances without a visual id", "formulas without a symbol")

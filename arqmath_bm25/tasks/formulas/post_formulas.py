@@ -46,7 +46,7 @@ def contents(post: Post, delimiters: Delimiters = "mathjax") -> tuple[Content, C
 def find_formula(
     formula_id: str, contents: Sequence[Content]
 ) -> tuple[Content, Formula, Content] | None:
-    """Return a formula in the `contents` of a post, between what stands before and after it.
+    """Return a formula in the `contents` of a post, with the text before and after it.
 
     None of a formula that the post has lost; the lab's formula files have a few of these.
     """

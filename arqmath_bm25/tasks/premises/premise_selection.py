@@ -44,7 +44,7 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
 
     @classmethod
     def has_data(cls, collection: Collection) -> bool:
-        """Tell whether DATA, or DATA/nlps, holds a knowledge base."""
+        """Return whether DATA, or DATA/nlps, holds a knowledge base."""
         return collection.premises.has_premises()
 
     @staticmethod
