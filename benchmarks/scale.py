@@ -41,7 +41,7 @@ from arqmath_bm25.core.sample_data import SAMPLE  # noqa: E402
 from arqmath_bm25.engines.engine import Engine  # noqa: E402
 from arqmath_bm25.tasks import configured  # noqa: E402
 from arqmath_bm25.tasks.index import Index, add_engine  # noqa: E402
-from arqmath_bm25.tasks.queries import heaviest, topic_query  # noqa: E402
+from arqmath_bm25.tasks.queries import searched_query  # noqa: E402
 from arqmath_bm25.tasks.settings import FIELDS  # noqa: E402
 
 if TYPE_CHECKING:
@@ -86,10 +86,8 @@ def search(indexes: Path, data: Path) -> str:
     topics = read_topics(collection.layout.topics("task1", "2022"))
     terms = postings = 0
     for topic in topics:
-        query = topic_query(
-            topic, analyzer, task.settings.weights("both"), task.settings.query.saturation
-        )
-        chosen = heaviest(query, searcher, task.settings.query.most)
+        weights = task.settings.weights("both")
+        chosen = searched_query(topic, analyzer, weights, task.settings.query, searcher)
         counts = [*searcher.document_counts(chosen).values()]
         terms += sum(map(len, chosen.values()))
         postings += sum(sum(of_field.values()) for of_field in counts)

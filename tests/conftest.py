@@ -48,6 +48,7 @@ def pytest_report_header() -> str:
     return chances.told()
 
 
+@pytest.hookimpl(optionalhook=True)  # `make lowest` runs without xdist
 def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1  # tests of clusters and of a browser mostly wait
 

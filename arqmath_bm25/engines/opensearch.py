@@ -564,7 +564,7 @@ _CURES: Final = {
     "CERTIFICATE_REQUIRED|violation of protocol": f"set {_VARIABLES}CERTIFICATE and _KEY to yours",
     "WRONG_VERSION_NUMBER": "no TLS is spoken there; see to the port",
     "401": f"set {_VARIABLES}USER and _PASSWORD, or {_VARIABLES}API_KEY or _TOKEN, to who may",
-    "FORBIDDEN/12|REQUESTS/12": "its nodes lack disk; make room",
+    "FORBIDDEN/1[02]|REQUESTS/12": "its nodes lack disk; make room",
     "blocked by": "somebody set this block; PUT NAME/_settings lifts it",
     "index_closed": "POST NAME/_open opens it, or `arqmath-bm25 cluster --remove NAME` removes it",
     "not an alias|no such index": "somebody removed it meanwhile; the same command loads it again",

@@ -402,6 +402,10 @@ def test_a_full_disk_of_a_node_stops_a_load_until_there_is_room(
                 load_documents(client, index, documents)
     finally:
         client.cluster.put_settings(body={"transient": dict.fromkeys(full)})
+        # Nor does a cluster whose disks are full make an index; it forgets that by itself only
+        # while it watches them.
+        none: dict[str, object] = {"cluster.blocks.create_index": None}
+        client.cluster.put_settings(body={"transient": none, "persistent": none})
     client.indices.put_settings(
         index=index.name, body={"index.blocks.read_only_allow_delete": None}
     )

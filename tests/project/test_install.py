@@ -88,7 +88,7 @@ def digests(place: Path) -> dict[str, str]:
     """Return the digest of every run file."""
     return {
         str(path.relative_to(place)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(place.glob("runs/**/*.t*"))
+        for path in sorted(place.glob("runs/**/*.t[sx][vt]"))
     }
 
 
