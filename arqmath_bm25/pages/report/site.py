@@ -19,6 +19,7 @@ from markupsafe import Markup
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Topic
+from arqmath_bm25.evaluation.comparing import compare, contradicting
 from arqmath_bm25.evaluation.qrels import Doubt
 from arqmath_bm25.evaluation.score import runs_by_note
 from arqmath_bm25.pages.page_files import site
@@ -160,8 +161,6 @@ def _compared(
     comparisons, verdicts = [], []
     for topics, group in groups.items():
         if len(group) > 1 and len(topics) > 1:
-            from arqmath_bm25.evaluation.comparing import compare  # scipy takes a second to load
-
             comparisons += (of_group := compare(group))
             of_runs = {name: averages[name] for name in group}
             verdicts.append(_verdict(gathered.measures, of_runs, of_group))
@@ -183,8 +182,6 @@ def _verdict(
     measures: Mapping[str, str], averages: _Averages, comparisons: Sequence[Comparison]
 ) -> dict[str, Any]:
     """Return which runs are best, and how far the first is ahead of each other."""
-    from arqmath_bm25.evaluation.comparing import contradicting  # loads scipy
-
     first, others = next(iter(measures)), contradicting(list(measures))
     value = max(of_run[first] for of_run in averages.values())
     best = [name for name, of_run in averages.items() if of_run[first] == value]
