@@ -25,7 +25,9 @@ from typing import TYPE_CHECKING, Any, Final
 from typer.testing import CliRunner
 
 from arqmath_bm25.cli import app
+from arqmath_bm25.cli.shared.options import out
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.progress import console
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +45,10 @@ def _called(*arguments: object) -> Result:
     program = app
     if arguments[0] in ("topics", "tune", "reproduce"):
         from experiments.__main__ import app as program
-    return CliRunner().invoke(program, [*map(str, arguments)])
+    try:
+        return CliRunner().invoke(program, [*map(str, arguments)])
+    finally:
+        console.quiet = out.quiet = False  # `--quiet` is for one call
 
 
 def arqmath(*arguments: object, status: int = 0) -> Result:
