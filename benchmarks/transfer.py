@@ -29,7 +29,6 @@ from rich.console import Console
 from rich.table import Table
 
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.sites import scan_sites
 from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.labs import MAX_DEPTH, RELEVANT, known_year
 from arqmath_bm25.core.workers.local import Processes
@@ -62,7 +61,7 @@ MEASURES: Final = [
 
 def judged(collection: Collection) -> tuple[Qrels, set[str]]:
     """Return judgments of answers of the collection, and the answers of grade 1 or higher."""
-    table, qrels = scan_sites(collection.sites), {}
+    table, qrels = collection.site.scan(), {}
     for year in YEARS:
         file = collection.layout.qrels("task1", year)
         for topic, grades in Evaluator(collection).judgments("task1", file).qrels.items():

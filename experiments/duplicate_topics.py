@@ -47,13 +47,8 @@ _FORMULA: Final = re.compile(r'(<span class="math-container"(?: id="[^"<>]*")?>)
 def judge_by_links(collection: Collection, number: int = TOPICS, seed: int = 0) -> Qrels:
     """Return judgments for `number` topics chosen at random, or all if there are fewer.
 
-    Raises InputError if the collection has no links, none that makes a topic, or several sites.
+    Raises InputError if the collection has no links, or none that makes a topic.
     """
-    if names := collection.site_names:
-        raise InputError(
-            f"DATA={collection.layout.data}: topics are made of one site; give the directory of "
-            f"one of {', '.join(names)}"
-        )
     links = collection.layout.dump("PostLinks")
     if links is None:
         raise InputError(

@@ -13,7 +13,7 @@ from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.own_documents import IRDS, written_set
 from arqmath_bm25.collection.posts import ANSWER, POST_TABLE, QUESTION, Post, PostTable
 from arqmath_bm25.collection.premises import PremiseFiles
-from arqmath_bm25.collection.sites import Site, dumps_in, find_sites, linked_post, scan_sites
+from arqmath_bm25.collection.site import Site, linked_post
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.manifest import MANIFEST, Manifest
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE, SAMPLE
@@ -36,8 +36,7 @@ class Collection:
     ) -> None:
         """`data` is the root of a distribution, the bundled sample without; see Layout.
 
-        It may also be a directory of directories with a dump of one site each (sites.py), or a file
-        of documents, a directory with one, or irds:NAME (own_documents.py).
+        It may also be a file of documents, a directory with one, or irds:NAME (own_documents.py).
 
         `indexes` is the directory below which indexes are kept, by collection. `site` is the
         address of a dump, `until` the last year of the posts that count, or `none`; without them
@@ -62,9 +61,9 @@ class Collection:
         return self.indexes / self.name
 
     @cached_property
-    def sites(self) -> tuple[Site, ...]:
-        """Its dumps, in order of their names. Raises InputError if there is none."""
-        return find_sites(self.layout.data, self.chosen.get("until"))
+    def site(self) -> Site:
+        """The site of its posts. Raises InputError if there are none."""
+        return Site.of(self.layout, self.chosen.get("until"))
 
     @cached_property
     def chosen(self) -> dict[str, str]:
@@ -83,36 +82,28 @@ class Collection:
 
     @property
     def has_posts(self) -> bool:
-        """Return whether there is a dump, or one in a directory of its directory."""
-        return bool(dumps_in(self.layout.data))
+        """Return whether there is a dump."""
+        return self.layout.has_posts()
 
     @cached_property
     def has_answers(self) -> bool:
         """Return whether any post is an answer, which is found early in the file."""
         return self.has_posts and any(
             row is not None and row.get("PostTypeId") == str(ANSWER)
-            for site in self.sites
-            for _, row in parsed_rows(site.posts, "posts")
+            for _, row in parsed_rows(self.site.posts, "posts")
         )
 
     @cached_property
-    def site_names(self) -> list[str]:
-        """Names of its sites, which ids carry where there are several; of one alone none."""
-        return [site.name for site in self.sites] if len(dumps_in(self.layout.data)) > 1 else []
-
-    @cached_property
     def _posts(self) -> PostTable:
-        made_of = sources(site.posts for site in self.sites)
+        made_of = sources([self.site.posts])
         for index, manifest in self._manifests():
             if (
                 POST_TABLE in manifest.files
-                and manifest.sites == self.site_names
                 and all(source in manifest.sources for source in made_of)
                 and not any(manifest.damages(index, [POST_TABLE]))
             ):
-                dumps = {site.name: site.posts for site in self.sites}
-                return PostTable.load(index / POST_TABLE, dumps)
-        return scan_sites(self.sites)
+                return PostTable.load(index / POST_TABLE, self.site.posts)
+        return self.site.scan()
 
     @property
     def posts_if_known(self) -> PostTable | None:
@@ -140,40 +131,27 @@ class Collection:
     def link(self, post: Post) -> str:
         """Return where a post stands on the web; nothing for the sample's, which do not."""
         kind = "q" if post.post_type == QUESTION else "a"
-        name, _, number = post.post_id.rpartition(":")
-        address = self._addresses.get(name)
-        return f"https://{address}/{kind}/{number}" if address and self.on_site else ""
+        return f"https://{self.origin}/{kind}/{post.post_id}" if self.origin else ""
 
     @property
     def origin(self) -> str:
-        """The sites whose users wrote the posts, where they are known."""
-        return ", ".join(filter(None, self._addresses.values())) if self.on_site else ""
+        """The address of the site where the posts stand, empty where it is not known."""
+        return self._address if self.on_site else ""
 
     @cached_property
-    def _addresses(self) -> dict[str, str]:
-        """The addresses of the sites, by the names that ids carry."""
-        if not self.has_posts:
-            return {}
-        if len(self.sites) == 1:
-            return {"": self.chosen.get("site") or self.sites[0].address}
-        return {site.name: site.address for site in self.sites}
+    def _address(self) -> str:
+        """The address of the site whose users wrote the posts."""
+        return (self.chosen.get("site") or self.site.address) if self.has_posts else ""
 
-    def linked_post(self, url: str, page: str) -> str | None:
+    def linked_post(self, url: str) -> str | None:
         """Return the id of the post that a link on the page of a post leads to.
 
-        None if that is no post of these sites; whether the collection has it is not looked at.
+        None if that is no post of this site; whether the collection has it is not looked at.
         """
         host, number = linked_post(url) or ("", "")
-        name = page.rpartition(":")[0]
-        if host:
-            named = [name for name, address in self._addresses.items() if address == host]
-            if not named:
-                return None
-            name = named[0]
-        return f"{name}:{number}" if name and number else number or None
+        return number or None if host in ("", self._address) else None
 
     def place(self, post: Post) -> str:
         """Return where to find a post: its link, else its kind and id."""
         kind = "question" if post.post_type == QUESTION else "answer"
-        site, _, number = post.post_id.rpartition(":")
-        return self.link(post) or f"{kind} {number}{' of ' * bool(site)}{site}"
+        return self.link(post) or f"{kind} {post.post_id}"

@@ -43,8 +43,14 @@ class Layout:
 
     def posts(self) -> Path:
         """Posts of the newest version that is there, or of a raw dump."""
-        missing = "Collection/Posts.V1.3.xml (unzipped from Posts.V1.3.zip)"
-        return self.dump("Posts") or self._missing(missing)
+        if posts := self.dump("Posts"):
+            return posts
+        if dumps := [path.parent.name for path in sorted(self.data.glob("*/Posts.xml"))]:
+            raise InputError(
+                f"DATA={self.data}: a directory of dumps; give the directory of one, as "
+                f"{self.data / dumps[0]} ({', '.join(dumps)} have Posts.xml)"
+            )
+        return self._missing("Collection/Posts.V1.3.xml (unzipped from Posts.V1.3.zip)")
 
     def dump(self, kind: Dump) -> Path | None:
         """Posts, or what users did besides, of the newest version; None where there is none."""

@@ -9,11 +9,9 @@ the archive's schema; only Id, PostTypeId and Body are required (and ParentId of
 
 from __future__ import annotations
 
-import os
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import groupby
 from operator import itemgetter
@@ -77,8 +75,6 @@ def _number(value: str | None) -> int | None:
 
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 _TYPES: Final = (str(QUESTION), str(ANSWER))
-_IDS: Final = ("Id", "ParentId", "AcceptedAnswerId")  # of posts, among the attributes of a row
-_SITE_BITS: Final = 40  # of an id, where the number of a site stands above it
 
 
 class Thread(NamedTuple):
@@ -89,23 +85,16 @@ class Thread(NamedTuple):
 
 
 class PostTable:
-    """Where every post of a dump, or of several, lies, by thread: a question, then its answers.
+    """Where every post of a dump lies, by thread: a question, then its answers.
 
-    Of one dump the ids are those of the file. Of several an id is `SITE:ID`, and its number has the
-    number of the site above the 40 bits of the id. `counts` accounts for every row: rows =
-    questions + answers + all that was left out.
+    `counts` accounts for every row: rows = questions + answers + all that was left out.
     """
 
     counts: dict[str, int]
 
-    def __init__(self, dumps: Mapping[str, Path], places: IntMatrix) -> None:
-        """`dumps` are files by the names of their sites; one alone has the name ""."""
-        self._dumps = dumps
-        self._files = [path.absolute() for path in dumps.values()]
-        self.path = Path(os.path.commonpath(self._files))
+    def __init__(self, path: Path, places: IntMatrix) -> None:
+        self.path = path.absolute()
         self._places = places  # of each post: thread, id, type, offset, length
-        self._prefixes = [f"{name}:" if name else "" for name in dumps]
-        self._bits = _SITE_BITS if len(dumps) > 1 else 63
 
     @cached_property
     def _by_id(self) -> IntVector:
@@ -129,24 +118,7 @@ class PostTable:
             )
         # A question sorts before its answers, whatever their ids: merged threads have both orders.
         places = places[np.lexsort((places[:, 1], places[:, 2], places[:, 0]))]
-        return cls._counted({"": path}, places, counts)
-
-    @classmethod
-    def joined(cls, tables: Mapping[str, PostTable]) -> Self:
-        """Return the posts of several sites, by the names of these.
-
-        Posts whose ids leave no room for the number of a site are left out, and counted.
-        """
-        counts = sum((Counter(table.counts) for table in tables.values()), Counter[str]())
-        places = [with_site(table._places, n) for n, table in enumerate(tables.values())]
-        if left_out := sum(map(len, tables.values())) - sum(map(len, places)):
-            counts[f"ids of more than {_SITE_BITS} bits"] = left_out
-        dumps = {name: table.path for name, table in tables.items()}
-        return cls._counted(dumps, np.concatenate(places), counts)
-
-    @classmethod
-    def _counted(cls, dumps: Mapping[str, Path], places: IntMatrix, counts: Counter[str]) -> Self:
-        table = cls(dumps, places)
+        table = cls(path, places)
         answers = table.answer_count
         table.counts = {**counts, "questions": len(places) - answers, "answers": answers}
         return table
@@ -156,9 +128,9 @@ class PostTable:
         np.save(path, self._places)
 
     @classmethod
-    def load(cls, path: Path, posts: Path | Mapping[str, Path]) -> Self:
-        """Read a table that `save` wrote; `posts` is the dump, or are those, that it describes."""
-        return cls({"": posts} if isinstance(posts, Path) else posts, load_array(path))
+    def load(cls, path: Path, posts: Path) -> Self:
+        """Read a table that `save` wrote; `posts` is the dump that it describes."""
+        return cls(posts, load_array(path))
 
     def __len__(self) -> int:
         return len(self._places)
@@ -185,12 +157,12 @@ class PostTable:
 
     def part(self, start: int, end: int) -> PostTable:
         """Return a table of the posts in rows `start` … `end` - 1."""
-        return PostTable(self._dumps, self._places[start:end])
+        return PostTable(self.path, self._places[start:end])
 
     def subset(self, post_ids: Iterable[int]) -> PostTable:
         """Return a table of those of some posts that the collection has, in its order."""
         rows = self.find(np.fromiter(post_ids, np.int64))
-        return PostTable(self._dumps, self._places[np.unique(rows[rows >= 0])])
+        return PostTable(self.path, self._places[np.unique(rows[rows >= 0])])
 
     def threads(self) -> Iterator[Thread]:
         """Read all threads in the order of the table."""
@@ -224,24 +196,13 @@ class PostTable:
 
     def numbers(self, post_ids: Sequence[str]) -> IntVector:
         """Return ids as the numbers that they are in the table; -1 of what is no id here."""
-        number = _number_of if self._prefixes == [""] else self._number
-        return np.fromiter(map(number, post_ids), np.int64, len(post_ids))
-
-    def _number(self, post_id: str) -> int:
-        site, colon, post = post_id.rpartition(":")
-        if f"{site}{colon}" not in self._prefixes or not ID.fullmatch(post):
-            return -1
-        fits = int(post) >> self._bits == 0
-        return self._prefixes.index(f"{site}{colon}") << self._bits | int(post) if fits else -1
-
-    def text(self, number: int) -> str:
-        """Return the id of a number of the table."""
-        return f"{self._prefixes[number >> self._bits]}{number & ((1 << self._bits) - 1)}"
+        numbers = (int(post) if ID.fullmatch(post) else -1 for post in post_ids)
+        return np.fromiter(numbers, np.int64, len(post_ids))
 
     def thread_of(self, post_id: str) -> str | None:
         """Return the id of the thread of a post, its question's; None if there is no such post."""
         (thread,) = self.threads_of([post_id])
-        return self.text(int(thread)) if thread >= 0 else None
+        return str(thread) if thread >= 0 else None
 
     def find(self, post_ids: IntVector) -> IntVector:
         """Return the rows of posts, -1 of those that the table lacks."""
@@ -251,30 +212,8 @@ class PostTable:
         return np.where(ids[rows] == post_ids, rows, -1)
 
     def _read(self, places: IntMatrix) -> list[Post]:
-        posts: list[Post] = []
-        columns = places[:, [1, 3, 4]].tolist()
-        for site, group in groupby(columns, lambda row: row[0] >> self._bits):
-            mask, prefix = (1 << self._bits) - 1, self._prefixes[site]
-            rows = [(number & mask, offset, length) for number, offset, length in group]
-            for row in read_places(self._files[site], "Id", rows):
-                if prefix:
-                    row.update({name: f"{prefix}{row[name]}" for name in _IDS if name in row})
-                posts.append(Post.from_attributes(row))
-        return posts
-
-
-def _number_of(post_id: str) -> int:
-    return int(post_id) if ID.fullmatch(post_id) else -1
-
-
-def with_site(numbers: IntMatrix, site: int) -> IntMatrix:
-    """Put the number of a site above the ids in the first two columns.
-
-    Rows with ids that leave no room for it are left out.
-    """
-    numbers = numbers[(numbers[:, :2] >> _SITE_BITS == 0).all(axis=1)]  # of negative ones: -1
-    numbers[:, :2] |= site << _SITE_BITS
-    return numbers
+        rows = read_places(self.path, "Id", places[:, [1, 3, 4]].tolist())
+        return [Post.from_attributes(row) for row in rows]
 
 
 def _thread(posts: list[Post]) -> Thread:

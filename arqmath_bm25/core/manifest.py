@@ -69,8 +69,6 @@ class Manifest:
             return f"this index was built by version {self.version}, this is {__version__}"
         if self.recipe.get("analysis version") != recipe.get("analysis version"):
             return "this index was built with an older analysis of text and formulas"
-        if self.sites != recipe.get("sites", []):
-            return f"this index is of {', '.join(self.sites) or 'one site'}, other than DATA"
         if self.recipe.get("chosen") != recipe.get("chosen"):
             return "this index was built with another --until or --site"
         if self.recipe != recipe:
@@ -78,11 +76,6 @@ class Manifest:
         if self.sources != sources:
             return f"this index was built from other data ({self._other(sources)})"
         return None
-
-    @property
-    def sites(self) -> list[str]:
-        """The sites that ids carry; none where there was one alone."""
-        return list(self.recipe.get("sites", ()))
 
     @property
     def digest(self) -> str:

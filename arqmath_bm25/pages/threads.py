@@ -22,7 +22,6 @@ from arqmath_bm25.analysis.html import Content, Delimiters, Formula, read_title
 from arqmath_bm25.analysis.mini_markdown import comment_html
 from arqmath_bm25.collection.activity import COMMENTS, USERS, Attributes, Kind, RowTable
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.links import KINDS, PostLinks
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.errors import InputError
@@ -62,41 +61,28 @@ class ThreadPosts(NamedTuple):
     links: list[Linked]
 
 
-class _Activity:
-    """What users did on one site."""
-
-    def __init__(self, layout: Layout, workers: Workers) -> None:
-        def table(path: Path | None, kind: Kind, key: str) -> RowTable | None:
-            return RowTable(path, kind, key, workers) if path else None
-
-        self.comments = table(layout.dump("Comments"), COMMENTS, "PostId")
-        self.links = PostLinks.read(layout.dump("PostLinks"))
-        self.users = table(layout.dump("Users"), USERS, "Id")
-        self.name = lru_cache(1 << 16)(self._read_name)
-
-    def _read_name(self, user_id: str | None) -> str:
-        """Return the name of a user; the number of one who is not known."""
-        if not user_id:
-            return ""
-        users = self.users.of(user_id) if self.users else []
-        return users[0]["DisplayName"] if users else f"user {user_id}"
-
-
 class ThreadReader:
     """Reads threads of a collection; its files are scanned once, when it is made."""
 
     def __init__(self, collection: Collection, workers: Workers = HERE) -> None:
         """Raises InputError for a file that is no dump of its kind or cut off."""
         self.collection = collection
-        self._sites = {site.name: _Activity(site.layout, workers) for site in collection.sites}
+        layout = collection.layout
+
+        def table(path: Path | None, kind: Kind, key: str) -> RowTable | None:
+            return RowTable(path, kind, key, workers) if path else None
+
+        self._comments = table(layout.dump("Comments"), COMMENTS, "PostId")
+        self._links = PostLinks.read(layout.dump("PostLinks"))
+        self._users = table(layout.dump("Users"), USERS, "Id")
+        self._name = lru_cache(1 << 16)(self._read_name)
 
     def left_out(self) -> Iterator[str]:
         """Report for every file which of its rows cannot be used."""
-        for activity in self._sites.values():
-            for table in (activity.links, activity.comments, activity.users):
-                for reason, count in table.counts.items() if table else ():
-                    if reason not in ("rows", "rows kept", "links"):
-                        yield f"{table.name if table else ''}: {count:,} {reason}"
+        for table in (self._links, self._comments, self._users):
+            for reason, count in table.counts.items() if table else ():
+                if reason not in ("rows", "rows kept", "links"):
+                    yield f"{table.name if table else ''}: {count:,} {reason}"
 
     def read(self, thread_id: str) -> ThreadPosts | None:
         """Read the thread of a question's id; None if the collection has nothing of it."""
@@ -112,24 +98,28 @@ class ThreadReader:
         return ThreadPosts(thread_id, question, answers, list(self._linked(posts)))
 
     def _entry(self, post: Post, accepted: str | None) -> Entry:
-        name, _, number = post.post_id.rpartition(":")
-        site = self._sites[name]
-        comments = site.comments.of(number) if site.comments else []
+        comments = self._comments.of(post.post_id) if self._comments else []
         return Entry(
-            post, site.name(post.owner_user_id),
+            post, self._name(post.owner_user_id),
             post.post_id == accepted,
-            [(row, row.get("UserDisplayName") or site.name(row.get("UserId"))) for row in comments],
+            [
+                (row, row.get("UserDisplayName") or self._name(row.get("UserId")))
+                for row in comments
+            ],
         )  # fmt: skip
+
+    def _read_name(self, user_id: str | None) -> str:
+        """Return the name of a user; the number of one who is not known."""
+        if not user_id:
+            return ""
+        users = self._users.of(user_id) if self._users else []
+        return users[0]["DisplayName"] if users else f"user {user_id}"
 
     def _linked(self, posts: list[Post]) -> Iterator[Linked]:
         inside = {post.post_id for post in posts}
-        name, colon, _ = posts[0].post_id.rpartition(":")
-        links = self._sites[name].links
-        numbers = [int(post.post_id.rpartition(":")[2]) for post in posts]
-        rows = [(kind, other) for number in numbers for other, kind in links.rows_of(number)]
+        rows = [row for post in posts for row in self._links.rows_of(int(post.post_id))]
         for wanted, says in KINDS.items():
-            for other in dict.fromkeys(other for kind, other in rows if kind == wanted):
-                post_id = f"{name}{colon}{other}"
+            for post_id in dict.fromkeys(str(other) for other, kind in rows if kind == wanted):
                 if post_id not in inside:
                     post = self.collection.posts.read(post_id)
                     yield Linked(says, post_id, post and self.collection.question_of(post))
@@ -164,7 +154,7 @@ class ThreadWriter(PostWriter):
         soup = BeautifulSoup(body, "html.parser")
         for link in soup.find_all("a"):
             target = str(link.get("href", ""))
-            post_id = self._collection.linked_post(target, self._thread_id)
+            post_id = self._collection.linked_post(target)
             inside = self.address(post_id) if post_id else None
             link.attrs = {"href": inside} if inside else {"class": "outside"}
             if not inside:
@@ -204,7 +194,7 @@ def write_threads(
             raise InputError(
                 f"{posts.path}: no question or answer {post_id}; expected ids of posts"
             )
-        files[thread_id] = f"{thread_id.replace(':', '-')}.html"
+        files[thread_id] = f"{thread_id}.html"
 
     def address(post_id: str) -> str | None:
         file = files.get(posts.thread_of(post_id) or "")

@@ -29,7 +29,7 @@ from arqmath_bm25.runs.run_rules import RunRules, first_rows, number
 
 WITHOUT_POST: Final = "TREC's columns; the lab expects the post as well"
 POST: Final = "post "  # begins what a run of Task 3 says of a source that is a post
-_POST_ID: Final = re.compile(r"(\S+:)?[0-9]+")  # the site, where there are several
+_POST_ID: Final = re.compile(r"[0-9]+")
 _RANKED: Final = "\t{rank}\t{score:.9g}\t{run_id}\n"
 _OF_EXPERIMENT: Final = re.compile(r"D\.[1-9][0-9]*")  # topics that `experiments` makes
 

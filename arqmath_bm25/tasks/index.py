@@ -57,8 +57,7 @@ def directory(task: Task[Any] | type[Task[Any]], collection: Collection) -> Path
 
 def recipe(task: IndexedTask[Any], collection: Collection) -> dict[str, Any]:
     """Return what decides the content of the index, beside the files."""
-    of_collection = {"sites": collection.site_names, "chosen": collection.chosen}
-    return task.recipe | {name: value for name, value in of_collection.items() if value}
+    return task.recipe | ({"chosen": collection.chosen} if collection.chosen else {})
 
 
 def why_stale(

@@ -38,7 +38,7 @@ class PostFilter(NamedTuple):
 
         @lru_cache(maxsize=SEARCHED)
         def passes(thread: int) -> bool:
-            question = posts.read(posts.text(thread))
+            question = posts.read(str(thread))
             return (
                 question is not None
                 and self.tags <= set(question.tags)

@@ -16,7 +16,6 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.collection.sites import scan_sites
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,7 +48,7 @@ def write_remix(
     """
     (out / "Collection").mkdir(parents=True)
     (out / "Topics").symlink_to((collection.layout.data / "Topics").resolve())
-    table, layout = scan_sites(collection.sites), collection.layout
+    table, layout = collection.site.scan(), collection.layout
     sources = [
         Source(
             thread.question.tags,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
@@ -17,6 +16,7 @@ import arqmath_bm25 as arq
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.dump import parsed_rows
 from arqmath_bm25.collection.posts import Post
+from arqmath_bm25.collection.site import linked_post
 from arqmath_bm25.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -100,12 +100,6 @@ def test_where_a_post_is(
     data = dump(tmp_path / name, question(1, 2020, body), answer(2, 1, 2020))
     assert Collection(data).place(Post("2", 2, "")) == link
     assert Collection(data, site="x.org").place(Post("2", 2, "")) == "https://x.org/a/2"
-    shutil.copytree(data, tmp_path / "sites" / name)
-    assert Collection(tmp_path / "sites").place(Post("2", 2, "")) == link  # one is no several
-    dump(tmp_path / "sites" / "other", question(1, 2020), answer(2, 1, 2020))
-    several = Collection(tmp_path / "sites")
-    assert several.place(Post(f"{name}:2", 2, "")) == link.replace("answer 2", "answer 2 of redes")
-    assert several.place(Post("other:1", 1, "")) == "question 1 of other"
 
 
 def test_answers_for_other_engines(tmp_path: Path) -> None:
@@ -178,16 +172,12 @@ def test_threads_of_a_real_dump_lead_to_each_other(
     assert outside == 0
 
 
-def test_threads_and_search_of_two_real_dumps(shared: Path, tmp_path: Path) -> None:
-    where = ("--data", shared / "data" / "se-sites", "--indexes", tmp_path / "indexes")
-    counted = printed("index", "task1", *where)
-    assert "793 questions, 1,303 answers; 1,303 answers indexed" in counted
-    assert f"https://{QUANTUM}/a/" in printed("search", "task1", "qubit", *where)
-    arqmath("threads", f"{GENAI}:1", f"{QUANTUM}:1403", *where, "-o", tmp_path / "pages")
-    names = {page.name for page in (tmp_path / "pages").glob("*.html")}
-    assert names == {"index.html", f"{GENAI}-1.html", f"{QUANTUM}-1385.html"}
-    message = refused("threads", "1403", *where, "-o", tmp_path / "other")
-    assert "no question or answer 1403" in message
+def test_a_directory_of_dumps_is_refused_and_each_is_named(tmp_path: Path) -> None:
+    for name in ("b.org", "a.org"):
+        dump(tmp_path / "release" / name, question(1, 2020), answer(2, 1, 2020))
+    message = refused("index", "task1", "--data", tmp_path / "release", "--indexes", tmp_path)
+    assert f"give the directory of one, as {tmp_path / 'release' / 'a.org'}" in message
+    assert "(a.org, b.org have Posts.xml)" in message
 
 
 @pytest.mark.parametrize(("name", "words"), [(QUANTUM, "qubit"), (GENAI, "prompt")])
@@ -211,14 +201,11 @@ def test_the_search_page_of_a_real_dump(
             assert re.search(rf"\b{words}", fetch(page.partition("#")[0]), re.IGNORECASE)
 
 
-def test_topics_of_duplicates_are_of_one_site(shared: Path, tmp_path: Path) -> None:
-    sites = shared / "data" / "se-sites"
-    where = ("-o", tmp_path / "made", "--indexes", tmp_path)
-    message = refused("topics", "duplicates", "--data", sites, *where)
-    assert "topics are made of one site; give the directory of one of " + f"{GENAI}, {QUANTUM}" in (
-        message
+def test_topics_of_duplicates_need_links(shared: Path, tmp_path: Path) -> None:
+    data = shared / "data" / "se-sites" / GENAI
+    message = refused(
+        "topics", "duplicates", "--data", data, "-o", tmp_path / "made", "--indexes", tmp_path
     )
-    message = refused("topics", "duplicates", "--data", sites / GENAI, *where)
     assert "there is no PostLinks file" in message
     assert not (tmp_path / "made").exists()
 
@@ -236,3 +223,9 @@ def test_duplicates_of_a_real_dump_are_made_run_and_scored(shared: Path, tmp_pat
     arqmath("eval", run, "--qrels", made / "qrels_train.tsv", "--json", scores, *where)
     (score,) = json.loads(scores.read_text())
     assert score["ndcg"] > 0.5  # one answer in a thousand is relevant
+
+
+def test_a_link_to_an_answer_leads_to_the_answer() -> None:
+    assert linked_post("/questions/1/title/2") == ("", "2")
+    assert linked_post("/questions/1/title") == ("", "1")
+    assert linked_post("https://a.org/q/1") == ("a.org", "1")

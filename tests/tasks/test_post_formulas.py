@@ -10,7 +10,7 @@ from program import arqmath
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.collection.sites import find_sites
+from arqmath_bm25.collection.site import Site
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import HERE, Processes
 from arqmath_bm25.tasks.formulas.post_formulas import contents, find_formula, write_post_formulas
@@ -30,7 +30,7 @@ DUMP = """<posts>
 def test_formulas_of_the_archive_are_numbered_by_post_and_place(tmp_path: Path) -> None:
     posts = tmp_path / "Posts.xml"
     posts.write_text(DUMP)
-    write_post_formulas(*find_sites(tmp_path), tmp_path / "1.tsv", HERE)
+    write_post_formulas(Site.of(Layout(tmp_path)), tmp_path / "1.tsv", HERE)
     found = list(read_formulas(tmp_path / "1.tsv"))
     assert [
         (int(f.formula_id) - 10**9, f.post_id, f.thread_id, f.type, f.latex) for f in found
@@ -53,7 +53,7 @@ def test_formulas_of_the_archive_are_numbered_by_post_and_place(tmp_path: Path) 
 
 
 def test_processes_and_parts_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (site,) = find_sites(SAMPLE)
+    site = Site.of(Layout(SAMPLE))
     write_post_formulas(site, tmp_path / "one", HERE)
     monkeypatch.setattr("arqmath_bm25.tasks.formulas.post_formulas._PER_PART", 37)
     write_post_formulas(site, tmp_path / "two", Processes(2))
@@ -61,7 +61,7 @@ def test_processes_and_parts_do_not_matter(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_formulas_of_the_labs_posts_keep_their_ids(tmp_path: Path) -> None:
-    write_post_formulas(*find_sites(SAMPLE), tmp_path / "1.tsv", HERE)
+    write_post_formulas(Site.of(Layout(SAMPLE)), tmp_path / "1.tsv", HERE)
     kept = {f.formula_id: f.latex for f in read_formulas(tmp_path / "1.tsv")}
     official = {
         f.formula_id: f.latex

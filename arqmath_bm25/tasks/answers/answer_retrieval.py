@@ -11,10 +11,8 @@ from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.analysis.tokenizer import tokenizer_version
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import POST_TABLE
-from arqmath_bm25.collection.sites import scan_sites
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.progress import tell
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks.answers.answer_documents import answer_documents, write_answer_documents
@@ -47,7 +45,7 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
 
     def sources(self, collection: Collection) -> list[Path]:
         """Return the posts."""
-        return [site.posts for site in collection.sites]
+        return [collection.site.posts]
 
     @property
     def recipe(self) -> dict[str, Any]:
@@ -61,10 +59,7 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
         self, collection: Collection, place: Path, workers: Workers, forms: Sequence[PartForm]
     ) -> dict[str, int]:
         """Write a document for every answer, and the table of posts."""
-        sites = collection.sites
-        if names := ", ".join(collection.site_names):
-            tell(f"{collection.layout.data}: {len(sites)} sites, {names}; ids are SITE:ID")
-        table = scan_sites(sites, workers)
+        table = collection.site.scan(workers)
         if not table.answer_count:
             raise InputError(
                 f"{table.path}: none of the {table.counts['rows']:,} rows is an answer; Task 2 "

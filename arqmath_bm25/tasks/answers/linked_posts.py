@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from arqmath_bm25.collection.dump import ID
 from arqmath_bm25.collection.formulas import read_topic_formulas
-from arqmath_bm25.collection.sites import read_links
+from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import year_of
 from arqmath_bm25.core.records import Hit, Part, Topic
@@ -22,7 +22,7 @@ class LinkedPosts(Ranker):
     def __init__(self, index: OpenIndex) -> None:
         self._layout = index.collection.layout
         self._posts = index.collection.posts
-        self._links = read_links(index.collection.sites)
+        self._links = PostLinks.read(self._layout.dump("PostLinks"))
 
     def rank(
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int

@@ -79,7 +79,7 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
                 "our own; the judgments of the labs do not hold for these"
             )
             with status("Reading formulas of posts"):
-                write_post_formulas(collection.sites[0], source, workers, self.delimiters)
+                write_post_formulas(collection.site, source, workers, self.delimiters)
         counts = write_formula_documents(
             source, self.settings, place / DOCUMENTS, place / _INSTANCES, workers, forms
         )

@@ -16,7 +16,7 @@ from arqmath_bm25.analysis.html import Content, Delimiters, Formula, read_body, 
 from arqmath_bm25.analysis.macros import write_out
 from arqmath_bm25.collection.formulas import COLUMNS
 from arqmath_bm25.collection.posts import QUESTION, Post, PostTable
-from arqmath_bm25.collection.sites import Site, scan_sites
+from arqmath_bm25.collection.site import Site
 from arqmath_bm25.core.workers import Workers
 
 _FIRST: Final = 1_000_000_000
@@ -28,7 +28,7 @@ def write_post_formulas(
     site: Site, file: Path, workers: Workers, delimiters: Delimiters = "mathjax"
 ) -> None:
     """Write the formulas of all questions and answers of a site as a TSV."""
-    table = scan_sites([site], workers)
+    table = site.scan(workers)
     rows = range(0, len(table), _PER_PART)
     parts = ((table.part(row, row + _PER_PART), row) for row in rows)
     with file.open("w", encoding="utf-8", newline="") as tsv:
