@@ -195,12 +195,16 @@ def _load_table(file: Path, _: int) -> tuple[dict[str, int], NDArray[np.int64]]:
         return {doc_id: row for row, doc_id in enumerate(table["ids"].tolist())}, table["places"]
 
 
+# A process does many parts, and the analyzer remembers the formulas it has read.
+_analyzer = lru_cache(maxsize=1)(Analyzer)
+
+
 def _documents(
     path: Path, settings: Task1Settings, part: tuple[list[RowSpan], Path], counts: Counter[str]
 ) -> Iterator[Indexed]:
     places, formulas = part
     ngrams = any(field.endswith("_math") for field in settings.fields)
-    analyzer, signatures = Analyzer(settings.analysis, ngrams), PartSignatures()
+    analyzer, signatures = _analyzer(settings.analysis, ngrams), PartSignatures()
     counts["of them without words"] = counts[_WITHOUT_FORMULAS] = 0
     for place in places:
         document = read_document(path, place)
