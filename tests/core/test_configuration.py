@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def test_the_default_has_the_three_variants_and_official_names() -> None:
     task = configured("task1")
     assert [task.run_name(variant) for variant in task.variants] == [
-        "arqmathbm25-task1-bm25-auto-text-A",
-        "arqmathbm25-task1-bm25-auto-math-A",
-        "arqmathbm25-task1-bm25-auto-both-P",
+        "bm25arq-task1-bm25-auto-text-A",
+        "bm25arq-task1-bm25-auto-math-A",
+        "bm25arq-task1-bm25-auto-both-P",
     ]
     assert task.settings.weights("both")["answer_operators"] == 0.3
 

@@ -60,7 +60,7 @@ def test_the_json_has_the_keys_that_are_promised() -> None:
 
 
 def test_without_runs_those_of_the_collection_are_scored() -> None:
-    name = "arqmathbm25-task1-bm25-auto-both-P"
+    name = "bm25arq-task1-bm25-auto-both-P"
     for year in YEARS:
         perfect_run(Path(f"runs/{SAMPLE.name}/{year}/{name}.tsv"), year)
     Path(f"runs/{SAMPLE.name}/2020/{name}.tsv.manifest.json").write_text("{}")

@@ -98,7 +98,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_run_bears_the_names_of_its_documents_queries_and_variant(own: Path) -> None:
     rows = [line.split("\t") for line in (own / "both.trec").read_text().splitlines()]
     assert {len(row) for row in rows} == {6}
-    assert {(row[1], row[5]) for row in rows} == {("Q0", "arqmathbm25-both")}
+    assert {(row[1], row[5]) for row in rows} == {("Q0", "bm25arq-both")}
     assert [row[0] for row in rows] == ["q1", "q1", "D.1", "D.1", "B.7", "B.7"]
     again = own.with_name("again")
     arqmath("fuse", own / "both.trec", own / "text.trec", "-o", again / "fused.trec")

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 INDEX = ("index", "task1", "--engine", "flat", "--jobs", "1")
 RUN = ("run", "task1", "--engine", "flat", "--topics", "2021", "--jobs", "1", "--variant")
-RUNS = "runs/arqmath-sample/2021/arqmathbm25-task1-bm25-auto"
+RUNS = "runs/arqmath-sample/2021/bm25arq-task1-bm25-auto"
 TEXT, BOTH = f"{RUNS}-text-A.tsv", f"{RUNS}-both-P.tsv"
 CHANGES = {"analysis": ("stop_words: true", "stop_words: false"), "ranking": ("k1: 1.2", "k1: 2")}
 RESULTS = (

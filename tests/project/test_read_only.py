@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NOBODY = 65534
 FLAT = ("task1", "--engine", "flat")
-RUNS = "runs/arqmath-sample/2021/arqmathbm25-task1-bm25-auto"
+RUNS = "runs/arqmath-sample/2021/bm25arq-task1-bm25-auto"
 A, B = f"{RUNS}-both-P.tsv", f"{RUNS}-text-A.tsv"
 
 pytestmark = [

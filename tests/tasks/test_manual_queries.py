@@ -45,7 +45,7 @@ def test_a_manual_run_ranks_by_its_queries_and_says_that_it_is_one(
 ) -> None:
     """The same query under another topic's id finds the same answers."""
     folder = run("A.202\tharmonic series\t$\\sum 1/n$\r\nA.201\tharmonic series $\\sum 1/n$\r\n")
-    path = folder / "2021" / "arqmathbm25-task1-bm25-manual-text-A.tsv"
+    path = folder / "2021" / "bm25arq-task1-bm25-manual-text-A.tsv"
     hits: dict[str, list[tuple[str, float]]] = {}
     for row in read_run(path):
         hits.setdefault(row.topic_id, []).append((row.doc_id, row.score))

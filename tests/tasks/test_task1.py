@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 POSTS = SAMPLE / "Collection" / "Posts.V1.3.xml"
-NAME = "arqmathbm25-task1-bm25-auto-both-P.tsv"
+NAME = "bm25arq-task1-bm25-auto-both-P.tsv"
 
 
 def done(*arguments: object, cwd: Path, note: str = "") -> str:
@@ -83,9 +83,9 @@ def test_runs_are_in_the_labs_form(workplace: Path) -> None:
     for year, first in zip(YEARS, ("A.1", "A.201", "A.301"), strict=True):
         runs = workplace / "runs" / "arqmath-sample" / year
         assert sorted(path.name for path in runs.glob("*.tsv")) == [
-            "arqmathbm25-task1-bm25-auto-both-P.tsv",
-            "arqmathbm25-task1-bm25-auto-math-A.tsv",
-            "arqmathbm25-task1-bm25-auto-text-A.tsv",
+            "bm25arq-task1-bm25-auto-both-P.tsv",
+            "bm25arq-task1-bm25-auto-math-A.tsv",
+            "bm25arq-task1-bm25-auto-text-A.tsv",
         ]
         rows = list(read_run(runs / NAME))
         topics = list(dict.fromkeys(row.topic_id for row in rows))
@@ -134,8 +134,7 @@ def test_depth_variant_format_and_topic_file(workplace: Path, tmp_path: Path) ->
     )
     assert "8 topics, 24 rows" in output
     path = (
-        tmp_path
-        / "runs/arqmath-sample/Topics_Task1_2021_V1.1/arqmathbm25-task1-bm25-auto-math-A.trec"
+        tmp_path / "runs/arqmath-sample/Topics_Task1_2021_V1.1/bm25arq-task1-bm25-auto-math-A.trec"
     )
     assert path.read_text().splitlines()[0].split("\t")[:2] == ["A.201", "Q0"]
 

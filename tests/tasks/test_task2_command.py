@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.layout import Representation
 
 RUNS = "runs/arqmath-sample"
-PRIMARY = "arqmathbm25-task2-layout-auto-both-P"
+PRIMARY = "bm25arq-task2-layout-auto-both-P"
 
 
 def done(*arguments: object, cwd: Path) -> str:
@@ -60,7 +60,7 @@ def test_the_index_says_what_became_of_every_row(workplace: Path) -> None:
 def test_runs_have_official_names_columns_and_places(workplace: Path) -> None:
     rows = {row.formula_id: row for row in read_formulas(Layout(SAMPLE).formulas())}
     for year in YEARS:
-        for name in (PRIMARY, "arqmathbm25-task2-layout-auto-math-A"):
+        for name in (PRIMARY, "bm25arq-task2-layout-auto-math-A"):
             path = workplace / RUNS / year / f"{name}.tsv"
             assert path.with_name(f"{path.name}.manifest.json").is_file()
             text = path.read_text(encoding="utf-8")

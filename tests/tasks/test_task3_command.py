@@ -27,7 +27,7 @@ from arqmath_bm25.runs.run import Run
 from arqmath_bm25.tasks import task_class
 from configs import edited
 
-NAME = "arqmathbm25-task3-bm25-auto-both-extract-P.tsv"
+NAME = "bm25arq-task3-bm25-auto-both-extract-P.tsv"
 
 
 def index(place: Path, **options: Any) -> None:
@@ -71,7 +71,7 @@ def test_the_runs_of_2022_are_valid_and_say_where_answers_come_from(workplace: P
 def test_answers_are_those_that_task_1_ranks_first(workplace: Path) -> None:
     run(workplace, "task1", topics=["2022"], variant=["both"], depth=1)
     runs = workplace / "runs" / "arqmath-sample" / "2022"
-    ranked = read_run(runs / "arqmathbm25-task1-bm25-auto-both-P.tsv")
+    ranked = read_run(runs / "bm25arq-task1-bm25-auto-both-P.tsv")
     first = {row.topic_id: (f"post {row.doc_id}", row.score) for row in ranked}
     rows = list(read_run(runs / NAME, "task3"))
     assert {row.topic_id: (row.sources, row.score) for row in rows} == first

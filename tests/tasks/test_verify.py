@@ -29,7 +29,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     variants = ("--variant", "text", "--variant", "math")
     arqmath("run", "task1", *where, "--runs", runs, "--topics", "2020", *variants)
     for run in runs.rglob("*-auto-*"):
-        run.rename(place / run.name.replace("arqmathbm25-task1-", ""))
+        run.rename(place / run.name.replace("bm25arq-task1-", ""))
     text, math = sorted(place.glob("*.tsv"), reverse=True)
     arqmath("fuse", text, math, "-o", place / "fused.tsv", "--task", "task1")
     return place
