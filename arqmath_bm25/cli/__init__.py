@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Final
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import console
@@ -41,7 +41,26 @@ console.quiet = False  # a library says nothing on standard error
 _SETTINGS: Final = {"help_option_names": ["-h", "--help"]}
 
 
-class _Commands(TyperGroup):
+class _Shown:
+    """Shows no Python types in the help, neither of flags nor of arguments."""
+
+    def get_params(self, ctx: Any) -> Any:
+        params = super().get_params(ctx)  # type: ignore[misc]  # of the class it is mixed into
+        for param in params:
+            if isinstance(param, TyperArgument):
+                param.display_type_rich = lambda ctx: None  # type: ignore[method-assign]
+            elif param.is_flag:
+                param.metavar = ""
+        return params
+
+
+class _Command(_Shown, TyperCommand):
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        arguments = (param for param in self.params if isinstance(param, TyperArgument))
+        return ["[OPTIONS]", *(str(argument.metavar) for argument in arguments)]
+
+
+class _Commands(_Shown, TyperGroup):
     """Lists all commands, and loads the one that is called."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -62,7 +81,7 @@ def load(name: str) -> Any:
     module = import_module(f"arqmath_bm25.cli.{COMMANDS[name][0]}")
     command = getattr(module, FUNCTIONS.get(name, name))
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    alone.command(name, context_settings=_SETTINGS)(command)
+    alone.command(name, cls=_Command, context_settings=_SETTINGS)(command)
     return typer.main.get_command(alone)
 
 

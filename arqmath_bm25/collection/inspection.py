@@ -27,10 +27,13 @@ from arqmath_bm25.collection.published import CATALOGUE, PublishedFile, has_hash
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.labs import GRADES, HIGHEST
+from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
 
-Status = Literal["as published", "differs", "not known", "unreadable", "missing"]
+Status = Literal[
+    "as published", "differs", "not known", "of the bundled sample", "unreadable", "missing"
+]
 
 _PLACES: Final = ("Collection", "Topics", "Evaluation", "Formulas")  # of the lab
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
@@ -60,12 +63,14 @@ class FileReport:
 def files_in(data: Path) -> dict[str, PublishedFile | None]:
     """Return the published files by their paths below `data`, and other dumps and formulas there.
 
-    Of a raw dump, which has none of the lab's directories, nothing is missing.
+    A raw dump, which has none of the lab's directories, and the sample lack none of them.
     """
     is_raw = not any((data / place).is_dir() for place in _PLACES)
     files: dict[str, PublishedFile | None] = {
         file.target: file for file in (() if is_raw else CATALOGUE)
     }
+    if data.samefile(SAMPLE):
+        files = {path: None for path in files if (data / path).exists()}
     dumps = [path for place in ("*.xml", "Collection/*.xml") for path in data.glob(place)]
     others = [path for path in dumps if _root(path.name) in KINDS]
     others += data.glob("Formulas/*_representation_v*/")
@@ -83,6 +88,8 @@ def inspect(
 ) -> FileReport:
     """Report what is at a path below `data`, which should be this published file."""
     report = FileReport(path, optional=file is not None and file.optional)
+    if data.samefile(SAMPLE):
+        report.status = "of the bundled sample"
     copy = data / path
     if not copy.exists():
         report.status = "missing"

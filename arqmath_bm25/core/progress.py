@@ -1,8 +1,9 @@
 """Progress: on standard error for the command line, in the log `arqmath_bm25` for the library.
 
-A terminal shows a bar, a rate and the remaining time. Without a terminal a line is written every
-ten seconds, so that quick work says nothing and a log shows that long work goes on. `console` is
-quiet until the command line says otherwise.
+A terminal shows a bar, a rate and the remaining time. Without a terminal a line with the time that
+the work has taken so far is written after ten seconds, then whenever that time has doubled, and
+every ten minutes: quick work says nothing, and a log stays short. `console` is quiet until the
+command line says otherwise.
 """
 
 import logging
@@ -11,13 +12,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
+from time import monotonic
 from typing import Final
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import Progress
 from rich.segment import Segment
 
-_PAUSE: Final = 10.0  # seconds between two lines
+_PAUSE: Final = 10.0  # seconds before the first line
+_LONGEST_PAUSE: Final = 600.0
 # A notebook is no terminal, though its kernel asks for colours (FORCE_COLOR).
 _terminal = bool(sys.stderr and sys.stderr.isatty())
 # What a server, a file or a run may be called must not steer the terminal.
@@ -70,15 +73,18 @@ def status(what: str) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def _lines(line: Callable[[], str]) -> Iterator[None]:
-    """Write a line at times where there is no terminal."""
+    """Write a line now and then, if there is no terminal."""
     if console.is_terminal:
         yield
         return
-    done = Event()
+    done, began = Event(), monotonic()
 
     def write() -> None:
-        while not done.wait(_PAUSE):
-            console.print(line(), markup=False, soft_wrap=True)
+        pause = _PAUSE
+        while not done.wait(pause):
+            seconds = monotonic() - began
+            console.print(f"{line()}, {seconds:.0f} s so far", markup=False, soft_wrap=True)
+            pause = min(seconds, _LONGEST_PAUSE)
 
     thread = Thread(target=write, daemon=True)
     thread.start()

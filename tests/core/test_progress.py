@@ -32,14 +32,38 @@ def wait_for(log: io.StringIO, text: str) -> None:
 
 def test_a_log_tells_how_far_it_is(log: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_PAUSE", 0.01)
+    monkeypatch.setattr(progress, "_LONGEST_PAUSE", 0.01)
     with progress.progress("Writing [pages]", 2_000, "topics") as advance:
-        wait_for(log, "Writing [pages]: 0 % of 2,000 topics\n")
+        wait_for(log, "Writing [pages]: 0 % of 2,000 topics, 0 s so far\n")
         advance(500)
-        wait_for(log, "Writing [pages]: 25 % of 2,000 topics\n")
+        wait_for(log, "Writing [pages]: 25 % of 2,000 topics, ")
     with progress.status("Reading runs") as say:
-        wait_for(log, "Reading runs\n")
+        wait_for(log, "Reading runs, 0 s so far\n")
         say("Scoring")
-        wait_for(log, "Scoring\n")
+        wait_for(log, "Scoring, ")
+
+
+def test_lines_of_a_log_get_rarer(log: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    times = iter([0.0, 10.0, 20.0, 40.0, 80.0])
+
+    class Done:
+        """Waits without waiting; the work ends before the fifth line."""
+
+        def wait(self, pause: float) -> bool:
+            pauses.append(pause)
+            return len(pauses) == 5
+
+        def set(self) -> None:
+            pass
+
+    monkeypatch.setattr(progress, "_PAUSE", 10)
+    monkeypatch.setattr(progress, "Event", Done)
+    monkeypatch.setattr(progress, "monotonic", lambda: next(times))
+    with progress.status("Indexing"):
+        pass
+    assert pauses == [10, 10, 20, 40, 80]
+    assert log.getvalue().splitlines() == [f"Indexing, {s} s so far" for s in (10, 20, 40, 80)]
 
 
 def test_what_is_quick_says_nothing(log: io.StringIO) -> None:

@@ -41,7 +41,7 @@ def test_a_manifest_is_read_as_the_standard_s_tools_read_it(tmp_path: Path) -> N
     first, second = told["method"]["retrieval"]
     assert (first["method"], first["params"]["k1"], first["params"]["b"]) == ("bm25", 1.2, 0.75)
     assert second["reranks"] == first["name"] == "both"
-    assert told["actor"] == {"team": "arqmathbm25", "role": "experimenter"}
+    assert told["actor"] == {"team": "bm25arq", "role": "experimenter"}
     assert told["data"]["test collection"] == {
         "name": SAMPLE.name, "source": str(SAMPLE.resolve()),
         "topics": "Topics_Task1_2021_V1.1.xml",

@@ -112,6 +112,7 @@ def test_ctrl_c_ends_a_build_without_noise(tmp_path: Path) -> None:
     _, message = build.communicate(timeout=60)
     assert build.returncode == 130
     assert b"Traceback" not in message
+    assert message.endswith(b"stopped; the same command resumes\n")
     assert none_left(build.pid)
     assert [path.name for path in place.iterdir()] == [".task1.building"]
     assert completed(start(tmp_path))

@@ -10,13 +10,16 @@ from functools import cache, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from string import Template
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Final, get_args, get_type_hints
 
 import typer
 import yaml
 
 from arqmath_bm25.core.labs import HIGHEST, MAX_DEPTH
+from arqmath_bm25.core.progress import console
 from arqmath_bm25.tasks import TASKS
+
+_RESUMING: Final = ("fetch", "index", "judge")  # after Ctrl-C
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
@@ -41,8 +44,15 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         for name, kind in groups.items():
             names = [field.name for field in fields(kind) if field.name in arguments]
             arguments[name] = kind(**{field: arguments.pop(field) for field in names})
-        function(**arguments)
+        try:
+            function(**arguments)
+        except KeyboardInterrupt:
+            resumes = "; the same command resumes" if function.__name__ in _RESUMING else ""
+            console.print(f"stopped{resumes}")
+            raise
 
+    paragraphs = (function.__doc__ or "").split("\n\n")
+    called.__doc__ = "\n\n".join(" ".join(text.split()) for text in paragraphs)
     called.__signature__ = shown  # type: ignore[attr-defined]
     called.__annotations__ = {option.name: option.annotation for option in options}
     return called
@@ -71,6 +81,15 @@ def _option(parameter: Parameter, kind: Any, text: str | dict[str, Any]) -> Para
         shown = typer.Argument(metavar=metavar, autocompletion=completed, **more)
     else:
         flags = more.pop("flags", [f"--{parameter.name.replace('_', '-')}"])
+        more.setdefault("metavar", _metavar(kind, flags[0], more["help"]))
         shown = typer.Option(*flags, **more)
     where = Parameter.POSITIONAL_OR_KEYWORD if positional else Parameter.KEYWORD_ONLY
     return parameter.replace(annotation=Annotated[kind, shown], kind=where)
+
+
+def _metavar(kind: Any, flag: str, text: str) -> str:
+    """Return how the help shows the value of an option: FILE, DIR, N, or the option's name."""
+    kinds = {kind, *get_args(kind)}
+    if kinds & {Path, list[Path]}:
+        return "DIR" if text.startswith("Directory") else "FILE"
+    return "N" if int in kinds else flag.strip("-").upper()
