@@ -230,8 +230,6 @@ MUTANTS: Final = (
     Mutant("evaluation/qrels.py",
            "if qrels.setdefault(topic, {}).setdefault(doc, grade) != grade:",
            "if qrels.setdefault(topic, {}).setdefault(doc, grade) < 0:", "qrels"),
-    Mutant("collection/posts.py",
-           "numbers[:, :2] |= site << _SITE_BITS", "numbers[:, :2] |= site << 32", "several_sites"),
     # core/
     Mutant("core/building.py", "if not resumed:", "if False:", "writing"),
     # guidelines/

@@ -12,9 +12,8 @@ from typing import Final, Literal, NamedTuple
 
 import yaml
 
-from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
+from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title, write_out
 from arqmath_bm25.analysis.latex import arrange, read
-from arqmath_bm25.analysis.macros import write_out
 from arqmath_bm25.analysis.mathml import source_latex
 from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.settings import AnalysisSettings, FormulaAnalysisSettings, FormulaField

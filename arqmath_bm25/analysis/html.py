@@ -19,7 +19,8 @@ rules reads them all:
    is everything in `<code>` and `<pre>`; `\$` is a dollar sign.
    A site may have delimiters of its own (`Delimiters`): `escaped` is `\$X\$` in place of `$X$`, as
    on electronics.stackexchange.com, where `$` is a dollar sign; `spans` reads rule 1 alone; `none`
-   finds no mathematics, and spans are text.
+   finds no mathematics, and spans are text; `latex` and `markdown` are sources (`sources`), whose
+   text is read by `read_title`. `auto` is what a collection of documents is found to be.
 4. A `<` that begins no HTML tag is text (`a<b` in posts that the lab unescaped once too often).
 
 Bodies are then read as a browser reads them (HTML5, by lexbor): block elements separate words,
@@ -32,12 +33,24 @@ import sys
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
-from html import unescape
+from html import escape, unescape
 from typing import Final, Literal, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
-Delimiters = Literal["mathjax", "escaped", "spans", "none"]
+from arqmath_bm25.analysis.macros import written_out
+from arqmath_bm25.analysis.mathml import mark_formulas
+from arqmath_bm25.analysis.sources import (
+    BLOCK_END,
+    CODE_BACKSLASH,
+    CODE_DOLLAR,
+    MATH_ENVIRONMENT,
+    hide_math,
+    prepared,
+    prose,
+)
+
+Delimiters = Literal["mathjax", "escaped", "spans", "none", "latex", "markdown", "auto"]
 
 
 class Formula(NamedTuple):
@@ -72,11 +85,8 @@ class Content(NamedTuple):
 # What passes the HTML parser as private-use characters, which are removed from the input first; so
 # are halves of characters, which no parser takes.
 _MARK = "\ue000"  # before and after the number of a formula
-_BLOCK_END = "\ue001"
 _TAG_END = "\ue002"  # an inline tag, which ends a formula but no word
 _LESS = "\ue003"  # a `<` that is text, while there is markup
-_CODE_DOLLAR, _CODE_BACKSLASH = "\ue004", "\ue005"
-_HIDE_CODE = str.maketrans("$\\", _CODE_DOLLAR + _CODE_BACKSLASH)
 _CLEAN = str.maketrans(
     {
         **dict.fromkeys(map(chr, range(0xE000, 0xF900)), " "),
@@ -118,24 +128,33 @@ _PLAIN_INLINE = re.compile(rf"</?(?:{_INLINE}){_ATTRIBUTES}\s*+/?>")
 _OTHER_ENTITY = re.compile("&(?!(?:lt|gt|amp|quot|nbsp);)")
 
 _MARKED = re.compile(rf"{_MARK}(?P<mark>[0-9]{{1,9}}){_MARK}")
-_MAY_BE_MATH = re.compile(rf"[$\\{_TAG_END}{_CODE_DOLLAR}{_CODE_BACKSLASH}]")
+_MAY_BE_MATH = re.compile(rf"[$\\{_TAG_END}{CODE_DOLLAR}{CODE_BACKSLASH}]")
 _ENVIRONMENT = r"\\begin\{(?P<name>[A-Za-z]+\*?)\}"
+_NO_DOLLAR = r"(?<!\\)(?:\\\\)*+\\\$"  # an odd number of backslashes: no delimiter
+
+
+def _starts(dollars: str, environment: str = _ENVIRONMENT) -> re.Pattern[str]:
+    return re.compile(
+        rf"{_MARKED.pattern}|(?P<delimiter>\\\\\(|\\\(|\\\[|{dollars})|{environment}|{_NO_DOLLAR}"
+    )
+
+
 _START: Final[dict[Delimiters, re.Pattern[str]]] = {
-    "mathjax": re.compile(
-        rf"{_MARKED.pattern}|(?P<delimiter>\\\\\(|\\\(|\\\[|\$\$?)|{_ENVIRONMENT}"
-        r"|(?<!\\)(?:\\\\)*+\\\$"  # an odd number of backslashes: no delimiter
-    ),
-    "escaped": re.compile(
-        rf"{_MARKED.pattern}|(?P<delimiter>\\\\\(|\\\(|\\\[|\\\$|\$\$)|{_ENVIRONMENT}"
-    ),
+    "mathjax": _starts(r"\$\$?"),
+    "latex": _starts(r"\$\$?", MATH_ENVIRONMENT),
+    "markdown": _starts(r"\$\$|\$(?!\s)"),
+    "escaped": _starts(r"\\\$|\$\$"),
     "spans": re.compile(rf"{_MARKED.pattern}(?P<delimiter>)(?P<name>)"),
 }
-_START["none"] = _START["spans"]
+_START["none"], _START["auto"] = _START["spans"], _START["mathjax"]
 _END_OF = {"$": "$", r"\$": r"\$", "$$": "$$", r"\[": r"\]", r"\(": r"\)", r"\\(": r"\\)"}
 _TOKEN = re.compile(
     rf"\\end\{{([A-Za-z]+\*?)\}}|\\\\\)|\\[^\n{_MARK}{_TAG_END}]|[${{}}\n{_MARK}{_TAG_END}]"
 )
+_NO_END: Final[dict[Delimiters, re.Pattern[str]]] = {"markdown": re.compile(r"\s|.\$[0-9]")}
 _ENDS_TRIED: Final = 100  # for one start, so that time is linear
+_MANY_BLANKS = re.compile(" {2,}")
+_SIGNS = re.compile(r"[$\\]++")  # which could begin a formula
 _BLANKS = re.compile(f" ?(?:{_TAG_END} ?)+")
 
 
@@ -147,11 +166,11 @@ def read_body(html: str, delimiters: Delimiters = "mathjax") -> Content:
     if "$" in text or "\\" in text:
         text = _INLINE_TAG.sub(_TAG_END + "<", escape_bare_less(text))
     else:
-        plain = _PLAIN_INLINE.sub("", _PLAIN_BLOCK.sub(_BLOCK_END, text))
+        plain = _PLAIN_INLINE.sub("", _PLAIN_BLOCK.sub(BLOCK_END, text))
         if "<" not in plain and not _OTHER_ENTITY.search(plain):
             return _split(unescape(plain), formulas, delimiters)
         text = escape_bare_less(text)
-    tree = LexborHTMLParser(_BLOCK_TAG.sub(_BLOCK_END + "<", text))
+    tree = LexborHTMLParser(_BLOCK_TAG.sub(BLOCK_END + "<", text))
     if _HAS_SILENT.search(text):
         tree.strip_tags(_SILENT.split("|"))
     return _split(tree.body.text() if tree.body else "", formulas, delimiters)
@@ -172,20 +191,49 @@ def _hide_code(html: str) -> str:
     return "".join(parts)
 
 
-def hide_math(code: str) -> str:
-    """Return code so that `split_math` finds no mathematics in it, and yields it as it was."""
-    return code.translate(_HIDE_CODE)
-
-
 def read_title(title: str, delimiters: Delimiters = "mathjax") -> Content:
-    """Read a title: plain text, which may hold math spans or dollars."""
+    """Read plain text, which may hold math spans or dollars: a title, or a text of a source."""
+    if delimiters == "latex" or delimiters == "markdown":
+        content = _split(prepared(title.translate(_CLEAN), delimiters), [], delimiters)
+        return _without_commands(content) if delimiters == "latex" else content
     text, formulas = cut_spans(title)
     return _split(unescape(text), formulas, delimiters)
 
 
+def write_out(content: Content) -> Content:
+    """Return a post, or a part of it, with its macros written out."""
+    before = [formula.latex for formula in content.formulas]
+    after = written_out(before)
+    if after is before:
+        return content
+    latex = iter(after)
+    return Content(
+        tuple(p if isinstance(p, str) else p._replace(latex=next(latex)) for p in content.pieces)
+    )
+
+
+def _without_commands(content: Content) -> Content:
+    """Return LaTeX with its prose as its readers see it."""
+    pieces = (
+        p if isinstance(p, Formula) else _MANY_BLANKS.sub(" ", prose(p)) for p in content.pieces
+    )
+    return Content(tuple(pieces))
+
+
+def as_body(content: Content) -> str:
+    """Return the HTML of a post with the same prose and formulas, a paragraph for each block."""
+    pieces = (
+        f'<span class="math-container">${escape(piece.latex)}$</span>'
+        if isinstance(piece, Formula)
+        else _SIGNS.sub(r"<code>\g<0></code>", escape(piece, quote=False))
+        for piece in content.pieces
+    )
+    return "".join(f"<p>{part}</p>" for part in "".join(pieces).split("\n") if part.strip())
+
+
 def cut_spans(html: str) -> tuple[str, list[Formula]]:
     """Replace every math span by a numbered mark (rules 1 and 2), which `split_math` finds."""
-    text = html if html.isascii() else html.translate(_CLEAN)
+    text = mark_formulas(html if html.isascii() else html.translate(_CLEAN))
     text = text.replace("\0", " ").replace("\r", " ").replace("\n", " ")
     if "&#" in text:
         text = _NUMERIC_ENTITY.sub(_clean_entity, text)
@@ -281,7 +329,7 @@ def _without_dollars(latex: str) -> tuple[str, bool]:
 
 def _split(text: str, formulas: list[Formula], delimiters: Delimiters) -> Content:
     """Split parsed text at marks and at raw math (rule 3)."""
-    text = " ".join(text.split()).replace(_BLOCK_END, "\n")
+    text = " ".join(text.split()).replace(BLOCK_END, "\n")
     return Content(tuple(split_math(text, formulas, delimiters)))
 
 
@@ -301,7 +349,7 @@ def split_math(
         if start["mark"]:
             formula = formulas[int(start["mark"])]
         elif start["delimiter"] or start["name"]:
-            ends = ends or _Ends(text)
+            ends = ends or _Ends(text, delimiters)
             span = ends.of(start["delimiter"], start["name"], end)
             if span is None:
                 continue
@@ -321,7 +369,9 @@ def split_math(
 class _Ends:
     """Where the delimiters that end formulas are in a text, and what no formula goes beyond."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, delimiters: Delimiters) -> None:
+        self._no_end = _NO_END.get(delimiters)
+        self._text = text
         # Of each kind: begin, end, and the innermost open brace there, -1 for none.
         self._places: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
         braces = [-1]
@@ -344,6 +394,8 @@ class _Ends:
         places = self._places.get(_END_OF[delimiter] if delimiter else name or "", [])
         first = bisect_left(places, (begin, 0, 0))
         within = [place for place in places[first : first + _ENDS_TRIED] if place[0] < limit]
+        if delimiter == "$" and (no_end := self._no_end):
+            within = [place for place in within if not no_end.match(self._text, place[0] - 1)]
         outside_braces = (place for place in within if place[2] < begin)
         end_delimiter = next(outside_braces, within[0] if within else None)
         return end_delimiter[:2] if end_delimiter else None
@@ -369,4 +421,4 @@ def _prose(text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    return text.replace(_CODE_DOLLAR, "$").replace(_CODE_BACKSLASH, "\\").replace(_TAG_END, "")
+    return text.replace(CODE_DOLLAR, "$").replace(CODE_BACKSLASH, "\\").replace(_TAG_END, "")

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from arqmath_bm25.analysis.html import Content
+    from collections.abc import Iterator, Sequence
 
 _STEPS: Final = 1000  # definitions and uses of one post
 _LONGEST: Final = 1000  # characters of a definition or an argument
@@ -22,6 +22,7 @@ _DEFINES: Final = re.compile(
     r"\\(?:(?P<command>(?:(?:re)?new|provide)command)|(?P<operator>DeclareMathOperator)|[gx]?def)"
     r"(?![A-Za-z])"
 )
+_OPENS_LINE: Final = re.compile(rf"^[ \t]*+{_DEFINES.pattern}", re.MULTILINE)
 _COMMAND: Final = re.compile(r"\\([A-Za-z]+|.)", re.DOTALL)
 _NAME: Final = re.compile(r"(\*?)\s{0,9}(?:\{\s{0,9})?\\([A-Za-z]+|[^\s{}])\s{0,9}\}?")
 _COUNT: Final = re.compile(r"\s{0,9}\[([0-9])\](?:\s{0,9}\[([^\[\]]{0,100})\])?")
@@ -108,17 +109,21 @@ class Macros(dict[str, Macro]):
         return body[1]
 
 
-def write_out(content: Content) -> Content:
-    """Return a post, or a part of it, with its macros written out."""
-    if not _DEFINES.search(" ".join([formula.latex for formula in content.formulas])):
-        return content
+def written_out(formulas: Sequence[str]) -> Sequence[str]:
+    """Return the formulas of a post with its macros written out."""
+    if not _DEFINES.search(" ".join(formulas)):
+        return formulas
     macros = Macros()
-    return content._replace(
-        pieces=tuple(
-            piece if isinstance(piece, str) else piece._replace(latex=macros.write_out(piece.latex))
-            for piece in content.pieces
-        )
-    )
+    return [macros.write_out(latex) for latex in formulas]
+
+
+def definitions(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of definitions that open a line of LaTeX source."""
+    macros, done = Macros(), 0
+    for definition in _OPENS_LINE.finditer(text):
+        if definition.start() >= done:
+            done = macros._define(definition, text)
+            yield definition.start(), done
 
 
 def _argument(text: str, begin: int) -> tuple[str, int] | None:

@@ -1,18 +1,25 @@
-r"""MathML, as LaTeXML wrote it for the lab's SLT and OPT files, → the LaTeX that it was made from.
+r"""MathML → the LaTeX that it was made from, so that formulas of all sources have one reader.
 
-LaTeXML keeps that in the attribute `alttext`, with `%` where it broke a line. So formulas of all
-files have one reader, `latex.read`, and the trees that are built from what it returns. Of 81,203
-formulas of a subset of the collection 99.7 % give the same symbols as in the LaTeX files; the 106
-without an `alttext` are empty there.
+LaTeXML, which wrote the lab's SLT and OPT files, keeps that in the attribute `alttext`, with `%`
+where it broke a line. Of 81,203 formulas of a subset of the collection 99.7 % give the same symbols
+as in the LaTeX files; the 106 without an `alttext` are empty there. The attribute is cut out as
+text, since bare `<`, `>` and quotes stand in it. It ends at a quote that another attribute or the
+end of the tag follows.
 
-The attribute is cut out as text, since bare `<`, `>` and quotes stand in it. It ends at a quote
-that another attribute or the end of the tag follows.
+Other pages keep their LaTeX in an annotation (`application/x-tex`), in a `<script type="math/tex">`
+as MathJax 2 reads it, in the `alt` of Wikipedia's images, or in a `title`, as the pages of this
+program do. Presentation MathML without any LaTeX is written as LaTeX by its elements.
 """
 
 import re
-from html import unescape
-from typing import Final
+from html import escape, unescape
+from typing import Any, Final
 
+from selectolax.lexbor import LexborHTMLParser
+
+from arqmath_bm25.core.tables import read_table
+
+_TABLE: Final = read_table(__file__)
 _BEGIN: Final = re.compile(r"\balttext=([\"'])")
 _ENDS: Final = {quote: re.compile(rf"{quote}(?=\s+[a-z:]+=[\"']|\s*/?>)") for quote in "\"'"}
 _BREAK: Final = re.compile(r"(?<!\\)%\s+")
@@ -26,3 +33,75 @@ def source_latex(markup: str) -> str:
     end = _ENDS[begin[1]].search(markup, begin.end())
     text = markup[begin.end() : end.start() if end else len(markup)]
     return _BREAK.sub("", unescape(unescape(text)))  # escaped as an attribute, and before that
+
+
+_HINTS: Final = ("<math", ":math", "math/tex", "mwe-math", 'class="latex"')
+_PREFIX: Final = re.compile(r"(</?)[a-z]{1,9}:(?=[a-z])", re.IGNORECASE)
+_ANNOTATION: Final = re.compile(r"<annotation\b[^<>]*\bx-tex\b[^<>]*>([^<]*+)<", re.IGNORECASE)
+_TITLE: Final = re.compile(r'<math title="([^"<>]*+)"')
+_ALT: Final = re.compile(r"\balt=([\"'])(.*?)\1", re.DOTALL)
+# An element reaches beyond the begin of no other one, so that time is linear.
+_ELEMENT: Final = re.compile(
+    r"<(?:[a-z]{1,9}:)?math\b(?P<math>(?:(?!<(?:[a-z]{1,9}:)?math\b).)*?)</(?:[a-z]{1,9}:)?math\s*+>"
+    r"|<script\s+type=[\"']?math/tex\b[^<>]*+>(?P<script>(?:(?!</?script\b).)*+)</script\s*+>"
+    r'|<code class="latex">(?P<code>[^<]*+)</code>'
+    r"|<img\b(?P<image>[^<>]*+)>",
+    re.DOTALL | re.IGNORECASE,
+)
+_DEEPEST: Final = 50  # elements in elements
+
+
+def mark_formulas(html: str) -> str:
+    """Return HTML with the formulas of other pages marked as those of posts are.
+
+    An image of Wikipedia is read where no MathML precedes it, and goes where some does.
+    """
+    if not any(hint in html for hint in _HINTS):
+        return html
+    has_mathml = False
+
+    def marked(element: re.Match[str]) -> str:
+        nonlocal has_mathml
+        if element["math"] is not None:
+            has_mathml = True
+            latex = element_latex(element[0])
+        elif element["image"] is not None:
+            alt = _ALT.search(element[0])
+            if not alt or "mwe-math" not in element[0]:
+                return element[0]
+            latex = "" if has_mathml else unescape(alt[2])
+        else:
+            latex = element["script"] or unescape(element["code"])
+        latex = " ".join(latex.split())
+        return f'<span class="math-container">${escape(latex)}$</span>' if latex else " "
+
+    return _ELEMENT.sub(marked, html)
+
+
+def element_latex(element: str) -> str:
+    """Return the LaTeX of a `<math>` element: what it keeps of it, else that of its tree."""
+    if latex := source_latex(element):
+        return latex
+    if kept := _ANNOTATION.search(element) or _TITLE.match(element):
+        return unescape(kept[1])
+    root = LexborHTMLParser(_PREFIX.sub(r"\1", element)).css_first("math")
+    return _of_tree(root, _DEEPEST) if root else ""
+
+
+def _of_tree(node: Any, depth: int) -> str:
+    name = node.tag
+    if name == "-text":
+        return str(node.text_content).strip()
+    if not depth or name.startswith("annotation"):
+        return ""
+    children = [_of_tree(child, depth - 1) for child in node.iter(include_text=True)]
+    parts = [child for child in children if child]
+    everything = " ".join(parts)
+    if name == "mi" and len(everything) > 1 and everything.isalpha() and everything.isascii():
+        return rf"\operatorname{{{everything}}}"
+    if name == "mover" and len(parts) == 2 and (accent := _TABLE["accents"].get(parts[1])):
+        return rf"\{accent}{{{parts[0]}}}"
+    written = _TABLE["elements"].get(name, "")
+    if written and len(parts) == sum(f"{{{place}}}" in written for place in range(3)):
+        return str(written.format(*parts))
+    return str(_TABLE["wrapped"].get(name, "{0}").format(everything))

@@ -18,9 +18,10 @@ from arqmath_bm25.analysis.html import (
     Formula,
     cut_spans,
     escape_bare_less,
-    hide_math,
+    read_title,
     split_math,
 )
+from arqmath_bm25.analysis.sources import hide_math
 from arqmath_bm25.core.tables import read_table
 
 # Writes a formula as HTML, which is not looked at again; the truth value tells that it stands in a
@@ -82,8 +83,8 @@ def safe_title(
     delimiters: Delimiters = "mathjax",
 ) -> str:  # fmt: skip
     """Return a title, which is plain text with math, as HTML."""
-    text, formulas = cut_spans(title)
-    return "".join(_write(unescape(text), formulas, formula, prose, delimiters))
+    pieces = read_title(title, delimiters).pieces
+    return "".join(formula(p, False) if isinstance(p, Formula) else prose(p) for p in pieces)
 
 
 def _write(

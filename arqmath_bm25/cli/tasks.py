@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from rich.text import Text
 
+from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import (
     RUNS,
@@ -60,6 +61,7 @@ def index(
     keep_documents: bool = False,
     until: str | None = None,
     site: str | None = None,
+    delimiters: Delimiters | None = None,
     shards: int = 1,
     replicas: int = 0,
     spark: str | None = None,
@@ -76,7 +78,7 @@ def index(
     with _workers(threads, spark, place) as workers:
         if workers.remote:  # whose processes have other working directories
             data, indexes = data and data.absolute(), indexes.absolute()
-        collection = Collection(data, indexes, site=site, until=until)
+        collection = Collection(data, indexes, site=site, until=until, delimiters=delimiters)
         names = _chosen(task, collection)
         for directory, built, manifest in ensure(
             names, collection, workers, config, overwrite, keep_documents, engine

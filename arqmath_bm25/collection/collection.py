@@ -33,15 +33,16 @@ class Collection:
         *,
         site: str | None = None,
         until: str | None = None,
+        delimiters: str | None = None,
     ) -> None:
         """`data` is the root of a distribution, the bundled sample without; see Layout.
 
         It may also be a file of documents, a directory with one, or irds:NAME (own_documents.py).
 
         `indexes` is the directory below which indexes are kept, by collection. `site` is the
-        address of a dump, `until` the last year of the posts that count, or `none`; without them
-        the indexes that were built with them say, or else the dump does. Raises InputError if
-        `data` is no directory.
+        address of a dump, `until` the last year of the posts that count, or `none`, `delimiters`
+        what formulas stand between; without them the indexes that were built with them say, or else
+        the data do. Raises InputError if `data` is no directory.
         """
         if until is not None and not _UNTIL.fullmatch(until):
             raise InputError(f"--until {until}: expected a year, or none for all posts")
@@ -53,7 +54,7 @@ class Collection:
         self.indexes = Path(indexes)
         self.on_site = data is not None  # the sample's posts are not on Math Stack Exchange
         self._reading = RLock()
-        self._chosen = {"site": site, "until": until}
+        self._chosen = {"site": site, "until": until, "delimiters": delimiters}
 
     @property
     def directory(self) -> Path:

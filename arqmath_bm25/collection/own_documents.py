@@ -2,8 +2,9 @@
 
 A row of JSON has `id` (or BEIR's `_id`) and `text`, and may have `title` and `tags`; one of TSV is
 id, text or id, title, text. Queries are such rows as well, and may have `excluded_ids`: documents
-that are not to be returned for them. Text is HTML where it holds tags of HTML, else plain. In a
-directory documents are `corpus.jsonl`, queries `queries.jsonl`, and judgments `qrels/*.tsv`.
+that are not to be returned for them. Text is HTML where it holds tags of HTML, LaTeX or Markdown
+if the collection is (`analysis.sources`), else plain. In a directory documents are `corpus.jsonl`,
+queries `queries.jsonl`, and judgments `qrels/*.tsv`.
 """
 
 import json
@@ -13,6 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from arqmath_bm25.analysis.html import Delimiters, as_body, read_title
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.writing import complete
@@ -25,7 +27,8 @@ _ENDINGS: Final = (".jsonl", ".tsv")
 _ID: Final = re.compile(r"[^\s\x00-\x1f\x7f\ud800-\udfff]+")
 _LONGEST_ID: Final = 512  # bytes of UTF-8, as OpenSearch has it
 _TAG: Final = re.compile(
-    r"</(?:p|div|span|li|[uo]l|em|strong|code|pre|a|b|i|h[1-6]|blockquote|t[dhr])>|<br\s{0,9}/?>",
+    r"</(?:p|div|span|li|[uo]l|em|strong|code|pre|a|b|i|h[1-6]|blockquote|t[dhr]|script"
+    r"|(?:[a-z]{1,9}:)?math)>|<br\s{0,9}/?>",
     re.IGNORECASE,
 )
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
@@ -44,9 +47,15 @@ class OwnDocument(NamedTuple):
     excluded: tuple[str, ...] = ()  # of a query: documents that are not to be returned
 
     @property
-    def body(self) -> str:
-        """The text as HTML."""
-        if _TAG.search(self.text):
+    def is_html(self) -> bool:
+        """Whether the text holds tags of HTML."""
+        return _TAG.search(self.text) is not None
+
+    def body(self, delimiters: Delimiters = "mathjax") -> str:
+        """Return the text as the HTML of a post, in which the same formulas are found."""
+        if delimiters == "latex" or (delimiters == "markdown" and not self.is_html):
+            return as_body(read_title(self.text, delimiters))
+        if self.is_html:
             return self.text
         parts = _PARAGRAPH.split(self.text)
         return "".join(f"<p>{escape(part, quote=False)}</p>" for part in parts if part)

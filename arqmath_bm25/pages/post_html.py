@@ -11,9 +11,9 @@ from typing import Final
 
 from markupsafe import Markup
 
-from arqmath_bm25.analysis.html import Content, Delimiters, Formula, read_body
+from arqmath_bm25.analysis.html import Content, Delimiters, Formula, read_body, write_out
 from arqmath_bm25.analysis.latex import tokenize
-from arqmath_bm25.analysis.macros import Macros, write_out
+from arqmath_bm25.analysis.macros import Macros
 from arqmath_bm25.analysis.safe_html import FormulaWriter, plain, safe_body, safe_title
 from arqmath_bm25.analysis.text import WordAnalyzer
 from arqmath_bm25.collection.collection import Collection

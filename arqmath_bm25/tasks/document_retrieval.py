@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.answer_text import answer_text
-from arqmath_bm25.analysis.html import read_body, read_title
+from arqmath_bm25.analysis.html import Delimiters, read_body, read_title
+from arqmath_bm25.analysis.sources import source_of
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import (
     QUERIES,
@@ -28,8 +30,9 @@ from arqmath_bm25.collection.own_documents import (
     read_documents,
 )
 from arqmath_bm25.core.building import DOCUMENTS
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.manifest import Manifest
+from arqmath_bm25.core.progress import tell
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document as Indexed
@@ -49,7 +52,7 @@ from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Shown, TopicFile, be
 
 _PLACES: Final = "documents.npz"  # ids of documents, and where they are in their file
 _PER_PART: Final = 10_000  # documents
-_WITHOUT_FORMULAS: Final = "of them without formulas"
+_WITHOUT_WORDS, _WITHOUT_FORMULAS = "of them without words", "of them without formulas"
 
 
 class DocumentRetrieval(AnswerRetrieval):
@@ -69,6 +72,20 @@ class DocumentRetrieval(AnswerRetrieval):
     def has_data(cls, collection: Collection) -> bool:
         """Return whether there are documents."""
         return corpus_in(collection.layout.data) is not None
+
+    def fitted(self, collection: Collection, anew: bool = False) -> Self:
+        """Return the task for the kind of text that the documents are, as the index knows it."""
+        task = super().fitted(collection)
+        if task.delimiters != "auto":
+            return task
+        with suppress(NoIndexError):
+            if not anew and (manifest := Manifest.read(collection.directory / self.name)):
+                return task.reading(manifest.settings["analysis"]["latex"]["delimiters"])
+        corpus = _corpus(collection)
+        source, note = source_of(document.text for document, _ in read_documents(corpus))
+        if note:
+            tell(f"{corpus}: {note}; --delimiters mathjax reads them as posts")
+        return task.reading(source or "mathjax")
 
     def sources(self, collection: Collection) -> list[Path]:
         """Return the file of documents."""
@@ -94,6 +111,11 @@ class DocumentRetrieval(AnswerRetrieval):
         for counted in write_parts(documents, parts, directory, workers, forms):
             counts.update(counted)
         write_signatures(directory, place / SIGNATURES)
+        if counts[_WITHOUT_WORDS] > counts["documents"] // 10:
+            tell(
+                f"{path}: {counts[_WITHOUT_WORDS]:,} of {counts['documents']:,} documents have no "
+                f"words when read as {self.delimiters}; index --delimiters reads them otherwise"
+            )
         return dict(counts)
 
     def documents(self, collection: Collection) -> Iterator[tuple[str, Indexed]]:
@@ -101,7 +123,7 @@ class DocumentRetrieval(AnswerRetrieval):
         analyzer = Analyzer(self.settings.analysis)
         for document, _ in read_documents(_corpus(collection)):
             title = read_title(document.title, self.delimiters)
-            text = read_body(document.body, self.delimiters)
+            text = read_body(document.body(self.delimiters), self.delimiters)
             indexed = _indexed(
                 document, analyzer(title), analyzer(text), analyzer, self.settings.fields
             )
@@ -120,7 +142,8 @@ class DocumentRetrieval(AnswerRetrieval):
         """Read queries, or topics of the labs."""
         if path.suffix == ".xml":
             return super().read(collection, folder, path)
-        return TopicFile(folder, path, [_topic(query) for query, _ in read_documents(path)])
+        queries = (query for query, _ in read_documents(path))
+        return TopicFile(folder, path, [_topic(query, self.delimiters) for query in queries])
 
     def runnable(self, collection: Collection) -> tuple[list[str], str]:
         """Return the variants whose fields some document of the index has."""
@@ -151,7 +174,7 @@ class DocumentRetrieval(AnswerRetrieval):
     def shown(self, hit: Hit, collection: Collection) -> Shown:
         """Return a document."""
         document = _read(collection, hit.doc_id)
-        text = begin(read_body(document.body, self.delimiters).text)
+        text = begin(read_body(document.body(self.delimiters), self.delimiters).text)
         title = read_title(document.title, self.delimiters).text
         note = f"{hit.score:.2f}  {document.doc_id}"
         return Shown(title or document.doc_id, note=note, text=text, title=title)
@@ -162,7 +185,7 @@ class DocumentRetrieval(AnswerRetrieval):
 
     def full_text(self, hit: Hit, collection: Collection) -> str:
         """Return all of a document as a text with dollars around formulas."""
-        return answer_text(_read(collection, hit.doc_id).body)
+        return answer_text(_read(collection, hit.doc_id).body(self.delimiters))
 
 
 class DocumentStage(SecondStage):
@@ -205,12 +228,13 @@ def _documents(
     places, formulas = part
     ngrams = any(field.endswith("_math") for field in settings.fields)
     analyzer, signatures = _analyzer(settings.analysis, ngrams), PartSignatures()
-    counts["of them without words"] = counts[_WITHOUT_FORMULAS] = 0
+    counts[_WITHOUT_WORDS] = counts[_WITHOUT_FORMULAS] = 0
     for place in places:
         document = read_document(path, place)
-        title, text = analyzer.title(document.title), analyzer.body(document.body)
+        title = analyzer.title(document.title)
+        text = analyzer.body(document.body(settings.analysis.latex.delimiters))
         signatures.add(text.operators.formulas, title.operators.formulas)
-        counts["of them without words"] += not (text.words.words or title.words.words)
+        counts[_WITHOUT_WORDS] += not (text.words.words or title.words.words)
         counts[_WITHOUT_FORMULAS] += not (text.operators.formulas or title.operators.formulas)
         indexed = _indexed(document, title, text, analyzer, settings.fields)
         yield indexed._replace(trees=signatures.trees)
@@ -234,8 +258,8 @@ def _corpus(collection: Collection) -> Path:
     return path
 
 
-def _topic(query: OwnDocument) -> Topic:
+def _topic(query: OwnDocument, delimiters: Delimiters) -> Topic:
     topic = Topic(query.doc_id, query.text, tags=query.tags, excluded=query.excluded)
-    if query.title or query.body is query.text:  # HTML
-        return topic._replace(title=query.title, question=query.body)
+    if query.title or query.is_html:
+        return topic._replace(title=query.title, question=query.body(delimiters))
     return topic

@@ -264,7 +264,7 @@ def ensure(
     in_cluster = engine.name == "opensearch"
     done: set[Path] = set()
     for name in names:
-        wanted = configured(name, config).index_task
+        wanted = configured(name, config).index_task.fitted(collection, overwrite)
         for task in (wanted, *wanted.needed(collection)):
             place = directory(task, collection)
             if place in done:
@@ -317,6 +317,7 @@ class Index:
             task = built if owner is asked else configured(name).on(built)
         else:
             task = configured(name, config)
+            task = task.on(task.index_task.fitted(collection))
         return cls.of(task, collection, engine)
 
     @classmethod

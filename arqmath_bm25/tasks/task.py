@@ -277,6 +277,20 @@ class IndexedTask(Task[S]):
         """The task itself."""
         return self
 
+    def fitted(self, collection: Collection, anew: bool = False) -> Self:
+        """Return the task with what was chosen for a collection, its index or, `anew`, its data."""
+        delimiters = collection.chosen.get("delimiters")
+        return self.reading(delimiters) if delimiters else self
+
+    def reading(self, delimiters: str) -> Self:
+        """Return the task for texts with other delimiters."""
+        analysis = self.settings.analysis
+        changed = {"delimiters": delimiters}
+        if latex := getattr(analysis, "latex", None):
+            changed = {"latex": latex.model_copy(update=changed)}
+        settings = {"analysis": analysis.model_copy(update=changed)}
+        return type(self)(self.settings.model_copy(update=settings), self.default)
+
     @abstractmethod
     def sources(self, collection: Collection) -> list[Path]:
         """Return the files that the index is made from."""

@@ -19,10 +19,10 @@ from arqmath_bm25.analysis.html import (
     Content,
     cut_spans,
     escape_bare_less,
-    hide_math,
     read_title,
     split_math,
 )
+from arqmath_bm25.analysis.sources import hide_math
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING, question_fields
 
 if TYPE_CHECKING:

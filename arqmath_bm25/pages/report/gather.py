@@ -13,6 +13,7 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, Final
 
+from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import QRELS, corpus_in, read_documents
 from arqmath_bm25.collection.posts import QUESTION, Post
@@ -98,7 +99,11 @@ class Gathered:
         rankings = [rows for run in self.runs for rows in run.topics.values()]
         places = [row.shown for rows in rankings for row in islice(rows.values(), depth)]
         posts = {post for post, _ in places if post}
-        own = _own_documents(corpus, posts | self.relevant_documents) if corpus else None
+        self.delimiters: Delimiters = "mathjax"
+        own = None
+        if corpus:
+            self.delimiters = configured("docs").index_task.fitted(collection).delimiters
+            own = _own_documents(corpus, posts | self.relevant_documents, self.delimiters)
         self.post: Callable[[str], Post | None] = collection.posts.read if own is None else own.get
         self.latex = latex_of(collection, (formula for _, formula in places))
         # How many posts would be shown, if the collection had them.
@@ -214,10 +219,10 @@ def _words(qrels: Qrels) -> dict[int, str]:
     return words | dict.fromkeys(range(HIGHEST + 1, most + 1), words[HIGHEST])
 
 
-def _own_documents(corpus: Path, ids: set[str]) -> dict[str, Post]:
+def _own_documents(corpus: Path, ids: set[str], delimiters: Delimiters) -> dict[str, Post]:
     """Read the documents that are shown as posts."""
     return {
-        row.doc_id: Post(row.doc_id, QUESTION, row.body, title=row.title or row.doc_id)
+        row.doc_id: Post(row.doc_id, QUESTION, row.body(delimiters), title=row.title or row.doc_id)
         for row, _ in read_documents(corpus)
         if row.doc_id in ids
     }

@@ -255,12 +255,14 @@ class ShownDocument:
 
 def topic_page(gathered: Gathered, topic: Topic) -> dict[str, Any]:
     """Return what the template `topic.html` shows."""
-    title, body = read_title(topic.title), read_body(topic.question)
+    delimiters = gathered.delimiters
+    title, body = read_title(topic.title, delimiters), read_body(topic.question, delimiters)
     if topic.latex:  # Task 2 asks for one formula
         writer = PostWriter([Content((Formula(topic.latex, None),))])
     else:
-        writer = PostWriter([title, body, Content((" ".join(topic.tags).replace("-", " "),))])
-    plain = PostWriter()
+        tags = Content((" ".join(topic.tags).replace("-", " "),))
+        writer = PostWriter([title, body, tags], delimiters)
+    plain = PostWriter(delimiters=delimiters)
     documents, absent = _documents(gathered, topic.topic_id, writer)
     asked = plain.formula(Formula(topic.latex, None), display=True) if topic.latex else ""
     return {

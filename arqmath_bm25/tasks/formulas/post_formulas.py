@@ -12,8 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from arqmath_bm25.analysis.html import Content, Delimiters, Formula, read_body, read_title
-from arqmath_bm25.analysis.macros import write_out
+from arqmath_bm25.analysis.html import (
+    Content,
+    Delimiters,
+    Formula,
+    read_body,
+    read_title,
+    write_out,
+)
 from arqmath_bm25.collection.formulas import COLUMNS
 from arqmath_bm25.collection.posts import QUESTION, Post, PostTable
 from arqmath_bm25.collection.site import Site

@@ -1,0 +1,161 @@
+r"""Sources of text other than posts: LaTeX and Markdown, until only formulas are to be found.
+
+**LaTeX.** Comments and the text of `verbatim` and its like go. Formulas begin at `$`, `$$`, `\(`,
+`\[` and at environments of mathematics alone; all other environments are text, with a line for each
+of their edges. In prose a command goes and its argument stays (`\emph{compact}`), but for commands
+whose argument names something (`\label`, `\cite`, `\usepackage`). Accents are letters (`H\"older`).
+Definitions (`\newcommand`) are formulas, so that those after them are read by them. A text begins
+at its `\begin{document}`, but for the definitions before it.
+
+**Markdown.** Code between backticks or fences is prose. A dollar opens a formula before no blank
+and closes one after no blank and before no digit, as Pandoc has it; `$`x`$` and fences of `math`
+are formulas.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any, Final, Literal
+
+from arqmath_bm25.analysis.macros import definitions
+from arqmath_bm25.core.tables import read_table
+
+SourceName = Literal["latex", "markdown"]
+
+# Private-use characters, which no input has when it gets here.
+BLOCK_END: Final = "\ue001"
+CODE_DOLLAR, CODE_BACKSLASH = "\ue004", "\ue005"
+_HIDE_CODE: Final = str.maketrans("$\\", CODE_DOLLAR + CODE_BACKSLASH)
+
+_TABLE: Final[dict[str, Any]] = read_table(__file__)["latex"]
+
+
+def _any_of(names: str) -> str:
+    return "|".join(_TABLE[names].split())
+
+
+MATH_ENVIRONMENT: Final = rf"\\begin\{{(?P<name>(?:{_any_of('math')})\*?)\}}"
+_PARAGRAPH: Final = re.compile(r"\n[ \t]*+(?:\n\s*+|\Z)")
+_UNREAD: Final = rf"{_any_of('code')}|{_any_of('dropped')}"
+_HIDDEN: Final = re.compile(
+    rf"\\begin\{{(?P<name>{_UNREAD})\*?\}}(?P<code>(?:(?!\\(?:begin|end)\{{(?:{_UNREAD})\*?\}}).)*+)"
+    r"\\end\{(?P=name)\*?\}"
+    r"|\\verb\*?(?P<bar>[^\sA-Za-z*])(?P<verb>[^\n]{0,200}?)(?P=bar)"
+    r"|(?<!\\)(?:\\\\)*+(?P<comment>%[^\n]*+(?:\n[ \t]*+(?!\n))?)",
+    re.DOTALL,
+)
+_OPTION: Final = r"(?:\s*+\[[^\[\]]{0,200}\])"
+_ARGUMENT: Final = rf"(?:{_OPTION}*+\s*+\{{[^{{}}]{{0,999}}\}})"
+_PROSE: Final = re.compile(
+    rf"\\(?:{_any_of('without_arguments')})(?![A-Za-z])\*?{_ARGUMENT}*+{_OPTION}?"
+    rf"|\\(?:begin|end)\{{(?P<environment>[A-Za-z]{{1,40}}+)\*?\}}(?P<look>{_ARGUMENT})?"
+    r"|\\(?P<accent>[`'^~=.\"]|[uHvcrk](?=[\s{]))\s*+(?:\{\\?(?P<in_braces>[A-Za-z]?)\}"
+    r"|\\?(?P<bare>[A-Za-z]))"
+    r"|\\href\s*+\{[^{}]{0,999}\}"
+    r"|\\\\\s*+\[[^\[\]]{0,20}\]"
+    r"|\\(?P<command>[A-Za-z]{1,40}+)\*?\s?"
+    r"|\\(?P<sign>[%&#_$])|\\[-/]|[{}]|(?P<blank>\\.|~)",
+    re.DOTALL,
+)
+_WITHOUT_LOOK: Final = frozenset(_TABLE["without_first_argument"].split())
+_FONTS: Final = frozenset(_TABLE["fonts"].split())
+_ENVIRONMENT: Final = re.compile(
+    rf"\\begin\{{(?!(?:{_any_of('math')})\*?\}})([A-Za-z]{{1,40}}+)\*?\}}"
+)
+_COMMAND: Final = re.compile(
+    r"\\(?:documentclass|(?:sub){0,2}section|chapter|emph|item|cite|footnote|newtheorem)(?![A-Za-z])"
+)
+_FENCE: Final = re.compile(
+    r"^ {0,3}(?P<fence>```|~~~)[`~]*+(?P<language>[^\n]*+)\n"
+    r"(?P<code>(?:(?! {0,3}(?P=fence))[^\n]*+\n)*+)(?: {0,3}(?P=fence)[`~]*+)?",
+    re.MULTILINE,
+)
+_CODE: Final = re.compile(
+    r"\$`(?P<math>[^`\n]{1,999}+)`\$|(?P<ticks>`{1,2}+)(?P<code>[^`]{1,999}+)(?P=ticks)"
+)
+_MARKDOWN: Final = re.compile(
+    r"^ {0,3}(?:#{1,6} \S|```|~~~)|\*\*[^*\s][^*\n]{0,200}+\*\*|`[^`\n]{1,200}+`"
+    r"|\]\([^()\s]{1,200}+\)",
+    re.MULTILINE,
+)
+_LINK: Final = re.compile(r"\]\([^()\s]{1,200}+\)")
+_LOOKED_AT: Final = 10_000  # documents
+_LEAST_SHARE: Final = 0.05  # of these, for a source to be theirs
+
+
+def hide_math(code: str) -> str:
+    """Return code so that no mathematics is found in it, while it is shown as it was."""
+    return code.translate(_HIDE_CODE)
+
+
+def prepared(text: str, source: SourceName) -> str:
+    """Return a text in which the formulas of a source can be found, with ends of blocks."""
+    if source == "latex":
+        text = _HIDDEN.sub(_without_code, text)
+        head, document, body = text.partition(r"\begin{document}")
+        body = body.partition(r"\end{document}")[0]
+        text = f"{_marked(head, True)}\n\n{body}" if document else _marked(text, False)
+    else:
+        text = _CODE.sub(_code_of_markdown, _FENCE.sub(_code_of_markdown, text))
+        text = _LINK.sub("]", text)
+    return _PARAGRAPH.sub(BLOCK_END, text)
+
+
+def prose(text: str) -> str:
+    """Return LaTeX outside formulas as its readers see it."""
+    return unicodedata.normalize("NFC", _PROSE.sub(_shown, text))
+
+
+def source_of(texts: Iterable[str]) -> tuple[SourceName | None, str]:
+    """Return what most of the first texts are, as far as they tell, and a sentence on it."""
+    environments, counts = Counter[str](), Counter[str]()
+    for text in islice(texts, _LOOKED_AT):
+        counts["texts"] += 1
+        names = set(_ENVIRONMENT.findall(text))
+        environments.update(names)
+        counts["latex"] += bool(names or _COMMAND.search(text))
+        counts["markdown"] += bool(_MARKDOWN.search(text))
+    source: SourceName = "latex" if counts["latex"] >= counts["markdown"] else "markdown"
+    if counts[source] < max(1, _LEAST_SHARE * counts["texts"]):
+        return None, ""
+    kinds = f", {len(environments)} environments of text" if source == "latex" else ""
+    name = {"latex": "LaTeX source", "markdown": "Markdown"}[source]
+    return source, f"{name} in {counts[source]:,} of {counts['texts']:,} documents{kinds}"
+
+
+def _without_code(hidden: re.Match[str]) -> str:
+    if hidden["comment"] is not None:
+        return hidden[0][: -len(hidden["comment"])]
+    if hidden["name"] in _TABLE["dropped"].split():
+        return "\n"
+    return hide_math(hidden["code"] or hidden["verb"] or "")
+
+
+def _marked(text: str, alone: bool) -> str:
+    """Return a text whose definitions are formulas, or these alone."""
+    parts, done = list[str](), 0
+    for begin, end in definitions(text):
+        parts += ["" if alone else text[done:begin], f"${text[begin:end].replace('$', '')}$ "]
+        done = end
+    return "".join(parts) + ("" if alone else text[done:])
+
+
+def _code_of_markdown(code: re.Match[str]) -> str:
+    kind = code.groupdict()
+    if kind.get("language", "").strip() == "math":
+        return f"$${code['code']}$$"
+    return f"${kind['math']}$" if kind.get("math") else hide_math(code["code"])
+
+
+def _shown(piece: re.Match[str]) -> str:
+    if accent := piece["accent"]:
+        letter = piece["in_braces"] or piece["bare"] or ""
+        return letter + str(_TABLE["accents"][accent])
+    if environment := piece["environment"]:
+        look = piece["look"] or ""
+        return "\n" if environment in _WITHOUT_LOOK else f"\n{look}"
+    if command := piece["command"]:
+        return str(_TABLE["letters"].get(command, "" if command in _FONTS else " "))
+    return piece["sign"] or (" " if piece["blank"] or piece[0].startswith(r"\\") else "")
