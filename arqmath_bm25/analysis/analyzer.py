@@ -12,7 +12,14 @@ from typing import Final, Literal, NamedTuple
 
 import yaml
 
-from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title, write_out
+from arqmath_bm25.analysis.html import (
+    Content,
+    Delimiters,
+    Formula,
+    read_body,
+    read_title,
+    write_out,
+)
 from arqmath_bm25.analysis.latex import arrange, read
 from arqmath_bm25.analysis.mathml import source_latex
 from arqmath_bm25.analysis.operator_tree import read_operators
@@ -134,25 +141,32 @@ class FormulaAnalyzer:
 
 
 def terms(
-    text: str, kinds: Sequence[TermKind] = ("words", "operators"), html: bool = False
+    text: str,
+    kinds: Sequence[TermKind] = ("words", "operators"),
+    html: bool = False,
+    delimiters: Delimiters = "mathjax",
 ) -> list[str]:
-    """Return the terms of a text with `$…$` around its formulas, or of the HTML of a post.
+    """Return the terms of a text with `$…$` around its formulas, or of HTML.
 
-    They hold no blank, and come kind by kind. Raises InputError for another kind or no text.
+    They hold no blank, and come kind by kind. `delimiters` are `latex` or `markdown` for such a
+    source. Raises InputError for another kind or no text.
     """
     if unknown := [kind for kind in kinds if kind not in Terms._fields]:
         raise InputError(f"kind {unknown[0]!r}: expected some of {', '.join(Terms._fields)}")
-    by_kind = analyze(text, html)
+    by_kind = analyze(text, html, delimiters=delimiters)
     return [term for kind in kinds for term in by_kind[kind]]
 
 
 def analyze(
-    text: str, html: bool = False, analyzer: Analyzer | None = None
+    text: str,
+    html: bool = False,
+    analyzer: Analyzer | None = None,
+    delimiters: Delimiters = "mathjax",
 ) -> dict[str, list[str]]:
-    """Return the terms of a text with `$…$` around its formulas, or of HTML, by their kind."""
+    """Return the terms of a text as `terms` reads it, by their kind."""
     if not isinstance(text, str):
         raise InputError(f"text: expected a string, not {type(text).__name__}")
-    analyzer = analyzer or _default_analyzer()
+    analyzer = analyzer or _default_analyzer(delimiters)
     fields = analyzer.body(text) if html else analyzer.title(text)
     return {kind: bag.terms.split() for kind, bag in fields._asdict().items()}
 
@@ -163,6 +177,7 @@ def tokenize(source: str) -> list[str]:
 
 
 @cache
-def _default_analyzer() -> Analyzer:
-    configured = yaml.safe_load(default_config("task1").read_text(encoding="utf-8"))
-    return Analyzer(AnalysisSettings.model_validate(configured["analysis"]))
+def _default_analyzer(delimiters: Delimiters = "mathjax") -> Analyzer:
+    configured = yaml.safe_load(default_config("task1").read_text(encoding="utf-8"))["analysis"]
+    configured["latex"]["delimiters"] = delimiters
+    return Analyzer(AnalysisSettings.model_validate(configured))

@@ -394,8 +394,8 @@ class _Ends:
         places = self._places.get(_END_OF[delimiter] if delimiter else name or "", [])
         first = bisect_left(places, (begin, 0, 0))
         within = [place for place in places[first : first + _ENDS_TRIED] if place[0] < limit]
-        if delimiter == "$" and (no_end := self._no_end):
-            within = [place for place in within if not no_end.match(self._text, place[0] - 1)]
+        if delimiter == "$" and (no_end := self._no_end):  # the next dollar ends it, or none does
+            within = [place for place in within[:1] if not no_end.match(self._text, place[0] - 1)]
         outside_braces = (place for place in within if place[2] < begin)
         end_delimiter = next(outside_braces, within[0] if within else None)
         return end_delimiter[:2] if end_delimiter else None
