@@ -73,7 +73,7 @@ def test_an_index_keeps_the_years_and_the_site_that_were_chosen(tmp_path: Path) 
     assert "https://cs.example.org/a/2" in found
     assert "/a/3" not in found
     message = refused("index", *where, "--until", "none")
-    assert "this index was built with another --until or --site" in message
+    assert "this index was built with another --until, --site or --delimiters" in message
     arqmath("index", *where, "--until", "none", "--overwrite")
     assert "https://cs.example.org/a/3" in printed("search", "task1", "word", *where[1:])
 
