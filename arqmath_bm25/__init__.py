@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         compare,
         evaluate,
         fuse,
+        read_qrels,
         read_run,
         sample,
         write_run,
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Collection", "Index", "InputError", "ScoreWarning", "__version__", "analyze", "compare",
-    "evaluate", "formula_similarities", "formula_similarity", "fuse", "read_run",
-    "register_ir_datasets", "sample", "terms", "tokenize", "write_run",
+    "evaluate", "formula_similarities", "formula_similarity", "fuse", "read_qrels",
+    "read_run", "register_ir_datasets", "sample", "terms", "tokenize", "write_run",
 ]  # fmt: skip
 _ELSEWHERE = {
     **dict.fromkeys(("analyze", "terms", "tokenize"), "analysis.analyzer"),

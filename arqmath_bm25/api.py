@@ -13,11 +13,12 @@ Faults of the input are raised as InputError, with the messages of the command l
 from __future__ import annotations
 
 import os
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -27,13 +28,26 @@ from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.analysis.settings import AnalysisSettings, FormulaAnalysisSettings
 from arqmath_bm25.collection.collection import INDEXES
 from arqmath_bm25.collection.collection import Collection as Files
+from arqmath_bm25.collection.own_documents import write_corpus
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, TASKS, YEARS
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
 from arqmath_bm25.evaluation.evaluator import Evaluator, judged_years
-from arqmath_bm25.frames import compare, evaluate, fuse, need, read_run, run_frame, write_run
+from arqmath_bm25.frames import (
+    Table,
+    compare,
+    evaluate,
+    fuse,
+    qrels_frame,
+    read_qrels,
+    read_run,
+    rows_of,
+    run_frame,
+    table,
+    write_run,
+)
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.index import Index as Opened
@@ -42,10 +56,10 @@ from arqmath_bm25.tasks.post_filter import PostFilter
 from arqmath_bm25.tasks.task import Shown, Task
 
 __all__ = [
-    "Collection", "Frame", "Index", "TaskName", "analyze", "compare", "evaluate", "fuse",
-    "read_run", "sample", "terms", "tokenize", "write_run",
+    "Collection", "Index", "Table", "TaskName", "analyze", "compare", "evaluate", "fuse",
+    "read_qrels", "read_run", "sample", "terms", "tokenize", "write_run",
 ]  # fmt: skip
-Frame = pd.DataFrame | Sequence[Mapping[str, Any]]
+_NAME: Final = re.compile(r"\w([\w.-]*\w)?")
 TaskName = Literal["task1", "task2", "task3", "nlps", "docs"]
 
 
@@ -88,6 +102,22 @@ class _ByValue(ABC):
 
 class Collection(_ByValue, Files):
     """A collection: its indexes, topics and judgments."""
+
+    @classmethod
+    def of(
+        cls, documents: Table, name: str = "documents", indexes: str | Path = INDEXES
+    ) -> Collection:
+        """Keep documents of one's own below `indexes`, and return the collection that they are.
+
+        Rows have id (or docno, doc_id, _id) and text, and may have title and tags: a frame, or
+        dicts or named tuples from any iterable, which is read once. A collection of the same name
+        is replaced; its index is then stale, unless the documents are the same. Raises InputError
+        for a row that is no document.
+        """
+        if not _NAME.fullmatch(name):
+            raise InputError(f"name {name!r}: expected letters, digits and . _ - between them")
+        place = Path(indexes) / "own" / name
+        return cls(write_corpus(rows_of(documents, "documents"), place), indexes)
 
     def __repr__(self) -> str:
         return f"<Collection {self.name}>"
@@ -214,8 +244,7 @@ class Collection(_ByValue, Files):
         if rules.by_formula:
             attrs.update(formulas=str(self.layout.formulas()), tables=str(self.directory))
             attrs.update(ids=read.ids)
-        rows = [(qid, doc, label) for qid in read.qrels for doc, label in read.qrels[qid].items()]
-        frame = pd.DataFrame(rows, columns=["qid", "docno", "label"])
+        frame = qrels_frame(read.qrels)
         frame.attrs.update(attrs)
         return frame
 
@@ -247,6 +276,10 @@ class Index(_ByValue):
     def close(self) -> None:
         """Close what is open; what is asked afterwards opens it again."""
         self._opened.close()
+
+    def __contains__(self, docno: object) -> bool:
+        """Return whether a document is there."""
+        return self._opened.task.find(str(docno), self._opened) is not None
 
     @property
     def task(self) -> str:
@@ -289,7 +322,7 @@ class Index(_ByValue):
 
     def search(
         self,
-        query: str,
+        query: str | Sequence[str],
         k: int = 10,
         variant: str | None = None,
         tags: Sequence[str] = (),
@@ -298,15 +331,20 @@ class Index(_ByValue):
         """Return the `k` best documents for a text with `$…$` around its formulas.
 
         Only those whose question has all `tags` and is of one of the `years`, if any are given.
-        Columns: docno, score, rank (from 1), title (of the question) and text, shortened. Raises
-        InputError for a variant that the configuration lacks, unless 1 ≤ k ≤ 1,000, and for tags
-        and years of a task other than 1 and 2.
+        Columns: docno, score, rank (from 1), title (of the question) and text, shortened; for
+        several queries also qid, their number from "1" on. Raises InputError for a variant that the
+        configuration lacks, unless 1 ≤ k ≤ 1,000, and for tags and years of a task other than 1
+        and 2.
         """
         task, k = self._opened.task, _count("k", k)
         posts = PostFilter.of([tags] if isinstance(tags, str) else tags, years)
-        hits = self._opened.search(_query(query), self.chosen(variant), k, posts)
-        frame = run_frame([("", hits)], task.lab).drop(columns="qid")
-        shown = [task.shown(hit, self.collection) for hit in hits]
+        several = isinstance(query, Iterable) and not isinstance(query, str)
+        ranked = [
+            (str(number), self._opened.search(_query(text), self.chosen(variant), k, posts))
+            for number, text in enumerate(query if several else [query], 1)
+        ]
+        frame = run_frame(ranked, task.lab).drop(columns=[] if several else "qid")
+        shown = [task.shown(hit, self.collection) for _, hits in ranked for hit in hits]
         return frame.assign(title=list(map(_title, shown)), text=list(map(task.short_text, shown)))
 
     def document(self, docno: str) -> dict[str, str]:
@@ -331,6 +369,16 @@ class Index(_ByValue):
         if isinstance(settings, AnalysisSettings):
             return analyze(text, html, Analyzer(settings))
         return analyze(text, html, Analyzer(AnalysisSettings(text=settings.text), ngrams=False))
+
+    def document_frequency(self, *terms: str) -> pd.DataFrame:
+        """Return how many documents hold terms, spelled as `analyze` returns them.
+
+        A row for each term, a column for each field of the index.
+        """
+        fields = self._opened.task.index_task.fields or ()
+        counts = self._opened.searcher().document_counts(dict.fromkeys(fields, terms))
+        frame = pd.DataFrame(counts, terms, list(fields))
+        return frame.fillna(0).astype(int)
 
     def explain(
         self,
@@ -358,7 +406,7 @@ class Index(_ByValue):
 
     def run(
         self,
-        topics: Frame,
+        topics: Table,
         variant: str | None = None,
         depth: int = MAX_DEPTH,
         text: bool = False,
@@ -373,7 +421,7 @@ class Index(_ByValue):
         variant that the configuration lacks.
         """
         task, chosen, depth = self._opened.task, self.chosen(variant), _count("depth", depth)
-        topics = _frame(topics, "topics", "qid", "query")
+        topics = table(topics, "topics", "qid", "query")
         if topics["qid"].duplicated().any():
             twice = topics["qid"][topics["qid"].duplicated()].iloc[0]
             raise InputError(f"topics: qid {twice} comes twice; drop_duplicates('qid') first")
@@ -381,7 +429,7 @@ class Index(_ByValue):
         ranked = list(self._opened.rank(records, chosen, depth, self._threads))
         return self._ranked(records, ranked, chosen, depth, text)
 
-    def score(self, candidates: Frame, variant: str | None = None) -> pd.DataFrame:
+    def score(self, candidates: Table, variant: str | None = None) -> pd.DataFrame:
         """Score documents that somebody else found: rows of topics with a docno each.
 
         Returns the rows with score and rank (from 1), best first, as `run` ranks them where its
@@ -389,8 +437,8 @@ class Index(_ByValue):
         begins at 0. Answers (Task 1) and documents of `docs` only. Raises InputError as `run` does.
         """
         task, chosen = self._opened.task, self.chosen(variant)
-        rows = _frame(candidates, "candidates", "qid", "query", "docno")
-        rows = rows.drop(columns=["score", "rank"], errors="ignore").astype({"docno": str})
+        rows = table(candidates, "candidates", "qid", "query", "docno")
+        rows = rows.drop(columns=["score", "rank"], errors="ignore")
         first = rows.drop_duplicates("qid")
         records = [_topic(row, task) for row in first.to_dict("records")]
         groups = rows.groupby("qid", sort=False)["docno"]
@@ -399,14 +447,14 @@ class Index(_ByValue):
         scored = self._ranked(records, ranked, chosen)
         return scored.merge(rows, on=["qid", "docno"])[[*rows, "score", "rank"]]
 
-    def features(self, candidates: Frame, variant: str | None = None) -> pd.DataFrame:
+    def features(self, candidates: Table, variant: str | None = None) -> pd.DataFrame:
         """Return what each field and kind of evidence gives to documents, for learning to rank.
 
         A row for each of `candidates`, as `score` takes them, and a column for each part, as
         `explain` names them; 0 where a document gets nothing.
         """
         task, chosen = self._opened.task, self.chosen(variant)
-        rows = _frame(candidates, "candidates", "qid", "query", "docno")
+        rows = table(candidates, "candidates", "qid", "query", "docno")
         features = []
         for _, of_topic in rows.groupby("qid", sort=False):
             hits = [self._opened.task.find(str(docno), self._opened) for docno in of_topic["docno"]]
@@ -454,17 +502,6 @@ def _query(query: object) -> str:
     if not isinstance(query, str):
         raise InputError(f"query {repr(query)[:60]}: expected a text with $…$ around its formulas")
     return query
-
-
-def _frame(rows: Frame, what: str, *columns: str) -> pd.DataFrame:
-    """Return rows as a frame that has these columns, ids as strings; InputError without them."""
-    if not isinstance(rows, pd.DataFrame):
-        if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-            kind = type(rows).__name__
-            raise InputError(f"{what}: expected a frame, or a list of dicts, not {kind}")
-        rows = pd.DataFrame(rows)
-    need(rows, what, *columns)
-    return rows.assign(qid=rows["qid"].astype(str))
 
 
 def _text(topic: Topic) -> str:

@@ -1,7 +1,8 @@
 """Runs and judgments as pandas frames, with the columns of PyTerrier: read, written, scored.
 
 A run is what a run file of the same rows would be: scores alone decide its order, equal ones as the
-labs' scripts order them. What a frame cannot say in columns stands in its `attrs`.
+labs' scripts order them. What a frame cannot say in columns stands in its `attrs`. Callers may have
+other tables than frames, and the columns of ir_measures and ranx (`table`).
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from typing import Any, Final, Literal, overload
 import pandas as pd
 
 from arqmath_bm25.core.errors import InputError, ScoreWarning
-from arqmath_bm25.core.labs import MAX_DEPTH, RunTask, known_year, official_stem
+from arqmath_bm25.core.labs import MAX_DEPTH, RunTask, is_official, known_year, official_stem
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.writing import read_manifest
+from arqmath_bm25.evaluation import qrels as qrels_files
 from arqmath_bm25.evaluation.comparing import compare_runs
 from arqmath_bm25.evaluation.evaluator import Scored, score_run
 from arqmath_bm25.evaluation.measures import Measure, key_of, named_measures
@@ -28,9 +30,17 @@ from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.rows import RunRow
 from arqmath_bm25.runs.run import Run
-from arqmath_bm25.runs.task_rules import RULES, AnswerRules, FormulaRules, TextRules
+from arqmath_bm25.runs.task_rules import RULES, AnswerRules, DocumentRules, FormulaRules, TextRules
 from arqmath_bm25.version import __version__
 
+Table = pd.DataFrame | Mapping[str, Mapping[str, float]] | Iterable[Any]
+# Columns of PyTerrier → what ir_measures, ir_datasets and ranx call them.
+_CALLED: Final[Mapping[str, tuple[str, ...]]] = {
+    "qid": ("query_id", "q_id"),
+    "docno": ("doc_id",),
+    "label": ("relevance",),
+    "query": ("text",),
+}
 _RANKED: Final = ("qid", "docno", "score", "rank")
 _FURTHER: Final[Mapping[RunTask, tuple[str, ...]]] = {
     FormulaRules.task: ("post_id", "visual_id"), TextRules.task: ("answer",),
@@ -39,8 +49,8 @@ _FURTHER: Final[Mapping[RunTask, tuple[str, ...]]] = {
 
 @overload
 def evaluate(
-    run: pd.DataFrame,
-    qrels: pd.DataFrame,
+    run: Table,
+    qrels: Table,
     per_topic: Literal[False] = False,
     *,
     measures: Sequence[object] | None = None,
@@ -51,8 +61,8 @@ def evaluate(
 
 @overload
 def evaluate(
-    run: pd.DataFrame,
-    qrels: pd.DataFrame,
+    run: Table,
+    qrels: Table,
     per_topic: Literal[True],
     *,
     measures: Sequence[object] | None = None,
@@ -62,22 +72,23 @@ def evaluate(
 
 
 def evaluate(
-    run: pd.DataFrame,
-    qrels: pd.DataFrame,
+    run: Table,
+    qrels: Table,
     per_topic: bool = False,
     *,
     measures: Sequence[object] | None = None,
     task: RunTask | None = None,
     relevant: int | None = None,
 ) -> pd.Series | pd.DataFrame:  # pdoc cannot read Series[Any]
-    """Score a run by judgments, as `eval` does.
+    """Score a run by judgments, as `eval` does; both may be frames, lists of dicts, nested dicts.
 
     Returns the numbers under the keys of `eval --json`, or with `per_topic` a row for every judged
     topic; with `measures` (names as `eval --measure` takes them, keys, or objects of ir_measures)
     these alone. The task is told by the `attrs` of the judgments (`Collection.qrels`) or of the
-    run, or by `task`. Relevant is a grade of 2 or more for topics of the labs, else of 1 or more,
-    or as `relevant` says. What has to be known of the scores is a ScoreWarning. Raises InputError
-    if the two do not fit each other, and for a label that is none of -9 … 9.
+    run, or by `task`; without these by the topics, which are the labs' or one's own. Relevant is a
+    grade of 2 or more for topics of the labs, else of 1 or more, or as `relevant` says. What has to
+    be known of the scores is a ScoreWarning. Raises InputError if the two do not fit each other,
+    and for a label that is none of -9 … 9.
     """
     names = None if measures is None else list(map(str, measures))
     score = _score("run", run, qrels, task, named_measures(*names or ()), relevant).score
@@ -96,8 +107,8 @@ def evaluate(
 
 
 def compare(
-    runs: Mapping[str, pd.DataFrame] | Sequence[pd.DataFrame],
-    qrels: pd.DataFrame,
+    runs: Mapping[str, Table] | Sequence[Table],
+    qrels: Table,
     measure: object | None = None,
     *,
     task: RunTask | None = None,
@@ -105,7 +116,7 @@ def compare(
 ) -> pd.DataFrame:
     """Compare every run with the first, topic by topic, as the command `compare` does.
 
-    `runs` are run frames by name, or in a list (then named by their `attrs`). Returns a row for
+    `runs` are runs by name, or in a list (then named by their `attrs`). Returns a row for
     each but the first: means, difference with its interval, wins, ties and losses, p-values of the
     t-test and the randomization test, plain and corrected by Holm. `attrs` has the `measure`
     (default: the first that the task reports) and the `warnings`, which are ScoreWarnings too.
@@ -123,7 +134,7 @@ def compare(
 
 
 def fuse(
-    runs: Mapping[str, pd.DataFrame] | Sequence[pd.DataFrame],
+    runs: Mapping[str, Table] | Sequence[Table],
     method: Method = "rrf",
     *,
     weights: Sequence[float] | None = None,
@@ -146,7 +157,7 @@ def fuse(
     visual: dict[str, str] = {}
     for run in named.values():
         if "visual_id" in run:
-            visual.update(zip(run["docno"].astype(str), run["visual_id"].astype(str), strict=True))
+            visual.update(zip(run["docno"], run["visual_id"].astype(str), strict=True))
     posts = all("post_id" in run for run in named.values())
     fused = fuse_runs(read, factors, method, k, depth, posts)
     frame = run_frame(fused.items(), task)
@@ -157,16 +168,15 @@ def fuse(
 
 
 def _score(
-    name: str, run: pd.DataFrame, qrels: pd.DataFrame, task: RunTask | None,
+    name: str, run: Table, qrels: Table, task: RunTask | None,
     measures: Sequence[Measure], relevant: int | None,
 ) -> Scored:  # fmt: skip
-    need(run, "run", "qid", "docno", "score")
-    need(qrels, "qrels", "qid", "docno", "label")
+    run = table(run, "run", "qid", "docno", "score")
+    qrels = table(qrels, "qrels", "qid", "docno", "label")
     judged: Qrels = {}
     rows = zip(qrels["qid"], qrels["docno"], qrels["label"], strict=True)
     for number, (qid, doc, label) in enumerate(rows):
-        grade = read_grade(f"qrels: row {number}", str(doc), str(label))
-        judged.setdefault(str(qid), {})[str(doc)] = grade
+        judged.setdefault(qid, {})[doc] = read_grade(f"qrels: row {number}", doc, str(label))
     task = task or qrels.attrs.get("task") or _task_of(run)
     least = least_relevant(RULES[task], judged) if relevant is None else relevant
     notes = tuple(qrels.attrs.get("notes", ()))
@@ -193,13 +203,15 @@ def _ids(run: pd.DataFrame, qrels: pd.DataFrame) -> Callable[[], FormulaIds]:
     return partial(FormulaIds.of_rows, columns)
 
 
-def _named(runs: Mapping[str, pd.DataFrame] | Sequence[pd.DataFrame]) -> dict[str, pd.DataFrame]:
+def _named(runs: Mapping[str, Table] | Sequence[Table]) -> dict[str, pd.DataFrame]:
+    columns = "qid", "docno", "score"
     if isinstance(runs, Mapping):
-        return {str(name): run for name, run in runs.items()}
-    names = [str(run.attrs.get("name", "run")) for run in runs]
+        return {str(name): table(run, str(name), *columns) for name, run in runs.items()}
+    frames = [table(run, f"run {number}", *columns) for number, run in enumerate(runs, 1)]
+    names = [str(run.attrs.get("name", "run")) for run in frames]
     return {
         name if names.count(name) == 1 else f"{name} {number}": run
-        for number, (name, run) in enumerate(zip(names, runs, strict=True), 1)
+        for number, (name, run) in enumerate(zip(names, frames, strict=True), 1)
     }
 
 
@@ -224,8 +236,22 @@ def read_run(path: str | Path) -> pd.DataFrame:
     return frame
 
 
+def read_qrels(path: str | Path) -> pd.DataFrame:
+    """Read judgments of documents in TREC's form or BEIR's; see `Collection.qrels` for the labs'.
+
+    Returns qid, docno and label. Raises InputError for what are no judgments.
+    """
+    return qrels_frame(qrels_files.read_qrels(Path(path)))
+
+
+def qrels_frame(qrels: Qrels) -> pd.DataFrame:
+    """Return judgments as a frame."""
+    rows = [(qid, doc, label) for qid in qrels for doc, label in qrels[qid].items()]
+    return pd.DataFrame(rows, columns=["qid", "docno", "label"])
+
+
 def write_run(
-    run: pd.DataFrame, path: str | Path, name: str | None = None, form: run_writing.RunForm = "lab"
+    run: Table, path: str | Path, name: str | None = None, form: run_writing.RunForm = "lab"
 ) -> None:
     """Write a run as the labs, or TREC, want it; `name` stands in every row.
 
@@ -235,8 +261,7 @@ def write_run(
     `assign` and selections keep): a run of another name was made from that one. Raises InputError
     if it cannot be written.
     """
-    path = Path(path)
-    need(run, "run", "qid", "docno", "score")
+    path, run = Path(path), table(run, "run", "qid", "docno", "score")
     read = Run(path, _task_of(run), _rows(run))
     name = name or run.attrs.get("name") or official_stem(path)
     manifest = run.attrs.get("manifest")
@@ -260,21 +285,74 @@ def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: RunTask) -> pd.
     return frame[[*_RANKED, *_FURTHER.get(task, ())]]
 
 
-def need(frame: pd.DataFrame, what: str, *columns: str) -> None:
-    """Raise InputError unless a frame has the columns, and a value in every row."""
+def rows_of(rows: object, what: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a frame (pandas, polars), or of an iterable of dicts or named tuples.
+
+    What a row of a frame has no value for is left out. Raises InputError for anything else.
+    """
+    if isinstance(rows, pd.DataFrame):
+        is_missing = rows.isna().to_numpy()
+        for row, missing in zip(rows.to_dict("records"), is_missing, strict=True):
+            yield {
+                str(name): value
+                for (name, value), lacks in zip(row.items(), missing, strict=True)
+                if not lacks
+            }
+        return
+    rows = rows.iter_rows(named=True) if hasattr(rows, "iter_rows") else rows  # of polars
+    if isinstance(rows, str | Mapping) or not isinstance(rows, Iterable):
+        raise _other(what, rows)
+    for row in rows:
+        row = row._asdict() if hasattr(row, "_asdict") else row
+        if not isinstance(row, Mapping):
+            raise _other(what, row, f"{_kind(rows)} with ")
+        yield {str(name): value for name, value in row.items()}
+
+
+def table(rows: Table, what: str, *columns: str) -> pd.DataFrame:
+    """Return rows as a frame that has these columns; ids are strings.
+
+    Nested dicts are topic → document → the last of the columns. Raises InputError for what is no
+    table, and for a column, or a value in one, that is missing.
+    """
+    if isinstance(rows, pd.DataFrame):
+        frame = rows
+    elif isinstance(rows, Mapping) and all(isinstance(row, Mapping) for row in rows.values()):
+        triples = [(qid, doc, value) for qid, of in rows.items() for doc, value in of.items()]
+        frame = pd.DataFrame(triples, columns=["qid", "docno", columns[-1]])
+    else:
+        frame = pd.DataFrame(list(rows_of(rows, what)))
+    for name in columns:
+        if name not in frame:
+            called = (other for other in _CALLED.get(name, ()) if other in frame)
+            frame = frame.rename(columns={next(called, name): name})
     missing = [name for name in columns if name not in frame]
     if missing:
-        has = ", ".join(map(str, frame.columns))
+        has = ", ".join(map(str, frame.columns)) or "none"
         raise InputError(f"{what}: no column {' and no '.join(missing)}; it has {has}")
     for name in columns:
         if (empty := frame[name].isna()).any():
             raise InputError(f"{what}: no {name} in row {int(empty.to_numpy().argmax())}")
+    return frame.astype({name: str for name in ("qid", "docno") if name in columns})
+
+
+def _other(what: str, given: object, inside: str = "") -> InputError:
+    return InputError(
+        f"{what}: got {inside}{_kind(given)}; expected a frame (pandas, polars) or dicts"
+    )
+
+
+def _kind(value: object) -> str:
+    module, name = type(value).__module__.partition(".")[0], type(value).__name__
+    return f"a {name}" if module == "builtins" else f"a {module} {name}"
 
 
 def _task_of(run: pd.DataFrame) -> RunTask:
-    """Return the task that a frame says, by its attrs or by its columns."""
+    """Return the task that a frame says, by its attrs, its columns or its first topic."""
     by_columns = (task for task, (column, *_) in _FURTHER.items() if column in run)
-    task: RunTask = run.attrs.get("task") or next(by_columns, AnswerRules.task)
+    of_labs = all(map(is_official, run["qid"].head(1).astype(str)))
+    by_topic = AnswerRules.task if of_labs else DocumentRules.task
+    task: RunTask = run.attrs.get("task") or next(by_columns, by_topic)
     return task
 
 

@@ -8,6 +8,9 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, Field, TypeAdapter
 
+# Names that BEIR, PyTerrier, ir_datasets and Pyserini give to the id and the text of a row.
+_IDS: Final = ("_id", "docno", "doc_id", "qid", "query_id")
+_TEXTS: Final = ("query", "contents")
 _PREMISE_ID: Final = re.compile(r"[0-9]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -25,8 +28,8 @@ _Text = Annotated[str, Field(pattern=r"\S")]
 class DocumentRow(BaseModel):
     """A document of one's own, or a query."""
 
-    id: _Name = Field(validation_alias=AliasChoices("id", "_id"))
-    text: str
+    id: _Name = Field(validation_alias=AliasChoices("id", *_IDS))
+    text: str = Field(validation_alias=AliasChoices("text", *_TEXTS))
     title: str | None = None
     tags: tuple[_Name, ...] | None = None
     excluded_ids: tuple[_Name, ...] | None = None

@@ -1,15 +1,16 @@
 """Documents of one's own: JSON lines, TSV, and directories as BEIR has them; sets of ir_datasets.
 
-A row of JSON has `id` (or BEIR's `_id`) and `text`, and may have `title` and `tags`; one of TSV is
-id, text or id, title, text. Queries are such rows as well, and may have `excluded_ids`: documents
-that are not to be returned for them. Text is HTML where it holds tags of HTML, LaTeX or Markdown
-if the collection is (`analysis.sources`), else plain. In a directory documents are `corpus.jsonl`,
-queries `queries.jsonl`, and judgments `qrels/*.tsv`.
+A row of JSON has `id` and `text`, or what BEIR, PyTerrier, ir_datasets and Pyserini call these, and
+may have `title` and `tags`; one of TSV is id, text or id, title, text. Queries are such rows as
+well, and may have `excluded_ids`: documents that are not to be returned for them. Text is HTML
+where it holds tags of HTML, LaTeX or Markdown if the collection is (`analysis.sources`), else
+plain. In a directory documents are `corpus.jsonl`, queries `queries.jsonl`, and judgments
+`qrels/*.tsv`.
 """
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -23,6 +24,9 @@ CORPUS: Final = "corpus.jsonl"
 QUERIES: Final = "queries.jsonl"
 QRELS: Final = "qrels/test.tsv"
 IRDS: Final = "irds:"  # before the name of a set of ir_datasets
+# Label of a document that a query's ranking must not have, of the sets that define one. Other
+# labels below 0 are judgments: junk, spam, not relevant.
+_EXCLUDED: Final = {"bright": -100}
 _ENDINGS: Final = (".jsonl", ".tsv")
 _ID: Final = re.compile(r"[^\s\x00-\x1f\x7f\ud800-\udfff]+")
 _LONGEST_ID: Final = 512  # bytes of UTF-8, as OpenSearch has it
@@ -74,23 +78,27 @@ def read_documents(path: Path) -> Iterator[tuple[OwnDocument, RowSpan]]:
     Raises InputError naming file and line for a row that is no document, or has the id of an
     earlier one, and for a file without rows.
     """
+    with path.open("rb") as file:
+        yield from _documents(path, file)
+
+
+def _documents(path: Path, rows: Iterable[bytes]) -> Iterator[tuple[OwnDocument, RowSpan]]:
     lines: dict[str, int] = {}
     offset = 0
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            place = offset, len(line)
-            offset += len(line)
-            if not line.strip() or (number == 1 and _is_header(path, line)):
-                continue
-            document = _read(path, number, line)
-            if (first := lines.setdefault(document.doc_id, number)) != number:
-                raise InputError(
-                    f"{path}: line {number}: id {shown(document.doc_id)} is that of line {first} "
-                    "as well; every row has an id of its own"
-                )
-            yield document, place
+    for number, line in enumerate(rows, 1):
+        place = offset, len(line)
+        offset += len(line)
+        if not line.strip() or (number == 1 and _is_header(path, line)):
+            continue
+        document = _read(path, number, line)
+        if (first := lines.setdefault(document.doc_id, number)) != number:
+            raise InputError(
+                f"{path}: line {number}: id {shown(document.doc_id)} is that of line {first} "
+                "as well; every row has an id of its own"
+            )
+        yield document, place
     if not lines:
-        raise InputError(f"{path}: the file has no rows; expected a document on each line")
+        raise InputError(f"{path}: there are no rows; expected a document on each line")
 
 
 def read_document(path: Path, place: RowSpan) -> OwnDocument:
@@ -144,11 +152,22 @@ def _of_json(where: str, line: str) -> OwnDocument:
     return OwnDocument(row.id, row.text, row.title or "", tags, excluded)
 
 
+def write_corpus(rows: Iterable[Mapping[str, Any]], directory: Path) -> Path:
+    """Write documents to the corpus of a directory, which is returned.
+
+    Raises InputError as `read_documents` does; nothing is written then.
+    """
+    lines = (json.dumps(row, default=str).encode() for row in rows)
+    documents = (document for document, _ in _documents(Path("documents"), lines))
+    _write(directory / CORPUS, (_ENCODE(document._asdict()) for document in documents))
+    return directory
+
+
 def written_set(name: str, place: Path) -> Path:
     """Return the directory that holds a set of ir_datasets as BEIR does; it is written once.
 
-    Documents with a negative label are excluded for their query. Raises InputError without
-    ir_datasets, and for a set that it does not have, or not with documents and queries.
+    Raises InputError without ir_datasets, and for a set that it does not have, or not with
+    documents and queries.
     """
     directory = place / re.sub(r"[^A-Za-z0-9._-]", "-", name)
     if (directory / QUERIES).is_file():
@@ -162,18 +181,18 @@ def written_set(name: str, place: Path) -> Path:
     if not (dataset.has_docs() and dataset.has_queries()):
         raise InputError(f"{IRDS}{name}: this set has no documents or no queries")
     try:
-        _write_set(dataset, directory)
+        _write_set(dataset, directory, _EXCLUDED.get(name.partition("/")[0]))
     except (ImportError, OSError, RuntimeError) as error:  # no connection, a library for one set
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{IRDS}{name}: ir_datasets cannot read this set: {reason}") from None
     return directory
 
 
-def _write_set(dataset: Any, directory: Path) -> None:
+def _write_set(dataset: Any, directory: Path, excluding: int | None) -> None:
     excluded: dict[str, list[str]] = {}
     judged = []
     for label in dataset.qrels_iter() if dataset.has_qrels() else ():
-        if label.relevance < 0:
+        if label.relevance == excluding:
             excluded.setdefault(label.query_id, []).append(label.doc_id)
         else:
             judged.append(f"{label.query_id}\t{label.doc_id}\t{label.relevance}")

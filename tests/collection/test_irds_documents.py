@@ -24,18 +24,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
-NAME = "arqmath-test/small"
+NAME = "bright/small"  # a label of -100 excludes, as in its real sets
 DOCS = {
     "thm/1": r"In a right triangle \(a^2+b^2=c^2\).",
     "2": "No formula, a triangle only.",
     "η3": "Euler found $e^{i\\pi}+1=0$.",
     "excluded": "A triangle and a triangle.",
 }
-JUDGED = {("q1", "thm/1"): 2, ("q1", "2"): 0, ("q1", "excluded"): -100, ("q2", "2"): 1}
+JUDGED = {
+    ("q1", "thm/1"): 2, ("q1", "2"): 0, ("q1", "η3"): -1, ("q1", "excluded"): -100, ("q2", "2"): 1,
+}  # fmt: skip
 
 
-@pytest.fixture
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+@pytest.fixture(params=[NAME])
+def small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[str]:
     """Register a set with documents, queries and judgments."""
     places = map(str, ROOT.glob(".venv-bench/lib/python*/site-packages"))
     monkeypatch.setattr(sys, "path", [*sys.path, *places])
@@ -55,9 +59,9 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         TsvQueries(local("queries.tsv", "q1\ttriangle $x^2+y^2=z^2$", "q2\ttriangle")),
         TrecQrels(local("qrels", *(f"{q} 0 {d} {g}" for (q, d), g in JUDGED.items())), {}),
     )
-    ir_datasets.registry.register(NAME, dataset)
-    yield f"irds:{NAME}"
-    del ir_datasets.registry._registered[NAME]
+    ir_datasets.registry.register(request.param, dataset)
+    yield f"irds:{request.param}"
+    del ir_datasets.registry._registered[request.param]
 
 
 def test_index_run_and_eval(small: str, tmp_path: Path) -> None:
@@ -76,6 +80,18 @@ def test_index_run_and_eval(small: str, tmp_path: Path) -> None:
     assert scores["R@100"] == 1
     gain = {1: 1, 2: 0.6309297535714575, 3: 0.5}[ranks["2"]]  # 1 / log2(rank + 1)
     assert scores["nDCG@10"] == pytest.approx((1 + gain) / 2, abs=1e-4)
+
+
+@pytest.mark.parametrize("small", ["arqmath-test/small"], indirect=True)
+def test_a_label_below_zero_is_a_judgment_where_the_set_excludes_none(
+    small: str, tmp_path: Path
+) -> None:
+    """Junk, spam, not relevant: it is ranked, for a run must not depend on judgments."""
+    collection = arq.Collection(small, tmp_path / "indexes")
+    topics = collection.topics("docs", collection.path / "queries.jsonl")
+    run = collection.index("docs", engine="flat").run(topics)
+    assert "excluded" not in topics
+    assert set(run["docno"][run["qid"] == "q1"]) == {"thm/1", "2", "η3", "excluded"}
 
 
 def test_serve_and_the_library(small: str, tmp_path: Path) -> None:

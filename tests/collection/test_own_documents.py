@@ -144,8 +144,8 @@ def test_every_form_of_file(tmp_path: Path) -> None:
 
 GOOD = '{"id": "a", "text": "x"}'
 BAD = {
-    "": "the file has no rows",
-    "\n \n": "the file has no rows",
+    "": "there are no rows",
+    "\n \n": "there are no rows",
     "{": r"line 1: Invalid JSON",
     "id text": "line 1: Invalid JSON",
     f"{GOOD} {GOOD}": "line 1: Invalid JSON",

@@ -49,8 +49,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory, sample_indexes: Path) -> ar
 
 def block() -> str:
     """Return the API block of docs/USAGE.md, without the lines that need a file or a directory."""
-    _, _, text = (ROOT / "docs" / "USAGE.md").read_text().partition("```python\n")
-    return text.partition("```")[0]
+    _, _, section = (ROOT / "docs" / "USAGE.md").read_text().partition("## I work in Python")
+    return section.partition("```python\n")[2].partition("```")[0]
 
 
 SCRIPT = """
@@ -215,7 +215,7 @@ def test_faults_are_named(sample: arq.Collection, tmp_path: Path) -> None:
         "depth 5000: expected .* to 1,000": lambda: index.run(topics, depth=5000),
         "query None: expected a text": lambda: index.search(None),  # type: ignore[arg-type]
         "query 3: expected a text": lambda: index.run([{"qid": "a", "query": 3}]),
-        "topics: expected a frame, or a list": lambda: index.run({"qid": "a"}),  # type: ignore[arg-type]
+        "topics: got a dict; expected a frame": lambda: index.run({"qid": "a"}),  # type: ignore[dict-item]
         "candidates: no column docno": lambda: index.score(topics),
         "only answers .task1. and documents": lambda: sample.index("task2").score(
             sample.topics("task2", 2020).assign(docno="1")

@@ -47,6 +47,13 @@ def main(work: Path) -> float:
         print(error, arq.__version__, documents, settings, place.name, len(text), len(years))
     print(len(few), len(why), len(scored), len(features), len(terms + tokens + variants))
     print(sorted(more), sorted(kinds))
+    (work / "qrels.txt").write_text("q 0 a 1\n")
+    own: arq.Collection = arq.Collection.of([{"id": "a", "text": "prime"}], "own", work)
+    with own.index("docs", engine="flat") as mine:
+        several: pd.DataFrame = mine.search(["prime", "number"])
+        held: pd.DataFrame = mine.document_frequency("prime")
+        assert "a" in mine, (several, held)
+    print(arq.evaluate({"q": {"a": 1.5}}, arq.read_qrels(work / "qrels.txt"))["AP"])
     per_topic = arq.evaluate(read, qrels, per_topic=True).sort_values("map_prime")
     print(per_topic.index[0])
     warnings.simplefilter("ignore", arq.ScoreWarning)
