@@ -8,7 +8,7 @@ from pathlib import Path
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import Place, out, task_of_runs
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.topics import read_topics
+from arqmath_bm25.collection.own_documents import corpus_in
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RankingTask
 from arqmath_bm25.core.system import needed_by
@@ -21,7 +21,8 @@ from arqmath_bm25.pages.post_html import latex_of
 from arqmath_bm25.runs.eligible import eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Run
-from arqmath_bm25.runs.task_rules import RULES
+from arqmath_bm25.runs.task_rules import RULES, DocumentRules
+from arqmath_bm25.tasks import configured
 
 
 @command
@@ -40,15 +41,16 @@ def pool(
 ) -> None:
     """Pool runs for judging, as the labs do, into a CSV batch for the annotation tool Turkle.
 
-    Task 1 takes the best answers of each run, Task 2 the best distinct formulas, each shown in at
-    most five posts. `judge` turns the annotations into qrels.
+    Task 1 takes the best answers of each run, `docs` the best documents, Task 2 the best distinct
+    formulas, each shown in at most five posts. `judge` turns the annotations into qrels.
 
     Example: arqmath-bm25 pool runs/*-task1-*.tsv --depth 20 --primary-depth 45 -o batch.csv
     """
-    task, collection = task or task_of_runs(runs, "pool"), place.collection
+    collection = place.collection
+    own = DocumentRules.task if corpus_in(collection.layout.data) else None
+    task = task or own or task_of_runs(runs, "pool")
     depths = Depths(primary=primary_depth or depth, other=depth)
-    files = collection.layout.topic_files(RULES[task].qrels_of, [topics] if topics else None)
-    asked = {topic.topic_id: topic for _, file in files for topic in read_topics(file)}
+    asked = configured(own or RULES[task].qrels_of).asked(collection, [topics] if topics else None)
     pooled = _pool(runs, task, collection, depths, seed)
     items = pooled.items
     latex = latex_of(collection, (hit.formula_id for item in items for hit in item.hits))
@@ -77,7 +79,8 @@ def _pool(
         return collection.post(post_id).parent_id or post_id
 
     read = (Run.read(run, task, ids) for run in runs)
-    pooled = make_pool(read, depths, eligible(RULES[task], collection, ids), seed, thread_of)
+    threads = thread_of if RULES[task].by_formula else str  # another document is its own post
+    pooled = make_pool(read, depths, eligible(RULES[task], collection, ids), seed, threads)
     if not pooled.items:
         raise InputError(
             f"{runs[0]}: no hit of the runs may be judged; `arqmath-bm25 validate --data` says why"

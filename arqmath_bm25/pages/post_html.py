@@ -4,7 +4,7 @@ Words whose stem the query has are marked, and so are formulas that hold one of 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import lru_cache
 from threading import Lock
 from typing import Final
@@ -18,7 +18,11 @@ from arqmath_bm25.analysis.safe_html import FormulaWriter, plain, safe_body, saf
 from arqmath_bm25.analysis.text import WordAnalyzer
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
+from arqmath_bm25.collection.own_documents import corpus_in, read_documents
+from arqmath_bm25.collection.posts import QUESTION, Post
 from arqmath_bm25.pages.latex_to_mathml import render
+from arqmath_bm25.runs.task_rules import DocumentRules
+from arqmath_bm25.tasks import configured
 
 _LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
 _WORD: Final = re.compile(rf"&#?\w+;|{_LETTERS.pattern}")  # of text that is HTML already
@@ -193,6 +197,21 @@ def excerpt(content: Content, length: int) -> Content:
 def beginning(html: str, length: int, delimiters: Delimiters = "mathjax") -> Content:
     """Return the first `length` characters or so of a body, of which not all needs to be read."""
     return excerpt(read_body(html[: _MARKUP * length], delimiters), length)
+
+
+def post_reader(
+    collection: Collection, ids: Container[str]
+) -> tuple[Callable[[str], Post | None], Delimiters]:
+    """Return what reads a post, or one's own document of `ids` as one, and how texts are read."""
+    if (corpus := corpus_in(collection.layout.data)) is None:
+        return collection.posts.read, "mathjax"
+    delimiters = configured(DocumentRules.task).index_task.fitted(collection).delimiters
+    posts = {
+        row.doc_id: Post(row.doc_id, QUESTION, row.body(delimiters), title=row.title or row.doc_id)
+        for row, _ in read_documents(corpus)
+        if row.doc_id in ids
+    }
+    return posts.get, delimiters
 
 
 def latex_of(collection: Collection, formula_ids: Iterable[str]) -> dict[str, str]:

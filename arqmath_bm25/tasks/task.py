@@ -192,6 +192,13 @@ class Task(ABC, Generic[S]):
         """Read a topic file."""
         return TopicFile(folder, path, list(map(self.placed, read_topics(path))))
 
+    def asked(
+        self, collection: Collection, chosen: Sequence[str] | None = None
+    ) -> dict[str, Topic]:
+        """Return the topics of topic files by their ids; see `topic_files`."""
+        files = [self.read(collection, *named) for named in self.topic_files(collection, chosen)]
+        return {topic.topic_id: topic for file in files for topic in file.topics}
+
     def placed(self, topic: Topic) -> Topic:
         """Return a topic with the question of the collection that it is, if it is one."""
         return topic

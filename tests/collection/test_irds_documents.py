@@ -107,6 +107,8 @@ def test_serve_and_the_library(small: str, tmp_path: Path) -> None:
         page = urlopen(f"{address}/?q=Euler&task=docs").read().decode()  # noqa: S310
         answer = json.load(urlopen(f"{address}/api/search?q=Euler&task=docs"))  # noqa: S310
     assert "<math" in page
+    assert "· η3 ·" in page  # its id; it has neither a year nor tags
+    assert 'name="year"' not in page
     assert [hit["doc_id"] for hit in answer["results"]] == ["η3"]
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
+import json
 from typing import TYPE_CHECKING
 
 import pytest
-from program import arqmath, refused
+from program import arqmath, json_of, printed, refused
 
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
@@ -44,6 +45,56 @@ def annotate(batch: Path, results: Path, label: Callable[[dict[str, str], int], 
                 | {f"Input.{name}": value for name, value in row.items()}
                 | {a: label(row, n) for n, a in enumerate(answers, 1) if row[f"post_{n}"]}
             )
+
+
+ROWS = (
+    {"id": "thm/1", "title": "Pythagoras", "text": r"In a right triangle \(a^2+b^2=c^2\)."},
+    {"id": "2", "text": "<p>A triangle.</p>"},
+    {"id": "3", "text": "An identity."},
+)
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Documents of one's own with queries, and runs."""
+    monkeypatch.chdir(tmp_path)
+    queries = {"id": "q/1", "text": "triangle $x^2$"}, {"id": "q2", "text": "angle"}
+    for name, rows in (("corpus", ROWS), ("queries", queries)):
+        lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+        (tmp_path / "mine").mkdir(exist_ok=True)
+        (tmp_path / "mine" / f"{name}.jsonl").write_text(lines)
+    arqmath("index", "docs", "--data", "mine", "--engine", "flat")
+    arqmath("run", "docs", "--data", "mine")
+    return tmp_path / "runs" / "mine" / "queries"
+
+
+def test_documents_of_ones_own_from_runs_to_scores(own: Path, tmp_path: Path) -> None:
+    runs = own / "text.trec", own / "both.trec"
+    said = printed("pool", *runs, "--depth", 2, "--data", "mine", "-o", "batch.csv")
+    assert "1 topics, 2 rows, 2 hits to judge" in said
+    with (tmp_path / "batch.csv").open(newline="", encoding="utf-8") as file:
+        rows = {row["doc_id"]: row for row in csv.DictReader(file)}
+    assert rows.keys() == {"thm/1", "2"}
+    assert rows["thm/1"]["title"].startswith("<span>triangle <math")
+    assert rows["thm/1"]["hit_1"].startswith("<h3>Pythagoras</h3><div><p>In a right triangle <math")
+    assert rows["2"]["hit_1"] == "<h3>2</h3><div><p>A triangle.</p></div>"
+    annotate(tmp_path / "batch.csv", tmp_path / "results.csv", lambda row, _: "High")
+    arqmath("judge", "results.csv", "-o", "qrels.tsv")
+    assert (tmp_path / "qrels.tsv").read_text() == "q/1\t0\t2\t3\nq/1\t0\tthm/1\t3\n"
+    assert json_of("eval", runs[1], "--qrels", "qrels.tsv", "--data", "mine")[0]["AP"] == 1
+
+
+@pytest.mark.parametrize("name", ["=1+2", "+1", "@x", "-1", 'a"onload="x', "<b>", "a&amp;", "${x}"])
+def test_ids_that_a_spreadsheet_or_a_page_would_run_are_refused(
+    own: Path, name: str, tmp_path: Path
+) -> None:
+    with (tmp_path / "mine" / "corpus.jsonl").open("a") as file:
+        file.write(json.dumps({"id": name, "text": "triangle"}) + "\n")
+    (own / "x.trec").write_text(f"q/1 Q0 {name} 1 1.0 x\n")
+    pool = ("pool", own / "x.trec", "--data", "mine", "-o", "batch.csv")
+    assert "would be read as a formula of a spreadsheet or as HTML" in refused(*pool)
+    (own / "x.trec").write_text("q/1 Q0 4 1 1.0 x\n")
+    assert "'4' of the runs is not in DATA=mine" in refused(*pool)
 
 
 def test_task_1_from_runs_to_scores(tmp_path: Path) -> None:

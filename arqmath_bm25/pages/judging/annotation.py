@@ -17,17 +17,18 @@ from typing import Final
 from arqmath_bm25.analysis.html import Formula
 from arqmath_bm25.analysis.safe_html import plain
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import MAX_INSTANCES
 from arqmath_bm25.core.reading import read_csv
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.core.writing import complete
 from arqmath_bm25.evaluation.judging.pool import Item, PooledPost
-from arqmath_bm25.pages.post_html import PostWriter
+from arqmath_bm25.pages.post_html import PostWriter, post_reader
 
-_WRITER: Final = PostWriter()
 TEMPLATE: Final = Path(__file__).with_name("annotation.html")
 
+_UNSAFE: Final = re.compile(r"""[=+@-]|.*["<>&$]""")
 _COMMENT_BOX: Final = re.compile(r'\n *<label class="comment">.*')
 _POST: Final = re.compile(r"(?:Input\.)?post_\d+")
 COLUMNS: Final = (
@@ -62,12 +63,18 @@ def write_batch(
     page.write(text if comments else _COMMENT_BOX.sub("", text))
     writer = csv.writer(file, quoting=csv.QUOTE_ALL)
     writer.writerow(COLUMNS)
-    rows = 0
+    items = list(items)
+    read, delimiters = post_reader(collection, {hit.post_id for item in items for hit in item.hits})
+    cells = PostWriter(delimiters=delimiters)
     for item in items:
-        hits = [_hit(hit, collection, latex, threads) for hit in item.hits]
-        writer.writerow(_row(item, topics, hits, path))
-        rows += 1
-    return rows
+        hits = []
+        for hit in item.hits:
+            if (post := read(hit.post_id)) is None:
+                data = collection.layout.data
+                raise InputError(f"{path}: {shown(hit.post_id)} of the runs is not in DATA={data}")
+            hits.append(_hit(hit, post, cells, collection, latex, threads))
+        writer.writerow(_row(item, topics, hits, cells, path))
+    return len(items)
 
 
 def posts_of_batch(path: Path) -> list[str]:
@@ -82,8 +89,16 @@ def posts_of_batch(path: Path) -> list[str]:
     return [row[column] for row in rows for column in columns if row[column]]
 
 
-def _row(item: Item, topics: Mapping[str, Topic], hits: Iterable[str], path: Path) -> list[str]:
+def _row(
+    item: Item, topics: Mapping[str, Topic], hits: Iterable[str], cells: PostWriter, path: Path
+) -> list[str]:
     """Return one row. A cell is empty, an id or begins with a tag: no spreadsheet computes it."""
+    for name in (item.topic_id, item.doc_id):
+        if _UNSAFE.match(name):
+            raise InputError(
+                f"{path}: the id {shown(name)} would be read as a formula of a spreadsheet or as "
+                'HTML; in a batch, ids do not begin with one of = + - @ nor hold one of " < > & $'
+            )
     topic = topics.get(item.topic_id)
     if topic is None:
         raise InputError(
@@ -94,26 +109,27 @@ def _row(item: Item, topics: Mapping[str, Topic], hits: Iterable[str], path: Pat
     row = [
         item.topic_id,
         item.doc_id,
-        f"<span>{_WRITER.title(topic.title, topic.formula_id)}</span>",
-        f"<div>{_WRITER.body(topic.question, topic.formula_id)}</div>",
+        f"<span>{cells.title(topic.title, topic.formula_id)}</span>",
+        f"<div>{cells.body(topic.question, topic.formula_id)}</div>",
         asked,
     ]
     for hit, html in zip(item.hits, hits, strict=True):
         row += [hit.post_id, html]
-    cells = [cell.replace("$", "&#36;") for cell in row]
-    return cells + [""] * (len(COLUMNS) - len(cells))
+    return [cell.replace("$", "&#36;") for cell in row] + [""] * (len(COLUMNS) - len(row))
 
 
-def _hit(hit: PooledPost, collection: Collection, latex: Mapping[str, str], threads: str) -> str:
+def _hit(
+    hit: PooledPost, post: Post, cells: PostWriter, collection: Collection,
+    latex: Mapping[str, str], threads: str,
+) -> str:  # fmt: skip
     """Show a post below the title of its question, and the formula that was found in it."""
-    post = collection.post(hit.post_id)
     question = collection.question_of(post)
     parts = []
     if hit.formula_id:
         parts.append(f"<h3>Formula: {_drawn(latex[hit.formula_id])}</h3>")
     if question is not None and question.title:
-        parts.append(f"<h3>{_WRITER.title(question.title, hit.formula_id)}</h3>")
-    parts.append(f"<div>{_WRITER.body(post.body, hit.formula_id)}</div>")
+        parts.append(f"<h3>{cells.title(question.title, hit.formula_id)}</h3>")
+    parts.append(f"<div>{cells.body(post.body, hit.formula_id)}</div>")
     page = f"{threads.rstrip('/')}/{post.parent_id or post.post_id}.html#post-{post.post_id}"
     if address := page if threads else collection.link(post):
         parts.append(
@@ -123,4 +139,4 @@ def _hit(hit: PooledPost, collection: Collection, latex: Mapping[str, str], thre
 
 
 def _drawn(latex: str) -> str:
-    return _WRITER.formula(Formula(latex, None))
+    return PostWriter().formula(Formula(latex, None))

@@ -27,7 +27,7 @@ from arqmath_bm25.evaluation.judging.session import Session, judging_session
 from arqmath_bm25.pages.page_files import templates
 from arqmath_bm25.pages.web.server import STATIC, guarded
 
-_LONGEST_FORM: Final = 1000  # bytes
+_LONGEST_FORM: Final = 8000  # bytes; an id of one's own has up to 512, three in an escape
 _KEYS: Final = {label: str(grade) for label, grade in GRADE_OF_LABEL.items()} | {
     "System failure": "f",
     "Do not know": "d",

@@ -13,10 +13,8 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, Final
 
-from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.own_documents import QRELS, corpus_in, read_documents
-from arqmath_bm25.collection.posts import QUESTION, Post
+from arqmath_bm25.collection.own_documents import QRELS, corpus_in
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, HIGHEST, RunTask, known_year
 from arqmath_bm25.core.records import Topic
@@ -25,7 +23,7 @@ from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import NAMES, Measure, measures_of
 from arqmath_bm25.evaluation.qrels import Judgments, Qrels
 from arqmath_bm25.evaluation.score import RunScore
-from arqmath_bm25.pages.post_html import latex_of
+from arqmath_bm25.pages.post_html import latex_of, post_reader
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.rows import RunRow
 from arqmath_bm25.runs.run import Run as ReadRun
@@ -99,12 +97,7 @@ class Gathered:
         rankings = [rows for run in self.runs for rows in run.topics.values()]
         places = [row.shown for rows in rankings for row in islice(rows.values(), depth)]
         posts = {post for post, _ in places if post}
-        self.delimiters: Delimiters = "mathjax"
-        own = None
-        if corpus:
-            self.delimiters = configured("docs").index_task.fitted(collection).delimiters
-            own = _own_documents(corpus, posts | self.relevant_documents, self.delimiters)
-        self.post: Callable[[str], Post | None] = collection.posts.read if own is None else own.get
+        self.post, self.delimiters = post_reader(collection, posts | self.relevant_documents)
         self.latex = latex_of(collection, (formula for _, formula in places))
         # How many posts would be shown, if the collection had them.
         self.missing = sum(self.post(post_id) is None for post_id in posts)
@@ -195,17 +188,16 @@ def _questions(
     """Read the topics that the runs have; InputError for one that no topic file has."""
     own_documents = corpus_in(collection.layout.data)
     task = configured(DocumentRules.task if own_documents else runs[0].rules.qrels_of)
-    files = task.topic_files(collection, [str(topics)] if topics else None)
-    sets = [task.read(collection, name, file).topics for name, file in files]
-    by_id = {topic.topic_id: topic for topics_of_file in sets for topic in topics_of_file}
+    chosen = [str(topics)] if topics else None
+    by_id = task.asked(collection, chosen)
     for run in runs:
         for topic in run.topics:
             if topic not in by_id:
                 data = "DATA" if collection.on_site else "the bundled sample: give --data DATA"
                 raise InputError(
                     f"{run.path}: topic {shown(topic)} is in none of the topic files "
-                    f"({', '.join(file.name for _, file in files)}) of {data}, or name "
-                    "its own with --topics FILE"
+                    f"({', '.join(file.name for _, file in task.topic_files(collection, chosen))}) "
+                    f"of {data}, or name its own with --topics FILE"
                 )
     return {name: by_id[name] for name in by_id if any(name in run.topics for run in runs)}
 
@@ -217,15 +209,6 @@ def _words(qrels: Qrels) -> dict[int, str]:
     if most <= 1:
         return {1: "Relevant", 0: words[0]}
     return words | dict.fromkeys(range(HIGHEST + 1, most + 1), words[HIGHEST])
-
-
-def _own_documents(corpus: Path, ids: set[str], delimiters: Delimiters) -> dict[str, Post]:
-    """Read the documents that are shown as posts."""
-    return {
-        row.doc_id: Post(row.doc_id, QUESTION, row.body(delimiters), title=row.title or row.doc_id)
-        for row, _ in read_documents(corpus)
-        if row.doc_id in ids
-    }
 
 
 def _names(files: Sequence[Path]) -> list[str]:
