@@ -50,6 +50,15 @@ _UNICODE = str.maketrans(
     }
 )
 
+_RAISED, _LOWERED = _TABLE["scripts"]["raised"], _TABLE["scripts"]["lowered"]
+_PLAIN: Final = str.maketrans(_RAISED[0] + _LOWERED[0], _RAISED[1] + _LOWERED[1])
+# Scripts as Unicode; a prime is one where it does not stand in a script already.
+_SCRIPT_TYPED: Final = re.compile(rf"([{_RAISED[0]}]+)|([{_LOWERED[0]}]+)|(?<![\^{{′″])[′″]+")
+
+_SPELLINGS: Final = [
+    (sign, re.compile(pattern), other) for sign, pattern, other in _TABLE["spellings"]
+]
+
 MAX_TOKEN = 40  # characters of one token: five of them stay below Lucene's 255
 
 
@@ -113,11 +122,14 @@ def read(latex: str) -> tuple[list[str], str]:
     Words are the text inside `\text{…}` and the like, not yet analysed.
     """
     if not latex.isascii():
-        latex = normalize("NFKC", latex.translate(_UNICODE))
+        latex = normalize("NFKC", _SCRIPT_TYPED.sub(_script, latex).translate(_UNICODE))
     if "<" in latex:
         latex = _HTML.sub(" ", latex)
     if "amp;" in latex or "@" in latex or "%" in latex:
         latex = _LATEXML.sub(" ", latex)
+    for sign, pattern, other in _SPELLINGS:
+        if sign in latex:
+            latex = pattern.sub(other, latex)
     words: list[str] = []
     pieces = _PIECE.findall(latex)
     if not _TAKES_ARGUMENT.isdisjoint(pieces):
@@ -126,6 +138,13 @@ def read(latex: str) -> tuple[list[str], str]:
     if "not" in items:
         items = _negate(items)
     return items, " ".join(words)
+
+
+def _script(typed: re.Match[str]) -> str:
+    """Return a script that was typed as Unicode in LaTeX."""
+    if typed[1] or typed[2]:
+        return f"{'^' if typed[1] else '_'}{{{typed[0].translate(_PLAIN)}}}"
+    return typed[0].replace("″", "′′").replace("′", "'")
 
 
 def _meaning(piece: str) -> tuple[str, ...]:

@@ -104,13 +104,29 @@ def _colour(match: re.Match[str]) -> str:
     return rf"{group}\color{model}{{{colour}}}"
 
 
+def _diagram(match: re.Match[str]) -> str:
+    rows = []
+    for row in match[1].split(r"\\"):
+        parts = _ARROW.split(row)  # an object, then what an arrow has, and an object, by turns
+        cells = parts[:1]
+        for number in range(1, len(parts), 5):
+            sign, first, second, plain_sign, after = parts[number : number + 5]
+            arrow = str(_TABLE["arrows"][sign or plain_sign])
+            arrow = arrow.replace("{a}", f"{{{first or ''}}}")
+            cells += [arrow.replace("{b}", f"{{{second or ''}}}"), after]
+        rows.append("&".join(cells if cells[0].strip() else cells[1:]))  # arrows below objects
+    return r"\begin{matrix}" + r"\\".join(rows) + r"\end{matrix}"
+
+
 def _name(match: re.Match[str]) -> str:
     return _NAMES.get(match[1], match[0])
 
 
+_LABEL: Final = r"((?:\{[^{}]*+\}|(?!(?P=sign))[^{}])*+)(?P=sign)"
+_ARROW: Final = re.compile(rf"@(?:(?P<sign>[<>VA]){_LABEL}{_LABEL}|([=|.]))")
 _FUNCTIONS: Final = {
     f"={function.__name__[1:]}": function
-    for function in (_columns, _plain_tex, _operator, _colour, _name)
+    for function in (_columns, _plain_tex, _operator, _colour, _diagram, _name)
 }
 _REWRITES: Final = [
     (

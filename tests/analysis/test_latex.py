@@ -48,6 +48,19 @@ def test_tokens(latex: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        # Unicode, and what people type
+        ("½x", r"\frac12x"),
+        ("x₁₂+y¹²", "x_{12}+y^{12}"),
+        ("f′(x)+g″", "f'(x)+g''"),
+        ("f^{′}", r"f^{\prime}"),
+        ("0<=x>=y<=>z", r"0\le x\ge y\iff z"),
+        # other ways to write it: of 219 inner products and 89 names in a dump
+        (r"\left<f,g\right>", r"\langle f,g\rangle"),
+        (r"\bigl\lt f,g\bigr\gt", r"\langle f,g\rangle"),
+        (r"{\bf R}", r"\mathbf R"),
+        (r"\mathop{\rm Hom}(A)+{\rm Hom}", r"\operatorname{Hom}(A)+\mathrm{Hom}"),
+        (r"a\equiv b\ (\mathrm{mod}\ n)", r"a\equiv b\pmod n"),
+        (r"a\equiv b (\text{mod }n)+(mod\;n)", r"a\equiv b\pmod{n}+\pmod n"),
         # presentation
         (r"\left(\frac{a}{b}\right)", r"\bigl( \dfrac ab \bigr)"),
         (r"\displaystyle\sum\limits_{k}", r"\sum_k"),
