@@ -165,7 +165,8 @@ def perturb(
     rows, first = {}, dict[str, float]()
     with progress("Ranking", len(WAYS), "ways") as advance:
         for name, change in WAYS.items():
-            values = ndcg(index, chosen, list(map(change, judged.topics)), judged, threads)
+            topics = [index.task.marked(change(topic)) for topic in judged.topics]
+            values = ndcg(index, chosen, topics, judged, threads)
             first = first or values
             (against,) = compare({"as given": first, "asked so": values})
             cells = [

@@ -13,9 +13,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
-from arqmath_bm25.analysis.html import Delimiters, as_body, read_title
+from arqmath_bm25.analysis.html import Content, Delimiters, as_body, read_title
+from arqmath_bm25.analysis.unmarked import with_formulas, with_marks
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.writing import complete
@@ -35,6 +36,7 @@ _TAG: Final = re.compile(
     r"|(?:[a-z]{1,9}:)?math)>|<br\s{0,9}/?>",
     re.IGNORECASE,
 )
+_DELIMITER: Final = re.compile(r"\$|\\[(\[]|\\begin\{")
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 _HEADER: Final = ("id", "_id")
 RowSpan = tuple[int, int]  # of a row in its file: offset and length
@@ -54,6 +56,14 @@ class OwnDocument(NamedTuple):
     def is_html(self) -> bool:
         """Whether the text holds tags of HTML."""
         return _TAG.search(self.text) is not None
+
+    def marked(self, delimiters: Delimiters) -> Self:
+        """Return plain text without delimiters with dollars around its formulas, else the same."""
+        plain = delimiters == "mathjax" and not self.is_html
+        if not plain or _DELIMITER.search(self.title) or _DELIMITER.search(self.text):
+            return self
+        title, text = with_formulas(Content((self.title,)), Content((self.text,)))
+        return self._replace(title=with_marks(title), text=with_marks(text))
 
     def body(self, delimiters: Delimiters = "mathjax") -> str:
         """Return the text as the HTML of a post, in which the same formulas are found."""

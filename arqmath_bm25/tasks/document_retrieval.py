@@ -121,7 +121,8 @@ class DocumentRetrieval(AnswerRetrieval):
     def documents(self, collection: Collection) -> Iterator[tuple[str, Indexed]]:
         """Yield the text of every document and what is indexed of it."""
         analyzer = Analyzer(self.settings.analysis)
-        for document, _ in read_documents(_corpus(collection)):
+        for read, _ in read_documents(_corpus(collection)):
+            document = read.marked(self.delimiters)
             title = read_title(document.title, self.delimiters)
             text = read_body(document.body(self.delimiters), self.delimiters)
             indexed = _indexed(
@@ -143,7 +144,8 @@ class DocumentRetrieval(AnswerRetrieval):
         if path.suffix == ".xml":
             return super().read(collection, folder, path)
         queries = (query for query, _ in read_documents(path))
-        return TopicFile(folder, path, [_topic(query, self.delimiters) for query in queries])
+        topics = (self.marked(_topic(query, self.delimiters)) for query in queries)
+        return TopicFile(folder, path, list(topics))
 
     def runnable(self, collection: Collection) -> tuple[list[str], str]:
         """Return the variants whose fields some document of the index has."""
@@ -173,7 +175,7 @@ class DocumentRetrieval(AnswerRetrieval):
 
     def shown(self, hit: Hit, collection: Collection) -> Shown:
         """Return a document."""
-        document = _read(collection, hit.doc_id)
+        document = self._read(hit, collection)
         text = begin(read_body(document.body(self.delimiters), self.delimiters).text)
         title = read_title(document.title, self.delimiters).text
         note = f"{hit.score:.2f}  {document.doc_id}"
@@ -185,7 +187,12 @@ class DocumentRetrieval(AnswerRetrieval):
 
     def full_text(self, hit: Hit, collection: Collection) -> str:
         """Return all of a document as a text with dollars around formulas."""
-        return answer_text(_read(collection, hit.doc_id).body(self.delimiters))
+        return answer_text(self._read(hit, collection).body(self.delimiters))
+
+    def _read(self, hit: Hit, collection: Collection) -> OwnDocument:
+        rows, places = _table(collection)
+        document = read_document(_corpus(collection), tuple(places[rows[hit.doc_id]].tolist()))
+        return document.marked(self.delimiters)
 
 
 class DocumentStage(SecondStage):
@@ -199,11 +206,6 @@ class DocumentStage(SecondStage):
         """Return the documents, and once more for their titles."""
         rows = np.array([self._rows[doc_id] for doc_id in ids], np.int64)
         return rows, rows
-
-
-def _read(collection: Collection, doc_id: str) -> OwnDocument:
-    rows, places = _table(collection)
-    return read_document(_corpus(collection), tuple(places[rows[doc_id]].tolist()))
 
 
 def _table(collection: Collection) -> tuple[dict[str, int], NDArray[np.int64]]:
@@ -230,7 +232,7 @@ def _documents(
     analyzer, signatures = _analyzer(settings.analysis, ngrams), PartSignatures()
     counts[_WITHOUT_WORDS] = counts[_WITHOUT_FORMULAS] = 0
     for place in places:
-        document = read_document(path, place)
+        document = read_document(path, place).marked(settings.analysis.latex.delimiters)
         title = analyzer.title(document.title)
         text = analyzer.body(document.body(settings.analysis.latex.delimiters))
         signatures.add(text.operators.formulas, title.operators.formulas)

@@ -14,8 +14,9 @@ from math import log, log2
 from typing import TYPE_CHECKING, Final
 
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
-from arqmath_bm25.analysis.html import Delimiters, read_title
+from arqmath_bm25.analysis.html import Content, Delimiters, as_body, read_body, read_title
 from arqmath_bm25.analysis.terms import Bag
+from arqmath_bm25.analysis.unmarked import with_formulas, with_marks
 from arqmath_bm25.core.records import Part, Topic
 from arqmath_bm25.tasks.answers.answer_documents import question_fields
 from arqmath_bm25.tasks.settings import FieldKind, QuerySettings, kind
@@ -23,12 +24,13 @@ from arqmath_bm25.tasks.settings import FieldKind, QuerySettings, kind
 if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Query, Searcher, TermScores
 
-_MATH: Final = re.compile(r"\\[A-Za-z]{2,}|[\^_]\s*[{\w]|[∑∏∫∂√∞≤≥≠∈⊂∀∃⁰¹²³⁴-⁹₀-₉]|\w\s*=\s*\w")
 _NO_TERMS: Final = Terms(Bag(), Bag(), Bag())
 _FEW: Final = 10  # documents: a word in no more of them is never common
 _WORD: Final = re.compile(r"(?<![\\\w])[A-Za-z]{3,}")
 # What is typed around formulas, where that can be chosen, and how to find it.
-_MARKS: Final[dict[Delimiters, str]] = {"mathjax": "$", "escaped": r"\$"}
+_MARKS: Final[dict[Delimiters, str]] = {
+    "mathjax": "$", "latex": "$", "markdown": "$", "auto": "$", "escaped": r"\$",
+}  # fmt: skip
 _DOLLARS: Final = {"$": re.compile(r"(?<!\\)\$"), r"\$": re.compile(r"\\\$")}
 
 
@@ -158,6 +160,20 @@ def field_parts(fields: TermScores, divisor: float = 1) -> list[Part]:
     return sorted(parts, key=lambda part: (-part.score, part.name))
 
 
+def marked_topic(topic: Topic, delimiters: Delimiters) -> Topic:
+    """Return a topic with its formulas marked, if nobody marked one."""
+    mark = _MARKS.get(delimiters)
+    if not mark or topic.formulas or read_title(topic.title, delimiters).formulas:
+        return topic
+    question = read_body(topic.question, delimiters)
+    if question.formulas:
+        return topic
+    title, body = with_formulas(Content((topic.title,)), question)
+    if body.formulas:
+        topic = topic._replace(question=as_body(body))
+    return topic._replace(title=with_marks(title, mark))
+
+
 def advice(query: str, formula_wanted: bool = False, delimiters: Delimiters = "mathjax") -> str:
     """Return what to say of a query, nothing if it is as it should be.
 
@@ -166,13 +182,12 @@ def advice(query: str, formula_wanted: bool = False, delimiters: Delimiters = "m
     mark = _MARKS.get(delimiters)
     if mark and len(_DOLLARS[mark].findall(query)) % 2:
         return f"a dollar is left open: a formula has one on each side, as in {mark}x^2{mark}"
-    if read_title(query, delimiters).formulas:
+    if not mark or read_title(query, delimiters).formulas:
         return ""
-    if formula_wanted and len(_WORD.findall(query)) > 2 and not _MATH.search(query):
+    (content,) = with_formulas(Content((query,)))
+    if content.formulas and (content.prose or not formula_wanted):
+        listed = ", ".join(formula.latex.strip() for formula in content.formulas)
+        return f"no formula stands between dollars; formulas: {listed}"
+    if formula_wanted and not content.formulas and len(_WORD.findall(query)) > 2:
         return "this reads like prose, and formulas are searched for; for words take task1"
-    if mark and not formula_wanted and _MATH.search(query):
-        return (
-            "there is no formula between dollars, so all of it counts as words; "
-            f"try '{mark}{query}{mark}'"
-        )
     return ""

@@ -29,7 +29,7 @@ from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document, Engine, Searcher
 from arqmath_bm25.tasks.document_parts import PartForm
-from arqmath_bm25.tasks.queries import advice
+from arqmath_bm25.tasks.queries import advice, marked_topic
 from arqmath_bm25.tasks.settings import TaskSettings
 
 _SHOWN: Final = 300  # characters of a text
@@ -190,7 +190,8 @@ class Task(ABC, Generic[S]):
 
     def read(self, collection: Collection, folder: str, path: Path) -> TopicFile:
         """Read a topic file."""
-        return TopicFile(folder, path, list(map(self.placed, read_topics(path))))
+        topics = (self.placed(self.marked(topic)) for topic in read_topics(path))
+        return TopicFile(folder, path, list(topics))
 
     def asked(
         self, collection: Collection, chosen: Sequence[str] | None = None
@@ -203,13 +204,17 @@ class Task(ABC, Generic[S]):
         """Return a topic with the question of the collection that it is, if it is one."""
         return topic
 
+    def marked(self, topic: Topic) -> Topic:
+        """Return a topic with its formulas marked, if nobody marked one."""
+        return marked_topic(topic, self.delimiters)
+
     def advice(self, query: str) -> str:
         """Return what may be wrong with a query that was typed; nothing if it seems right."""
         return advice(query, self.lab == "task2", self.delimiters)
 
     def topic(self, text: str) -> Topic:
-        """Return the topic that free text is, with `$…$` around its formulas."""
-        return Topic("", text)
+        """Return the topic that free text is."""
+        return self.marked(Topic("", text))
 
     # How it ranks
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 import pytest
@@ -177,8 +177,24 @@ def test_the_preview_draws_formulas_alone_as_the_task_reads_them(client: Client)
         return str(client.get("/api/preview", **parameters).json()["html"])
 
     assert html(q=r"\binom nk", task="task2").startswith("<math")
-    assert html(q=r"\binom nk", task="task1") == ""  # there it is a word
+    assert "<math" in html(q=r"expand \binom nk", task="task1")
     assert html(q="<b>series</b>") == ""
+
+
+def test_the_page_shows_formulas_that_nobody_marked_and_lets_one_change_them(
+    client: Client,
+) -> None:
+    tree = LexborHTMLParser(client.get("/", q="solve x^2=2 & <b>", task="task1").text)
+    assert "formulas: x^2=2" in tree.css_first(".advice").text()
+    assert tree.css_first("#preview math") is not None
+    changed = parse_qs(urlsplit(tree.css_first(".advice a").attributes["href"]).query)
+    assert changed["q"] == ["solve $x^2=2$ & <b>"]
+    assert changed["task"] == ["task1"]
+    again = LexborHTMLParser(client.get("/", q=changed["q"][0], task="task1").text)
+    assert again.css_first(".advice") is None
+    assert [each.text() for each in again.css(".result h3")] == [
+        each.text() for each in tree.css(".result h3")
+    ]
 
 
 def test_tags_and_years_narrow_a_search(client: Client) -> None:

@@ -128,6 +128,7 @@ class SearchPages:
         if not request.query_params.get("q", "").strip():
             return self._page("search.html", query=self._query({"q": " "}), results=None)
         query = self._query(request.query_params)
+        task = self._indexes[query.task].task
         writer = PostWriter([self._content(query.q, query.task)], self._delimiters)
         results, more = self._results(query)
         threads: dict[str, list[SimpleNamespace]] = {}
@@ -138,8 +139,8 @@ class SearchPages:
             threads.setdefault(thread, []).append(SimpleNamespace(**described))
         return self._page(
             "search.html", query=query, results=list(threads.values()),
-            advice=self._indexes[query.task].task.advice(query.q), count=len(results),
-            more=more,
+            advice=task.advice(query.q), marked=task.topic(query.q).title,
+            count=len(results), more=more,
         )  # fmt: skip
 
     def _thread_page(self, request: Request) -> Response:
@@ -262,12 +263,13 @@ class SearchPages:
         }
 
     def _content(self, query: str, task: str) -> Content:
-        """Return a query; where formulas are searched for, they need no dollars."""
-        formulas = self._indexes[task].task.topic(query).formulas if task in self._indexes else ()
-        content = read_title(query, self._delimiters)
-        if formulas and not content.formulas:
-            return Content(tuple(Formula(latex, None) for latex in formulas))
-        return content
+        """Return a query as it is searched for: with the formulas that nobody marked."""
+        if task not in self._indexes:
+            return read_title(query, self._delimiters)
+        topic = self._indexes[task].task.topic(query)
+        if not topic.title:
+            return Content(tuple(Formula(latex, None) for latex in topic.formulas))
+        return read_title(topic.title, self._delimiters)
 
     def _drawn(self, query: str, task: str) -> Markup:
         """Return a query with its formulas drawn; nothing if it has none."""

@@ -119,9 +119,10 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
 
     def topic(self, text: str) -> Topic:
         """Return free text as a topic: its formulas, and its words if there are any."""
-        content = read_title(text, self.delimiters)
+        title = self.marked(Topic("", text)).title
+        content = read_title(title, self.delimiters)
         formulas = tuple(formula.latex for formula in content.formulas)
-        words = text if formulas and content.prose.strip() else ""
+        words = title if formulas and content.prose.strip() else ""
         return Topic("", words, formulas=formulas or (text,))
 
     def runnable(self, collection: Collection) -> tuple[list[str], str]:

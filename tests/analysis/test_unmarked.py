@@ -1,0 +1,178 @@
+"""Mathematics that nobody marked: where it begins and ends, and what is none."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from lxml import etree
+
+import arqmath_bm25 as arq
+from arqmath_bm25.analysis.html import Content, Formula, read_body
+from arqmath_bm25.analysis.unmarked import as_latex, formulas_in, with_formulas, with_marks
+from arqmath_bm25.collection.own_documents import OwnDocument
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# Written by hand: a text, with dollars where its reader sees formulas.
+TYPED = [
+    r"Why does $\sum \frac1n$ diverge",
+    "$x^2+y^2=z^2$",
+    "is $sqrt(2)$ irrational?",
+    "how to solve $x^2/4 + y^2/9 = 1$ for $y$",
+    "show that $a_n -> 0$ as $n$ goes to infinity",
+    "evaluate $int_0^1 x^2 dx$",
+    "if $a<=b$ and $c>0$",
+    "prove $x²+y²≥2xy$ for all $x,y∈ℝ$",
+    r"Let $f: X \to Y$ be a map",
+    "the sum $sum_(i=1)^n i^3=((n(n+1))/2)^2$ is known",
+    "$ax + by = c$ where $a,b,c$ are integers",
+    "a group of order $p^2$ is abelian",
+    "Let $a$ be an element of order 2 in $G$, $a^2=e$",
+    "$lim_{x->0} sin(x)/x$",
+    "$n! > 2^n$ for which $n$?",
+    "is $1+1/2+1/3+...$ divergent",
+    r"Is $\mathbb{Z}[\sqrt{-5}]$ a UFD?",
+    "$log n! ~ n log n$",
+    r"Find $\lim_{n \to \infty} \left(1+\frac{1}{n}\right)^n$.",
+    r"$\inf\{d(x,y):y\in A\}<d(x,y)$",
+    "$∑1/n²$ converges",
+]
+PROSE = [
+    "use and/or in C++ with file_name",
+    "we found p = .05 and n = 20",
+    "It costs 50% of 5 dollars, or 3-4 euros.",
+    "20 m² of CO₂ in C:\\Users\\bob\\x_1",
+    "Mail a_b@example.org or see https://example.org/x^2 on 2020-11-23 at 10:30.",
+    "Vitamin C, plan B, section 3.1 (a), Type I errors; e.g. the U.S. and I/O.",
+    "Press Ctrl+C -> quit, then run ./configure --prefix=/usr && make",
+    "He said: 'I am a man' - and (as he was) a good one!",
+    "x86, mp3, utf8, 3D, H2O and R2D2",
+    r"\section{Notes} see \cite{knuth} and \emph{this}",
+]
+
+
+STRUCTURE = re.compile(r"\\[A-Za-z]|[\^_+<>]|\w[(=]")
+
+
+def split(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """Return a text without its dollars, and the places of what stood between them."""
+    parts = text.split("$")
+    places, written = [], ""
+    for number, part in enumerate(parts):
+        if number % 2:
+            places.append((len(written), len(written) + len(part)))
+        written += part
+    return written, places
+
+
+@pytest.mark.parametrize("text", TYPED)
+def test_formulas_as_people_type_them(text: str) -> None:
+    written, places = split(text)
+    assert formulas_in(written) == places
+
+
+@pytest.mark.parametrize("text", PROSE)
+def test_prose_stays_prose(text: str) -> None:
+    assert formulas_in(text) == []
+
+
+def sentences(text: str) -> Iterator[str]:
+    for sentence in re.split(r"(?<=[.?!])\s+|\n\n", text):
+        if 30 < len(sentence) < 400:
+            yield " ".join(sentence.split())
+
+
+def test_two_of_a_hundred_sentences_of_documentation_may_hold_a_formula() -> None:
+    modules = "os json email http argparse logging subprocess threading csv sqlite3 asyncio shutil"
+    found = {
+        sentence
+        for name in modules.split()
+        for value in vars(__import__(name)).values()
+        for sentence in sentences(getattr(value, "__doc__", None) or "")
+    }
+    chosen = random.Random(0).sample(sorted(found), 400)
+    assert sum(bool(formulas_in(sentence)) for sentence in chosen) <= 8
+
+
+@pytest.mark.parametrize("name", ["cacm", "cisi", "cranfield", "vaswani"])
+def test_two_of_a_hundred_sentences_of_abstracts_may_hold_a_formula(
+    shared: Path, name: str
+) -> None:
+    lines = (shared / "data" / "prose" / name / "corpus.jsonl").read_text("utf-8").splitlines()
+    found = [s for line in random.Random(0).sample(lines, 200) for s in sentences(line)]
+    assert sum(bool(formulas_in(sentence)) for sentence in found) <= 0.02 * len(found)
+
+
+def blocks(body: str) -> Iterator[list[str | Formula]]:
+    """Yield the paragraphs of a post that have words and formulas."""
+    block: list[str | Formula] = []
+    for piece in (*read_body(body).pieces, "\n"):
+        parts = piece.split("\n") if isinstance(piece, str) else [piece]
+        block.append(parts[0])
+        for part in parts[1:]:
+            kinds = {type(each) for each in block if isinstance(each, Formula) or each.strip()}
+            if len(kinds) == 2:
+                yield block
+            block = [part]
+
+
+def test_formulas_of_posts_are_found_without_their_dollars(shared: Path) -> None:
+    """Of those with an operator, a script or a command: a letter or a number may be prose."""
+    rows = etree.iterparse(shared / "data" / "mse-raw" / "Posts.xml", tag="row")
+    chance = random.Random(0)
+    overlapped, exact, count = 0, 0, 0
+    for body in chance.sample([row.get("Body") for _, row in rows], 500):
+        for block in blocks(body):
+            marked = "".join(f"${p.latex}$" if isinstance(p, Formula) else p for p in block)
+            if r"\begin" in marked or r"\$" in marked:
+                continue
+            written, places = split(marked)
+            places = [
+                place
+                for place in places
+                if re.search(r"\\[A-Za-z]|[\^_+<>]|\w[(=]", written[slice(*place)])
+            ]
+            if not places:
+                continue
+            begin, end = chance.choice(places)
+            spans = [span for span in formulas_in(written) if span[0] < end and span[1] > begin]
+            formula = written[begin:end].strip(" .,\\")
+            overlapped += bool(spans)
+            exact += any(written[slice(*span)].strip(" .,\\") == formula for span in spans)
+            count += 1
+    print(f"{count} formulas: {overlapped / count:.3f} overlapped, {exact / count:.3f} exact")
+    assert count > 200
+    assert overlapped >= 0.97 * count
+    assert exact >= 0.8 * count
+
+
+@pytest.mark.parametrize(
+    ("typed", "latex"),
+    [
+        ("sqrt(2)", r"\sqrt{2}"),
+        ("sum_(i=1)^n i^10", r"\sum_{i=1}^n i^{10}"),
+        ("a_n -> oo", r"a_n\to\infty"),
+        ("∫₀¹ x² dx", r"\int_0^1 x^2 dx"),
+        ("sin(2pi x) <= 1", r"\sin(2\pi x)\le 1"),
+    ],
+)
+def test_what_people_type_has_the_terms_of_its_latex(typed: str, latex: str) -> None:
+    assert arq.tokenize(as_latex(typed)) == arq.tokenize(latex)
+
+
+def test_a_formula_between_backticks_loses_them() -> None:
+    (content,) = with_formulas(Content(("prove `sum_(i=1)^n i` for `n`",)))
+    assert with_marks(content) == r"prove $\sum _{i=1}^n i$ for $n$"
+
+
+def test_plain_documents_without_a_delimiter_get_dollars_and_no_others() -> None:
+    document = OwnDocument("1", "so x^2 is even", "On n and f(x)")
+    assert document.marked("mathjax") == OwnDocument("1", "so $x^2$ is even", "On $n$ and $f(x)$")
+    for text in ("a_n costs 5$", r"\(x\) or y^2", "<p>x^2</p>", "no formula", "p = .05"):
+        assert OwnDocument("1", text).marked("mathjax").text == text
+    assert document.marked("latex") is document.marked("none") is document
