@@ -16,6 +16,7 @@ one letter keep their backslash.
 
 import re
 from itertools import chain
+from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 
 from arqmath_bm25.analysis.text import Memo, normalize
@@ -43,12 +44,15 @@ INFIX: Final[dict[str, str]] = _TABLE["infix"]
 SYNONYMS: Final = _by_name("synonyms")
 _ALPHABETS, _ENVIRONMENTS = _by_name("alphabets"), _by_name("environments")
 _TYPED: Final = _TABLE["unicode"].split()  # symbols and names by turns
-_UNICODE = str.maketrans(
-    {
-        symbol: f" \\{name} " if name.isalpha() else name
-        for symbol, name in zip(_TYPED[::2], _TYPED[1::2], strict=True)
-    }
-)
+_UNICODE = {
+    ord(first) + number: f" \\{alphabet}{letter} "
+    for alphabet, firsts in _TABLE["blocks"].items()
+    for first in firsts
+    for number, letter in enumerate(ascii_uppercase + ascii_lowercase)
+} | {
+    ord(symbol): f" \\{name} " if name.isalpha() else name
+    for symbol, name in zip(_TYPED[::2], _TYPED[1::2], strict=True)
+}
 
 _RAISED, _LOWERED = _TABLE["scripts"]["raised"], _TABLE["scripts"]["lowered"]
 _PLAIN: Final = str.maketrans(_RAISED[0] + _LOWERED[0], _RAISED[1] + _LOWERED[1])

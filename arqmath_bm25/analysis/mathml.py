@@ -78,6 +78,11 @@ def mark_formulas(html: str) -> str:
     return _ELEMENT.sub(marked, html)
 
 
+_INVISIBLE: Final = dict.fromkeys("\u2061\u2062\u2063\u2064")  # products, values of functions
+_OF_TEXT: Final = str.maketrans({"{": r"\{", "}": r"\}"} | _INVISIBLE)
+_SYMBOL: Final = re.compile(r"\S|[a-z]+|\\(?:operatorname\{)?[A-Za-z]+\}?")
+
+
 def element_latex(element: str) -> str:
     """Return the LaTeX of a `<math>` element: what it keeps of it, else that of its tree."""
     if latex := source_latex(element):
@@ -91,16 +96,25 @@ def element_latex(element: str) -> str:
 def _of_tree(node: Any, depth: int) -> str:
     name = node.tag
     if name == "-text":
-        return str(node.text_content).strip()
+        return str(node.text_content).strip().translate(_OF_TEXT)
     if not depth or name.startswith("annotation"):
         return ""
     children = [_of_tree(child, depth - 1) for child in node.iter(include_text=True)]
     parts = [child for child in children if child]
-    everything = " ".join(parts)
+    between: str = _TABLE["joined"].get(name, " ")
+    everything = between.join(parts)
     if name == "mi" and len(everything) > 1 and everything.isalpha() and everything.isascii():
         return rf"\operatorname{{{everything}}}"
+    if name == "mtext" and everything.startswith("\\"):  # a command that LaTeXML does not know
+        return everything
     if name == "mover" and len(parts) == 2 and (accent := _TABLE["accents"].get(parts[1])):
         return rf"\{accent}{{{parts[0]}}}"
+    if name == "mfrac" and (node.attributes.get("linethickness") or "").startswith("0"):
+        name = "mbinom"
+    if len(parts) == 3 and parts[0] == "(" and parts[1].startswith(r"\binom"):
+        return parts[1]
+    if name.startswith(("msu", "mund", "mov")) and parts and not _SYMBOL.fullmatch(parts[0]):
+        parts[0] = f"{{{parts[0]}}}"
     written = _TABLE["elements"].get(name, "")
     if written and len(parts) == sum(f"{{{place}}}" in written for place in range(3)):
         return str(written.format(*parts))

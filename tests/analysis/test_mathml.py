@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import random
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import arqmath_bm25 as arq
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.mathml import source_latex
 from arqmath_bm25.collection.formulas import read_formulas
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+_ALTTEXT = re.compile(r' alttext="[^"]*"')
 
 
 @pytest.mark.parametrize(
@@ -40,6 +46,34 @@ def test_the_latex_is_cut_out_as_it_stands(markup: str, source: str) -> None:
 @given(st.text("x\\%\"' =<>&;altex^{}\n"))
 def test_any_text_is_read(text: str) -> None:
     assert isinstance(source_latex(f'<math alttext="{text}'), str)
+
+
+def test_mathml_in_html_has_the_terms_of_its_latex(lite: Path) -> None:
+    """LaTeXML keeps the LaTeX in `alttext`; without it, the tree says nearly the same."""
+    formulas = lite / "Formulas"
+    latex_of = {
+        row.formula_id: row.latex for row in read_formulas(formulas / "latex_representation_v3")
+    }
+    slt = list(read_formulas(formulas / "slt_representation_v3"))
+    chosen = [
+        (latex_of[row.formula_id], row.latex)
+        for row in random.Random(0).sample(slt, 600)
+        if "$" not in latex_of[row.formula_id]
+    ]
+    kept, of_tree = 0, 0
+    for source, markup in chosen:
+        expected = arq.analyze(f"Let ${source}$ be")
+        terms = arq.analyze(f"<p>Let {markup} be</p>", html=True)
+        kept += terms == expected
+        tree = arq.analyze(f"<p>Let {_ALTTEXT.sub('', markup)} be</p>", html=True)
+        of_tree += tree["operators"] == expected["operators"]
+        assert not {"math", "mrow", "msup", "mi", "mo", "semant"} & {
+            *terms["words"],
+            *tree["words"],
+        }
+    print(f"{len(chosen)} formulas: {kept} by alttext, {of_tree} by their trees")
+    assert kept >= 0.99 * len(chosen)
+    assert of_tree >= 0.94 * len(chosen)
 
 
 @pytest.mark.slow

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import re
 import time
+from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
@@ -258,6 +260,22 @@ def test_what_cannot_be_written(
     with pytest.raises(InputError, match=message):
         arqmath("threads", *arguments)
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+def test_formulas_of_a_page_come_back_in_as_html(tmp_path: Path) -> None:
+    collection = Collection(SAMPLE)
+    threads = [thread for thread in islice(collection.posts.threads(), 20) if thread.question]
+    ids = [thread.question.post_id for thread in threads if thread.question]
+    write_threads(ThreadReader(collection), ids, tmp_path / "pages")
+    formulas = 0
+    for post_id, thread in zip(ids, threads, strict=True):
+        posts = [read_body(post.body) for post in (thread.question, *thread.answers) if post]
+        expected = Counter(formula.latex.strip() for post in posts for formula in post.formulas)
+        html = (tmp_path / "pages" / f"{post_id}.html").read_text(encoding="utf-8")
+        read = Counter(formula.latex.strip() for formula in read_body(html).formulas)
+        assert not expected - read
+        formulas += expected.total()
+    assert formulas > 100
 
 
 def test_the_search_page_shows_threads(hostile: Path, tmp_path: Path) -> None:
