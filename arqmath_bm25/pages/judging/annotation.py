@@ -28,7 +28,7 @@ from arqmath_bm25.pages.post_html import PostWriter, post_reader
 
 TEMPLATE: Final = Path(__file__).with_name("annotation.html")
 
-_UNSAFE: Final = re.compile(r"""[=+@-]|.*["<>&$]""")
+_UNSAFE: Final = re.compile(r"""\A[=+@-]|["<>&$]""")
 _COMMENT_BOX: Final = re.compile(r'\n *<label class="comment">.*')
 _POST: Final = re.compile(r"(?:Input\.)?post_\d+")
 COLUMNS: Final = (
@@ -94,7 +94,7 @@ def _row(
 ) -> list[str]:
     """Return one row. A cell is empty, an id or begins with a tag: no spreadsheet computes it."""
     for name in (item.topic_id, item.doc_id):
-        if _UNSAFE.match(name):
+        if _UNSAFE.search(name):
             raise InputError(
                 f"{path}: the id {shown(name)} would be read as a formula of a spreadsheet or as "
                 'HTML; in a batch, ids do not begin with one of = + - @ nor hold one of " < > & $'
