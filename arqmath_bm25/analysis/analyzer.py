@@ -74,7 +74,7 @@ class Analyzer:
 
     def __call__(self, content: Content) -> Terms:
         """Analyse one field. n-grams do not cross formulas; text in formulas joins the words."""
-        pieces: Sequence[str | Formula] = write_out(content).pieces
+        pieces: Sequence[str | Formula] = write_out(content, self._latex.macros).pieces
         formulas: list[_Formula] = []
         if self._latex.form == "symbols":
             formulas = [self._formula(each.latex) for each in pieces if isinstance(each, Formula)]

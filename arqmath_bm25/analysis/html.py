@@ -200,10 +200,10 @@ def read_title(title: str, delimiters: Delimiters = "mathjax") -> Content:
     return _split(unescape(text), formulas, delimiters)
 
 
-def write_out(content: Content) -> Content:
+def write_out(content: Content, preamble: str = "") -> Content:
     """Return a post, or a part of it, with its macros written out."""
     before = [formula.latex for formula in content.formulas]
-    after = written_out(before)
+    after = written_out(before, preamble)
     if after is before:
         return content
     latex = iter(after)

@@ -1,6 +1,7 @@
 r"""Macros that a post defines, written out: `\newcommand`, `\def`, `\DeclareMathOperator`.
 
-As in MathJax, a definition holds for what follows in the post, in other formulas too. Definitions
+As in MathJax, a definition holds for what follows in the post, in other formulas too; those of a
+preamble hold for every post. Definitions
 go, and every use becomes what it stands for, with its arguments. The cost is bounded: by the number
 of definitions and uses of a post, and by the length of definitions, of arguments and of what comes
 out. A formula that goes beyond stays as it is.
@@ -9,6 +10,7 @@ out. A formula that goes beyond stays as it is.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -109,12 +111,21 @@ class Macros(dict[str, Macro]):
         return body[1]
 
 
-def written_out(formulas: Sequence[str]) -> Sequence[str]:
-    """Return the formulas of a post with its macros written out."""
-    if not _DEFINES.search(" ".join(formulas)):
+def written_out(formulas: Sequence[str], preamble: str = "") -> Sequence[str]:
+    """Return the formulas of a post with its macros, and those of a preamble, written out."""
+    if not (preamble or _DEFINES.search(" ".join(formulas))):
         return formulas
-    macros = Macros()
+    macros = Macros(preamble_macros(preamble))
     return [macros.write_out(latex) for latex in formulas]
+
+
+@lru_cache(maxsize=4)
+def preamble_macros(preamble: str) -> Macros:
+    """Return the macros that a preamble defines; callers add those of a post to a copy."""
+    macros = Macros()
+    for begin, end in definitions(preamble):
+        macros.write_out(preamble[begin:end])
+    return macros
 
 
 def definitions(text: str) -> Iterator[tuple[int, int]]:

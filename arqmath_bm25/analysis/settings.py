@@ -40,6 +40,7 @@ class LatexSettings(Settings):
     # package.module:function, which makes the tokens of n-grams; see tokenizer.py.
     tokenizer: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")] | None = None
     delimiters: Delimiters = "mathjax"  # what formulas stand between; see html.py
+    macros: str = ""  # definitions that hold for all texts and queries, each on a line of its own
 
 
 class AnalysisSettings(Settings):

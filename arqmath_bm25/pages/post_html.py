@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from arqmath_bm25.analysis.html import Content, Delimiters, Formula, read_body, write_out
 from arqmath_bm25.analysis.latex import tokenize
-from arqmath_bm25.analysis.macros import Macros
+from arqmath_bm25.analysis.macros import Macros, preamble_macros
 from arqmath_bm25.analysis.safe_html import FormulaWriter, plain, safe_body, safe_title
 from arqmath_bm25.analysis.text import WordAnalyzer
 from arqmath_bm25.collection.collection import Collection
@@ -41,8 +41,10 @@ _SENTENCE: Final = re.compile(r"(?<=[.?!])\s+|\n")
 class PostWriter:
     """Writes posts with the terms of one query marked."""
 
-    def __init__(self, query: Sequence[Content] = (), delimiters: Delimiters = "mathjax") -> None:
-        self._delimiters = delimiters  # of the posts
+    def __init__(
+        self, query: Sequence[Content] = (), delimiters: Delimiters = "mathjax", macros: str = ""
+    ) -> None:
+        self._delimiters, self._preamble = delimiters, macros  # of the posts
         self._terms = {stem for content in query for stem in _stems(content.prose)} - {""}
         asked = (formula.latex for content in query for formula in content.formulas)
         self._formulas = {
@@ -72,7 +74,7 @@ class PostWriter:
 
     def content(self, content: Content) -> Markup:
         """Return prose and formulas that were read before."""
-        pieces = write_out(content).pieces
+        pieces = write_out(content, self._preamble).pieces
         return _trusted(
             "".join(self.formula(p) if isinstance(p, Formula) else self.prose(p) for p in pieces)
         )
@@ -120,7 +122,7 @@ class PostWriter:
         return _trusted(html)
 
     def _marking(self, formula_id: str) -> FormulaWriter:
-        macros = Macros()  # of this post
+        macros = Macros(preamble_macros(self._preamble))  # and of this post
 
         def write(formula: Formula, display: bool) -> str:
             latex = macros.write_out(formula.latex)
@@ -201,17 +203,17 @@ def beginning(html: str, length: int, delimiters: Delimiters = "mathjax") -> Con
 
 def post_reader(
     collection: Collection, ids: Container[str]
-) -> tuple[Callable[[str], Post | None], Delimiters]:
-    """Return what reads a post, or one's own document of `ids` as one, and how texts are read."""
+) -> tuple[Callable[[str], Post | None], Delimiters, str]:
+    """Return what reads a post, or one's own document of `ids` as one; delimiters and macros."""
     if (corpus := corpus_in(collection.layout.data)) is None:
-        return collection.posts.read, "mathjax"
-    delimiters = configured(DocumentRules.task).index_task.fitted(collection).delimiters
+        return collection.posts.read, "mathjax", ""
+    task = configured(DocumentRules.task).index_task.fitted(collection)
     posts = {
-        row.doc_id: Post(row.doc_id, QUESTION, row.body(delimiters), title=row.title or row.doc_id)
-        for row, _ in read_documents(corpus)
-        if row.doc_id in ids
+        d.doc_id: Post(d.doc_id, QUESTION, d.body(task.delimiters), title=d.title or d.doc_id)
+        for d, _ in read_documents(corpus)
+        if d.doc_id in ids
     }
-    return posts.get, delimiters
+    return posts.get, task.delimiters, task.macros
 
 
 def latex_of(collection: Collection, formula_ids: Iterable[str]) -> dict[str, str]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.answer_text import answer_text
 from arqmath_bm25.analysis.html import Delimiters, read_body, read_title
+from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.sources import source_of
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import (
@@ -33,6 +34,7 @@ from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import tell
+from arqmath_bm25.core.reading import read_text
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document as Indexed
@@ -74,18 +76,23 @@ class DocumentRetrieval(AnswerRetrieval):
         return corpus_in(collection.layout.data) is not None
 
     def fitted(self, collection: Collection, anew: bool = False) -> Self:
-        """Return the task for the kind of text that the documents are, as the index knows it."""
-        task = super().fitted(collection)
+        """Return the task for the kind of text that the documents are, as the index knows it.
+
+        Macros that `macros.tex` beside the documents defines hold for all of them.
+        """
+        task, corpus = super().fitted(collection), _corpus(collection)
+        if (file := corpus.with_name("macros.tex")).is_file():
+            text = read_text(file)
+            task = task.reading(macros="\n".join(text[a:b] for a, b in definitions(text)))
         if task.delimiters != "auto":
             return task
         with suppress(NoIndexError):
             if not anew and (manifest := Manifest.read(collection.directory / self.name)):
-                return task.reading(manifest.settings["analysis"]["latex"]["delimiters"])
-        corpus = _corpus(collection)
+                return task.reading(delimiters=manifest.settings["analysis"]["latex"]["delimiters"])
         source, note = source_of(document.text for document, _ in read_documents(corpus))
         if note:
             tell(f"{corpus}: {note}; --delimiters mathjax reads them as posts")
-        return task.reading(source or "mathjax")
+        return task.reading(delimiters=source or "mathjax")
 
     def sources(self, collection: Collection) -> list[Path]:
         """Return the file of documents."""

@@ -172,6 +172,12 @@ class Task(ABC, Generic[S]):
         analysis = getattr(self.index_task.settings, "analysis", None)
         return getattr(getattr(analysis, "latex", analysis), "delimiters", "mathjax")
 
+    @property
+    def macros(self) -> str:
+        """Definitions that hold for all posts and queries."""
+        analysis = getattr(self.index_task.settings, "analysis", None)
+        return getattr(getattr(analysis, "latex", None), "macros", "")
+
     def documents(self, collection: Collection) -> Iterator[tuple[str, Document]]:
         """Yield the text of every document and what is indexed of it, for other engines."""
         raise InputError(f"{self.name}: its documents cannot be had one by one")
@@ -292,12 +298,11 @@ class IndexedTask(Task[S]):
     def fitted(self, collection: Collection, anew: bool = False) -> Self:
         """Return the task with what was chosen for a collection, its index or, `anew`, its data."""
         delimiters = collection.chosen.get("delimiters")
-        return self.reading(delimiters) if delimiters else self
+        return self.reading(delimiters=delimiters) if delimiters else self
 
-    def reading(self, delimiters: str) -> Self:
-        """Return the task for texts with other delimiters."""
+    def reading(self, **changed: str) -> Self:
+        """Return the task for texts with other delimiters or macros."""
         analysis = self.settings.analysis
-        changed = {"delimiters": delimiters}
         if latex := getattr(analysis, "latex", None):
             changed = {"latex": latex.model_copy(update=changed)}
         settings = {"analysis": analysis.model_copy(update=changed)}

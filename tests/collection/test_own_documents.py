@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
+from urllib.request import urlopen
 
 import pytest
 from program import arqmath, printed, refused
 from selectolax.lexbor import LexborHTMLParser
+from serving import running
 
 import arqmath_bm25 as arq
 from arqmath_bm25.collection.own_documents import OwnDocument, read_documents
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.qrels import read_qrels
+from arqmath_bm25.pages.web.search_pages import SearchPages
+from arqmath_bm25.tasks.index import Index
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -275,3 +279,37 @@ def test_the_library_leaves_out_what_a_query_excludes_as_the_program_does(
     assert ["q2", "thm/pythagoras"] not in (
         collection.index("docs").run(rewritten, "both")[["qid", "docno"]].to_numpy().tolist()
     )
+
+
+QUERY = r"$\lVert x \rVert_{\mathbb R} \le 1$"
+
+
+def test_macros_beside_the_documents_hold_for_documents_queries_and_pages(tmp_path: Path) -> None:
+    r"""As in LaTeX sources: `\normR` has an argument, and uses `\R`."""
+    preamble = tmp_path / "mine" / "macros.tex"
+    rows = [
+        {"id": "macro", "title": r"On $\normR{x}$", "text": r"Bounded: $\normR{x} \le 1$."},
+        {"id": "plain", "text": r"Bounded: $\lVert x \rVert_{\mathbb R} \le 1$."},
+        {"id": "other", "text": "Bounded: $a+b=c$."},
+    ]
+    collection = arq.Collection(jsonl(tmp_path / "mine" / "corpus.jsonl", *rows), tmp_path / "i")
+    without = collection.index("docs", engine="flat").search(QUERY, variant="math", k=1)
+    assert without["docno"].tolist() == ["plain"]
+    preamble.write_text(
+        "% of the book\n\\newcommand{\\R}{\\mathbb R}\n"
+        "\\newcommand{\\normR}[1]{\\lVert #1 \\rVert_{\\R}}\n"
+    )
+    with pytest.raises(InputError, match="overwrite=True replaces it"):
+        collection.index("docs")
+    index = collection.index("docs", engine="flat", overwrite=True)
+    terms = [index.analyze(str(row["text"]))["operators"] for row in rows]
+    assert terms[0] == terms[1] != []
+    for query in (QUERY, r"$\normR x \le 1$"):
+        hits = index.search(query, variant="math", k=2)
+        assert set(hits["docno"]) == {"macro", "plain"}
+    pages = SearchPages(collection, {"docs": Index.open(collection, "docs")}, threads=1)
+    with running(pages) as address:
+        page = urlopen(f"{address}/?q=bounded&task=docs").read().decode()  # noqa: S310
+    results = LexborHTMLParser(page).css_first(".results")
+    assert results.html.count("<mi>ℝ</mi>") == 3  # in two texts and a title
+    assert "normR" not in results.html

@@ -84,6 +84,15 @@ def test_documents_of_ones_own_from_runs_to_scores(own: Path, tmp_path: Path) ->
     assert json_of("eval", runs[1], "--qrels", "qrels.tsv", "--data", "mine")[0]["AP"] == 1
 
 
+def test_macros_beside_the_documents_are_written_out_in_a_batch(own: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine" / "macros.tex").write_text("\\newcommand{\\sq}[1]{#1^2}\n")
+    with (tmp_path / "mine" / "corpus.jsonl").open("a") as file:
+        file.write(json.dumps({"id": "4", "text": r"A triangle with $\sq a$."}) + "\n")
+    (own / "x.trec").write_text("q/1 Q0 4 1 1.0 x\n")
+    arqmath("pool", own / "x.trec", "--data", "mine", "-o", "batch.csv")
+    assert "<msup><mi>a</mi><mn>2</mn></msup>" in (tmp_path / "batch.csv").read_text()
+
+
 @pytest.mark.parametrize("name", ["=1+2", "+1", "@x", "-1", 'a"onload="x', "<b>", "a&amp;", "${x}"])
 def test_ids_that_a_spreadsheet_or_a_page_would_run_are_refused(
     own: Path, name: str, tmp_path: Path

@@ -64,8 +64,9 @@ def write_batch(
     writer = csv.writer(file, quoting=csv.QUOTE_ALL)
     writer.writerow(COLUMNS)
     items = list(items)
-    read, delimiters = post_reader(collection, {hit.post_id for item in items for hit in item.hits})
-    cells = PostWriter(delimiters=delimiters)
+    posts = {hit.post_id for item in items for hit in item.hits}
+    read, delimiters, macros = post_reader(collection, posts)
+    cells = PostWriter((), delimiters, macros)
     for item in items:
         hits = []
         for hit in item.hits:

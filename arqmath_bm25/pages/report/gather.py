@@ -97,7 +97,8 @@ class Gathered:
         rankings = [rows for run in self.runs for rows in run.topics.values()]
         places = [row.shown for rows in rankings for row in islice(rows.values(), depth)]
         posts = {post for post, _ in places if post}
-        self.post, self.delimiters = post_reader(collection, posts | self.relevant_documents)
+        ids = posts | self.relevant_documents
+        self.post, self.delimiters, self.macros = post_reader(collection, ids)
         self.latex = latex_of(collection, (formula for _, formula in places))
         # How many posts would be shown, if the collection had them.
         self.missing = sum(self.post(post_id) is None for post_id in posts)

@@ -261,8 +261,8 @@ def topic_page(gathered: Gathered, topic: Topic) -> dict[str, Any]:
         writer = PostWriter([Content((Formula(topic.latex, None),))])
     else:
         tags = Content((" ".join(topic.tags).replace("-", " "),))
-        writer = PostWriter([title, body, tags], delimiters)
-    plain = PostWriter(delimiters=delimiters)
+        writer = PostWriter([title, body, tags], delimiters, gathered.macros)
+    plain = PostWriter((), delimiters, gathered.macros)
     documents, absent = _documents(gathered, topic.topic_id, writer)
     asked = plain.formula(Formula(topic.latex, None), display=True) if topic.latex else ""
     return {

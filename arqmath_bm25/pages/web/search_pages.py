@@ -84,7 +84,8 @@ class SearchPages:
         """`indexes` are those of the tasks that can be searched, at most `threads` at once."""
         self._collection = collection
         self._indexes = indexes
-        self._delimiters = next(iter(indexes.values())).task.delimiters
+        task = next(iter(indexes.values())).task
+        self._delimiters, self._macros = task.delimiters, task.macros
         self._threads = CapacityLimiter(threads)
         self._reading = Lock()
         self._templates = templates("search", "search.js", True, collection.origin)
@@ -129,7 +130,7 @@ class SearchPages:
             return self._page("search.html", query=self._query({"q": " "}), results=None)
         query = self._query(request.query_params)
         task = self._indexes[query.task].task
-        writer = PostWriter([self._content(query.q, query.task)], self._delimiters)
+        writer = PostWriter([self._content(query.q, query.task)], self._delimiters, self._macros)
         results, more = self._results(query)
         threads: dict[str, list[SimpleNamespace]] = {}
         for hit, shown, parts in results:
@@ -274,7 +275,7 @@ class SearchPages:
     def _drawn(self, query: str, task: str) -> Markup:
         """Return a query with its formulas drawn; nothing if it has none."""
         content = self._content(query, task)
-        return PostWriter().content(content) if content.formulas else Markup("")
+        return PostWriter(macros=self._macros).content(content) if content.formulas else Markup("")
 
     def _holds(self) -> str:
         """Return in a few words what can be searched."""
