@@ -35,7 +35,6 @@ def source_latex(markup: str) -> str:
     return _BREAK.sub("", unescape(unescape(text)))  # escaped as an attribute, and before that
 
 
-_HINTS: Final = ("<math", ":math", "math/tex", "mwe-math", 'class="latex"')
 _PREFIX: Final = re.compile(r"(</?)[a-z]{1,9}:(?=[a-z])", re.IGNORECASE)
 _ANNOTATION: Final = re.compile(r"<annotation\b[^<>]*\bx-tex\b[^<>]*>([^<]*+)<", re.IGNORECASE)
 _TITLE: Final = re.compile(r'<math title="([^"<>]*+)"')
@@ -54,9 +53,12 @@ _DEEPEST: Final = 50  # elements in elements
 def mark_formulas(html: str) -> str:
     """Return HTML with the formulas of other pages marked as those of posts are.
 
-    An image of Wikipedia is read where no MathML precedes it, and goes where some does.
+    An image of Wikipedia is read where no MathML precedes it, and goes where some does. In a post
+    with spans nothing is marked: they are all its formulas.
     """
-    if not any(hint in html for hint in _HINTS):
+    if "math-container" in html or not (
+        "math>" in html or "math/tex" in html or "mwe-math" in html or 'class="latex"' in html
+    ):
         return html
     has_mathml = False
 
