@@ -1,6 +1,6 @@
-"""The command line program: commands in modules that are imported when one is called.
+"""The command line program: each command's module is imported when it is called.
 
-Exit status: 0 done; 1 the input is at fault, with one message that says where; 2 wrong usage.
+Exit status: 0 done; 1 faulty input, with one message that says where; 2 wrong usage.
 """
 
 import io
@@ -42,7 +42,7 @@ _SETTINGS: Final = {"help_option_names": ["-h", "--help"]}
 
 
 class _Shown:
-    """Shows no Python types in the help, neither of flags nor of arguments."""
+    """Keeps Python types of flags and arguments out of the help."""
 
     def get_params(self, ctx: Any) -> Any:
         params = super().get_params(ctx)  # type: ignore[misc]  # of the class it is mixed into
@@ -77,7 +77,7 @@ class _Commands(_Shown, TyperGroup):
 
 
 def load(name: str) -> Any:
-    """Import a command, and return it as click has it."""
+    """Import a command and return its click object."""
     module = import_module(f"arqmath_bm25.cli.{COMMANDS[name][0]}")
     command = getattr(module, FUNCTIONS.get(name, name))
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -119,7 +119,7 @@ def main() -> None:
 
 
 def run_program(program: typer.Typer, name: str) -> None:
-    """Run a program of commands; a fault of the input is one message and exit status 1."""
+    """Run a program of commands; faulty input ends it with one message and exit status 1."""
     for stream in (sys.stdout, sys.stderr):  # names of files may be in no encoding
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

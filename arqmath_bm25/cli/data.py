@@ -1,4 +1,4 @@
-"""The commands `fetch`, `inspect` and `verify`: files of DATA, and what is made of them."""
+"""The commands `fetch`, `inspect` and `verify`: the files of DATA, and what was made from them."""
 
 import json
 from collections import Counter

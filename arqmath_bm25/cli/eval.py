@@ -1,4 +1,4 @@
-"""The commands `eval` and `compare`: what runs score, and whether one is better than another."""
+"""The commands `eval` and `compare`: scores of runs, and whether one is better than another."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _CAUSES: Final = 5  # of a move
 
 @dataclass
 class Scoring:
-    """Options of the judgments by which runs are scored, and of what is written of the scores."""
+    """Options that choose the judgments and the form in which scores are written."""
 
     task: Literal["all", RunTask] = "all"
     qrels: Path | None = None
@@ -55,7 +55,7 @@ class Scoring:
     indexes: Path = INDEXES
 
     def evaluator(self, runs: Sequence[Path] | None, measures: Iterable[Measure]) -> Evaluator:
-        """Return what scores the runs."""
+        """Return the evaluator of these options."""
         return Evaluator(
             Collection(data_of(runs, self.data), self.indexes), qrels=self.qrels, ids=self.ids,
             cut=not self.no_cut, answer_map=self.answer_map, measures=measures,
@@ -63,7 +63,7 @@ class Scoring:
         )  # fmt: skip
 
     def score(self, evaluator: Evaluator, runs: Iterable[Path]) -> list[Scored]:
-        """Score runs, against each of the years given."""
+        """Score runs against the judgments of each year."""
         years: Sequence[Year | None] = self.years or [None]
         return [evaluator.score(run, self.chosen_task, year) for run in runs for year in years]
 
@@ -74,7 +74,7 @@ class Scoring:
 
     @property
     def years(self) -> list[Year]:
-        """The years of `--topics`; InputError for what is none."""
+        """The years of `--topics`; InputError for anything else."""
         for name in self.topics or ():
             if name not in YEARS:
                 raise InputError(
@@ -84,7 +84,7 @@ class Scoring:
         return [year for year in YEARS if year in (self.topics or ())]
 
     def write(self, scored: Sequence[Scored], content: object) -> bool:
-        """Write what is asked for as files; tell whether tables are to be printed as well."""
+        """Write the files asked for; return whether to print tables as well."""
         texts: dict[Path, str] = {}
         if self.json_file is not None:
             texts[self.json_file] = json.dumps(content, indent=1, allow_nan=False) + "\n"
@@ -148,7 +148,7 @@ def evaluate(
 
 
 def _score_folder(evaluator: Evaluator, folder: Path, scoring: Scoring) -> Iterator[Scored]:
-    """Score every run of the collection that has official judgments; say what is left out."""
+    """Score every run of the collection that has official judgments; name those left out."""
     collection, task = evaluator.collection, scoring.chosen_task
     folders: dict[Path, Year | None] = {
         folder / collection.name / year: year for year in scoring.years or YEARS

@@ -1,4 +1,4 @@
-"""The commands `pool` and `judge`: from runs to a batch for annotation, and on to judgments."""
+"""The commands `pool` and `judge`: from runs to a batch for annotation to judgments."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""The commands `convert`, `fuse` and `validate`: what is done with run files."""
+"""The commands `convert`, `fuse` and `validate`, which work on run files."""
 
 import json
 import math
@@ -174,7 +174,7 @@ def validate(
 def _lookup(
     task: RunTask, topics: str | None, collection: Collection | None
 ) -> tuple[list[tuple[str, ...]], Eligible | None]:
-    """Return the topics of each lab, and what may be returned.
+    """Return the topics of each lab, and the documents that runs may return.
 
     Raises InputError for a year without DATA, or one whose file is not there.
     """

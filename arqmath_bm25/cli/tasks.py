@@ -1,4 +1,4 @@
-"""The commands `index`, `run` and `search`, for whatever task is asked for, and `cluster`."""
+"""The commands `index`, `run` and `search` for every task, and `cluster`."""
 
 import textwrap
 import time
@@ -124,7 +124,7 @@ def cluster(hosts: str, remove: list[str] | None = None) -> None:
 
 @dataclass
 class RunOptions(SearchPlace):
-    """How runs are made, and where they are written."""
+    """Options for making and writing runs."""
 
     runs: Path = RUNS
     config: Path | None = None
@@ -180,7 +180,7 @@ def _topic_sets(
 
 
 def _write_run(options: RunOptions, index: Index, topics: TopicFile, variant: str) -> None:
-    """Write one run with its manifest, and say so; InputError in the place of another run."""
+    """Write one run with its manifest, and say so; InputError if it would replace another run."""
     began = time.monotonic()
     task, depth, queries = index.task, options.depth, options.queries
     official = topics.folder in (*YEARS, *SPLITS)
@@ -270,7 +270,7 @@ def _show(rank: int, shown: Shown, text: str) -> None:
 
 
 def _wrapped(begin: str, text: str, break_on_hyphens: bool = False) -> Text:
-    """Return a text in lines of which the later ones begin below the text."""
+    """Return a text in lines, with the later ones indented."""
     indent = " " * len(begin)
     wrapper = textwrap.TextWrapper(
         95, subsequent_indent=indent, break_long_words=False, break_on_hyphens=break_on_hyphens

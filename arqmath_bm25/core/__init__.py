@@ -1,1 +1,1 @@
-"""What every room stands on: errors, settings, files, manifests, workers, the labs' rules."""
+"""The base of all rooms: errors, settings, files, manifests, workers, the labs' rules."""

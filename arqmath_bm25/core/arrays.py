@@ -1,4 +1,4 @@
-"""What several rooms do with arrays, and with files of them."""
+"""Arrays, and files of arrays, as several rooms use them."""
 
 import os
 from pathlib import Path
@@ -20,7 +20,7 @@ def ranges(begins: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.
 
 
 def distinct(numbers: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-    """Return the distinct numbers, in some order, and the place of each number among them.
+    """Return the distinct numbers, unsorted, and the place of each number among them.
 
     Where most are repeats this takes a third of the time of `np.unique`, which sorts them all: a
     number in each of many buckets stands for all that are equal, and only the others are sorted.
@@ -53,7 +53,7 @@ class Numbering:
         self._runs: list[tuple[NDArray[np.uint64], NDArray[np.int32]]] = []
 
     def add(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """Return the number of each hash, from 0 on, and whether it is new and the first."""
+        """Return the number of each hash, from 0, and whether this is its first occurrence."""
         values, places, which = np.unique(hashes, return_index=True, return_inverse=True)
         numbers = np.full(len(values), -1, np.int32)
         for run, of_run in self._runs:
@@ -90,7 +90,7 @@ def load_array(path: Path) -> NDArray[Any]:
 
 
 def new_array(path: Path, kind: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return a new file as an array to write to. Raises OSError if there is no room for all of it.
+    """Return a new file as an array to write to. Raises OSError if the disk has no room for it.
 
     Room is made before: a disk that fills up under a map ends the process.
     """

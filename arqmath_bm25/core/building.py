@@ -1,4 +1,4 @@
-"""Directories as they are built: complete or absent, one builder at a time, resumed.
+"""Building directories: complete or absent, one builder at a time, resumed.
 
 A directory is built beside its final name and swapped in when all is there. A build that was
 interrupted leaves its documents for the next build of the same.
@@ -66,7 +66,7 @@ def _building(directory: Path) -> Path:
 
 
 def sweep(directory: Path) -> None:
-    """Remove what is left of an earlier `directory` by a build that was killed after its swap."""
+    """Remove the old `directory` that a build left when it was killed after its swap."""
     place = _building(directory)
     if place.is_dir() and not (place / _MADE_OF).exists():
         with suppress(InputError, OSError), locked(place, str, directory=True):
@@ -74,7 +74,7 @@ def sweep(directory: Path) -> None:
 
 
 def _swap(built: Path, directory: Path, busy: Callable[[], str]) -> None:
-    """Put what was built in the place of what is there, which is removed."""
+    """Put the new directory in place of the old one, which is removed."""
     if not directory.exists():
         built.rename(directory)
         return
@@ -89,7 +89,7 @@ def _swap(built: Path, directory: Path, busy: Callable[[], str]) -> None:
 
 
 def restore(directory: Path) -> None:
-    """Undo the swap of a build that was killed between two renames; wait for one that is alive."""
+    """Undo the swap of a build that was killed between two renames; wait for a living one."""
     previous = _previous(directory)
     with suppress(OSError):  # it is restored by now, or this user may not
         while not directory.exists() and previous.exists():
@@ -108,7 +108,7 @@ def _previous(directory: Path) -> Path:
 
 
 def _prepare(place: Path, made_of: str) -> None:
-    """Remove what a build that was killed left, except documents that are still good."""
+    """Remove the remains of a killed build, except documents that are still good."""
     state = place / _MADE_OF
     resumed = bool(made_of) and state.exists() and state.read_text(encoding="utf-8") == made_of
     if not resumed:

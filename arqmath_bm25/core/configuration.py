@@ -1,4 +1,4 @@
-"""Configurations, configs/*.yaml: what every one is made of, and how one is read."""
+"""Configurations, configs/*.yaml: their parts, and how they are read."""
 
 import json
 import re
@@ -47,7 +47,7 @@ for _kind, _form in {
 
 
 def default_config(task: str) -> Path:
-    """Path of the configuration that comes with the package."""
+    """Return the path of the configuration that comes with the package."""
     package = Path(__file__).parents[1]
     checkout = package.parent / "configs"  # an installed package has them inside
     return (checkout if checkout.is_dir() else package / "configs") / f"{task}.yaml"
@@ -56,7 +56,7 @@ def default_config(task: str) -> Path:
 def load(model: type[S], path: Path) -> S:
     """Read a configuration file of a task.
 
-    Raises InputError that names file and key for everything that is not as it must be.
+    Raises InputError that names the file and every key with a wrong value.
     """
     try:
         loaded = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506  # a safe one
@@ -73,7 +73,7 @@ def load(model: type[S], path: Path) -> S:
 
 
 def faults(error: ValidationError) -> str:
-    """Return each wrong value with what is wrong with it."""
+    """Return each wrong value and its fault."""
     return "; ".join(
         ": ".join(filter(None, (".".join(map(str, fault["loc"])), fault["msg"])))
         for fault in error.errors()

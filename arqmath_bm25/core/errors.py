@@ -1,4 +1,4 @@
-"""The one exception that users are meant to see: the input is at fault, and here is where."""
+"""The exceptions that users see: what is wrong with their input, and where."""
 
 import json
 
@@ -6,7 +6,7 @@ _LONGEST = 60
 
 
 def shown(value: object) -> str:
-    """Quote a value of the input for a message, shortened where it is long; others as JSON."""
+    """Quote a value of the input for a message: shortened if long, as JSON if no text."""
     short = value[: _LONGEST + 1] if isinstance(value, str) else value
     text = repr(short) if isinstance(short, str) else json.dumps(short, default=str)
     return text if len(text) <= _LONGEST + 2 else f"{text[:_LONGEST]}…"
@@ -20,13 +20,13 @@ class InputError(Exception):
 
 
 class InterruptedWorkError(InputError):
-    """Work that was stopped from outside: what is done of it is good, and can be gone on with."""
+    """Work that was stopped from outside; the same command resumes it."""
 
 
 class NoIndexError(InputError):
-    """There is no index, or one that does not serve: it is to be built, anew if it is `stale`.
+    """There is no index, or none that fits; it has to be built, or rebuilt if it is `stale`.
 
-    A new one is to be built for the engines of the old one, unless `engine` names another.
+    It is rebuilt for the engines that it had, unless `engine` names another.
     """
 
     def __init__(self, message: str, task: str, stale: bool, engine: str | None = None) -> None:
@@ -35,4 +35,4 @@ class NoIndexError(InputError):
 
 
 class ScoreWarning(UserWarning):
-    """What has to be known of a score before it is believed, or compared with others."""
+    """A caution about a score: read it before you trust or compare the score."""

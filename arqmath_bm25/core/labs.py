@@ -123,7 +123,7 @@ def is_official(topic: str) -> bool:
 
 
 def known_year(topics: Iterable[str]) -> Year | None:
-    """Return the lab's year of topic ids; None if they are of none or of several."""
+    """Return the lab's year of topic ids; None if there is no such year, or more than one."""
     try:
         return year_of(topics)
     except InputError:

@@ -25,7 +25,7 @@ MANIFEST: Final = "manifest.json"
 
 @dataclass(frozen=True)
 class Manifest:
-    """What an index is: of which files, with which settings, holding what."""
+    """An index's sources, settings and content."""
 
     task: str
     settings: dict[str, Any]  # all of the configuration
@@ -63,7 +63,7 @@ class Manifest:
             file.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
     def why_stale(self, recipe: Mapping[str, Any], sources: Sequence[Source]) -> str | None:
-        """Return why the index does not serve this recipe and these files; None if it does."""
+        """Return why the index does not fit this recipe and these files; None if it does."""
         # Within a major and minor version, indexes stay as they are.
         if self.version.split(".")[:2] != __version__.split(".")[:2]:
             return f"this index was built by version {self.version}, this is {__version__}"
@@ -79,15 +79,15 @@ class Manifest:
 
     @property
     def digest(self) -> str:
-        """A name for the content of the index."""
+        """Return a digest that names the content of the index."""
         return _digest([self.recipe, [source.sha256 for source in self.sources]])
 
     def damages(
         self, directory: Path, names: Collection[str] | None = None, read_all: bool = False
     ) -> Iterator[str]:
-        """Yield what is wrong with the files of the index (of them, with `names`).
+        """Yield the damages of the index's files, or of those named.
 
-        With `read_all`, every byte is read, whatever is remembered of a file.
+        `read_all` reads every byte, even of files whose digests are remembered.
         """
         there = {}
         for name, (size, digest) in self.files.items():
@@ -105,7 +105,7 @@ class Manifest:
                 yield f"{name} has other content than was written"
 
     def _other(self, sources: Sequence[Source]) -> str:
-        """Return which file has other content."""
+        """Return the file whose content differs."""
         names = [source.name for source in sources]
         for source in self.sources:
             if source.name not in names:

@@ -28,12 +28,12 @@ _STEERING: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-
 
 
 class PlainConsole(Console):
-    """A console on which no text but its own styles steers the terminal."""
+    """A console that passes no control characters of a text to the terminal."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterator[Segment]:
-        """Yield what is written, with a mark for every character that would steer."""
+        """Yield the text with a mark in place of every control character."""
         for segment in super().render(renderable, options):
             text = segment.text if segment.control else _STEERING.sub("\ufffd", segment.text)
             yield segment._replace(text=text)
@@ -54,7 +54,7 @@ def tell(note: str) -> None:
 
 @contextmanager
 def progress(what: str, total: float, unit: str) -> Iterator[Callable[[float], None]]:
-    """Show how much of `total` units is done; yields the function to call with each step."""
+    """Show progress over `total` units; yields the function that advances it."""
     _log.info("%s: %s %s", what, f"{total:,.0f}", unit)
     silent = console.quiet or not console.is_terminal
     with Progress(console=console, disable=silent, transient=True) as bar:
@@ -65,7 +65,7 @@ def progress(what: str, total: float, unit: str) -> Iterator[Callable[[float], N
 
 @contextmanager
 def status(what: str) -> Iterator[Callable[[str], None]]:
-    """Show what is being done, however long it takes; yields the function that says it anew."""
+    """Show the current step of work of unknown length; yields the function that changes it."""
     _log.info(what)
     with console.status(what) as shown, _lines(lambda: str(shown.status)):
         yield shown.update
@@ -73,7 +73,7 @@ def status(what: str) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def _lines(line: Callable[[], str]) -> Iterator[None]:
-    """Write a line now and then, if there is no terminal."""
+    """Write a line from time to time if there is no terminal."""
     if console.is_terminal:
         yield
         return

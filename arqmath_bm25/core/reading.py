@@ -1,7 +1,7 @@
-"""Text files as they are read.
+"""Reading text files.
 
-What gzip packed is unpacked on the way. Raises InputError with what is wrong with a file as a
-whole: missing, a directory, an archive, not UTF-8.
+Gzipped files are unpacked on the way. Raises InputError if a file as a whole is unusable: missing,
+a directory, an archive, not UTF-8.
 """
 
 import csv
@@ -27,9 +27,9 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 @contextmanager
 def open_bytes(path: Path, kind: str = "file") -> Iterator[BinaryIO]:
-    """Yield a file to read; what gzip packed, whatever its name, is unpacked on the way.
+    """Yield a file to read; gzipped files are unpacked on the way, whatever their names.
 
-    `kind` says in messages what was expected. Raises InputError for what is no such file, and
+    `kind` says in messages what was expected. Raises InputError if there is no such file, and
     within the block for gzip data that are damaged.
     """
     if not path.exists():
@@ -86,7 +86,7 @@ def decoded(data: bytes, where: str, line: int = 1) -> str:
 
 
 def read_csv(path: Path, kind: str, *columns: str) -> list[dict[str, str]]:
-    """Return the rows of a CSV by the names in its header; what a short row lacks is empty.
+    """Return the rows of a CSV by the names in its header; missing columns are empty.
 
     Raises InputError as `read_text` does, and for a file without one of the `columns`.
     """

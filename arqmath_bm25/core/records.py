@@ -32,14 +32,14 @@ class Hit(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What one kind of evidence gave to the score of a hit, which is the sum of its parts."""
+    """The share of one kind of evidence in the score of a hit, which is the sum of its parts."""
 
     name: str  # a field, a variant that was fused, or evidence as the configuration names it
     score: float
     terms: tuple[tuple[str, float], ...] = ()  # of a field: its terms with theirs, greatest first
 
     def best_terms(self, number: int) -> list[tuple[str, float]]:
-        """Return the terms that gave most, and what all others gave together."""
+        """Return the terms with the largest shares, and the share of all others together."""
         rest = self.terms[number:]
         others = [(f"{len(rest)} more", sum(score for _, score in rest))] if rest else []
         return [*self.terms[:number], *others]

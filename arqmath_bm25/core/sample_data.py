@@ -1,6 +1,6 @@
 """The bundled samples: a small tree in the official ARQMath layout, and a premise collection.
 
-`tools/sample/` builds both from what people wrote. (The folder `sample` is no package, since
+`tools/sample/` builds both from real posts. (The folder `sample` is no package, since
 `arqmath_bm25.sample` is a function.)
 """
 

@@ -30,7 +30,7 @@ def exchange(first: Path, second: Path) -> bool:
 
 
 def memory() -> int:
-    """Return the bytes of this machine's memory."""
+    """Return the size of this machine's memory in bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 

@@ -1,4 +1,4 @@
-"""Files as they are written, their digests, and the manifests beside them.
+"""Writing files, with their digests and the manifests beside them.
 
 There is one way to write: beside the final name, under a lock, and renamed when all is there. A
 process that dies leaves what was there before; a second one that would write the same is refused.
@@ -33,7 +33,7 @@ def contents(directory: Path, *without: str) -> dict[str, tuple[int, str]]:
 
 
 def digests(paths: Iterable[Path], read_all: bool = False) -> list[str]:
-    """Return the SHA-256 of files as they are now.
+    """Return the current SHA-256 of files.
 
     That of a large file is kept in the user's cache, under what the system says of the file (inode,
     size, times), so that it is read once; with `read_all` it is read again.
@@ -72,7 +72,7 @@ class Source:
 
 
 def sources(paths: Iterable[Path]) -> list[Source]:
-    """Describe files as they are now."""
+    """Describe the current state of files."""
     paths = list(paths)
     described = zip(paths, digests(paths), strict=True)
     return [Source(path.name, path.stat().st_size, digest) for path, digest in described]
@@ -144,7 +144,7 @@ def _coming_manifest(path: Path) -> Path:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Return the manifest of a file; nothing if there is none, or something else in its place.
+    """Return the manifest of a file; nothing if there is none, or if it is no manifest.
 
     A writer that was killed when the file had its name, and its manifest had not, left that beside.
     Before 0.4 the manifests of X.tsv and X.trec had one name, X.manifest.json.
@@ -160,7 +160,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def is_as_written(path: Path) -> bool:
-    """Return whether a file that has a manifest is what was written with it."""
+    """Return whether a file is unchanged since its manifest was written."""
     with suppress(OSError):
         return _is_of(read_manifest(path), path)
     return False

@@ -1,4 +1,4 @@
-"""What retrieval needs of an engine.
+"""The protocol of search engines.
 
 There is one ranking: BM25 over fields in Lucene's 32-bit arithmetic, a term's score added to the
 others' in 64 bits, ties by descending id. Lucene's index is the reference; flat postings (flat.py),
@@ -47,7 +47,7 @@ class Document(NamedTuple):
 
 
 class Engine(NamedTuple):
-    """What searches, and where; without hosts a directory of this machine."""
+    """An engine and where it runs: on hosts, else in a directory of this machine."""
 
     name: EngineName = "auto"
     hosts: tuple[str, ...] = ()  # URLs of an OpenSearch cluster
@@ -105,14 +105,14 @@ class Searcher(ABC):
 
     @abstractmethod
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
-        """Return what the terms that a document holds give to its score, for each document.
+        """Return the share of each term in the scores of documents.
 
         These are 32-bit numbers; a document that is not there holds none.
         """
 
     @abstractmethod
     def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
-        """Return field → term → the number of documents that hold it, of terms that any holds."""
+        """Return field → term → the number of documents that hold it, if any do."""
 
     @abstractmethod
     def close(self) -> None:
@@ -146,7 +146,7 @@ def with_ties(best: Callable[[int], tuple[DocIds, Scores]], k: int) -> list[Hit]
 
 
 def term_scores(explanation: dict[str, Any]) -> TermScores:
-    """Return what each term gave to a score: the leaves of the tree that Lucene explains it by.
+    """Return each term's share of a score: the leaves of Lucene's explanation.
 
     Lucene and OpenSearch name terms alike: `weight(FIELD:TERM in NUMBER) [SIMILARITY], …`.
     """
@@ -161,5 +161,5 @@ def term_scores(explanation: dict[str, Any]) -> TermScores:
 
 
 def flat_place(index: Path) -> Path:
-    """Return where the flat postings are that hold what a Lucene index does, if there are any."""
+    """Return the place of the flat postings beside a Lucene index, if there are any."""
     return index.with_name(f"{index.name}.flat")

@@ -63,7 +63,7 @@ _PLACES: Final = np.arange(len(_ONES), dtype=np.int32)
 
 
 class _Field(NamedTuple):
-    """A field, and what BM25 needs to know of it."""
+    """A field with its statistics for BM25."""
 
     shared: bool  # by groups of documents, which its postings name
     documents: int  # that have it
@@ -124,7 +124,7 @@ class FlatSearcher(Searcher):
         return np.argsort(self.ids, kind="stable")
 
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
-        """Return what the terms that a document holds give to its score, for each document."""
+        """Return the share of each term in the scores of documents."""
         explained: list[TermScores] = [{} for _ in doc_ids]
         matches = (np.flatnonzero(self.ids == doc_id.encode()) for doc_id in doc_ids)
         docs = np.array([match[0] if len(match) else -1 for match in matches], np.int32)
@@ -140,7 +140,7 @@ class FlatSearcher(Searcher):
         return explained
 
     def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
-        """Return field → term → the number of documents that hold it, of terms that any holds."""
+        """Return field → term → the number of documents that hold it, if any do."""
         return {field: self._counts_of(field, list(of_field)) for field, of_field in terms.items()}
 
     def _counts_of(self, field: str, asked: list[str]) -> dict[str, int]:
@@ -166,7 +166,7 @@ class FlatSearcher(Searcher):
         return sums
 
     def _add(self, sums: Sums, field: _Field, terms: Mapping[str, float]) -> None:
-        """Add what the terms of a field give to every document or group."""
+        """Add the scores of a field's terms to every document or group."""
         divisors, docs, codes = field.divisors, field.docs, field.codes
         _, weights, begins, ends = self._weighted(field, terms)
         lengths = ends - begins
@@ -197,7 +197,7 @@ class FlatSearcher(Searcher):
     def _weighted(
         self, field: _Field, terms: Mapping[str, float]
     ) -> tuple[list[str], Floats, Integers, Integers]:
-        """Return the terms that a field has, with weights, and where their postings are."""
+        """Return the terms of a field with their weights and the places of their postings."""
         asked = [term for term, weight in terms.items() if weight > 0]
         rows, places = _find(field, asked)
         there = [asked[row] for row in rows]
@@ -214,7 +214,7 @@ class FlatSearcher(Searcher):
 
 
 def _find(field: _Field, terms: Sequence[str]) -> tuple[list[int], Integers]:
-    """Return which terms a field has, and their places in it, in their order."""
+    """Return which of the terms a field has, and their places in it."""
     if not len(field.terms):
         return [], np.empty(0, np.intp)
     numbers = _numbers(tuple(terms))
@@ -225,7 +225,7 @@ def _find(field: _Field, terms: Sequence[str]) -> tuple[list[int], Integers]:
 
 
 def _counts(field: _Field, places: Integers) -> Integers:
-    """Return how many documents have each of some terms."""
+    """Return how many documents have each term."""
     if field.counts is not None:
         return field.counts[places]
     return field.starts[places + 1] - field.starts[places]
@@ -241,7 +241,7 @@ def _divisors(pairs: Integers, k1: np.float32, b: np.float32, average: np.float3
 
 
 def _check(numbers: Integers, count: int) -> None:
-    """Raise IndexError if some numbers of a file are not below a count: it is damaged."""
+    """Raise IndexError if a number in a file is not below a count: the file is damaged."""
     unsigned = numbers.view(f"u{numbers.itemsize}")  # so that one below 0 is too large
     if np.maximum.reduce(unsigned, initial=0) >= count:  # the method takes twice as long
         raise IndexError("flat postings: a document or a code that is not there")
@@ -259,7 +259,7 @@ def _add_at(sums: Sums, docs: Integers, scores: Floats, codes: Integers) -> None
 
 
 def best_rows(scores: Floats, k: int) -> npt.NDArray[np.intp]:
-    """Return the k best documents that match, and those tied with the last, in no order."""
+    """Return the k best documents and those tied with the last, unordered."""
     least = np.partition(scores, -k)[-k] if k < len(scores) else 0
     return np.flatnonzero((scores >= least) & ~np.signbit(scores))
 

@@ -290,7 +290,7 @@ def _write_field(file: Path, parts: Sequence[_FieldPart], members: Integers | No
 
 
 def lengths_of_bytes() -> Integers:
-    """Return the 256 lengths that Lucene can note (SmallFloat.byte4ToInt)."""
+    """Return the 256 lengths that Lucene can store (SmallFloat.byte4ToInt)."""
     rest = np.arange(256) - _EXACT
     digits, shift = rest & 7, (rest >> 3) - 1
     decoded = np.where(shift < 0, digits, (digits | 8) << np.maximum(shift, 0))
@@ -298,7 +298,7 @@ def lengths_of_bytes() -> Integers:
 
 
 def noted_bytes(lengths: Integers) -> Integers:
-    """Return the bytes that Lucene notes lengths in: the longest that are no longer."""
+    """Return the bytes in which Lucene stores lengths: of the longest length that is not longer."""
     return np.searchsorted(lengths_of_bytes(), lengths, side="right") - 1
 
 

@@ -1,4 +1,4 @@
-"""Which engine searches an index of this machine."""
+"""The choice of the engine that searches an index of this machine."""
 
 from pathlib import Path
 

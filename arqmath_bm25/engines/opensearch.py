@@ -486,7 +486,7 @@ class OpenSearchSearcher(Searcher):
         return hits
 
     def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
-        """Return field → term → the number of documents that hold it, of terms that any holds.
+        """Return field → term → the number of documents that hold it, if any do.
 
         Every shard is given a document of these terms, and knows their statistics. Counting by an
         aggregation would read all their postings.
@@ -512,7 +512,7 @@ class OpenSearchSearcher(Searcher):
         }
 
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
-        """Return what the terms that a document holds give to its score, for each document."""
+        """Return the share of each term in the scores of documents."""
         asked = {"should": _clauses(query), "filter": {"ids": {"values": list(doc_ids)}}}
         hits = self._ask({"bool": asked}, len(doc_ids), explain=True)
         scores = {hit["fields"]["id"][0]: term_scores(hit["_explanation"]) for hit in hits}

@@ -1,4 +1,4 @@
-"""Is one run better than another, and which documents does it rank differently?
+"""Comparing runs: is one better than another, and which documents does it rank differently?
 
 Every run is compared with the first. Both tests look at the differences per topic: Student's
 paired t-test, and the randomization test, which flips their signs at random (exactly, where the
@@ -123,7 +123,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def contradicting(shown: Sequence[str]) -> Sequence[str]:
-    """Return the measures, of those that tables show, that may contradict the first."""
+    """Return the measures shown in tables that may contradict the first."""
     return [key for key in shown[1:] if key != "judged_at_10"]
 
 
@@ -154,7 +154,7 @@ class Compared:
 def compare_runs(runs: Sequence[Scored], measure: str | None = None) -> Compared:
     """Compare runs with the first; see `compare`.
 
-    Without `measure` it is the first that tables show of such runs. Raises InputError unless all
+    Without `measure` it is the first one in tables of such runs. Raises InputError unless all
     runs have the same judgments.
     """
     first = runs[0]
@@ -197,7 +197,7 @@ class Move(NamedTuple):
     parts: list[Parts]  # of its score in both runs, as shares of the best score; may be empty
 
     def causes(self) -> list[tuple[str, float, float]]:
-        """Return what gave how much in the first run and in the second; most change first."""
+        """Return the parts of a score in the first run and in the second; largest change first."""
         old, new = self.parts
         shares = [(name, old.get(name, 0.0), new.get(name, 0.0)) for name in {**old, **new}]
         return sorted(shares, key=lambda cause: -abs(cause[2] - cause[1]))
@@ -206,7 +206,7 @@ class Move(NamedTuple):
 def moves(
     collection: Collection, runs: Sequence[Scored], topic: str, depth: int, indexes: Sequence[Path]
 ) -> tuple[list[Move], list[str]]:
-    """Return what moved among the `depth` best documents of two runs for a topic.
+    """Return the documents that moved among the `depth` best of two runs for a topic.
 
     They come in the order of the second run, with sentences on runs that cannot be explained.
     `indexes` are the directories of the indexes of each run, or one for both. Raises InputError for

@@ -1,4 +1,4 @@
-"""Scores run files: finds out their task and year, and with them the judgments.
+"""Scores run files: finds their task and year, and with these the judgments.
 
 The official file name, or else the columns, show the task of a run. The topic ids show the year:
 A.1-100 in 2020, A.201-300 in 2021, A.301-400 in 2022.
@@ -62,7 +62,7 @@ class Scored:
 
     @property
     def year(self) -> Year | None:
-        """The lab's year, by the judged topics; None if they are of none or of several."""
+        """The lab's year of the judged topics; None if there is none, or more than one."""
         return known_year(self.score.values)
 
     def to_json(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Scored:
 
 
 def score_run(ranked: Rankings, judgments: Judgments, measures: Iterable[Measure] = ()) -> Scored:
-    """Score what counts of a run of any task, by `measures` on top of those of its task.
+    """Score a run of any task, by `measures` on top of those of its task.
 
     `ranked` is a run as these judgments rank it (`Run.ranked_by`). Raises InputError if it does not
     fit them.
@@ -136,9 +136,9 @@ class Evaluator:
         self.open_ids = cache(partial(FormulaIds.of, self.collection))
 
     def score(self, path: Path, task: RunTask | None = None, year: Year | None = None) -> Scored:
-        """Score one run; a Task 1 run scored as `task3` is taken as the answers at its top.
+        """Score one run; a Task 1 run scored as `task3` stands for the answers at its top.
 
-        Raises InputError for whatever file cannot be read or does not fit its judgments.
+        Raises InputError for a file that cannot be read or does not fit its judgments.
         """
         own = DocumentRules.task if self.own_documents else None
         return self.score_run(Run.read(path, task or own, self.open_ids), year)
@@ -154,7 +154,7 @@ class Evaluator:
         return score_run(ranked, judgments, self.measures)
 
     def lacks(self, path: Path, folder: str) -> str | None:
-        """Return what is missing to score a run of a year or of a set; None if nothing."""
+        """Return what a run of a year or of a set lacks to be scored; None if nothing."""
         task = detect_task(path)
         if RULES[task].judged == "answers" and not _of_posts(Run.read(path, task)):
             return "it needs --qrels and --answer-map"
@@ -258,7 +258,7 @@ class Evaluator:
 
 @contextmanager
 def _about(source: object) -> Iterator[None]:
-    """Begin the message of an InputError with the run that it is about."""
+    """Begin the message of an InputError with the name of the run."""
     try:
         yield
     except InputError as error:

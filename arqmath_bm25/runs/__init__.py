@@ -1,1 +1,1 @@
-"""What a run is: read, checked, repaired, fused and described."""
+"""Runs: read, checked, repaired, fused, written and described."""

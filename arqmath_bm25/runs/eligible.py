@@ -1,4 +1,4 @@
-"""What a run may return of a collection.
+"""The documents of a collection that a run may return.
 
 Task 1 answers of the collection, not questions. Task 2 formulas of titles, questions and answers,
 not of comments, none with issue `d` or `dv` (not found in the posts), each with the post that holds
@@ -32,14 +32,14 @@ Eligible = Callable[[str, str], Fault | None]  # document and post of a row → 
 def eligible(
     rules: RunRules, collection: Collection, ids: Callable[[], FormulaIds]
 ) -> Eligible | None:
-    """Return what runs may return of a collection; None: what is not looked up there."""
+    """Return the check of what runs may return; None for tasks without one."""
     if rules.by_formula:
         return eligible_formulas(ids())
     return eligible_answers(collection.posts) if rules.by_post else None
 
 
 def eligible_answers(posts: PostTable) -> Eligible:
-    """Return what tells the answers of a collection."""
+    """Return the check for answers of a collection."""
     from arqmath_bm25.collection.posts import ANSWER  # loads lxml, which scoring need not wait for
 
     @cache  # runs return the same posts again and again
@@ -55,7 +55,7 @@ def eligible_answers(posts: PostTable) -> Eligible:
 
 
 def eligible_formulas(ids: FormulaIds) -> Eligible:
-    """Return what tells the formulas of a formula index that stand in posts."""
+    """Return the check for formulas of a formula index that stand in posts."""
 
     def fault(doc_id: str, post_id: str) -> Fault | None:
         places = ids.find(id_numbers([doc_id, post_id]))

@@ -101,7 +101,7 @@ class FormulaIds:
 
     @classmethod
     def of_rows(cls, rows: Iterable[tuple[object, object, object]]) -> Self:
-        """Make a table of some formulas alone, each with its visual id and its post."""
+        """Make a table of the given formulas, each with its visual id and its post."""
         numbers = [[id_number(str(number)) for number in row] for row in rows]
         formula, visual, post = np.array(sorted(numbers), np.int32).reshape(-1, 3).T
         flags = np.zeros_like(formula)
@@ -119,7 +119,7 @@ class FormulaIds:
         return int(((places >= 0) & (self.post[places] == posts)).sum())
 
     def instances(self, visual: Iterable[str]) -> dict[str, tuple[str, str]]:
-        """Return the first formula of each of some visual ids, and its post."""
+        """Return the first formula of each of the given visual ids, and its post."""
         wanted = id_numbers(visual)
         places = np.flatnonzero(np.isin(self.visual, wanted[wanted >= 0]))
         ids, first = np.unique(self.visual[places], return_index=True)
@@ -129,7 +129,7 @@ class FormulaIds:
         }
 
     def find(self, formulas: Ids) -> NDArray[np.int64]:
-        """Return the places of formula ids in the columns, -1 of those without a visual id."""
+        """Return the places of formula ids in the columns, -1 for those without a visual id."""
         places = _places(self.formula, formulas)
         return np.where(self.visual[places] >= 0, places, -1)
 
@@ -148,12 +148,12 @@ def _places(ascending: Ids, ids: Ids) -> NDArray[np.int64]:
 
 
 def id_numbers(texts: Iterable[str]) -> Ids:
-    """Return ids as they stand in the table, -1 for those that cannot stand there."""
+    """Return ids as numbers of the table, -1 for those that are none."""
     return np.fromiter(map(id_number, texts), np.int32)
 
 
 def id_number(text: str) -> int:
-    """Return an id as it stands in the table, -1 if it cannot stand there."""
+    """Return an id as a number of the table, -1 if it is none."""
     if text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0"):
         number = int(text) if len(text) < 11 else _LARGEST + 1
         return number if number <= _LARGEST else -1

@@ -29,9 +29,9 @@ _MAX_WEIGHT: Final = 1e6  # scores are written as 32-bit floats
 
 
 def check_weights(name: str, weights: Sequence[float] | None, runs: int) -> list[float]:
-    """Return a weight for each run, all the same by default; `name` begins the messages.
+    """Return a weight for each run, all equal by default; `name` begins the messages.
 
-    Raises InputError for a run alone, for weights that cannot serve, and for another number.
+    Raises InputError for a single run, for useless weights, and for a wrong number of them.
     """
     if runs < 2:
         raise InputError(f"{name}: one run alone; fusion takes two or more")
@@ -57,8 +57,8 @@ def fuse_runs(
 ) -> dict[str, list[Hit]]:
     """Return topic → hits of several runs of one task fused, Task 2 with their `posts`.
 
-    Raises InputError for runs without a common topic, and where runs do not agree which formula is
-    of which post, or do not say it.
+    Raises InputError for runs without a common topic, and if they disagree on, or lack, the post of
+    a formula.
     """
     first = runs[0]
     for run in runs:
@@ -132,7 +132,7 @@ def reciprocal_ranks(ranking: RankedList, k: int) -> list[float]:
 
 
 def min_max(ranking: RankedList) -> list[float]:
-    """Return the scores of a ranking between 0 and 1; 1 for all if they are all the same."""
+    """Scale the scores of a ranking to 0 … 1; all become 1 if they are equal."""
     halves = [score / 2 for _, score in ranking]  # lest their span be infinite
     low = min(halves, default=0.0)
     span = max(halves, default=0.0) - low

@@ -1,4 +1,4 @@
-"""The lines of runs and judgments as columns (UTF-8, TAB, no header), and what is wrong with them.
+"""The lines of runs and judgments as columns (UTF-8, TAB, no header), and their faults.
 
 Real submissions depart from the labs' form: CRLF, blanks for TABs, TREC's form, ranks with gaps or
 as floats, a missing last newline, gzip. What a departure leads to is decided by the findings that
@@ -46,23 +46,23 @@ class Breaches:
 
 
 class Findings:
-    """What breaks a rule in one run, in the order in which it was found."""
+    """The breaches of rules in one run, in file order."""
 
     def __init__(self, refused: Path | None = None) -> None:
-        """`refused` is the run whose rows that cannot be understood raise InputError."""
+        """Rows of the run `refused` raise InputError if they cannot be understood."""
         self._refused = refused
         self._breaches: dict[tuple[Level, str], Breaches] = {}
 
     def error(self, rule: str, row: int | None, message: str) -> None:
-        """Note what the lab refuses or drops."""
+        """Note a breach that the lab refuses, or for which it drops rows."""
         self._add("error", rule, row, message)
 
     def warn(self, rule: str, row: int | None, message: str) -> None:
-        """Note what the lab tolerates."""
+        """Note a breach that the lab tolerates."""
         self._add("warning", rule, row, message)
 
     def unreadable(self, rule: str, row: int, message: str) -> None:
-        """Note, or refuse, a row that cannot be understood: the lab drops it, or the whole run."""
+        """Note, or refuse, an unreadable row: the lab drops it, or the whole run."""
         if self._refused is not None:
             raise InputError(f"{self._refused}: row {row}: {message}")
         self.error(rule, row, message)
@@ -108,7 +108,7 @@ class RunRow(NamedTuple):
 
     @property
     def shown(self) -> tuple[str, str]:
-        """The post to show for it, and the formula in that post; nothing of Task 3."""
+        """The post to show for the row, and the formula in that post; nothing for Task 3."""
         if self.answer:  # judged under an id of its own, it stands in no post
             return "", ""
         return (self.post_id, self.doc_id) if self.post_id else (self.doc_id, "")
@@ -195,7 +195,7 @@ def _answer_columns(lines: Iterable[tuple[int, str]], findings: Findings) -> Ite
 
 
 def _cut_answers(part: Sequence[tuple[int, str]], findings: Findings) -> Iterator[Numbered]:
-    """Cut the lines of one row, and of what follows it without being a row."""
+    """Cut the lines of one row, and of the text after it that is no row."""
     texts = [f"{text}\n" for _, text in part[:-1]]
     # A TAB at the end opens an empty column, unless it stands in quotes.
     reader = csv.reader([*texts, f"{part[-1][1]}\t"], delimiter="\t")

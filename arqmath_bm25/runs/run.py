@@ -1,4 +1,4 @@
-"""A run: its rows by topic, and what they come to as the labs take them.
+"""A run: its rows by topic, and the rankings that count under its task's rules.
 
 `Run.read` takes every form that is known of its task. Runs of Task 2 hold formulas, each with its
 post; some have these two columns exchanged, or TREC's form, or visual ids in the place of formulas.
@@ -37,7 +37,7 @@ _NOTES: Final = {
 
 
 class Rankings(NamedTuple):
-    """What counts of a run."""
+    """The rankings of a run that count."""
 
     run: "Run"
     topics: dict[str, Ranking]  # topic -> document -> score, best first
@@ -141,7 +141,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The id that its rows bear, or nothing."""
+        """The run id in its rows, or nothing."""
         return next(filter(None, self.run_ids), "")
 
     @cached_property
@@ -150,7 +150,7 @@ class Run:
         return self._open_ids() if self.rules.by_formula and self._open_ids is not None else None
 
     def rankings(self, depth: int | None = MAX_DEPTH) -> Rankings:
-        """Return what counts of the run, `depth` documents of a topic (None: all).
+        """Return the rankings that count, `depth` documents of a topic (None: all).
 
         Documents of Task 2 are visual ids if there is a formula index, else formulas: the official
         scripts walk down the instances by score and keep the first of each visual id.
@@ -180,7 +180,7 @@ class Run:
         qrels: Mapping[str, Mapping[str, int]],
         depth: int | None = MAX_DEPTH,
     ) -> Rankings:
-        """Return what counts of the run under the ids that judgments hold.
+        """Return the rankings that count, by the ids that the judgments hold.
 
         Formulas are ranked by visual ids, with `kind` visual_v2 those of v2; a run that itself
         holds such ids as it stands.
@@ -202,13 +202,13 @@ class Run:
         return ranked.rankings(depth)
 
     def document(self, row: RunRow) -> str:
-        """Return what judgments call the document of a row: of a formula its visual id."""
+        """Return the id of a row's document in judgments: of a formula, its visual id."""
         if self.ids is None or self.form == "visual":
             return row.doc_id
         return str(self.ids.visual[self.ids.find(id_numbers([row.doc_id]))[0]])
 
     def leave_out(self, eligible: Eligible) -> Counter[str]:
-        """Leave out what may not be returned; return the broken rules with their rows."""
+        """Leave out documents that may not be returned; return the broken rules with their rows."""
         faults: Counter[str] = Counter()
         kept: dict[str, list[RunRow]] = {}
         for row in self.rows:

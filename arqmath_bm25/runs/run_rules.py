@@ -1,4 +1,4 @@
-"""What the rules of a task decide of its runs, and what most tasks have in common.
+"""The rules of a task for its runs, and those that most tasks share.
 
 Scores decide, as 32-bit floats, in trec_eval's order: descending, equal ones by document id
 descending as strings ("9" before "13" before "10"). Ranks and the order of the rows matter only
@@ -49,13 +49,13 @@ def first_rows(rows: Iterable[RunRow]) -> dict[str, RunRow]:
 
 
 def number(text: str) -> float:
-    """Return the number that is written, NaN if it is none or infinite."""
+    """Return a written number; NaN for text and for infinity."""
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
     return math.nan if math.isinf(value) else value
 
 
 class RunRules(ABC):
-    """The rules of a task: its rows as they are read and written, what counts, what is measured."""
+    """The rules of a task: how rows are read and written, which count, what is measured."""
 
     task: ClassVar[labs.RunTask]
     columns: ClassVar[tuple[str, ...]]  # of a row
@@ -74,10 +74,10 @@ class RunRules(ABC):
     shown: ClassVar[tuple[str, ...]] = ()  # keys in tables, the first of which compares runs
 
     def read(self, path: Path, findings: Findings | None = None) -> Iterator[RunRow]:
-        """Yield the rows of a run in file order; what departs from the form goes to `findings`.
+        """Yield the rows of a run in file order; departures from the form go to `findings`.
 
-        Rows that cannot be understood are left out; without `findings` they raise InputError, as
-        does a file that is missing or no text.
+        Unreadable rows are left out; without `findings` they raise InputError, as does a file that
+        is missing or no text.
         """
         findings = findings or Findings(refused=path)
         for line, columns in read_columns(path, RUN, findings, self.quoted):
@@ -85,7 +85,7 @@ class RunRules(ABC):
                 yield row
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
-        """Make a row of its columns; None, and a finding, if they are no row."""
+        """Return the row that columns make; None, and a finding, if they make none."""
         if len(columns) == len(self.columns):
             return self.record(line, columns, findings)
         form = f"{len(self.columns)} columns ({', '.join(self.columns)}"
@@ -95,17 +95,17 @@ class RunRules(ABC):
 
     @abstractmethod
     def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
-        """Make a row of as many columns as the task has."""
+        """Return the row of the task's columns."""
 
     def is_trec(self, columns: Sequence[str]) -> bool:
-        """Return whether a row has TREC's form, which this task has another for."""
+        """Return whether a row has TREC's form in place of the task's own."""
         mark = self.trec_mark
         return mark is not None and len(columns) == 6 and bool(mark.fullmatch(columns[1]))
 
     def scored(
         self, line: int, columns: Sequence[str], findings: Findings
     ) -> tuple[int, float, str] | None:
-        """Return rank, score and run id of a row; None, and a finding, if they are none."""
+        """Return rank, score and run id of a row; None, and a finding, if one is unreadable."""
         first = self.columns.index("rank")
         rank_text, score_text, run_id = columns[first : first + 3]
         rank, score = number(rank_text), number(score_text)
@@ -125,7 +125,7 @@ class RunRules(ABC):
         return int(rank), score, run_id
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
-        """Return the rows that count, best first; none is cut off."""
+        """Return all rows that count, best first."""
         return list(in_order(first_rows(rows)).values())
 
     def line(self, topic: str, hit: Hit, rank: int, score: float, run_id: str) -> str:
@@ -133,7 +133,7 @@ class RunRules(ABC):
         return self.written.format(topic=topic, hit=hit, rank=rank, score=score, run_id=run_id)
 
     def check(self, topic: str, rows: Sequence[RunRow], findings: Findings) -> None:
-        """Report faults between the rows of one topic."""
+        """Report faults among the rows of one topic."""
         for column, field in self.ids.items():
             for row in rows:
                 name = getattr(row, field)
@@ -156,7 +156,7 @@ class RunRules(ABC):
 
 
 def _check_scores(topic: str, rows: Sequence[RunRow], findings: Findings) -> None:
-    """Compare the ranks of rows, in whose order they stand, with scores as trec_eval sees them."""
+    """Compare the order of rows by rank with their scores as trec_eval sees them."""
     with np.errstate(over="ignore"):
         scores = np.array([row.score for row in rows], np.float32)
     rises = np.flatnonzero(scores[1:] > scores[:-1])

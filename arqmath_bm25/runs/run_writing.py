@@ -1,4 +1,4 @@
-"""Run files as they are written, their names, and the manifest beside them.
+"""Writing run files, their names, and the manifests beside them.
 
 Writing is strict: TABs, scores without ties, ranks from 1, answers in quotes where they need them.
 
@@ -32,7 +32,7 @@ _LOWEST: Final = np.float32(-math.inf)
 
 
 def separated(scores: Sequence[float]) -> list[float]:
-    """Lower scores by the least that leaves no tie, so that every tool sees one order.
+    """Lower tied scores by the smallest step, so that every tool sees one order.
 
     `scores` stand in rank order. trec_eval keeps them as 32-bit floats; the results are such
     floats, each below the one before it.
@@ -74,7 +74,7 @@ def write_run(
 
 
 def hits_of(run: Run) -> Iterator[tuple[str, list[Hit]]]:
-    """Yield the hits of every topic of a run that count, as they are written."""
+    """Yield the hits of every topic that count, as they are written."""
     for topic, docs in run.rankings(None).rows.items():
         yield topic, [
             Hit(doc, row.score, row.post_id, text=one_line(row.answer)) for doc, row in docs.items()
@@ -82,7 +82,7 @@ def hits_of(run: Run) -> Iterator[tuple[str, list[Hit]]]:
 
 
 class Provenance(NamedTuple):
-    """What is known of how a run was made."""
+    """How a run was made, if its manifest says it."""
 
     data: Path | None  # root of the collection, if it is still there
     settings: dict[str, Any]  # of the task's configuration
@@ -91,7 +91,7 @@ class Provenance(NamedTuple):
 
 
 def provenance(run: Path) -> Provenance:
-    """Return what a run was made of, from the manifest beside it."""
+    """Read from the manifest beside a run how it was made."""
     manifest = read_manifest(run)
     data, settings, variant = (manifest.get(name) for name in ("data", "settings", "variant"))
     if isinstance(data, dict) and isinstance(of_tests := data.get("test collection"), dict):
@@ -111,7 +111,7 @@ def ir_metadata(
 ) -> dict[str, Any]:
     """Describe a run: its name, the command and the settings that made it, and the test collection.
 
-    Of the settings of a task, those are told that the standard has a name for.
+    Of the settings it has those for which the standard has a name.
     """
     made = settings.get("ranking", {}).get("settings", settings)  # Task 3 ranks as Task 1 does
     text = made.get("analysis", {}).get("text", {})
@@ -146,7 +146,7 @@ def ir_metadata(
 
 
 def _software() -> dict[str, Any]:
-    """Describe what decides a ranking, or a term: distributions of Python, and Lucene's jar."""
+    """Describe the software that decides rankings and terms: Python packages, Lucene's jar."""
     libraries = _installed("lxml", "numpy", "PyStemmer", "scikit-learn", "scipy", "selectolax")
     toolkit = [f"arqmath_bm25=={__version__}", *_installed("pyserini")]
     return {"libraries": {"python": libraries}, "retrieval toolkit": toolkit}

@@ -1,4 +1,4 @@
-"""The rules for the runs of each task, one class a task; what a run may return: `eligible`.
+"""The rules for the runs of each task, one class a task; `eligible` has what they may return.
 
 | task | columns of a row (guidelines of the labs; of `docs` those of TREC) |
 |---|---|
@@ -35,7 +35,7 @@ _OF_EXPERIMENT: Final = re.compile(r"D\.[1-9][0-9]*")  # topics that `experiment
 
 
 class LabRules(RunRules):
-    """What the runs of ARQMath's three tasks have in common: their names, and those of topics."""
+    """Rules that ARQMath's three tasks share: names of runs and of topics."""
 
     letter: ClassVar[str] = "A"  # of its topics
 
@@ -97,7 +97,7 @@ _LAB_SHOWN: Final = ("ndcg_prime", "map_prime", "p10_prime", "bpref", "judged_at
 
 
 class AnswerRules(LabRules):
-    """Task 1: answers, up to 1,000 a topic; of an answer that is repeated the first row counts."""
+    """Task 1: answers, up to 1,000 a topic; of a repeated answer the first row counts."""
 
     task = "task1"
     columns = ("topic", "post", "rank", "score", "run id")
@@ -109,14 +109,14 @@ class AnswerRules(LabRules):
     shown = _LAB_SHOWN
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
-        """Make a row of the lab's columns, or of TREC's."""
+        """Return the row of the lab's columns, or of TREC's."""
         if self.is_trec(columns):
             findings.warn("TREC form", line, "TREC's six columns; expected the lab's five")
             columns = [columns[0], *columns[2:]]
         return super().row(line, columns, findings)
 
     def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
-        """Make a row of topic and post."""
+        """Return the row of a topic and a post."""
         scored = self.scored(line, columns, findings)
         return scored and RunRow(line, columns[0], columns[1], *scored)
 
@@ -124,8 +124,8 @@ class AnswerRules(LabRules):
 class FormulaRules(LabRules):
     """Task 2: formula instances, ranked as the official script (de_duplicate_2022.py) does.
 
-    Instances with equal scores keep the order of the rows; of a formula that is repeated the last
-    score counts, at the first position.
+    Instances with equal scores keep the order of the rows; of a repeated formula the last score
+    counts, at the first position.
     """
 
     task = "task2"
@@ -140,19 +140,19 @@ class FormulaRules(LabRules):
     shown = _LAB_SHOWN
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
-        """Make a row of the lab's columns, or of TREC's, which lack the post."""
+        """Return the row of the lab's columns, or of TREC's, which lack the post."""
         if self.is_trec(columns):
             findings.error("TREC form", line, WITHOUT_POST)
             columns = [columns[0], columns[2], "", *columns[3:]]
         return super().row(line, columns, findings)
 
     def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
-        """Make a row of topic, formula and post."""
+        """Return the row of a topic, a formula and a post."""
         scored = self.scored(line, columns, findings)
         return scored and RunRow(line, columns[0], columns[1], *scored, columns[2])
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
-        """Return the rows that count, best first; none is cut off."""
+        """Return all rows that count, best first."""
         last: dict[str, RunRow] = {}
         for row in rows:
             first = last.get(row.doc_id)
@@ -161,7 +161,7 @@ class FormulaRules(LabRules):
 
 
 class TextRules(LabRules):
-    """Task 3: one answer a topic: that of the best score, then the lowest rank, the largest id."""
+    """Task 3: one answer a topic, by best score, then lowest rank, then largest id."""
 
     task = "task3"
     columns = ("topic", "rank", "score", "run id", "sources", "answer")
@@ -169,14 +169,14 @@ class TextRules(LabRules):
     judged = "answers"
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
-        """Make a row of its columns; TABs beyond them are of the answer."""
+        """Return the row that columns make; further TABs belong to the answer."""
         if len(columns) > len(self.columns):
             findings.error("TAB in answer", line, "a TAB in an answer that is not in quotes")
             columns = [*columns[:5], "\t".join(columns[5:])]
         return super().row(line, columns, findings)
 
     def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
-        """Make a row of an answer, and of the source that it names."""
+        """Return the row of an answer and the source that it names."""
         scored, (sources, answer) = self.scored(line, columns, findings), columns[4:]
         doc, topic = sources.removeprefix(POST), columns[0].strip()
         return scored and RunRow(line, topic, doc, *scored, "", sources, answer)
@@ -230,16 +230,16 @@ class PremiseRules(RunRules):
             yield row._replace(rank=ranks[row.topic_id], score=1 / ranks[row.topic_id])
 
     def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
-        """Make a row of statement and premise."""
+        """Return the row of a statement and a premise."""
         return RunRow(line, columns[0], columns[1], 0, 0.0, "")
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
-        """Return the rows that count, best first; none is cut off."""
+        """Return all rows that count, best first."""
         return list(first_rows(sorted(rows, key=lambda row: -row.score)).values())
 
 
 class DocumentRules(RunRules):
-    """One's own documents: TREC's columns, any ids; all documents count, judged or not."""
+    """Own documents: TREC's columns, any ids; all documents count, judged or not."""
 
     task = "docs"
     columns = ("topic", "Q0", "document", "rank", "score", "run id")
@@ -253,13 +253,13 @@ class DocumentRules(RunRules):
     shown = tuple(measures)
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
-        """Make a row of TREC's columns, or of those of Task 1."""
+        """Return the row of TREC's columns, or of those of Task 1."""
         if len(columns) == len(AnswerRules.columns):
             columns = [columns[0], "Q0", *columns[1:]]
         return super().row(line, columns, findings)
 
     def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
-        """Make a row of query and document."""
+        """Return the row of a query and a document."""
         scored = self.scored(line, columns, findings)
         return scored and RunRow(line, columns[0], columns[2], *scored)
 
@@ -273,7 +273,7 @@ RULES: Final[Mapping[labs.RunTask, RunRules]] = {
 def detect_task(path: Path) -> labs.RunTask:
     """Return the task of a run, by its official name, its manifest, or its first row.
 
-    A file without rows is one of one's own documents. Raises InputError if nothing says the task.
+    A file without rows is a run of own documents. Raises InputError if nothing tells the task.
     """
     if name := labs.parse_run_name(labs.official_stem(path)):
         return name.task
@@ -299,7 +299,7 @@ def detect_task(path: Path) -> labs.RunTask:
 
 
 def check_teams(runs: Iterable[tuple[Path, labs.RunTask, Findings]]) -> None:
-    """Report a team's sixth run of a task, and a second primary one."""
+    """Report a team's sixth run of a task, and its second primary one."""
     counts: Counter[tuple[str, labs.RunTask]] = Counter()
     primaries: dict[tuple[str, labs.RunTask], Path] = {}
     for path, task, findings in runs:

@@ -1,1 +1,1 @@
-"""What several commands share; no command of its own."""
+"""Shared by several commands; contains no command."""

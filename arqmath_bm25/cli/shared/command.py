@@ -1,7 +1,6 @@
 """Turns plain functions into commands; `options.yaml` describes each parameter.
 
-So a parameter of several commands is described once, and a command can be read, and called, as what
-it is.
+So a parameter of several commands is described once, and a command stays a plain function.
 """
 
 from collections.abc import Callable
@@ -23,7 +22,7 @@ _RESUMING: Final = ("fetch", "index", "judge")  # after Ctrl-C
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Return the function as typer takes it; a parameter that is a dataclass becomes its fields."""
+    """Return the function as typer takes it; dataclass parameters become their fields."""
     described = descriptions()
     texts = described["any"] | described.get(function.__name__, {})
     hints = get_type_hints(function, include_extras=True)
@@ -60,7 +59,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
 @cache
 def descriptions() -> dict[str, dict[str, Any]]:
-    """Read what is said of the parameters: command → parameter → help, or more than that."""
+    """Read the descriptions of parameters: command → parameter → help, or help and more."""
     text = Path(__file__).parents[1].joinpath("options.yaml").read_text(encoding="utf-8")
     limits = {"max_depth": MAX_DEPTH, "highest": HIGHEST}
     text = Template(text).substitute(limits, tasks=", ".join(TASKS))

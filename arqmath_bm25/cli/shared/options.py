@@ -1,4 +1,4 @@
-"""What several commands share: groups of options, what is done with them, tables."""
+"""Shared by several commands: groups of options, their use, tables."""
 
 import os
 import shlex
@@ -61,7 +61,7 @@ class Place:
 
 @dataclass
 class SearchPlace(Place):
-    """Where a collection is, and what searches it."""
+    """Where a collection is, and the engine that searches it."""
 
     engine: EngineName = "auto"
     hosts: str | None = None
@@ -73,7 +73,7 @@ class SearchPlace(Place):
 
 
 def command_line(*words: str, **options: object) -> str:
-    """Return a command of this program as it can be pasted; default options are left out."""
+    """Return a command line of this program to be pasted; default options are left out."""
     flags = [
         f"--{name} {shlex.quote(str(value))}"
         for name, value in options.items()
@@ -83,7 +83,7 @@ def command_line(*words: str, **options: object) -> str:
 
 
 def data_of(runs: Sequence[Path] | None, data: Path | None) -> Path | None:
-    """Return DATA: what was given, else what the manifest beside the first run tells."""
+    """Return DATA: the option, else the directory that the first run's manifest names."""
     if data is not None or not runs:
         return data
     made_of = provenance(runs[0])
@@ -96,7 +96,7 @@ def data_of(runs: Sequence[Path] | None, data: Path | None) -> Path | None:
 def task_of_runs(runs: Sequence[Path], verb: str) -> RankingTask:
     """Return the task of runs to `verb` (fuse, pool) together; InputError unless it is one.
 
-    Task 3 has one answer for a topic: nothing can be done with it.
+    Task 3 has one answer a topic, so its runs cannot be combined.
     """
     first = detect_task(runs[0])
     if RULES[first].judged != "documents":
@@ -125,7 +125,7 @@ def keep_runs(output: Path, runs: Sequence[Path]) -> None:
 
 
 def write(texts: Mapping[Path, str]) -> None:
-    """Write files, which appear together; what belongs to `-` goes to standard output."""
+    """Write files, which appear together; `-` is standard output."""
     with ExitStack() as files:
         for path, text in texts.items():
             if str(path) == "-":

@@ -1,4 +1,4 @@
-"""Who does the work: the processes of this machine (`local`), or a Spark cluster (`spark`).
+"""Workers: the processes of this machine (`local`), or a Spark cluster (`spark`).
 
 Builds know no more of it than the protocol: jobs go in, results come out in their order, and what
 is written does not depend on how many workers there are, or where.
@@ -16,11 +16,11 @@ class Workers(Protocol):
 
     @property
     def count(self) -> int:
-        """How many jobs are done at a time."""
+        """The number of jobs that run at the same time."""
 
     @property
     def remote(self) -> bool:
-        """Whether they are on other machines, which share files with this one and no memory."""
+        """Whether workers are on other machines, which share files but no memory with this one."""
 
     def map(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[R]:
         """Yield `work(job)` of every job, in their order; jobs are taken as they can be done.
@@ -29,4 +29,4 @@ class Workers(Protocol):
         """
 
     def close(self) -> None:
-        """Free what workers hold; another `map` gets it again."""
+        """Release the workers; the next `map` starts them again."""

@@ -1,4 +1,4 @@
-"""Work spread over processes, with no more of it in memory than they can do at once."""
+"""Work spread over processes, with no more jobs in memory than can run at once."""
 
 import atexit
 import multiprocessing
@@ -21,7 +21,7 @@ from arqmath_bm25.core.workers import J, R
 
 
 class _Process(SpawnProcess):
-    """Runs no main module, as other spawned processes do before their work, which is none of it.
+    """A process that does not run the main module first, as other spawned processes do.
 
     So a script that builds an index needs no `if __name__ == "__main__"`.
     """
@@ -82,7 +82,7 @@ class Processes:
             at_end.pop_all()  # all is done: the processes wait for other work
 
     def close(self) -> None:
-        """End the processes, without the jobs that wait."""
+        """End the processes and drop the waiting jobs."""
         if self._pool:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None

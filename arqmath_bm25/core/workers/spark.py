@@ -67,7 +67,7 @@ class SparkWorkers:
 
     @property
     def count(self) -> int:
-        """Cores of the executors that are there now."""
+        """The number of cores of all current executors."""
         return int(self._context.defaultParallelism)
 
     def map(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[R]:
@@ -90,7 +90,7 @@ class SparkWorkers:
                 yield result
 
     def check(self, data: Path | None, indexes: Path) -> None:
-        """Ask executors for DATA and INDEXES; InputError that names the machine which lacks them.
+        """Check that executors see DATA and INDEXES; InputError names the machine that does not.
 
         There are more questions than cores, so that every executor gets some.
         """
@@ -129,7 +129,7 @@ class SparkWorkers:
 
 
 def _done_there(work: Callable[[J], R], code: str, job: J) -> R | InputError:
-    """Do a job on the machine of an executor, which must have the same code as this one."""
+    """Do a job on an executor's machine, which must have the same code as this one."""
     if code != _code():
         return InputError(
             f"{socket.gethostname()}: arqmath_bm25 {_code()} is installed there and "
@@ -151,7 +151,7 @@ def _code() -> str:
 
 
 def _look(data: Path, token: Path, _: int) -> None:
-    """Raise InputError if this machine does not see what the building one does."""
+    """Raise InputError if this machine does not see the files of the building one."""
     here = socket.gethostname()
     for path in (data, token):
         if not path.exists():
@@ -165,7 +165,7 @@ def _look(data: Path, token: Path, _: int) -> None:
 
 
 def _check_reachable(master_url: str) -> None:
-    """Raise InputError if there is no master to connect to; Spark would try a minute."""
+    """Raise InputError if no master answers; Spark would try for a minute."""
     if master_url == "yarn" and not (set(os.environ) & {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}):
         raise InputError("yarn: HADOOP_CONF_DIR must name the cluster's configuration")
     for address in master_url.rpartition("://")[2].split(","):
@@ -181,7 +181,7 @@ def _check_reachable(master_url: str) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return the one line of an error of Spark, Java's trace around it, that says what happened."""
+    """Return the line of a Spark error, within Java's trace, that says what happened."""
     java: Any = getattr(error, "java_exception", None)
     text = str(java.getMessage() if java else error)
     own = text.partition("\n\tat ")[0].partition("Driver stacktrace:")[0].strip()

@@ -1,1 +1,1 @@
-"""Lucene through Pyserini's jar. The only folder that knows that a JVM exists."""
+"""Lucene through Pyserini's jar. No other folder knows of the JVM."""

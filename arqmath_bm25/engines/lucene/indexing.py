@@ -51,7 +51,7 @@ def index_documents(
 
 
 def _finish(index: Path, expected: int) -> None:
-    """Write the ids of a new index beside it; InputError unless all documents came."""
+    """Write the ids of a new index beside it; InputError unless it has all documents."""
     documents = count_documents(index)
     if documents != expected:
         raise InputError(

@@ -62,9 +62,9 @@ def detaching() -> Iterator[None]:
 
 @cache
 def prepare() -> None:
-    """Settle what the JVM will be started with, by whoever starts it; does nothing if it runs.
+    """Choose Java and the options of the JVM before its start; do nothing if it runs.
 
-    Raises InputError if there is no Java that serves, or no jar: ask before any long work.
+    Raises InputError if there is no suitable Java or no jar: call it before any long work.
     """
     with needed_by("the engine lucene", "lucene"):
         import jnius_config

@@ -97,7 +97,7 @@ class LuceneSearcher(Searcher):
             return self.search(query, k)
 
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
-        """Return what the terms that a document holds give to its score, for each document."""
+        """Return the share of each term in the scores of documents."""
         if not (xml := query_xml(query)):
             return [{} for _ in doc_ids]
         with detaching():
@@ -112,7 +112,7 @@ class LuceneSearcher(Searcher):
         return scores
 
     def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
-        """Return field → term → the number of documents that hold it, of terms that any holds."""
+        """Return field → term → the number of documents that hold it, if any do."""
         of_term, count = java_class("org.apache.lucene.index.Term"), self._reader.docFreq
         with detaching():
             return {
@@ -140,7 +140,7 @@ def _collector_manager() -> Any:
 
 
 def query_xml(query: Query) -> str:
-    """Return a query as Lucene's CoreParser reads it; nothing if it has no term."""
+    """Return a query in the XML of Lucene's CoreParser; nothing if it has no term."""
     clauses = [
         f'<Clause occurs="should"><TermQuery fieldName={quoteattr(field)} '
         f'boost="{weight:.9g}">{escape(term)}</TermQuery></Clause>'

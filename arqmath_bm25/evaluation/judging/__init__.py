@@ -1,1 +1,1 @@
-"""How new judgments come about."""
+"""New judgments: pooling, annotation, adjudication."""

@@ -41,7 +41,7 @@ RULES: Final[tuple[Rule, ...]] = get_args(Rule)
 
 
 class HitKey(NamedTuple):
-    """What is labelled: one post that is shown for a document of a topic."""
+    """The key of a label: one post that is shown for a document of a topic."""
 
     topic_id: str
     doc_id: str
@@ -49,7 +49,7 @@ class HitKey(NamedTuple):
 
 
 class Annotation(NamedTuple):
-    """What one assessor says of one hit."""
+    """One assessor's label of one hit."""
 
     hit: HitKey
     assessor: str
@@ -63,7 +63,7 @@ Annotations = dict[HitKey, list[Annotation]]  # in the order of files and rows
 
 
 class JudgedBatch(NamedTuple):
-    """Judgments, and what became of every annotation."""
+    """Judgments, with an account of every annotation."""
 
     qrels: Qrels  # topics and documents in the order of their numbers
     labels: Counter[str]  # hits by the label that they were given in the end
@@ -72,7 +72,7 @@ class JudgedBatch(NamedTuple):
 
 
 def read_annotations(files: Sequence[Path]) -> Annotations:
-    """Read the annotations of some batches, one of each assessor for a hit.
+    """Read the annotations of batches, one of each assessor for a hit.
 
     Assessors are told by Turkle's columns, else by the file. Raises InputError for a file that is
     no results CSV, a hit without label, an unknown label, and an assessor who gives a hit two
@@ -233,12 +233,12 @@ def write_disagreements(path: Path, annotations: Annotations) -> int:
 
 
 def _inert(text: str) -> str:
-    """Keep a spreadsheet from computing what an assessor wrote."""
+    """Keep a spreadsheet from executing an assessor's text."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def read_adjudication(path: Path) -> dict[HitKey, str]:
-    """Read what `write_disagreements` wrote, with its labels filled in; rows without one are not.
+    """Read the file of `write_disagreements` with labels filled in; rows without one are skipped.
 
     Raises InputError for a missing file, one of other columns, and an unknown label.
     """

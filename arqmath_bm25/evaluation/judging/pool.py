@@ -50,7 +50,7 @@ class Depths(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """What is to be judged, and what was left out of it."""
+    """The items to be judged, and those left out."""
 
     items: list[Item]
     left_out: Counter[str]  # rule -> hits of runs that broke it
