@@ -43,8 +43,8 @@ class Table(Settings):
 
     title: str
     task: RunTask
-    # Set (a year, or `dev`) → its judgments, a file in DATA of which the topics count that have
-    # something of grade 2 or 3; without a file the official ones, all topics of them.
+    # Set (a year, `dev`, or `queries`) → its judgments, a file in DATA of which the topics count
+    # that have something relevant; without a file the official ones, all topics of them.
     sets: dict[Key, str | None]
     topics: dict[str, int] = Field({})  # set → how many topics are judged
     measures: dict[str, str]  # key of `eval --json` → its name

@@ -25,20 +25,22 @@ import yaml
 from arqmath_bm25.api import Collection
 from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import RELEVANT
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.writing import contents, sources
-from arqmath_bm25.evaluation.qrels import read_qrels, write_qrels
+from arqmath_bm25.evaluation.qrels import least_relevant, read_qrels, write_qrels
+from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import configured, task_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arqmath_bm25.evaluation.qrels import Qrels
+    from arqmath_bm25.runs.run_rules import RunRules
     from arqmath_bm25.tasks.task import Task
     from experiments.results.book import Book, Row, Table
 
 TOLERANCE: Final = 0.0006
-_RELEVANT: Final = 2  # grades from this on
 _PACKAGES: Final = "arqmath_bm25 pyserini numpy scipy scikit-learn pytrec-eval-terrier".split()
 
 
@@ -112,16 +114,19 @@ class Maker:
         if built not in self._built:
             self._built[built] = self._run(index)[1]
         runs = f"runs/{name}-{key}"
-        topics = [word for one in sets for word in ("--topics", one)]
+        chosen = sets if self._collection.years(table.task) else []  # one's own have one file
+        topics = [word for one in chosen for word in ("--topics", one)]
         run = ["run", table.task, *there, *config, "--runs", runs, "--variant", row.variant]
         run += topics
         seconds, commands, scores = self._run(run)[1], [index, run], dict[str, dict[str, Any]]()
         files = dict[str, str]()
         for one in sets:
-            (path,) = (self._place / runs).glob(f"*/{one}/*.t[sx][vt]")  # .tsv, NLPS: .txt
+            (path,) = (self._place / runs).glob(f"*/{one}/*{RULES[task.lab].ending}")
             files[one] = str(path.relative_to(self._place))
         for file, of in groupby(sets, lambda one: table.sets[one]):
-            judged, together = ["--qrels", self._judgments(file)] if file else [], list(of)
+            judged, together = [], list(of)
+            if file:
+                judged = ["--qrels", self._judgments(file, RULES[task.lab])]
             named = [files[one] for one in together]
             commands.append(["eval", *named, *there, *judged, *table.eval, "--json", "-"])
             for one, score in zip(together, json.loads(self._run(commands[-1])[0]), strict=True):
@@ -173,12 +178,12 @@ class Maker:
         recipes.update(needed)
         return f"indexes/{self._indexes.index(recipes) + 1}"
 
-    def _judgments(self, file: str) -> str:
+    def _judgments(self, file: str, rules: RunRules) -> str:
         """Write the judgments of the topics with a relevant document; return their place."""
         path = self._place / "judgments" / Path(file).name
         qrels = read_qrels(self._collection.layout.data / file)
         path.parent.mkdir(exist_ok=True)
-        write_qrels(path, with_relevant(qrels))
+        write_qrels(path, with_relevant(qrels, least_relevant(rules, qrels)))
         return f"judgments/{path.name}"
 
     def _run(self, words: list[str]) -> tuple[str, float]:
@@ -193,9 +198,9 @@ class Maker:
         return done.stdout, sum(after[:2]) - sum(before[:2])
 
 
-def with_relevant(qrels: Qrels) -> Qrels:
-    """Return the judgments of the topics that have a relevant document."""
-    return {topic: docs for topic, docs in qrels.items() if max(docs.values()) >= _RELEVANT}
+def with_relevant(qrels: Qrels, least: int = RELEVANT) -> Qrels:
+    """Return the judgments of the topics that have a relevant document: of this grade or more."""
+    return {topic: docs for topic, docs in qrels.items() if max(docs.values()) >= least}
 
 
 def _compared(score: dict[str, Any], table: Table, row: Row, name: str) -> dict[str, Any]:

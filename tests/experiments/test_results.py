@@ -70,6 +70,7 @@ def test_collections_are_known_by_their_content(lite: Path, tmp_path: Path) -> N
     assert book_of(Collection()).collection == "arqmath-sample"
     assert book_of(Collection(lite)).collection == "arqmath-lite"
     assert book_of(Collection(lite.parent / "nlps")).collection == "nlps"
+    assert book_of(Collection(lite.parent / "stackmathqa")).collection == "stackmathqa"
     (tmp_path / "Collection").mkdir()
     (tmp_path / "Collection" / "Posts.V1.3.xml").write_text("<posts/>")
     assert book_of(Collection(tmp_path)).collection == "the official collection"
@@ -95,6 +96,26 @@ def test_nothing_to_make_and_a_key_that_a_configuration_lacks_are_faults(tmp_pat
     book.tables["t"].rows["ours"].change["stages.nothing.depth"] = 1
     with pytest.raises(InputError, match=r"task1\.yaml: change stages.nothing.depth: there is no"):
         Maker(book, None, tmp_path).make_all(print)
+
+
+def test_documents_of_ones_own_are_indexed_run_and_scored(tmp_path: Path) -> None:
+    data = tmp_path / "mine"
+    (data / "qrels").mkdir(parents=True)
+    (data / "corpus.jsonl").write_text(
+        '{"id": "a", "text": "area"}\n{"id": "b", "text": "circle"}\n'
+    )
+    (data / "queries.jsonl").write_text(
+        '{"id": "q", "text": "circle"}\n{"id": "r", "text": "area"}\n'
+    )
+    (data / "qrels" / "test.tsv").write_text("q 0 b 1\nr 0 a 0\n")
+    table = {"title": "T", "task": "docs", "sets": {"queries": "qrels/test.tsv"}}
+    rows = {"text": {"name": "a", "variant": "text", "scores": {"queries": [1]}}}
+    book = {"collection": "a", "tables": {"t": table | {"measures": {"AP": "AP"}, "rows": rows}}}
+    (tmp_path / "out").mkdir()
+    made = Maker(Book.model_validate(book), data, tmp_path / "out").make_all(lambda *_: None)
+    assert made["tables"]["t"]["text"]["sets"]["queries"]["measured"] == {"AP": 1.0}
+    assert made["tables"]["t"]["text"]["sets"]["queries"]["topics"] == 1  # r has nothing relevant
+    assert made["ok"]
 
 
 @pytest.mark.slow
