@@ -21,6 +21,7 @@ from arqmath_bm25.analysis.answer_text import answer_text
 from arqmath_bm25.analysis.html import Delimiters, read_body, read_title
 from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.sources import source_of
+from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import (
     QUERIES,
@@ -253,7 +254,9 @@ def _documents(
 def _indexed(
     document: OwnDocument, title: Terms, text: Terms, analyzer: Analyzer, fields: Sequence[str]
 ) -> Indexed:
-    bags = question_fields(title, text, document.tags, analyzer) | answer_fields(text)
+    words = Bag([*title.words.words, *text.words.words])  # a document is its title and its text
+    bags = question_fields(title, text, document.tags, analyzer)
+    bags |= answer_fields(text._replace(words=words))
     return Indexed(document.doc_id, {field: bags[field] for field in fields})
 
 
