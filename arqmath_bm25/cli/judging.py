@@ -11,6 +11,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import corpus_in
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RankingTask
+from arqmath_bm25.core.progress import counted
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.evaluation.judging import judge as judging
 from arqmath_bm25.evaluation.judging.pool import Depths, Pool, for_assessors
@@ -91,10 +92,11 @@ def _pool(
 def _report(pooled: Pool, rows: int, output: Path) -> None:
     topics = len({item.topic_id for item in pooled.items})
     hits = sum(len(item.hits) for item in pooled.items)
-    out.print(f"{output}: {topics:,} topics, {rows:,} rows, {hits:,} hits to judge")
+    size = f"{counted(topics, 'topics')}, {counted(rows, 'rows')}"
+    out.print(f"{output}: {size}, {counted(hits, 'hits')} to judge")
     out.print(f"{output.with_suffix('.html')}: the template")
     for rule, count in sorted(pooled.left_out.items()):
-        out.print(f"  left out: {count:,} hits, {rule}", style="yellow")
+        out.print(f"  left out: {counted(count, 'hits')}, {rule}", style="yellow")
 
 
 @command
@@ -128,12 +130,12 @@ def judge(
     for pair in judging.agreements(annotations):
         first, second = pair.assessors
         out.print(
-            f"{first} and {second}: {pair.hits:,} hits, kappa {pair.kappa:.3f} graded, "
+            f"{first} and {second}: {counted(pair.hits, 'hits')}, kappa {pair.kappa:.3f} graded, "
             f"{pair.quadratic:.3f} weighted, {pair.binary:.3f} binary", markup=False,
         )  # fmt: skip
     if disagreements is not None:
         count = judging.write_disagreements(disagreements, annotations)
-        out.print(f"{disagreements}: {count:,} hits with different labels")
+        out.print(f"{disagreements}: {counted(count, 'hits')} with different labels")
     settled = judging.read_adjudication(adjudicated) if adjudicated else {}
     judged = judging.judge(annotations, rule, settled)
     if not judged.qrels:
@@ -144,13 +146,17 @@ def judge(
 
 def _report_judged(judged: judging.JudgedBatch, rule: judging.Rule, output: Path) -> None:
     if judged.settled:
-        out.print(f"{judged.settled:,} hits with different labels: {rule}, or as adjudicated")
+        out.print(
+            f"{counted(judged.settled, 'hits')} with different labels: {rule}, or as adjudicated"
+        )
     documents = sum(map(len, judged.qrels.values()))
-    out.print(f"{output}: {len(judged.qrels):,} topics, {documents:,} judgments")
+    out.print(
+        f"{output}: {counted(len(judged.qrels), 'topics')}, {counted(documents, 'judgments')}"
+    )
     for label, count in judged.labels.items():
-        out.print(f"  {count:,} hits: {label}")
+        out.print(f"  {counted(count, 'hits')}: {label}")
     if judged.without_grade:
-        out.print(f"  left out: {judged.without_grade:,} documents without any grade")
+        out.print(f"  left out: {counted(judged.without_grade, 'documents')} without any grade")
 
 
 def _serve(batch: Path, results: Path, port: int) -> None:

@@ -10,7 +10,7 @@ from arqmath_bm25.cli.shared.options import THREADS, Place, SearchPlace, command
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RunTask
 from arqmath_bm25.core.manifest import Manifest
-from arqmath_bm25.core.progress import progress, status
+from arqmath_bm25.core.progress import counted, progress, status
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.pages.judging.annotation import posts_of_batch
@@ -27,7 +27,7 @@ def report(
     task: RunTask | None = None,
     topics: Path | None = None,
     relevant: int | None = None,
-    depth: int = 20,
+    depth: int | None = None,
     thread_pages: Path | None = None,
 ) -> None:
     """Write a report on runs as HTML pages that open from disk: scores, charts, every topic.
@@ -49,7 +49,7 @@ def report(
         )  # fmt: skip
     with progress("Writing pages", len(gathered.questions), "topics") as advance:
         write_report(gathered, output, advance, thread_pages)
-    out.print(f"{output / 'index.html'}: {len(gathered.questions)} topics")
+    out.print(f"{output / 'index.html'}: {counted(len(gathered.questions), 'topics')}")
 
 
 @command

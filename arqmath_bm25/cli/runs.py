@@ -25,6 +25,7 @@ from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LAB_TASKS, MAX_DEPTH, YEARS, RankingTask, RunTask, official_stem
+from arqmath_bm25.core.progress import counted
 from arqmath_bm25.core.writing import sources
 from arqmath_bm25.runs.eligible import Eligible, eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds
@@ -59,7 +60,7 @@ def convert(run: Path, output: Path, form: RunForm = "lab") -> None:
     rows = write_run(output, hits_of(read), name, read.task, form)
     repeated = len(read) - rows
     note = f"; {repeated:,} left out, since they repeat a document" if repeated else ""
-    out.print(f"{output}: {len(read.topics):,} topics, {rows:,} rows{note}")
+    out.print(f"{output}: {counted(len(read.topics), 'topics')}, {counted(rows, 'rows')}{note}")
 
 
 @command
@@ -106,7 +107,8 @@ def fuse(
     lacking = [topic for topic in fused if any(topic not in run.topics for run in read)]
     some = ", ".join(lacking[:5]) + (", ..." if len(lacking) > 5 else "")
     note = f"; {len(lacking):,} not in every run: {some}" if lacking else ""
-    out.print(f"{output}: {len(fused):,} topics, {rows:,} rows, from {len(runs)} runs{note}")
+    size = f"{counted(len(fused), 'topics')}, {counted(rows, 'rows')}"
+    out.print(f"{output}: {size}, from {len(runs)} runs{note}")
     for run in read:
         if run.form == "exchanged":
             out.print(f"{run.path}: columns 2 and 3 (formula, post) are exchanged; put right")
@@ -196,7 +198,7 @@ def _print(run: Run, findings: Findings, looked_up: bool) -> None:
     verdict = "not valid" if levels["error"] else "valid"
     for level, rules in levels.items():
         verdict += f", {level}s of {rules} {'rule' if rules == 1 else 'rules'}"
-    what = f"{run.task}, {len(run.topics):,} topics, {len(run):,} rows"
+    what = f"{run.task}, {counted(len(run.topics), 'topics')}, {counted(len(run), 'rows')}"
     if not looked_up:
         what += "; ids were not looked up: --data does"
     results.print(Text(f"{run.path}: {verdict} ({what})"))

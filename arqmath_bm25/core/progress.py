@@ -52,6 +52,13 @@ def tell(note: str) -> None:
     console.print(f"note: {note}", style="yellow", markup=False)
 
 
+def counted(number: int, things: str) -> str:
+    """Write a number of things, given in the plural: "1 query", "1,234 queries"."""
+    if number == 1:
+        things = re.sub(r"^(\w+?)(ies|s)\b", lambda s: s[1] + "y" * (s[2] == "ies"), things)
+    return f"{number:,} {things}"
+
+
 @contextmanager
 def progress(what: str, total: float, unit: str) -> Iterator[Callable[[float], None]]:
     """Show progress over `total` units; yields the function that advances it."""

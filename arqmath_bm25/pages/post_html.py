@@ -208,11 +208,13 @@ def post_reader(
     if (corpus := corpus_in(collection.layout.data)) is None:
         return collection.posts.read, "mathjax", ""
     task = configured(DocumentRules.task).index_task.fitted(collection)
-    posts = {
-        d.doc_id: Post(d.doc_id, QUESTION, d.body(task.delimiters), title=d.title or d.doc_id)
-        for d, _ in read_documents(corpus)
-        if d.doc_id in ids
-    }
+    posts = {}
+    for read, _ in read_documents(corpus):
+        if read.doc_id in ids:
+            document = read.marked(task.delimiters)
+            body = document.body(task.delimiters)
+            title = document.title or read.doc_id
+            posts[read.doc_id] = Post(read.doc_id, QUESTION, body, title=title)
     return posts.get, task.delimiters, task.macros
 
 

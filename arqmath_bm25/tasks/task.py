@@ -25,6 +25,7 @@ from arqmath_bm25.core import labs
 from arqmath_bm25.core.configuration import faults
 from arqmath_bm25.core.errors import InputError, NoIndexError, shown
 from arqmath_bm25.core.labs import MAX_DEPTH, parse_run_name
+from arqmath_bm25.core.progress import counted
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document, Engine, Searcher
@@ -100,7 +101,7 @@ def begin(text: str) -> str:
 
 def listed(counts: Mapping[str, int]) -> str:
     """Join the counts that are not zero: "3 questions, 1 wiki"."""
-    return ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
+    return ", ".join(counted(count, kind) for kind, count in counts.items() if count)
 
 
 class Task(ABC, Generic[S]):
@@ -341,4 +342,4 @@ class IndexedTask(Task[S]):
     def account(self, counts: Mapping[str, int]) -> str:
         """Account for every row, in words."""
         kinds = {"documents": f"{self.title.lower()} indexed"}
-        return ", ".join(f"{count:,} {kinds.get(kind, kind)}" for kind, count in counts.items())
+        return ", ".join(counted(count, kinds.get(kind, kind)) for kind, count in counts.items())

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arqmath_bm25.core import progress
-from arqmath_bm25.core.progress import PlainConsole
+from arqmath_bm25.core.progress import PlainConsole, counted
 
 
 @pytest.fixture
@@ -80,3 +80,18 @@ def test_no_name_steers_the_terminal(text: str) -> None:
         written = re.sub(r"\x1b\[[0-9;]*m", "", file.getvalue())  # colours of our own
         steering = [c for c in written if unicodedata.category(c) in ("Cc", "Cf") and c != "\n"]
         assert steering == []
+
+
+@pytest.mark.parametrize(
+    ("number", "things", "expected"),
+    [
+        (1, "queries", "1 query"),
+        (1, "answers indexed", "1 answer indexed"),
+        (1, "wiki", "1 wiki"),
+        (2, "queries", "2 queries"),
+        (0, "rows", "0 rows"),
+        (1234, "hits", "1,234 hits"),
+    ],
+)
+def test_one_thing_is_written_in_the_singular(number: int, things: str, expected: str) -> None:
+    assert counted(number, things) == expected

@@ -71,7 +71,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_documents_of_ones_own_from_runs_to_scores(own: Path, tmp_path: Path) -> None:
     runs = own / "text.trec", own / "both.trec"
     said = printed("pool", *runs, "--depth", 2, "--data", "mine", "-o", "batch.csv")
-    assert "1 topics, 2 rows, 2 hits to judge" in said
+    assert "1 topic, 2 rows, 2 hits to judge" in said
     with (tmp_path / "batch.csv").open(newline="", encoding="utf-8") as file:
         rows = {row["doc_id"]: row for row in csv.DictReader(file)}
     assert rows.keys() == {"thm/1", "2"}
@@ -220,9 +220,9 @@ def test_judge_says_what_was_left_out(tmp_path: Path) -> None:
     header = "Input.topic_id,Input.doc_id,Input.post_1,Answer.grade_1\n"
     results.write_text(header + "A.1,7,7,Do not know\nA.1,8,8,High\n")
     output = arqmath("judge", results, "-o", tmp_path / "qrels.tsv").output
-    assert "1 topics, 1 judgments" in output
-    assert "1 hits: Do not know" in output
-    assert "left out: 1 documents" in output
+    assert "1 topic, 1 judgment" in output
+    assert "1 hit: Do not know" in output
+    assert "left out: 1 document" in output
     results.write_text(header + "A.1,7,7,Do not know\n")
     with pytest.raises(InputError):
         arqmath("judge", results, "-o", tmp_path / "none.tsv")

@@ -152,8 +152,8 @@ def test_every_run_has_a_page_with_its_settings(site: Path) -> None:
     assert settings_of(page(site / "runs" / "1.html")) == {
         "variant": ["both"],
         "bm25 b": ["0.75"],
-        "variants both contents": ["1.0"],
-        "variants both title_math": ["0.075"],
+        "weight of contents": ["1.0"],
+        "weight of title_math": ["0.075"],
         "latex ngrams": ["1, 3"],
     }
     assert "no manifest" in page(site / "runs" / "2.html").css_first("main").text()
@@ -172,7 +172,7 @@ def test_a_run_page_says_what_differs_from_the_baseline(tmp_path: Path) -> None:
     tree = page(tmp_path / "out" / "runs" / "2.html")
     assert settings_of(tree, ".differing") == {
         "bm25 b": ["0.4", "0.75"],
-        "variants both text": ["2", "–"],
+        "weight of text": ["2", "–"],
     }
     for path in (tmp_path / "out").rglob("*.html"):
         assert str(tmp_path) not in path.read_text()
@@ -204,9 +204,8 @@ def test_topics_without_anything_relevant_are_parted_by_the_reason(tmp_path: Pat
     )  # fmt: skip
     told = page(tmp_path / "out" / "index.html").css_first(".verdict").text()
     assert " ".join(told.split()) == (
-        "run has nothing relevant among its first ten judged documents on 3 of 4 topics (on 2 its "
-        "nDCG′ is 0): nothing relevant is in the collection on 1, nothing relevant was retrieved "
-        "on 1, what is relevant is ranked low on 1."
+        "1 of 4 topics has nothing relevant in the collection. Other topics without a relevant "
+        "document among the first ten judged ones: run: not retrieved 1 · ranked low 1"
     )
     reasons = page(tmp_path / "out" / "runs" / "1.html").css(".failures li")
     assert [[link.text() for link in one.css("a")] for one in reasons] == [
@@ -214,6 +213,29 @@ def test_topics_without_anything_relevant_are_parted_by_the_reason(tmp_path: Pat
         ["A.2"],
         ["A.3"],
     ]
+
+
+def test_reports_of_own_documents_name_them_by_id_and_first_words(tmp_path: Path) -> None:
+    """Long ids are shown with the hit; of more than 100 topics 10 hits of a run are."""
+    long = "a" * 60
+    words = "The triangle has an area that everybody knows, and more that nobody does."
+    documents = [{"id": f"{long}{n}", "text": f"{words} {n}"} for n in range(30)]
+    queries = [{"id": f"q{n}", "text": "the triangle and its area"} for n in range(101)]
+    for name, rows in (("corpus", documents), ("queries", queries)):
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    lines = [f"q{q} Q0 {long}{n} {n + 1} {30 - n} x" for q in range(101) for n in range(30)]
+    run = write(tmp_path / "run.trec", lines)
+    qrels = write(tmp_path / "qrels.txt", [f"q{q} 0 {long}3 1" for q in range(101)])
+    report([run], tmp_path / "out", data=tmp_path, indexes=tmp_path, qrels=qrels)
+    topic = page(tmp_path / "out" / "topics" / "q7.html")
+    hits = topic.css(".hits li")
+    assert len(hits) == 10
+    heading = hits[3].css_first(".heading").text()
+    assert heading == "The triangle has an area that everybody knows, and more …"
+    assert f"{long}3" in hits[3].css_first(".hint").text()
+    assert topic.css_first("h1").text().split() == ["q7"]
+    assert "the triangle and its area" in topic.css_first(".question .post").text()
 
 
 def test_posts_lead_to_their_threads_where_these_are(runs: list[Path], tmp_path: Path) -> None:

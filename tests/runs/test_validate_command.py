@@ -33,7 +33,7 @@ def faulty(tmp_path: Path) -> Path:
 
 def test_a_valid_run_prints_one_line(valid: Path) -> None:
     result = arqmath("validate", valid)
-    assert result.output == f"{valid}: valid (task1, 1 topics, 2 rows; {NOT})\n"
+    assert result.output == f"{valid}: valid (task1, 1 topic, 2 rows; {NOT})\n"
 
 
 def test_errors_give_status_1_and_name_rows(faulty: Path) -> None:

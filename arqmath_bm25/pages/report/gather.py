@@ -33,6 +33,7 @@ from arqmath_bm25.tasks import configured, task_class
 
 DEPTHS: Final = (1, 5, 10, 20, 50, 100, 200, 500, 1000)  # to which the share of judged is shown
 RECALL_LEVELS: Final = tuple(n / 10 for n in range(11))
+FEW_TOPICS: Final = 100  # of more, pages are smaller, so that all together stay small
 _WORD: Final = re.compile(r"[^-_./ ]*[-_./ ]+|[^-_./ ]+")  # of a name, with what ends it
 
 
@@ -59,7 +60,7 @@ class Gathered:
         qrels: Path | None = None,
         topics: Path | None = None,
         relevant: int | None = None,
-        depth: int = 20,
+        depth: int | None = None,
         status: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Read all that a report of the run `files` shows; `topics` is their topic file.
@@ -93,9 +94,10 @@ class Gathered:
         self.questions = _questions(runs, topics, collection)  # in the order of the topic files
         status("Looking for posts")
         self.collection = collection
-        self.depth = depth  # hits of a topic that are shown
+        few = len(self.questions) <= FEW_TOPICS
+        self.depth = depth or (20 if few else 10)  # hits of a topic that are shown
         rankings = [rows for run in self.runs for rows in run.topics.values()]
-        places = [row.shown for rows in rankings for row in islice(rows.values(), depth)]
+        places = [row.shown for rows in rankings for row in islice(rows.values(), self.depth)]
         posts = {post for post, _ in places if post}
         ids = posts | self.relevant_documents
         self.post, self.delimiters, self.macros = post_reader(collection, ids)

@@ -24,7 +24,7 @@ from arqmath_bm25.evaluation.qrels import Doubt
 from arqmath_bm25.evaluation.score import runs_by_note
 from arqmath_bm25.pages.page_files import site
 from arqmath_bm25.pages.post_html import PostWriter, beginning
-from arqmath_bm25.pages.report.gather import DEPTHS, RECALL_LEVELS, Gathered
+from arqmath_bm25.pages.report.gather import DEPTHS, FEW_TOPICS, RECALL_LEVELS, Gathered
 from arqmath_bm25.runs.formula_ids import id_number
 
 if TYPE_CHECKING:
@@ -37,9 +37,12 @@ if TYPE_CHECKING:
     _Averages = Mapping[str, Mapping[str, float]]  # run -> measure -> value
 
 
+_LACKING: Final = "nothing relevant in the collection"
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9.-]+")
 
 
+# Parts of a configuration that have settings of each variant, in the words of readers.
+_OF_VARIANTS: Final = {"variants": "weight of", "stages": "second stage", "fusions": "fusion of"}
 _AT_10: Final = ("p10_prime", "p10", "P@10")
 
 
@@ -65,7 +68,8 @@ def write_report(
         pages.templates.globals.update(
             vars(gathered), averages=averages,
             values={run.name: run.score.values if run.score else {} for run in gathered.runs},
-            failures={run.name: _failures(gathered, run) for run in gathered.runs},
+            failures=(failures := {run.name: _failures(gathered, run) for run in gathered.runs}),
+            lacking=set[str]().union(*(reasons[_LACKING] for reasons in failures.values())),
             settings={run.name: _settings(run) for run in gathered.runs},
             pages=names, threads=links,
         )  # fmt: skip
@@ -97,11 +101,7 @@ def _failures(gathered: Gathered, run: ReportedRun) -> dict[str, list[str]]:
                 low.append(topic)
             else:
                 (not_returned if _holds_any(gathered, relevant) else missing).append(topic)
-    return {
-        "nothing relevant is in the collection": missing,
-        "nothing relevant was retrieved": not_returned,
-        "what is relevant is ranked low": low,
-    }
+    return {_LACKING: missing, "not retrieved": not_returned, "ranked low": low}
 
 
 def _holds_any(gathered: Gathered, docs: set[str]) -> bool:
@@ -119,8 +119,8 @@ def _settings(run: ReportedRun) -> dict[str, str]:
     while left:
         name, value = left.pop()
         if isinstance(value, dict):
-            if name.endswith(("variants", "stages", "fusions")):
-                value = {key: inner for key, inner in value.items() if key == variant}
+            if part := _OF_VARIANTS.get(name.split(" ")[-1]):
+                name, value = part, value.get(variant) or {}
             left += [(f"{name} {key}".strip(), inner) for key, inner in reversed(value.items())]
         elif isinstance(value, str) and Path(value).is_absolute():
             flat[name] = Path(value).name  # where files are is nobody's business
@@ -214,6 +214,7 @@ def _curves(averages: _Averages) -> dict[str, dict[str, list[tuple[float, float]
 
 
 _EXCERPT: Final = 160  # characters
+_HEADING: Final = 60  # of a document without a title
 _ROOM: Final = 10_000  # characters of the bodies of a page's posts, as DATA has them
 
 
@@ -240,6 +241,8 @@ class ShownDocument:
         if self.post is not None:
             question = gathered.collection.question_of(self.post)
             heading = (question and question.title) or "(no question)"
+            if heading == post_id:  # a document without a title
+                heading = beginning(self.post.body, _HEADING).prose or post_id
             self.title = writer.title(heading, self.formula_id)
             self.link = gathered.collection.link(self.post)
             bodies = dict.fromkeys(post.body for post in (self.post, question) if post)
@@ -311,10 +314,11 @@ def _documents(
         of_runs = [of_run.get(doc) for of_run in ranks]
         documents.append(ShownDocument(gathered, doc, place, grades.get(doc), of_runs, writer))
     documents.sort(key=lambda document: document.order(gathered.relevant))
-    room = _ROOM
+    few = len(gathered.questions) <= FEW_TOPICS
+    room, begin = (_ROOM, _EXCERPT) if few else (_ROOM // 10, _EXCERPT // 2)
     for document in documents:
         if document.post is not None:
-            document.body = writer.content(beginning(document.post.body, _EXCERPT))
+            document.body = writer.content(beginning(document.post.body, begin))
             if len(document.post.body) <= room:
                 document.body = writer.body(document.post.body, document.formula_id)
                 document.whole, room = True, room - len(document.post.body)

@@ -29,6 +29,7 @@ from arqmath_bm25.collection.posts import read_tags
 from arqmath_bm25.core.configuration import faults
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
+from arqmath_bm25.core.progress import counted
 from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.engines.lucene.jvm import detaching
 from arqmath_bm25.pages.page_files import templates
@@ -280,7 +281,7 @@ class SearchPages:
     def _holds(self) -> str:
         """Return in a few words what can be searched."""
         counts = [
-            f"{index.manifest.counts['documents']:,} {index.task.title.lower()}"
+            counted(index.manifest.counts["documents"], index.task.title.lower())
             for index in self._indexes.values()
         ]
         return f"{self._collection.name}: {', '.join(counts)}"
