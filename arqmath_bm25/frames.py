@@ -49,37 +49,25 @@ _FURTHER: Final[Mapping[RunTask, tuple[str, ...]]] = {
 
 @overload
 def evaluate(
-    run: Table,
-    qrels: Table,
-    per_topic: Literal[False] = False,
-    *,
-    measures: Sequence[object] | None = None,
-    task: RunTask | None = None,
+    run: Table, qrels: Table, per_topic: Literal[False] = False, *,
+    measures: Sequence[object] | None = None, task: RunTask | None = None,
     relevant: int | None = None,
-) -> pd.Series[Any]: ...
+) -> pd.Series[Any]: ...  # fmt: skip
 
 
 @overload
 def evaluate(
-    run: Table,
-    qrels: Table,
-    per_topic: Literal[True],
-    *,
-    measures: Sequence[object] | None = None,
-    task: RunTask | None = None,
+    run: Table, qrels: Table, per_topic: Literal[True], *,
+    measures: Sequence[object] | None = None, task: RunTask | None = None,
     relevant: int | None = None,
-) -> pd.DataFrame: ...
+) -> pd.DataFrame: ...  # fmt: skip
 
 
 def evaluate(
-    run: Table,
-    qrels: Table,
-    per_topic: bool = False,
-    *,
-    measures: Sequence[object] | None = None,
-    task: RunTask | None = None,
+    run: Table, qrels: Table, per_topic: bool = False, *,
+    measures: Sequence[object] | None = None, task: RunTask | None = None,
     relevant: int | None = None,
-) -> pd.Series | pd.DataFrame:  # pdoc cannot read Series[Any]
+) -> pd.Series | pd.DataFrame:  # fmt: skip  # pdoc cannot read Series[Any]
     """Score a run by judgments, as `eval` does; both may be frames, lists of dicts, nested dicts.
 
     Returns the numbers under the keys of `eval --json`, or with `per_topic` a row for every judged
@@ -288,17 +276,10 @@ def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: RunTask) -> pd.
 def rows_of(rows: object, what: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of a frame (pandas, polars), or of an iterable of dicts or named tuples.
 
-    What a row of a frame has no value for is left out. Raises InputError for anything else.
+    What a frame has no value for is None. Raises InputError for anything else.
     """
     if isinstance(rows, pd.DataFrame):
-        is_missing = rows.isna().to_numpy()
-        for row, missing in zip(rows.to_dict("records"), is_missing, strict=True):
-            yield {
-                str(name): value
-                for (name, value), lacks in zip(row.items(), missing, strict=True)
-                if not lacks
-            }
-        return
+        rows = rows.astype(object).where(rows.notna(), None).to_dict("records")
     rows = rows.iter_rows(named=True) if hasattr(rows, "iter_rows") else rows  # of polars
     if isinstance(rows, str | Mapping) or not isinstance(rows, Iterable):
         raise _other(what, rows)

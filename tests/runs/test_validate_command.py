@@ -36,6 +36,18 @@ def test_a_valid_run_prints_one_line(valid: Path) -> None:
     assert result.output == f"{valid}: valid (task1, 1 topic, 2 rows; {NOT})\n"
 
 
+def test_topics_of_an_experiment_and_queries_of_ones_own_are_valid(tmp_path: Path) -> None:
+    """`D.ID` is a question of the collection (experiments topics); of one's own any id is good."""
+    experiment, own = tmp_path / OFFICIAL, tmp_path / "both.trec"
+    experiment.write_text("D.17\t10068\t1\t2.0\tx\nD.4\t10105\t1\t1.0\tx\n")
+    assert "valid (task1, 2 topics, 2 rows" in arqmath("validate", experiment).output
+    own.write_text("D.x\tQ0\tthm/1\t1\t2.0\tx\nwhy?\tQ0\tη3\t1\t1.0\tx\n")
+    assert "valid (docs, 2 topics, 2 rows" in arqmath("validate", own).output
+    experiment.write_text("D.x\t10068\t1\t2.0\tx\n")
+    said = arqmath("validate", experiment, status=1).output
+    assert "topic: row 1: topic is 'D.x'" in said
+
+
 def test_errors_give_status_1_and_name_rows(faulty: Path) -> None:
     result = arqmath("validate", faulty, status=1)
     assert "not valid, errors of 1 rule, warnings of 2 rules" in result.output
