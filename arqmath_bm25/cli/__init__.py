@@ -19,7 +19,7 @@ from arqmath_bm25.version import __version__
 # Command → the module that has its function, and its help.
 COMMANDS: Final = {
     "fetch": ("data", "Download the official distribution, or parts of it."),
-    "inspect": ("data", "Count what DATA holds, and whether it is complete; check an index."),
+    "inspect": ("data", "Count what DATA holds and compare it with the published files."),
     "index": ("tasks", "Build the index of a task, unless it is up to date."),
     "run": ("tasks", "Rank the documents of a task for its topics and write the run files."),
     "cluster": ("tasks", "List this program's indexes in a cluster, or remove some."),

@@ -168,8 +168,9 @@ def _score_folder(evaluator: Evaluator, folder: Path, scoring: Scoring) -> Itera
         name = task or "all"
         data = collection.layout.data if collection.on_site else None
         run_it = command_line("run", name, data=data, runs=folder)
+        of_task = f" of {task}" if task else ""
         raise InputError(
-            f"no runs of {name} in {folder / collection.name}: write them with "
+            f"no run files{of_task} in {folder / collection.name}: write them with "
             f"`{run_it}`, or name run files: eval RUN --qrels FILE"
         )
     for path, year in paths:

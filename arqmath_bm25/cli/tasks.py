@@ -69,7 +69,7 @@ def index(
     """Build the index of a task, unless it is up to date.
 
     Index builds are atomic: an interrupted build leaves the old index, and resumes when you rerun
-    the command. What another engine needs is added to an index that exists.
+    the command. If an index exists, only the files of a further engine are added.
 
     Example: arqmath-bm25 index task1 --data /data/ARQMath
     """

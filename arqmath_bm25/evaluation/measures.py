@@ -98,7 +98,7 @@ def _named(name: str) -> Measure:
     except NameError:
         near = difflib.get_close_matches(name, [*NAMES, *ir_measures.measures.registry], cutoff=0.4)
         raise InputError(
-            f"--measure {name}: neither ir_measures nor this package has it; do you mean "
+            f"--measure {name}: unknown measure (they are listed at ir-measur.es); do you mean "
             f"{', '.join(near) or 'nDCG@10, AP(rel=2) or P(rel=2)@10'}?"
         ) from None
     except (ValueError, TypeError, AssertionError, SyntaxError) as error:

@@ -185,8 +185,8 @@ def by_visual_id(
                 best, key = rekeyed.setdefault(topic, {}), str(ids.visual[place])
                 best[key] = max(grade, best.get(key, grade))
     note = (
-        f"qrels by formula id, re-keyed to visual ids with the maximum grade: "
-        f"{int(ids.has(judged).sum()):,} of {len(judged):,} ids are in the formula index, "
+        f"the judgments name formulas, which count by their visual ids, the highest grade of each: "
+        f"{int(ids.has(judged).sum()):,} of {len(judged):,} are in the formula index, "
         f"{len(rekeyed)} of {len(qrels)} topics have any"
     )
     return Judgments(file, rekeyed, kind, (note,))

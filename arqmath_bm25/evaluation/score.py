@@ -37,13 +37,13 @@ from arqmath_bm25.runs.task_rules import RULES, AnswerRules, PremiseRules
 # Fewer judged ids than this share of those that the run could hold: another id space.
 _LEAST_FOUND: Final = 0.05
 _ONLY_RELEVANT: Final = (
-    "the judgments hold relevant documents only, so that primed measures are near their ceiling "
-    "whatever the run: nDCG, MAP and P@10 of the whole run count"
+    "these judgments list relevant documents only: use nDCG, MAP and P@10 of the whole run, since "
+    "primed measures say little"
 )
 _FULL: Final = ("ndcg", "map", "p10")  # where primed measures say nothing
 _PRIME: Final = (
-    "every row is judged: this looks like a prime run, so the unprimed measures and judged@10 say "
-    "nothing"
+    "every row is judged, as in a prime run: use the primed measures, since the others and "
+    "judged@10 say nothing"
 )
 
 

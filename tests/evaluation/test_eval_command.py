@@ -84,7 +84,7 @@ def test_runs_without_judgments_are_named_and_left_out() -> None:
 
 
 def test_no_runs_at_all_is_an_error_that_says_how_to_make_them() -> None:
-    with pytest.raises(InputError, match=r"no runs of task2 in .*`arqmath-bm25 run task2`"):
+    with pytest.raises(InputError, match=r"no run files of task2 in .*`arqmath-bm25 run task2`"):
         arqmath("eval", "--task", "task2")
     with pytest.raises(InputError, match=r"`arqmath-bm25 run all --data "):
         Path("other").mkdir()
@@ -103,7 +103,7 @@ def test_the_table_shows_scores_and_what_to_know_of_them() -> None:
     assert "5 of 6   0.8333" in output
     assert "averaged over the 5 topics with a judged hit, not all 6: nDCG′ 1.0000" in output
     assert "run: averaged over" not in output
-    assert "looks like a prime run" in output
+    assert "as in a prime run" in output
 
 
 def test_every_value_of_every_topic_is_written_as_csv() -> None:

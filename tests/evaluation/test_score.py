@@ -190,7 +190,7 @@ def test_a_run_over_a_part_of_the_collection_is_not_taken_for_ids_of_another_kin
 
 def test_a_prime_run_is_recognised() -> None:
     (warning,) = score({"A.1": {"11": 2.0, "12": 1.0}}, QRELS).warnings
-    assert "looks like a prime run" in warning
+    assert "as in a prime run" in warning
 
 
 def test_rows_that_do_not_count_are_reported(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def test_a_verdict_says_what_speaks_against_it(tmp_path: Path) -> None:
 
 def test_no_run_is_the_best_where_scores_say_nothing(tmp_path: Path) -> None:
     overview = own_report(tmp_path, "")
-    assert "looks like a prime run" in overview.css_first(".notes").text()
+    assert "as in a prime run" in overview.css_first(".notes").text()
     assert "best" not in overview.css_first(".verdict").text()
     assert "best" not in overview.css_first("#scores ~ .hint").text()
     assert not overview.css("td.best")

@@ -146,8 +146,8 @@ def test_judgments_by_formula_id_are_re_keyed_with_the_highest_grade(ids: Formul
     found = by_visual_id(qrels, ids, Path("qrels"))
     assert found.qrels == {"B.1": {"7": 3, "8": 0}}
     assert found.notes == (
-        "qrels by formula id, re-keyed to visual ids with the maximum grade: 3 of 5 ids are in the "
-        "formula index, 1 of 2 topics have any",
+        "the judgments name formulas, which count by their visual ids, the highest grade of each: "
+        "3 of 5 are in the formula index, 1 of 2 topics have any",
     )
 
 
@@ -226,7 +226,7 @@ def test_official_judgments_of_a_subset_are_known_by_their_ids(lite: Path, tmp_p
     task2 = lite / "Evaluation" / " Scripts & Qrels"
     by_formula = task2 / "ARQMath-1" / "Task2" / "qrel_with_formula_ids" / "qrel_task2.tsv"
     (note,) = by_visual_id(read_qrels(by_formula), ids, tmp_path / "renamed").notes
-    assert note.startswith("qrels by formula id")
+    assert note.startswith("the judgments name formulas")
     of_2020 = read_qrels(by_formula.parent.parent / "qrel_task2_2020_visual_id.tsv")
     (note,) = by_visual_id(of_2020, ids, tmp_path / "renamed").notes
     assert "belong to no formula index" in note
