@@ -144,7 +144,9 @@ class DocumentRetrieval(AnswerRetrieval):
         """Return the files of queries, without `chosen` that of the directory of documents."""
         files = list(map(Path, chosen or ())) or [_corpus(collection).parent / QUERIES]
         if not chosen and not files[0].is_file():
-            raise InputError(f"{files[0]}: no such file; give --topics FILE.jsonl")
+            raise InputError(
+                f"{files[0]}: no such file; put the queries there, or give --topics FILE.jsonl"
+            )
         return [(file.stem, file) for file in files]
 
     def read(self, collection: Collection, folder: str, path: Path) -> TopicFile:
