@@ -221,7 +221,7 @@ class FormulaQuery:
         there = self._terms[places] == terms
         shared, places = shared[there], places[there]
         formulas = len(documents.norms)
-        formula = np.searchsorted(documents.starts, shared, side="right") - 1
+        formula = np.repeat(np.arange(formulas), np.diff(documents.starts))[shared]
         cosine = np.zeros((formulas, len(self._weights)))
         for column in range(len(self._weights)):
             cosine[:, column] = np.bincount(formula, self._parts[places, column], formulas)

@@ -97,8 +97,10 @@ class PostTable:
         self._places = places  # of each post: thread, id, type, offset, length
 
     @cached_property
-    def _by_id(self) -> IntVector:
-        return np.argsort(self._places[:, 1], kind="stable")
+    def _by_id(self) -> tuple[IntVector, IntVector]:
+        """The sorted ids, copied once since a search would copy the column, and their rows."""
+        rows = np.argsort(self._places[:, 1], kind="stable")
+        return self._places[rows, 1], rows
 
     @classmethod
     def scan(cls, path: Path, workers: Workers = HERE, until: int | None = None) -> Self:
@@ -206,10 +208,9 @@ class PostTable:
 
     def find(self, post_ids: IntVector) -> IntVector:
         """Return the rows of posts, -1 of those that the table lacks."""
-        ids = self._places[:, 1]
-        places = np.minimum(np.searchsorted(ids, post_ids, sorter=self._by_id), len(ids) - 1)
-        rows = self._by_id[places]
-        return np.where(ids[rows] == post_ids, rows, -1)
+        ids, rows = self._by_id
+        places = np.minimum(np.searchsorted(ids, post_ids), len(ids) - 1)
+        return np.where(ids[places] == post_ids, rows[places], -1)
 
     def _read(self, places: IntMatrix) -> list[Post]:
         rows = read_places(self.path, "Id", places[:, [1, 3, 4]].tolist())

@@ -112,9 +112,10 @@ def heaviest(
     counted = {field: terms for field, terms in query.items() if kind(field) in kinds}
     counts = searcher.document_counts(counted)
     for field, of_field in counts.items():
+        name, weights = kind(field), query[field]
         for term, documents in of_field.items():
-            gain = query[field][term] * idf(documents, searcher.count)
-            gains[kind(field)][term] += gain  # type: ignore[assignment]
+            gain = weights[term] * idf(documents, searcher.count)
+            gains[name][term] += gain  # type: ignore[assignment]
     common = {term for term, n in counts.get(asked, {}).items() if n > limit} - named
     kept = {}
     for name, of_kind in gains.items():
@@ -123,8 +124,9 @@ def heaviest(
             ordered = [term for term in ordered if term not in common]
         kept[name] = set(ordered[: settings.most.get(name)])
     return {
-        field: {term: terms[term] for term in terms if term in kept.get(kind(field), terms)}
+        field: {term: terms[term] for term in terms if term in of_field}
         for field, terms in query.items()
+        for of_field in [kept.get(kind(field), terms)]
     }
 
 
