@@ -100,6 +100,10 @@ def test_what_is_cut_off_is_read(formula: str) -> None:
     written_out(formula, r"\a{b}", r"\a")
 
 
+def test_a_formula_of_definitions_alone_is_empty() -> None:
+    assert written_out(r"\newcommand{\R}{\mathbb R} ") == ""
+
+
 FRAGMENTS = [
     "\\newcommand",
     "\\def",

@@ -134,6 +134,12 @@ def test_terms_are_paths_through_two_and_three_nodes() -> None:
     assert Counter(paths(tree("x^2+1"))) == Counter(pairs + triples)
 
 
+@pytest.mark.parametrize("script", ["x_!", "x^!", "(x)_!", "n!_!"])
+def test_a_sign_alone_is_the_whole_script(script: str) -> None:
+    """As in TeX, which takes one token for the argument: braces around it change nothing."""
+    assert tree(script) == tree(f"{script[:-1]}{{{script[-1]}}}")
+
+
 def test_variables_are_places_but_not_what_is_applied() -> None:
     assert shown(blind(tree(r"f(x)+a_1 y 2"))) == r"+(f(a:\?) times(\?(_:1) \? 2))"
 
