@@ -64,7 +64,9 @@ def bm25s(documents: Path, queries: list[tuple[str, str]], work: Path, stemmers:
 
     engine = bm25s.BM25()
     engine.index(tokens(texts), show_progress=False)
-    found = engine.retrieve(tokens(t for _, t in queries), k=DEPTH, show_progress=False)
+    found = engine.retrieve(
+        tokens(t for _, t in queries), k=min(DEPTH, len(ids)), show_progress=False
+    )
     rows = (
         (topic, ids[place], score)
         for (topic, _), places, scores in zip(queries, *found, strict=True)
