@@ -67,6 +67,27 @@ def send(address: str, form: dict[str, str], **headers: str) -> int:
         return error.code
 
 
+def test_documents_of_ones_own_are_judged_under_their_ids(tmp_path: Path) -> None:
+    """Ids with slashes, signs and other letters come back from the form as they are."""
+    ids = ["thm/1", "ж%2F+2", "x" * 512]
+    rows = [{"id": name, "text": f"The triangle {name}"} for name in ids]
+    for file, written in (("corpus", rows), ("queries", [{"id": "q+1", "text": "triangle"}])):
+        lines = "".join(json.dumps(row) + "\n" for row in written)
+        (tmp_path / f"{file}.jsonl").write_text(lines, encoding="utf-8")
+    run = tmp_path / "run.trec"
+    run.write_text("".join(f"q+1 Q0 {name} {n} {-n} x\n" for n, name in enumerate(ids, 1)))
+    batch, results = tmp_path / "batch.csv", tmp_path / "labels.csv"
+    arqmath("pool", run, "--data", tmp_path, "--indexes", tmp_path, "-o", batch)
+    with serving(batch, results) as (address, _):
+        for label in ("High", "Low", "Not relevant"):
+            form = fields(address)
+            assert send(f"{address}judge", {**form, "label": label}) == 200
+    arqmath("judge", results, "-o", tmp_path / "qrels.tsv")
+    judged = (tmp_path / "qrels.tsv").read_text(encoding="utf-8").splitlines()
+    assert {tuple(row.split("\t")[::2]) for row in judged} == {("q+1", name) for name in ids}
+    assert sorted(row.split("\t")[3] for row in judged) == ["0", "1", "3"]
+
+
 def test_a_day_of_judging_survives_a_kill(tmp_path: Path) -> None:
     batch, results = write_batch(tmp_path / "batch.csv", 30), tmp_path / "labels.csv"
     expected = {}
