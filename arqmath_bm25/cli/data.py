@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from arqmath_bm25.cli.shared.command import command
-from arqmath_bm25.cli.shared.options import THREADS, Place, data_of, out, print_table, results
+from arqmath_bm25.cli.shared.options import THREADS, Place, out, print_table, results
 from arqmath_bm25.collection import fetching, published
 from arqmath_bm25.collection.inspection import FileReport, files_in
 from arqmath_bm25.collection.inspection import inspect as inspect_file
@@ -140,7 +140,7 @@ def verify(runs: list[Path], place: Place) -> None:
     Example: arqmath-bm25 verify runs/*/2021/*.tsv
     """
     for run in runs:
-        of_run = Place(data_of([run], place.data), place.indexes)
+        of_run = place.of([run])
         with of_run.naming_the_build():
             made = verify_run(run, of_run.collection)
         results.print(f"{run}: as it was made {made}", markup=False)

@@ -22,6 +22,7 @@ from arqmath_bm25.pages.post_html import latex_of
 from arqmath_bm25.runs.eligible import eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Run
+from arqmath_bm25.runs.run_writing import topics_of
 from arqmath_bm25.runs.task_rules import RULES, DocumentRules
 from arqmath_bm25.tasks import configured
 
@@ -47,11 +48,12 @@ def pool(
 
     Example: arqmath-bm25 pool runs/*-task1-*.tsv --depth 20 --primary-depth 45 -o batch.csv
     """
-    collection = place.collection
+    collection = place.of(runs).collection
     own = DocumentRules.task if corpus_in(collection.layout.data) else None
     task = task or own or task_of_runs(runs, "pool")
     depths = Depths(primary=primary_depth or depth, other=depth)
-    asked = configured(own or RULES[task].qrels_of).asked(collection, [topics] if topics else None)
+    chosen = [topics] if topics else topics_of(*runs)
+    asked = configured(own or RULES[task].qrels_of).asked(collection, chosen)
     pooled = _pool(runs, task, collection, depths, seed)
     items = pooled.items
     latex = latex_of(collection, (hit.formula_id for item in items for hit in item.hits))

@@ -44,8 +44,8 @@ def report(
 
     with status("Reading runs") as say:
         gathered = Gathered(
-            runs, place.collection, task=task, qrels=qrels, topics=topics, relevant=relevant,
-            depth=depth, status=say,
+            runs, place.of(runs).collection, task=task, qrels=qrels, topics=topics,
+            relevant=relevant, depth=depth, status=say,
         )  # fmt: skip
     with progress("Writing pages", len(gathered.questions), "topics") as advance:
         write_report(gathered, output, advance, thread_pages)

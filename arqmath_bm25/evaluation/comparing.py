@@ -28,7 +28,7 @@ from arqmath_bm25.core.records import Hit
 from arqmath_bm25.evaluation.evaluator import Scored
 from arqmath_bm25.evaluation.measures import key_of
 from arqmath_bm25.evaluation.score import shared_notes
-from arqmath_bm25.runs.run_writing import provenance
+from arqmath_bm25.runs.run_writing import provenance, topics_of
 from arqmath_bm25.tasks import task_class
 from arqmath_bm25.tasks.index import Index
 
@@ -259,10 +259,8 @@ def _parts(
             "of this version, are explained"
         ) from None
     index = Index.of(task, collection)
-    for folder, path in task.topic_files(collection):
-        for topic in task.read(collection, folder, path).topics:
-            if topic.topic_id == topic_id:
-                hits = [Hit(doc, 0, visual_id=doc) for doc in docs]
-                explained = index.explain(topic, made_of.variant, hits)
-                return [{part.name: part.score / top for part in parts} for parts in explained]
-    raise InputError(f"{topic_id}: no topic file of {collection.layout.data} has this topic")
+    if (topic := task.asked(collection, topics_of(run.file)).get(topic_id)) is None:
+        raise InputError(f"{topic_id}: no topic file of {collection.layout.data} has this topic")
+    hits = [Hit(doc, 0, visual_id=doc) for doc in docs]
+    explained = index.explain(topic, made_of.variant, hits)
+    return [{part.name: part.score / top for part in parts} for parts in explained]

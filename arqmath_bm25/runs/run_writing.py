@@ -85,6 +85,7 @@ class Provenance(NamedTuple):
     """How a run was made, if its manifest says it."""
 
     data: Path | None  # root of the collection, if it is still there
+    topics: Path | None  # their file, if it is none of the collection's and still there
     settings: dict[str, Any]  # of the task's configuration
     variant: str
     manual: bool  # whether its queries were written by hand
@@ -94,16 +95,28 @@ def provenance(run: Path) -> Provenance:
     """Read from the manifest beside a run how it was made."""
     manifest = read_manifest(run)
     data, settings, variant = (manifest.get(name) for name in ("data", "settings", "variant"))
-    if isinstance(data, dict) and isinstance(of_tests := data.get("test collection"), dict):
-        data = of_tests.get("source")
-    # Path.is_dir raises for a name that is too long.
-    is_there = isinstance(data, str) and "\0" not in data and os.path.isdir(data)  # noqa: PTH112
+    of_tests = data.get("test collection") if isinstance(data, dict) else None
+    places = of_tests if isinstance(of_tests, dict) else {"source": data}
     return Provenance(
-        Path(data) if is_there else None,  # type: ignore[arg-type]
+        _if_there(places.get("source")),
+        _if_there(places.get("topics")),
         settings if isinstance(settings, dict) else {},
         variant if isinstance(variant, str) else "",
         bool(manifest.get("queries")),
     )
+
+
+def topics_of(*runs: Path) -> list[str] | None:
+    """Return the topic files of runs where none is of the collection, and each is still there."""
+    files = [provenance(run).topics for run in runs]
+    return list(dict.fromkeys(map(str, files))) if all(files) else None
+
+
+def _if_there(path: object) -> Path | None:
+    if not isinstance(path, str) or "\0" in path or not Path(path).is_absolute():
+        return None
+    # Path.exists raises for a name that is too long.
+    return Path(path) if os.path.exists(path) else None  # noqa: PTH110
 
 
 def ir_metadata(
@@ -120,12 +133,13 @@ def ir_metadata(
     params = how | (made.get("bm25", {}) if method == "bm25" else {})
     stage = made.get("stages", {}).get(variant)
     second = [{"name": "second stage", "reranks": variant, "params": stage}] if stage else []
+    venue = {"nlps": "TextGraphs-16", DocumentRules.task: None}.get(task, "CLEF ARQMath")
     return {
         "schema-version": 0.1,
         "run-version": 1.0,
         "tag": tag,
         "platform": {"software": _software()},
-        "research goal": {"venue": {"name": "TextGraphs-16" if task == "nlps" else "CLEF ARQMath"}},
+        **({} if venue is None else {"research goal": {"venue": {"name": venue}}}),
         "implementation": {
             "executable": {"cmd": command},
             "source": {"lang": ["python", "java"]},

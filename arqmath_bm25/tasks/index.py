@@ -417,7 +417,11 @@ class Index:
         read = {"topics": topics, "queries": queries}
         files = {what: source for what, file in read.items() if file for source in sources([file])}
         if topics:
-            data["topics"] = files["topics"].name
+            of_collection = list[Path]()
+            with suppress(InputError):  # own documents need no queries beside them
+                of_collection = [path for _, path in task.topic_files(self.collection)]
+            is_own = topics not in of_collection
+            data["topics"] = str(topics.resolve()) if is_own else topics.name
         return {
             **ir_metadata(task.lab, name, command, settings, variant, data),
             "version": __version__,

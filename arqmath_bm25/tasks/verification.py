@@ -9,6 +9,7 @@ from pathlib import Path
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.writing import digests, is_as_written, manifest_path, read_manifest
+from arqmath_bm25.runs.run_writing import topics_of
 from arqmath_bm25.tasks import task_class
 from arqmath_bm25.tasks.index import Index, why_stale
 
@@ -41,6 +42,7 @@ def verify_run(run: Path, collection: Collection) -> str:
         raise InputError(f"{index.directory}: {reason}")
     if made_of != [source.sha256 for source in index.manifest.sources]:
         raise InputError(f"{index.directory}: built from other data than {run} was made of")
-    if topics and topics not in digests(path for _, path in task.topic_files(collection)):
+    files = task.topic_files(collection, topics_of(run)) if topics else []
+    if topics and topics not in digests(path for _, path in files):
         raise InputError(f"{collection.layout.data}: no topic file is the one of {run}")
     return f"by {index.directory}, of {collection.layout.data}"

@@ -253,12 +253,24 @@ def test_any_other_id_is_taken(tmp_path: Path, name: str) -> None:
     assert (tmp_path / "r/d/d/both.trec").read_text().split("\t")[0::2][:2] == [name, name]
 
 
-def test_why_says_which_documents_moved(own: Path, tmp_path: Path) -> None:
-    """Queries stand beside the documents; one run is of this program, the other is not."""
-    (tmp_path / "q.jsonl").rename(tmp_path / "queries.jsonl")
+def test_why_says_which_documents_moved(own: Path) -> None:
+    """One run is of this program, the other is not."""
     (own / "x.trec").write_text("q1\tQ0\td3\t1\t2.0\tx\nD.1\tQ0\td2\t1\t1.0\tx\n")
     runs = own / "x.trec", own / "text.trec"
     said = printed("compare", *runs, "--data", "mine.jsonl", "--qrels", "qrels.txt", "--why", "q1")
     _, _, moved = said.partition("q1: what moved, and why")
     assert "d1 1 – 2 contents 0.0% → " in moved  # grade 1; not in x, the second of text
     assert "x.trec: no manifest beside it says how it was made" in moved
+
+
+def test_what_takes_runs_finds_their_documents_and_queries(own: Path, tmp_path: Path) -> None:
+    runs = own / "both.trec", own / "text.trec"
+    said = printed("compare", *runs, "--qrels", "qrels.txt", "--why", "q1")
+    assert "not explained" not in said
+    assert "as it was made" in printed("verify", runs[0])
+    printed("report", *runs, "--qrels", "qrels.txt", "-o", tmp_path / "report")
+    assert "triangle area" in (tmp_path / "report/topics/B.7.html").read_text()
+    assert "3 topics" in printed("pool", *runs, "-o", tmp_path / "batch.csv")
+    (tmp_path / "q.jsonl").rename(tmp_path / "other.jsonl")
+    assert "queries.jsonl: no such file" in refused("verify", runs[0])
+    assert "venue" not in (own / "both.trec.manifest.json").read_text()

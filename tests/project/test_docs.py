@@ -178,6 +178,24 @@ def test_every_shell_block_runs_on_the_sample(
         )  # fmt: skip
         assert done.returncode == 0, f"{done.stdout}{done.stderr}"
         assert not re.search(r"\bnan\b", done.stdout, re.IGNORECASE)
+        assert not zeros(done.stdout), done.stdout
+
+
+def zeros(printed: str) -> list[str]:
+    """Return the columns of printed tables of several rows that are 0.0000 throughout."""
+    columns = []
+    for table in re.finditer(r"^(.+)\n ─+ *\n((?: +\S.*\n){2,})", printed, re.MULTILINE):
+        lines = (table[1], *table[2].splitlines())
+        header, *rows = (re.split(r"\s{2,}", line.strip()) for line in lines)
+        # A row with an empty cell is not told apart into columns.
+        columns += zip(header, *(row for row in rows if len(row) == len(header)), strict=True)
+    return [header for header, *cells in columns if set(cells) == {"0.0000"}]
+
+
+def test_a_column_of_zeros_is_noticed() -> None:
+    table = "  run   AP  RR \n ─── \n  a  0.0000  0.5000 \n  b  0.0000  0.0000 \n     \n  note \n"
+    assert zeros(f"title\n{table}") == ["AP"]
+    assert zeros(table.replace("  b  0.0000", "  b  0.1000")) == []
 
 
 def test_every_invariant_of_the_architecture_has_its_test() -> None:

@@ -44,6 +44,10 @@ class Place:
         """The collection of these options."""
         return Collection(self.data, self.indexes)
 
+    def of(self, runs: Sequence[Path]) -> "Place":
+        """Return where the collection of runs is: DATA, or what their first manifest names."""
+        return Place(data_of(runs, self.data), self.indexes)
+
     @contextmanager
     def naming_the_build(self, config: Path | None = None) -> Iterator[None]:
         """Add to the error of a missing index the command that builds it."""

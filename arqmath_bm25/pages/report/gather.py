@@ -28,6 +28,7 @@ from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.rows import RunRow
 from arqmath_bm25.runs.run import Run as ReadRun
 from arqmath_bm25.runs.run_rules import RunRules
+from arqmath_bm25.runs.run_writing import topics_of
 from arqmath_bm25.runs.task_rules import DocumentRules
 from arqmath_bm25.tasks import configured, task_class
 
@@ -65,7 +66,8 @@ class Gathered:
     ) -> None:
         """Read all that a report of the run `files` shows; `topics` is their topic file.
 
-        Without `task`, the files tell it; without `topics`, all topic files of DATA are read.
+        Without `task`, the files tell it; without `topics`, the runs' own topic files are read, or
+        all of DATA.
 
         `status` is told what is being done.
 
@@ -191,7 +193,7 @@ def _questions(
     """Read the topics that the runs have; InputError for one that no topic file has."""
     own_documents = corpus_in(collection.layout.data)
     task = configured(DocumentRules.task if own_documents else runs[0].rules.qrels_of)
-    chosen = [str(topics)] if topics else None
+    chosen = [str(topics)] if topics else topics_of(*(run.path for run in runs))
     by_id = task.asked(collection, chosen)
     for run in runs:
         for topic in run.topics:
