@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from email.utils import formatdate, parsedate_to_datetime
 from http.client import HTTPException, HTTPMessage, HTTPResponse
 from pathlib import Path
+from ssl import SSLCertVerificationError
 from typing import IO, Final
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
@@ -127,7 +128,7 @@ def _attempt(url: str, part: Path) -> None:
                 advance(have / _MB)
                 # No more than was announced, whatever is sent.
                 while have < length:
-                    with _connected():
+                    with _connected(url):
                         block = response.read(min(_BLOCK, length - have))
                     if not block:
                         break
@@ -175,7 +176,7 @@ def check_room(path: Path, size: int) -> None:
 def _open(request: Request) -> HTTPResponse:
     url = request.full_url
     try:
-        with _connected():
+        with _connected(url):
             response: HTTPResponse = build_opener(_WebOnly).open(request, timeout=_TIMEOUT)
     except HTTPError as error:
         error.close()
@@ -197,11 +198,18 @@ def _open(request: Request) -> HTTPResponse:
 
 
 @contextmanager
-def _connected() -> Iterator[None]:
-    """Turn what a bad connection raises into a _BrokenError, which is worth another attempt."""
+def _connected(url: str) -> Iterator[None]:
+    """Turn what a bad connection raises into a _BrokenError, which is worth another attempt.
+
+    Raises InputError for a certificate that nobody trusts.
+    """
     try:
         yield
     except HTTPError:
         raise
     except (HTTPException, OSError, ValueError) as error:
-        raise _BrokenError(f"no connection: {getattr(error, 'reason', error)}") from None
+        reason = getattr(error, "reason", error)
+        if isinstance(reason, SSLCertVerificationError):
+            trust = "SSL_CERT_FILE=FILE names the authority that signs here"
+            raise InputError(f"{url}: {reason.strerror}; {trust}") from None
+        raise _BrokenError(f"no connection: {reason}") from None
