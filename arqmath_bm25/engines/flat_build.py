@@ -16,9 +16,10 @@ from array import array
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +28,12 @@ from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary, spelled, term_
 from arqmath_bm25.analysis.terms import Bag, Paths, Spelling
 from arqmath_bm25.core.arrays import distinct, ranges
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.engine import Document
 
 if TYPE_CHECKING:
     from arqmath_bm25.analysis.term_numbers import Numbers, Places
+    from arqmath_bm25.core.workers import Workers
 
     Integers = npt.NDArray[np.integer]
 
@@ -185,8 +188,8 @@ class _SavedPart:
         return np.fromfile(self._file, kind, count, offset=offset + begin * np.dtype(kind).itemsize)
 
 
-def write_flat(parts: Path, place: Path, expected: int) -> None:
-    """Write the postings of all parts in a directory to a new directory.
+def write_flat(parts: Path, place: Path, expected: int, workers: Workers = HERE) -> None:
+    """Write the postings of all parts in a directory to a new directory, a field by each worker.
 
     Raises InputError unless they hold the `expected` number of documents.
     """
@@ -210,14 +213,15 @@ def write_flat(parts: Path, place: Path, expected: int) -> None:
     of_parts = [part.read(f"{name}.pairs") for part in files for name in part.meta["fields"]]
     pairs = np.unique(np.concatenate([np.empty(0, np.int64), *of_parts]))
     np.stack([pairs >> 8, pairs & 255], axis=1).astype("<i4").tofile(place / "pairs")
-    for name, field in fields.items():
-        firsts = groups if field["shared"] else documents
-        having = [
-            _FieldPart(part, name, first, pairs)
-            for part, first in zip(files, firsts, strict=False)
-            if name in part.meta["fields"]
-        ]
-        _write_field(place / name, having, members if field["shared"] else None)
+    jobs = [
+        _Merge(place / name, files, groups, members)
+        if field["shared"]
+        else _Merge(place / name, files, documents, None)
+        for name, field in fields.items()
+    ]
+    several = workers if len(files) > 1 else HERE  # processes take longer to start than one part
+    for _ in several.map(partial(_write_field, pairs), jobs):
+        pass
     (place / META).write_text(json.dumps({"form": FORM, "fields": fields}), encoding="utf-8")
 
 
@@ -258,8 +262,23 @@ class _FieldPart:
         return self._part.read(f"{self._name}.{kind}", begin, end)
 
 
-def _write_field(file: Path, parts: Sequence[_FieldPart], members: Integers | None) -> None:
-    """Merge the postings of a field; with `members`, those of groups of that size."""
+class _Merge(NamedTuple):
+    """What there is of a field, to be merged."""
+
+    file: Path  # without the ending
+    parts: Sequence[_SavedPart]  # of all fields
+    firsts: Sequence[int]  # the number of the first row of each part
+    members: Integers | None  # of groups, where its rows are groups
+
+
+def _write_field(pairs: Integers, field: _Merge) -> None:
+    """Merge the postings of a field."""
+    file, members = field.file, field.members
+    parts = [
+        _FieldPart(part, file.name, first, pairs)
+        for part, first in zip(field.parts, field.firsts, strict=False)
+        if file.name in part.meta["fields"]
+    ]
     count = sum(part.postings for part in parts) // _TOGETHER + 1
     cuts = np.array([number * (_NUMBERS // count) for number in range(1, count)], np.uint64)
     places = [pairwise(part.cut(cuts)) for part in parts]

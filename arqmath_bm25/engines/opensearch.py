@@ -25,7 +25,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from getpass import getuser
 from itertools import accumulate, chain, groupby, islice
@@ -40,9 +40,11 @@ from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.reading import read_text
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.system import needed_by
+from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.engine import FEW, Searcher, term_scores, with_ties
 
 if TYPE_CHECKING:
+    from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.engines.engine import DocIds, Query, Scores, TermScores
 
 _LARGEST: Final = 2**31 - 1  # hits
@@ -236,11 +238,15 @@ def check_rights(client: Any) -> None:
     remove_index(client, index.name)
 
 
-def load_documents(client: Any, index: ClusterIndex, documents: Path, shards: int = 1) -> None:
+def load_documents(
+    client: Any, index: ClusterIndex, documents: Path, shards: int = 1,
+    workers: Workers = HERE, hosts: Sequence[str] = (),
+) -> None:  # fmt: skip
     """Load every JSON line in the directory `documents` into a cluster.
 
-    What an earlier load brought there stays. Raises InputError if not all documents could be
-    loaded; the next call goes on with those that were not.
+    Workers on other machines load the parts there, each by a client of its own to `hosts`. What an
+    earlier load brought there stays. Raises InputError if not all documents could be loaded; the
+    next call goes on with those that were not.
     """
     name = index.name
     if (described := _described(client, index)) is None:
@@ -252,7 +258,15 @@ def load_documents(client: Any, index: ClusterIndex, documents: Path, shards: in
     clauses = [{"term": {"contents": {"value": str(number)}}} for number in range(_MANY)]
     _search(client, name, {"query": {"bool": {"should": clauses}}})
     if _count(client, name) != index.documents:
-        _create_all(client, name, documents, index.documents)
+        files = sorted(documents.glob("*.jsonl"))
+        counts = (
+            workers.map(partial(_load_part, hosts, name), files)
+            if workers.remote
+            else chain.from_iterable(_create_all(client, name, file) for file in files)
+        )
+        with progress("Loading documents into the cluster", index.documents, "documents") as made:
+            for count in counts:
+                made(count)
         _patiently(client.indices.refresh, index=name)
         # Copies are made of what is flushed: there are no sources to index it once more.
         _patiently(client.indices.flush, index=name)
@@ -305,18 +319,24 @@ def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
     }
 
 
-def _create_all(client: Any, name: str, documents: Path, expected: int) -> None:
-    """Create every document; those that the cluster refuses for now are sent again."""
-    lines = chain.from_iterable(map(_lines, sorted(documents.glob("*.jsonl"))))
-    with (
-        progress("Loading documents into the cluster", expected, "documents") as advance,
-        ThreadPoolExecutor(_REQUESTS) as pool,
-    ):
+def _load_part(hosts: Sequence[str], name: str, file: Path) -> int:
+    """Create the documents of a part, on the machine of a worker; return their number."""
+    with closing(connect(hosts)) as client:
+        return sum(_create_all(client, name, file))
+
+
+def _create_all(client: Any, name: str, file: Path) -> Iterator[int]:
+    """Create the documents of a file, and yield how many there are more.
+
+    Those that the cluster refuses for now are sent again.
+    """
+    lines = _lines(file)
+    with ThreadPoolExecutor(_REQUESTS) as pool:
+        send = partial(pool.map, partial(_send, client, name))
         while batch := list(islice(lines, _BATCH)):
             while batch:
-                send = partial(pool.map, partial(_send, client, name))
                 refused = _patiently(_create, send=send, lines=batch, size=_REQUEST)
-                advance(len(batch) - len(refused))
+                yield len(batch) - len(refused)
                 batch = refused
 
 

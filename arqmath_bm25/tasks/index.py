@@ -162,7 +162,7 @@ def build(
         documents, store = place / DOCUMENTS, place / STORE
         with status("Indexing"):
             if fields and "flat" in engines:
-                write_flat(documents, flat_place(store), counts["documents"])
+                write_flat(documents, flat_place(store), counts["documents"], workers)
             if fields and "lucene" in engines:
                 index_parts(documents, store, fields[1:], counts["documents"], workers)
         clear(documents, keep_documents)
@@ -219,7 +219,9 @@ def add_engine(
                 if not (place / DOCUMENTS).is_dir():
                     check_rights(client)
                     built = build(task, collection, workers, True, [engine.name], keep=True)
-                load_documents(client, index, place / DOCUMENTS, engine.shards)
+                load_documents(
+                    client, index, place / DOCUMENTS, engine.shards, workers, engine.hosts
+                )
             add_replicas(client, index, engine.replicas)
     return built
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 import spark_daemons
+from chances import drawn
+from program import arqmath
 from spark_build import statistics
 
 from arqmath_bm25.core.errors import InputError
@@ -24,7 +26,9 @@ from arqmath_bm25.engines.lucene.indexing import read_ids
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from opensearch_nodes import Nodes
 
 pytestmark = pytest.mark.skipif(
     spark_daemons.why_not() is not None, reason=str(spark_daemons.why_not())
@@ -46,11 +50,13 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / INDEX
 
 
-def start(master: str, place: Path, data: Path = SAMPLE, part: int = 12) -> Build:
+def start(
+    master: str, place: Path, data: Path = SAMPLE, part: int = 12, further: Sequence[str] = ()
+) -> Build:
     """Start a build; the path of the indexes is relative to where it runs."""
     script = Path(__file__).parents[1] / "support" / "spark_build.py"
     return subprocess.Popen(
-        [sys.executable, script, master, data, "indexes", str(part)],
+        [sys.executable, script, master, data, "indexes", str(part), *further],
         cwd=place,
         env=spark_daemons.environment(),
         stdout=subprocess.DEVNULL,
@@ -106,6 +112,28 @@ def test_the_cluster_builds_the_real_subset(
     assert_same(tmp_path / "there" / index, tmp_path / "here" / index)
 
 
+@pytest.mark.slow
+def test_executors_load_what_they_build_into_opensearch(
+    cluster: spark_daemons.Cluster, here: Path, opensearch: Nodes, tmp_path: Path
+) -> None:
+    engine = ("--engine", "opensearch", "--hosts", opensearch.hosts[0])
+    assert completed(start(cluster.url, tmp_path, further=engine)) == ""
+    assert not (tmp_path / INDEX / "lucene").exists()
+    runs = []
+    for indexes, options in (
+        (here.parents[1], ("--engine", "lucene")),
+        (tmp_path / "indexes", engine),
+    ):
+        runs.append(tmp_path / options[1])
+        arqmath(
+            "run", "task1", "--indexes", indexes, "--topics", "2021", "--runs", runs[-1], *options
+        )
+    files = [*runs[0].rglob("*.tsv")]
+    assert len(files) == 3
+    for file in files:
+        assert (runs[1] / file.relative_to(runs[0])).read_bytes() == file.read_bytes()
+
+
 # Jobs that are at work when something is killed: the first, two in each wave of eight, a shard.
 MOMENTS = ("_write-0", "_write-3", "_write-9", "_write-14", "_build-0")
 
@@ -126,10 +154,11 @@ def test_machines_may_be_lost_at_any_moment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setenv("HOLD", str(tmp_path))
-    for moment in MOMENTS:
+    moments = drawn(MOMENTS, 2, victim)
+    for moment in moments:
         (tmp_path / f"hold.{moment}").touch()
     build = start(cluster.url, tmp_path)
-    for moment in MOMENTS:
+    for moment in moments:
         worker = held_at(tmp_path, moment, build)
         if victim == "executor":
             cluster.kill_executor(worker)
@@ -148,7 +177,7 @@ def test_the_build_itself_may_be_killed_and_called_again(
     monkeypatch.setenv("HOLD", str(tmp_path))
     documents = tmp_path / INDEX.with_name(".task1.building") / "documents"
     finished: list[int] = []
-    for moment in MOMENTS:
+    for moment in [*drawn(MOMENTS[:-1], 1, "a build"), MOMENTS[-1]]:
         (tmp_path / f"hold.{moment}").touch()
         (tmp_path / f"begun.{moment}").unlink(missing_ok=True)
         build = start(cluster.url, tmp_path)

@@ -166,7 +166,7 @@ def test_a_run_page_says_what_differs_from_the_baseline(tmp_path: Path) -> None:
         runs.append(write(tmp_path / name / "run.tsv", [f"A.201\t{UNJUDGED}\t1\t9\t{name}"]))
         variants = {"both": weights, "text": {"text": b}}
         settings = {"bm25": {"k1": 1.2, "b": b}, "variants": variants, "path": f"{tmp_path}/c.yaml"}
-        manifest = {"variant": "both", "settings": settings, "data": f"{tmp_path}"}
+        manifest = {"variant": "both", "settings": settings, "data": f"{SAMPLE}"}
         (tmp_path / name / "run.tsv.manifest.json").write_text(json.dumps(manifest))
     report(runs, tmp_path / "out", indexes=tmp_path)
     tree = page(tmp_path / "out" / "runs" / "2.html")
@@ -176,6 +176,7 @@ def test_a_run_page_says_what_differs_from_the_baseline(tmp_path: Path) -> None:
     }
     for path in (tmp_path / "out").rglob("*.html"):
         assert str(tmp_path) not in path.read_text()
+        assert str(SAMPLE) not in path.read_text()
 
 
 def test_topics_without_anything_relevant_are_parted_by_the_reason(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LAYOUT = Layout(SAMPLE)
-NOTHING = Provenance(None, {}, "", manual=False)
+NOTHING = Provenance(None, None, {}, "", manual=False)
 
 
 def beside(run: Path, **content: object) -> Path:
@@ -29,11 +29,11 @@ def test_collection_and_settings_are_told(tmp_path: Path) -> None:
         settings={"bm25": {"b": 0.75}}, variant="both", data=str(SAMPLE),
         topics={"name": LAYOUT.topics("task1", "2021").name},
     )  # fmt: skip
-    assert provenance(run) == Provenance(SAMPLE, {"bm25": {"b": 0.75}}, "both", manual=False)
+    assert provenance(run) == Provenance(SAMPLE, None, {"bm25": {"b": 0.75}}, "both", manual=False)
     now = beside(tmp_path / "now.tsv", data={"test collection": {"source": str(tmp_path)}})
-    assert provenance(now) == Provenance(tmp_path, {}, "", manual=False)
+    assert provenance(now) == Provenance(tmp_path, None, {}, "", manual=False)
     mine = beside(tmp_path / "mine.tsv", data=str(tmp_path), topics={"name": "mine.xml"})
-    assert provenance(mine) == Provenance(tmp_path, {}, "", manual=False)
+    assert provenance(mine) == Provenance(tmp_path, None, {}, "", manual=False)
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,11 @@ from arqmath_bm25.cli import main
 from arqmath_bm25.collection import dump
 from arqmath_bm25.core import progress
 from arqmath_bm25.core.workers import spark
+from arqmath_bm25.engines import opensearch
 from arqmath_bm25.engines.lucene import indexing
 from arqmath_bm25.engines.lucene.indexing import open_reader
 from arqmath_bm25.engines.lucene.jvm import java_cast, java_class
+from arqmath_bm25.tasks import index
 from arqmath_bm25.tasks.answers import answer_documents
 
 
@@ -64,7 +66,7 @@ def statistics(index: Path) -> dict[str, tuple[int, ...]]:
 
 
 if __name__ == "__main__":
-    master, data, indexes, size = sys.argv[1:]
+    master, data, indexes, size, *further = sys.argv[1:]
     dump._RANGE, answer_documents._PER_PART = 1 << 17, int(size)
     spark._LOOK, indexing._SHARD = 0.5, 1 << 16
     if place := os.environ.get("HOLD"):
@@ -73,5 +75,8 @@ if __name__ == "__main__":
     spark._PATIENCE = float(os.environ.get("PATIENCE", spark._PATIENCE))
     workers = ["--jobs", "2"] if master == "here" else ["--spark", master]
     arguments = ["index", "task1", "--data", data, "--indexes", indexes, "--keep-documents"]
-    sys.argv[1:] = [*arguments, *workers]
+    if further:  # options of OpenSearch: this process loads nothing, executors do
+        index.check_rights = lambda _: None
+        opensearch._create_all = None
+    sys.argv[1:] = [*arguments, *workers, *further]
     main()
