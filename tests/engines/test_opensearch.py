@@ -9,6 +9,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from chances import drawn
 from opensearch_nodes import Nodes, started
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
@@ -309,8 +310,8 @@ def test_a_killed_node_leaves_no_trace_in_the_rankings(three_nodes: Nodes, tmp_p
     searcher = OpenSearchSearcher(client, index)
     asked = [{"contents": {f"w{n % 8}": 1.0, f"w{n % 5}": 0.5}} for n in range(200)]
     expected = list(searcher.search_many(asked, 100, threads=2))
-    for round_, moment in enumerate((1, 50, 100, 150, 190)):
-        victim = round_ % 3 + 1
+    moments = [(1, 1), (50, 2), (100, 3), (150, 1), (190, 2)]
+    for moment, victim in drawn(moments, 2, "a node of three"):
         rankings = []
         for hits in searcher.search_many(asked, 100, threads=2):
             rankings.append(hits)
