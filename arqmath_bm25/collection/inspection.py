@@ -179,7 +179,7 @@ def _count_formulas(file: Path) -> tuple[Counter[str], Counter[str]]:
             for code, word in enumerate(words):
                 counts[prefix + word] += int((codes == code).sum())
         counts["without formula"] += int(block.blank("formula").sum())
-        wrong = (block.numbers("id") < 0) | (block.numbers("post_id") < 0)
+        wrong = (block.numbers("id") < 1) | (block.numbers("post_id") < 1)  # as `index` has it
         defects["formulas without id or post"] += int(wrong.sum())
     return counts, defects
 

@@ -39,6 +39,7 @@ FORMULAS = """id\tpost_id\tthread_id\ttype\tcomment_id\told_visual_id\tvisual_id
 b"
 3\t2\t1\tanswer\t\t5\t5\td\t
 x\t2\t1\tcomment\t9\t5\t6\tdv\tx
+0\t2\t1\tcomment\t9\t5\t6\tdv\tx
 """
 
 
@@ -76,12 +77,12 @@ def test_every_row_is_counted_by_what_it_is(data: Path) -> None:
         "answers without their question": 2,
     }
     formulas = found["Formulas/latex_representation_v3"]
-    assert formulas.rows == 4
+    assert formulas.rows == 5
     assert formulas.counts == {
-        "title": 1, "question": 1, "answer": 1, "comment": 1,
-        "issue v": 1, "issue d": 1, "issue dv": 1, "without formula": 1,
+        "title": 1, "question": 1, "answer": 1, "comment": 2,
+        "issue v": 1, "issue d": 1, "issue dv": 2, "without formula": 1,
     }  # fmt: skip
-    assert formulas.defects == {"formulas without id or post": 1}
+    assert formulas.defects == {"formulas without id or post": 2}
     qrels = found[official("qrels", "task1")["2020"]]
     assert (qrels.rows, qrels.defects) == (4, {"judgments given again": 1})
     assert qrels.counts == {"grade 3": 1, "grade 0": 1, "grade 1": 2, "topics": 2}

@@ -8,6 +8,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
@@ -106,6 +107,9 @@ def test_serve_and_the_library(small: str, tmp_path: Path) -> None:
     with running(site) as address:
         page = urlopen(f"{address}/?q=Euler&task=docs").read().decode()  # noqa: S310
         answer = json.load(urlopen(f"{address}/api/search?q=Euler&task=docs"))  # noqa: S310
+        with pytest.raises(HTTPError) as refused:
+            urlopen(f"{address}/api/search?q=Euler&task=docs&year=2013")  # noqa: S310
+        assert refused.value.code == 422
     assert "<math" in page
     assert "· η3 ·" in page  # its id; it has neither a year nor tags
     assert 'name="year"' not in page

@@ -149,6 +149,7 @@ def test_premises_are_scored_and_the_two_averages_explained() -> None:
     assert (found["map_500_official"], found["map_500"], found["recall_500"]) == (1.0, 0.5, 0.5)
     output = arqmath("eval", "predict.txt", "--qrels", "gold.json").stdout
     assert "averages precision over the relevant premises that were retrieved" in output
+    assert "run statements MAP" in " ".join(output.split())
     with pytest.raises(InputError, match=r"--qrels FILE, as dev_set\.json"):
         arqmath("eval", "predict.txt")
 

@@ -139,6 +139,15 @@ def test_groups_without_visual_ids_are_numbered_in_the_order_of_the_rows(tmp_pat
     )
 
 
+def test_an_id_counts_once_in_all_blocks_of_rows(tmp_path: Path) -> None:
+    rows = [(n, 1, 1, "answer", "x") for n in range(1, 30_001)]  # several blocks of rows
+    (tmp_path / "out").mkdir()
+    source = tsv(tmp_path / "v1", "v1", [*rows, *rows[:10]])
+    counts = write_formula_documents(source, PAIRS, tmp_path / "out", tmp_path / "i.npy", HERE)
+    assert counts["instances"] == 30_000
+    assert counts["rows with a formula id seen before"] == 10
+
+
 def test_ids_of_any_size_are_told_apart(tmp_path: Path) -> None:
     ids = [1, 8, 9, 2**31 - 1, 2**31 - 2, 2**31 - 1, 8, 2**31, 10**12, 0]
     rows = [(n, 1, 1, "answer", "", "", number, "", "x") for n, number in enumerate(ids, 1)]

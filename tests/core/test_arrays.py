@@ -1,0 +1,29 @@
+"""Arrays of numbers: ranges, distinct values, numbers of hashes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arqmath_bm25.core.arrays import Numbering, distinct, ranges
+
+
+def test_hashes_are_numbered_as_they_first_come() -> None:
+    numbering = Numbering()
+    numbers, first = numbering.add(np.array([5, 3, 5], np.uint64))
+    assert numbers.tolist() == [0, 1, 0]
+    assert first.tolist() == [True, True, False]
+    numbers, first = numbering.add(np.array([9, 3, 1, 9], np.uint64))  # beyond all, and before
+    assert numbers.tolist() == [2, 1, 3, 2]
+    assert first.tolist() == [True, False, True, False]
+
+
+def test_ranges_follow_one_another() -> None:
+    assert ranges(np.array([7, 2, 4]), np.array([2, 0, 3])).tolist() == [7, 8, 4, 5, 6]
+    assert not len(ranges(np.array([], np.int64), np.array([], np.int64)))
+
+
+def test_distinct_values_have_codes() -> None:
+    values = np.array([4, 1, 4, 9], np.uint64)
+    found, codes = distinct(values)
+    assert sorted(found.tolist()) == [1, 4, 9]
+    assert found[codes].tolist() == values.tolist()
