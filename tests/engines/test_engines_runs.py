@@ -242,7 +242,7 @@ def test_real_collections(lite: Path, lite_indexes: Path, tmp_path: Path) -> Non
 def test_a_generated_collection(tmp_path: Path) -> None:
     generate = Path(__file__).parents[2] / "benchmarks" / "generate.py"
     data = tmp_path / "generated"
-    subprocess.run([sys.executable, generate, data, "--gigabytes", "0.005"], check=True)
+    subprocess.run([sys.executable, generate, data, "--gigabytes", "0.002"], check=True)
     assert same_runs(tmp_path, data, "all")
 
 
