@@ -1,1 +1,1 @@
-"""Content → index terms: prose, LaTeX, and how they go together. Pure functions, no I/O."""
+"""Content → index terms, of prose and of LaTeX. Pure functions, no I/O."""

@@ -37,7 +37,7 @@ _CACHED_FORMULAS: Final = 1 << 15  # half of all formulas are repeats; about 30 
 
 
 class Terms(NamedTuple):
-    """Terms of prose and of formulas by their kind, which become text where it is asked for."""
+    """Terms of prose and formulas by kind, spelled out on demand."""
 
     words: Bag
     math: Bag  # n-grams of tokens of formulas
@@ -53,10 +53,10 @@ class _Formula(NamedTuple):
 
 
 class Analyzer:
-    """Turns content into terms as the settings say. One serves all threads."""
+    """Turns content into terms by the settings. Thread-safe."""
 
     def __init__(self, settings: AnalysisSettings, ngrams: bool = True) -> None:
-        """Without `ngrams` no formula has any, which saves their time."""
+        """Without `ngrams` they are not computed."""
         self._words = WordAnalyzer(settings.text.stemmer, settings.text.stop_words)
         self._latex = settings.latex
         self._ngrams = Lines(*settings.latex.ngrams) if ngrams else None
@@ -102,7 +102,7 @@ class Analyzer:
 
 
 class FormulaAnalyzer:
-    """Turns single formulas into terms by field as the settings say. One serves all threads."""
+    """Turns single formulas into terms by field. Thread-safe."""
 
     def __init__(self, settings: FormulaAnalysisSettings, fields: Sequence[FormulaField]) -> None:
         self._reads_latex = settings.source == "latex"

@@ -43,7 +43,7 @@ _LONGEST_ABBREVIATION: Final = 20  # characters, with room to spare
 
 
 def answer_text(body: str) -> str:
-    r"""Return the HTML body of a post as a text with a line for each paragraph.
+    r"""Convert the HTML body of a post to text with a line for each paragraph.
 
     Items of lists begin with `-` or their number. Links, quotes and code leave their text, images
     nothing. A formula that is a paragraph of its own is displayed, every other one is inline.
@@ -142,7 +142,7 @@ def sentences(text: str) -> list[str]:
 
 
 def _hide(piece: re.Match[str]) -> str:
-    """Return letters in the place of a formula, small if it is displayed; a stop at its end stays.
+    """Replace a formula by letters, lower case if displayed; a final full stop stays.
 
     So formulas are parts of sentences, and whatever stands in them ends none.
     """

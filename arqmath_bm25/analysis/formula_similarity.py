@@ -146,7 +146,7 @@ def formula_similarities(formulas: Sequence[str], others: Sequence[str]) -> NDAr
 
 
 class FormulaIdf(NamedTuple):
-    """How much each term tells among distinct formulas."""
+    """The idf of terms among distinct formulas."""
 
     terms: NDArray[np.uint32]  # sorted
     values: NDArray[np.float32]
@@ -190,7 +190,7 @@ def norms(
 
 
 class FormulaQuery:
-    """The formulas of a question, each with its weight, to hold against those of posts."""
+    """The weighted formulas of a question, to be compared with those of posts."""
 
     def __init__(self, formulas: Sequence[tuple[Signature, float]], idf: FormulaIdf) -> None:
         signatures = [terms for terms, _ in formulas]

@@ -177,7 +177,7 @@ def read_body(html: str, delimiters: Delimiters = "mathjax") -> Content:
 
 
 def _hide_code(html: str) -> str:
-    """Put other characters for what could be mathematics in `<code>…</code>` and `<pre>…</pre>`."""
+    """Replace characters in `<code>…</code>` and `<pre>…</pre>` that could begin mathematics."""
     parts = _CODE_EDGE.split(html)  # text and edges by turns
     last = {edge.lower(): position for position, edge in enumerate(parts) if position % 2}
     closing = ""
@@ -213,7 +213,7 @@ def write_out(content: Content, preamble: str = "") -> Content:
 
 
 def _without_commands(content: Content) -> Content:
-    """Return LaTeX with its prose as its readers see it."""
+    """Return LaTeX with its prose as readers see it."""
     pieces = (
         p if isinstance(p, Formula) else _MANY_BLANKS.sub(" ", prose(p)) for p in content.pieces
     )
@@ -255,7 +255,7 @@ def cut_spans(html: str) -> tuple[str, list[Formula]]:
 
 
 def _split_at_closing(text: str) -> list[str]:
-    """Split at spans as `_SPAN.split` does, but each goes up to the closing tag that is its own."""
+    """Split at spans as `_SPAN.split` does, but match each with its own closing tag."""
     pieces: list[str] = []
     closing, done = _closing(text), 0
     for span in _SPAN.finditer(text):
@@ -367,7 +367,7 @@ def split_math(
 
 
 class _Ends:
-    """Where the delimiters that end formulas are in a text, and what no formula goes beyond."""
+    """Positions of closing delimiters in a text, and limits that no formula crosses."""
 
     def __init__(self, text: str, delimiters: Delimiters) -> None:
         self._no_end = _NO_END.get(delimiters)

@@ -30,7 +30,7 @@ def _names(table: str) -> frozenset[str]:
 
 
 def _by_name(table: str) -> dict[str, str]:
-    """Return what each name of a table means."""
+    """Map the names of a table to their meanings."""
     return {name: token for token, names in _TABLE[table].items() for name in names.split()}
 
 
@@ -145,14 +145,14 @@ def read(latex: str) -> tuple[list[str], str]:
 
 
 def _script(typed: re.Match[str]) -> str:
-    """Return a script that was typed as Unicode in LaTeX."""
+    """Convert a Unicode subscript or superscript to LaTeX."""
     if typed[1] or typed[2]:
         return f"{'^' if typed[1] else '_'}{{{typed[0].translate(_PLAIN)}}}"
     return typed[0].replace("″", "′′").replace("′", "'")
 
 
 def _meaning(piece: str) -> tuple[str, ...]:
-    """Return what a match of _PIECE says, as symbols and marks."""
+    """Convert a match of _PIECE to symbols and marks."""
     first = piece[0]
     if first == "\\":
         return _meaning_of_command(piece)
@@ -261,7 +261,7 @@ def _skip(latex: str, begin: int, definition: bool = False) -> int:
 
 
 def arrange(items: list[str]) -> list[str]:
-    """Drop braces, order scripts, turn infix forms round."""
+    """Drop braces, order scripts, and turn infix forms into prefix ones."""
     tokens: list[str] = []
     turned: list[str] = []  # what infix forms put before the tokens of their group, last first
     raised: list[str] = []  # a superscript, which waits for a subscript to pass it
@@ -302,7 +302,7 @@ def arrange(items: list[str]) -> list[str]:
 
 
 def _balanced(items: list[str]) -> list[str]:
-    """Close braces that are left open; leave out those that close nothing or are too deep."""
+    """Close open braces; drop those that close nothing or are nested too deeply."""
     if OPEN not in items and CLOSE not in items:
         return items
     kept: list[str] = []

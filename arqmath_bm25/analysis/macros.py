@@ -37,14 +37,14 @@ _LAST_COMMAND: Final = re.compile(r"\\[A-Za-z]+\Z")
 
 
 class Macro(NamedTuple):
-    """What a command of a post stands for."""
+    """The definition of a command in a post."""
 
     body: str  # `#1`, `#2`, … are its arguments
     arguments: int = 0
     default: str | None = None  # of the first argument, which is optional then, in brackets
 
     def written_out(self, text: str, begin: int) -> tuple[str, int] | None:
-        """Return what a use stands for whose arguments begin there, and where they end."""
+        """Expand a use whose arguments begin there; return the text and where they end."""
         arguments = []
         if self.default is not None:
             option = _OPTION.match(text, begin)
@@ -151,5 +151,5 @@ def _argument(text: str, begin: int) -> tuple[str, int] | None:
 
 
 def _apart(latex: str) -> str:
-    """Return LaTeX that a letter may follow."""
+    """Return LaTeX to which a letter can be appended."""
     return f"{latex} " if _LAST_COMMAND.search(latex) else latex

@@ -26,7 +26,7 @@ _BREAK: Final = re.compile(r"(?<!\\)%\s+")
 
 
 def source_latex(markup: str) -> str:
-    """Return the LaTeX of a formula; nothing if the markup does not tell."""
+    """Return the LaTeX of a formula, or nothing if the markup has none."""
     begin = _BEGIN.search(markup)
     if not begin:
         return ""
@@ -86,7 +86,7 @@ _SYMBOL: Final = re.compile(r"\S|[a-z]+|\\(?:operatorname\{)?[A-Za-z]+\}?")
 
 
 def element_latex(element: str) -> str:
-    """Return the LaTeX of a `<math>` element: what it keeps of it, else that of its tree."""
+    """Return the LaTeX of a `<math>` element: its annotation, or else made from its tree."""
     if latex := source_latex(element):
         return latex
     if kept := _ANNOTATION.search(element) or _TITLE.match(element):

@@ -1,4 +1,4 @@
-r"""LaTeX → an operator tree: which operator is applied to what.
+r"""LaTeX → an operator tree: operators and what they are applied to.
 
 An operator-precedence parser (Floyd 1963) reads the tokens of `latex.read` in one pass, with stacks
 of its own: time is linear at any depth, and nothing raises. A missing operand is missing in the
@@ -54,7 +54,7 @@ _GROUND: Final = (0, "", 0, _ANY)
 
 @dataclass(slots=True)  # faster to read than a tuple with names
 class _Role:
-    """How a symbol is read."""
+    """How the parser reads a symbol."""
 
     read: Callable[["_Reader", "_Role"], None]
     item: str
@@ -133,7 +133,7 @@ class _Reader:
         self.operand = self.base = node
 
     def infix(self, role: _Role) -> None:
-        """Read an operator between operands: give the one before to what holds it tightest."""
+        """Read an infix operator; the operand before it goes to whichever binds tighter."""
         operators, parents, edges, operand = self.operators, self.parents, self.edges, self.operand
         level, rest, key = role.level, role.rest, role.key or str(len(parents))
         top = operators[-1]
@@ -156,7 +156,7 @@ class _Reader:
         self.operand = self.base = 0
 
     def collapse(self) -> int:
-        """End the group: give all operators their last arguments; return the node on top."""
+        """End the group: give all operators their last arguments; return the top node."""
         operators, parents, edges = self.operators, self.parents, self.edges
         while (top := operators[-1])[0] >= _SLOT:
             operators.pop()
@@ -258,7 +258,7 @@ class _Reader:
         self.operand = self.base = 0
 
     def close(self, closing: str = ")") -> None:
-        """End the present group; go on with the one around it, to which it is an operand."""
+        """End the current group, which becomes an operand of the one around it."""
         content = self.collapse()
         self.operators.pop()
         kind, head, self.operand, self.base, self.braces, self.fences = self.groups.pop()

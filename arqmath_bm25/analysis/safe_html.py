@@ -1,4 +1,4 @@
-"""Posts and topics as HTML that is safe to show: what people wrote, disarmed.
+"""Posts and topics as HTML that is safe to show.
 
 A post is anybody's HTML. Its formulas are cut out first (some hold bare `<`), by the rules of
 `html`; nh3 (the Ammonia sanitiser) parses the rest as a browser would and keeps a short list of
@@ -46,7 +46,7 @@ _UNPRINTABLE: Final = re.compile(
 
 
 def plain(text: str) -> str:
-    """Return text as HTML, without characters that nothing can show."""
+    """Escape text for HTML, without characters that cannot be displayed."""
     return escape(_UNPRINTABLE.sub("", text))
 
 

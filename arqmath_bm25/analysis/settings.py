@@ -1,4 +1,4 @@
-"""What can be chosen of the analysis of text and formulas. A change here needs a new index."""
+"""Settings of the analysis of text and formulas. A change needs a new index."""
 
 from typing import Annotated, Final, Literal
 
@@ -24,14 +24,14 @@ _LongLengths = Annotated[tuple[_Nodes, _Nodes], AfterValidator(_ordered)]
 
 
 class TextSettings(Settings):
-    """How prose becomes words."""
+    """Settings of words."""
 
     stemmer: Literal["english", "porter", "none"] = "english"
     stop_words: bool = True
 
 
 class LatexSettings(Settings):
-    """How formulas become terms."""
+    """Settings of the terms of formulas."""
 
     ngrams: _Lengths = (1, 3)
     # raw: LaTeX is read as prose, and joins the words; none: formulas are left out.
@@ -44,7 +44,7 @@ class LatexSettings(Settings):
 
 
 class AnalysisSettings(Settings):
-    """What decides the terms of an index."""
+    """All settings that decide the terms of an index."""
 
     text: TextSettings = TextSettings()
     latex: LatexSettings = LatexSettings()
@@ -54,7 +54,7 @@ FormulaField = Literal["contents", "patterns", "operators", "ngrams", "symbols"]
 
 
 class FormulaAnalysisSettings(Settings):
-    """How a formula becomes the terms of its fields."""
+    """Settings of the fields of a formula."""
 
     source: Literal["latex", "slt", "opt"] = "latex"
     delimiters: Delimiters = "mathjax"  # of formulas in posts and queries; see html.py

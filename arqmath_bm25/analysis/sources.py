@@ -86,7 +86,7 @@ _LEAST_SHARE: Final = 0.05  # of these, for a source to be theirs
 
 
 def hide_math(code: str) -> str:
-    """Return code so that no mathematics is found in it, while it is shown as it was."""
+    """Protect code: no mathematics is found in it, and it looks the same."""
     return code.translate(_HIDE_CODE)
 
 
@@ -104,12 +104,12 @@ def prepared(text: str, source: SourceName) -> str:
 
 
 def prose(text: str) -> str:
-    """Return LaTeX outside formulas as its readers see it."""
+    """Return LaTeX outside formulas as readers see it."""
     return unicodedata.normalize("NFC", _PROSE.sub(_shown, text))
 
 
 def source_of(texts: Iterable[str]) -> tuple[SourceName | None, str]:
-    """Return what most of the first texts are, as far as they tell, and a sentence on it."""
+    """Guess the kind of text from the first ones; return it with a sentence on it."""
     environments, counts = Counter[str](), Counter[str]()
     for text in islice(texts, _LOOKED_AT):
         counts["texts"] += 1

@@ -1,4 +1,4 @@
-r"""The layout of a formula: where each symbol stands beside others.
+r"""The layout of a formula: how its symbols are placed beside each other.
 
 A symbol layout tree (Zanibbi and Blostein 2012) has symbols as nodes. An edge leads from a symbol
 to the next one on its line, or to the first one of a line that belongs to it:
@@ -103,7 +103,7 @@ class _LayoutReader:
                 break
 
     def end_line(self) -> None:
-        """Put an end mark behind the present line, unless it is empty."""
+        """Append an end mark to the current line unless it is empty."""
         if self.line.last != self.line.owner:
             self.grow("", self.line.last, _NEXT)
 
@@ -140,7 +140,7 @@ class _LayoutReader:
         line.todo = _SCRIPTS[item]
 
     def infix(self, item: str) -> None:
-        """Make what the present line has so far the upper half of a fraction."""
+        """Turn the current line so far into the numerator of a fraction."""
         line = self.line
         fraction = self.grow(INFIX[item], line.owner, line.edge)
         if line.last != line.owner:

@@ -61,14 +61,14 @@ def mixed(numbers: Numbers) -> Numbers:
 
 
 class Vocabulary(dict[str, int]):
-    """Codes of words and symbols, in the order in which they come."""
+    """Codes of words and symbols in order of first occurrence."""
 
     def __missing__(self, text: str) -> int:
         self[text] = code = len(self)
         return code
 
     def codes(self, texts: Iterable[str]) -> NDArray[np.int32]:
-        """Return the code of each text; new texts get the next codes."""
+        """Return the code of each text; new ones get the next codes."""
         return np.fromiter(map(self.__getitem__, texts), np.int32)
 
 
@@ -99,7 +99,7 @@ class Trees:
         return len(self._numbers)
 
     def add(self, formulas: Sequence[FormulaTree]) -> None:
-        """Add formulas; those of a source that is there have the tree that it has."""
+        """Add formulas; equal sources share a tree."""
         self._waiting += formulas
         self.added += len(formulas)
         if len(self._waiting) >= self._TOGETHER:
@@ -140,7 +140,7 @@ class Trees:
 
 
 class _Texts:
-    """What the numbers of terms are made of, by code."""
+    """The parts of which numbers of terms are computed, by code."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         listed = list(texts)

@@ -1,4 +1,4 @@
-r"""Formulas on their way to terms: trees, lines of symbols, and how both are spelled.
+r"""Formulas before they are terms: trees, lines of symbols, and how both are spelled.
 
 Terms of trees are paths through some nodes, which begin with a start mark. Of the operator tree of
 `x^2+1`: `~+`, `+~^`, `+~1`, `^~1~x`, `^~2~2`, and `~+~^`, `~+~1`, `+~^~1~x`, `+~^~2~2`. In a
@@ -152,7 +152,7 @@ class FormulaTree:
 
 
 class Bag(NamedTuple):
-    """What a field of a document holds: terms, and formulas, all spelled in one way."""
+    """The contents of a field: words, and formulas that are spelled in one way."""
 
     words: Sequence[str] = ()
     formulas: Sequence[FormulaTree] = ()

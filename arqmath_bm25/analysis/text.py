@@ -48,10 +48,10 @@ def _fewer_marks(run: re.Match[str]) -> str:
 
 
 class Memo(dict[str, T]):
-    """What a function says of texts, of which short ones are remembered."""
+    """Remembers the results of a function for short texts."""
 
     def __init__(self, function: Callable[[str], T], most: int, longest: int) -> None:
-        """`most` texts of at most `longest` characters are kept."""
+        """Keeps results of up to `most` texts of at most `longest` characters."""
         super().__init__()
         self._function, self._most, self._longest = function, most, longest
 

@@ -22,7 +22,7 @@ _KEY = "analysis.latex.tokenizer"
 
 @cache
 def load_tokenizer(name: str) -> Callable[[str], list[str]]:
-    """Return what makes tokens of LaTeX; InputError if it cannot be imported, or is no function."""
+    """Import a tokenizer; InputError if it cannot be imported or is not a function."""
     module, _, function = name.partition(":")
     if module.partition(".")[0] in sys.stdlib_module_names:
         raise InputError(f"{_KEY}: {module} is of Python itself; name a module of your own")
@@ -57,7 +57,7 @@ def load_tokenizer(name: str) -> Callable[[str], list[str]]:
 
 @cache  # what is imported stays as it is, whatever becomes of its file
 def tokenizer_version(name: str) -> str:
-    """Return what an index keeps of a tokenizer: its package's version and its source's digest."""
+    """Return the fingerprint of a tokenizer: its package's version and its source's digest."""
     load_tokenizer(name)
     module = sys.modules[name.partition(":")[0]]
     package = sys.modules[module.__name__.partition(".")[0]]

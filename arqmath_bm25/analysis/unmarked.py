@@ -72,7 +72,7 @@ class _Token(NamedTuple):
 
 
 def formulas_in(text: str, proved: bool = False) -> list[tuple[int, int]]:
-    """Return the spans of formulas in a text without delimiters; `proved`: others are beside it."""
+    """Find formulas in a text without delimiters; `proved`: other texts beside it have some."""
     tokens = list(_tokens(text))
     kinds = "".join(token.kind for token in tokens)
     spans = []
@@ -90,7 +90,7 @@ def formulas_in(text: str, proved: bool = False) -> list[tuple[int, int]]:
 
 
 def with_formulas(*contents: Content) -> list[Content]:
-    """Return contents of one text, in which no formula is marked, with those that it has.
+    """Find and mark the formulas of a text in which none is marked.
 
     Backticks around one go.
     """
@@ -155,7 +155,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _closing(text: str) -> dict[int, int]:
-    """Return where arguments end, by where their brace opens."""
+    """Map the opening brace of each argument to its end."""
     closing, opened = dict[int, int](), list[int]()
     for brace in _BRACE.finditer(text):
         if brace[0] == "{":

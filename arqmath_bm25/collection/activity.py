@@ -1,4 +1,4 @@
-"""What the site's users did besides posts: comments, votes, links, tags, and the users themselves.
+"""What users did besides posting: comments, votes, links, tags; and the users themselves.
 
 Rows are read with their attributes as the lab's files and the archive's dumps name them
 (README_DATA.md of the lab, the archive's schema). Required are only the ids and texts that a row is
@@ -50,14 +50,14 @@ class Kind:
 
 
 def is_id(text: str) -> bool:
-    """Return whether a text is an id as the dumps write them."""
+    """Return whether a text is an id in the form of the dumps."""
     return _ID.fullmatch(text) is not None
 
 
 def good_rows(
     rows: ParsedRows, kind: Kind, counts: Counter[str]
 ) -> Iterator[tuple[Row, Attributes]]:
-    """Yield the rows that have what is required, with their places; all others are counted."""
+    """Yield complete rows with their offsets; count all others."""
     for place, row in rows:
         counts["rows"] += 1
         if row is None:

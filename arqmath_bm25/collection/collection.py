@@ -24,7 +24,7 @@ _UNTIL: Final = re.compile(r"[0-9]{4}|none")
 
 
 class Collection:
-    """The files of DATA, and what is read of them once for all threads and commands."""
+    """The files of DATA, and tables read from them once for all threads and commands."""
 
     def __init__(
         self,
@@ -130,13 +130,13 @@ class Collection:
         return post if post.post_type == QUESTION else self.posts.read(post.parent_id or "")
 
     def link(self, post: Post) -> str:
-        """Return where a post stands on the web; nothing for the sample's, which do not."""
+        """Return the URL of a post, or nothing for posts of the sample."""
         kind = "q" if post.post_type == QUESTION else "a"
         return f"https://{self.origin}/{kind}/{post.post_id}" if self.origin else ""
 
     @property
     def origin(self) -> str:
-        """The address of the site where the posts stand, empty where it is not known."""
+        """The address of the site of the posts, or "" if unknown."""
         return self._address if self.on_site else ""
 
     @cached_property
@@ -153,6 +153,6 @@ class Collection:
         return number or None if host in ("", self._address) else None
 
     def place(self, post: Post) -> str:
-        """Return where to find a post: its link, else its kind and id."""
+        """Return the URL of a post, or else its kind and id."""
         kind = "question" if post.post_type == QUESTION else "answer"
         return self.link(post) or f"{kind} {post.post_id}"

@@ -41,11 +41,11 @@ class AbsentError(InputError):
 
 
 class _BrokenError(Exception):
-    """An attempt failed in a way that the next may not."""
+    """An attempt failed; the next one may not."""
 
 
 class _OtherFileError(_BrokenError):
-    """What was read before is no beginning of what the server has now."""
+    """The partial file is not the beginning of what the server has now."""
 
 
 class _WebOnly(HTTPRedirectHandler):
@@ -111,7 +111,7 @@ def _size(path: Path) -> int:
 
 
 def _attempt(url: str, part: Path) -> None:
-    """Append to `part` what is missing of `url`, or write it anew where it cannot be appended."""
+    """Append the missing bytes of `url` to `part`, or start over if that is impossible."""
     headers = {"User-Agent": f"arqmath-bm25/{__version__}", "Accept-Encoding": "identity"}
     # Of a file without a date, or of 1970, nothing tells whether it is still the same.
     have = _size(part) if part.exists() and part.stat().st_mtime else 0
@@ -141,7 +141,7 @@ def _attempt(url: str, part: Path) -> None:
 
 
 def _announced(request: Request, response: HTTPResponse, have: int) -> tuple[int, int]:
-    """Return where the bytes that come have their place, and how many the file has."""
+    """Return the offset of the coming bytes, and the length of the file."""
     headers = response.headers
     if response.status == 206:
         rest = _CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))

@@ -208,7 +208,7 @@ def _in_range(path: Path, root: str, work: Callable[[ParsedRows], F], ends: tupl
 def scan_places(
     path: Path, root: str, place: PlaceOf, workers: Workers = HERE
 ) -> tuple[IntMatrix, Counter[str]]:
-    """Note where the rows of a dump lie: what `place` says of each, its offset and its length.
+    """Index the rows of a dump: the numbers from `place`, the offset and the length of each.
 
     `place` returns the numbers that a row is found by, of which the second is its Id, or why it is
     left out. Rows with the Id of an earlier one are left out too. Everything is counted.
@@ -266,7 +266,7 @@ def attributes(rows: Sequence[bytes]) -> list[dict[str, str] | None]:
 
 
 def _together(rows: Sequence[bytes]) -> list[dict[str, str]] | None:
-    """Parse rows at once; None if they are not just rows, one for each."""
+    """Parse several rows at once; None unless the result is one element a row."""
     # `&amp;` stays `&#38;` unless entities are resolved; inside an element none can be declared, so
     # that there are no others to resolve. A parser that met an error is not reused.
     parser = etree.XMLParser(**_OPTIONS)

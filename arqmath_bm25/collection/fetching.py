@@ -34,7 +34,7 @@ _DAMAGE: Final = (
 
 
 def read_source(source: str) -> str | Path:
-    """Return the address of a site, or the folder, that `source` names; InputError if neither."""
+    """Return `source` as a URL or a folder; InputError if it is neither."""
     if "://" not in source:
         if not Path(source).is_dir():
             raise InputError(f"--from {source}: no such folder, and no http or https address")
@@ -50,12 +50,12 @@ def read_source(source: str) -> str | Path:
 
 
 def alone(data: Path) -> AbstractContextManager[int]:
-    """Make `data` and keep other calls away from it; InputError if one is at work there."""
+    """Create `data` and lock it; InputError if another call is at work there."""
     return locked(data, lambda: f"{data}: another process is fetching files to it", directory=True)
 
 
 def fetch(file: PublishedFile, source: str | Path, data: Path) -> Outcome:
-    """Bring one file to its place below `data`: copied or downloaded, checked, unpacked.
+    """Copy or download one file to its place below `data`, check and unpack it.
 
     What is there already is left alone: "there", or "differs" if its hash is known and another.
     "absent": the source does not have it. Raises InputError as `download` and `unpack` do, and

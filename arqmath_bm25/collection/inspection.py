@@ -1,4 +1,4 @@
-"""What every file of a distribution holds, and whether it is the one that was published.
+"""Describes every file of a distribution, and compares it with the published one.
 
 Files are read once, as streams, dumps in ranges of their bytes and formulas file by file. A file
 that cannot be read is reported as such and keeps no other from being looked at.
@@ -47,7 +47,7 @@ _SMALL: Final = 1 << 24  # bytes of formulas that are not worth a process
 
 @dataclass
 class FileReport:
-    """What one file, or one directory of formula files, holds."""
+    """The contents of one file, or of one directory of formula files, in numbers."""
 
     path: str  # below DATA
     rows: int = 0
@@ -119,7 +119,7 @@ def inspect(
 
 @dataclass
 class _Range:
-    """What a range of a dump holds."""
+    """The contents of a byte range of a dump, in numbers."""
 
     counts: Counter[str] = field(default_factory=Counter)  # rows, and those left out
     types: Counter[str] = field(default_factory=Counter)

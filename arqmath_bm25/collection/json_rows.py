@@ -36,7 +36,7 @@ class DocumentRow(BaseModel):
 
 
 class StatementRow(BaseModel):
-    """What a file says of a statement."""
+    """A statement as it is in the file."""
 
     text: _Text
     premises: list[_PremiseId]

@@ -53,7 +53,7 @@ class Layout:
         return self._missing("Collection/Posts.V1.3.xml (unzipped from Posts.V1.3.zip)")
 
     def dump(self, kind: Dump) -> Path | None:
-        """Posts, or what users did besides, of the newest version; None where there is none."""
+        """A dump of the newest version: posts or what users did besides; None if absent."""
         paths = (self.data / form.format(kind) for form in _DUMPS)
         return next(filter(Path.is_file, paths), None)
 

@@ -50,7 +50,7 @@ class PostLinks:
         return cls(np.unique(np.frombuffer(ends, np.int64).reshape(-1, 3), axis=0), counts)
 
     def rows_of(self, post: int) -> list[list[int]]:
-        """Return the posts linked with a post, each with what the post is to it."""
+        """Return the posts linked with a post, and the kind of each link."""
         begin, end = np.searchsorted(self.rows[:, 0], [post, post + 1])
         linked: list[list[int]] = self.rows[begin:end, 1:].tolist()
         return linked

@@ -76,14 +76,14 @@ class OwnDocument(NamedTuple):
 
 
 def corpus_in(data: Path) -> Path | None:
-    """Return the file of documents that DATA is, or that lies in it."""
+    """Return the file of documents: DATA itself, or the one in it."""
     if data.is_file():
         return data if data.suffix.lower() in _ENDINGS else None
     return data / CORPUS if (data / CORPUS).is_file() else None
 
 
 def read_documents(path: Path) -> Iterator[tuple[OwnDocument, RowSpan]]:
-    """Read the rows of a file with their places.
+    """Read the rows of a file with their offsets.
 
     Raises InputError naming file and line for a row that is no document, or has the id of an
     earlier one, and for a file without rows.
@@ -112,7 +112,7 @@ def _documents(path: Path, rows: Iterable[bytes]) -> Iterator[tuple[OwnDocument,
 
 
 def read_document(path: Path, place: RowSpan) -> OwnDocument:
-    """Read the row at a place."""
+    """Read the row at an offset."""
     offset, length = place
     with path.open("rb") as file:
         file.seek(offset)

@@ -189,7 +189,7 @@ class PostTable:
         return self._read(self._places[row, None])[0] if row >= 0 else None
 
     def threads_of(self, post_ids: Sequence[str]) -> IntVector:
-        """Return the thread of every post, as a number; -1 of posts that the collection lacks."""
+        """Return the thread number of each post; -1 for unknown posts."""
         return self.thread_numbers(self.find(self.numbers(post_ids)))
 
     def thread_numbers(self, rows: IntVector) -> IntVector:
@@ -197,7 +197,7 @@ class PostTable:
         return np.where(rows >= 0, self._places[rows, 0], -1)
 
     def numbers(self, post_ids: Sequence[str]) -> IntVector:
-        """Return ids as the numbers that they are in the table; -1 of what is no id here."""
+        """Return the table's numbers for ids; -1 for what is not an id here."""
         numbers = (int(post) if ID.fullmatch(post) else -1 for post in post_ids)
         return np.fromiter(numbers, np.int64, len(post_ids))
 
@@ -207,7 +207,7 @@ class PostTable:
         return str(thread) if thread >= 0 else None
 
     def find(self, post_ids: IntVector) -> IntVector:
-        """Return the rows of posts, -1 of those that the table lacks."""
+        """Return the rows of posts; -1 for those the table lacks."""
         ids, rows = self._by_id
         places = np.minimum(np.searchsorted(ids, post_ids), len(ids) - 1)
         return np.where(ids[places] == post_ids, rows[places], -1)

@@ -30,7 +30,7 @@ _PAGE: Final = re.compile(rb"\A\s*+(?:<!doctype html|<html)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """What a zip archive becomes below DATA."""
+    """How a zip archive is unpacked below DATA."""
 
     target: str  # the only member, or the directory of all members
     members: tuple[str, ...]  # file names, whatever directory of the archive they are in

@@ -1,4 +1,4 @@
-"""The site that a dump is of: where its posts stand on the web, and which of them count.
+"""The site of a dump: the URLs of its posts, and which of them count.
 
 The name of a dump's directory is the address of its site (`cs.stackexchange.com`), or else the
 links between its posts tell it; the labs' posts are of Mathematics Stack Exchange.

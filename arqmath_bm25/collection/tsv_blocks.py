@@ -68,7 +68,7 @@ def read_blocks(path: Path, names: Sequence[str], size: int = _SIZE) -> Iterator
 def _find(
     names: Sequence[str], rest: bytes, chunk: bytes, last: bool
 ) -> tuple[Block, bytes] | None:
-    """Return the whole rows in `rest + chunk` and what follows; None if they are not regular.
+    """Split `rest + chunk` into whole rows and a rest; None if they are not regular.
 
     They begin with a row and, if this is not the `last` chunk of the file, may end anywhere.
     """
@@ -144,7 +144,7 @@ def _rewrite(names: Sequence[str], data: bytes, last: bool) -> tuple[Block, byte
 
 
 def _outer(quotes: Offsets, end: int) -> tuple[Offsets, Offsets]:
-    """Return which quotes open and which close a field; the last field may go on to the `end`."""
+    """Tell opening from closing quotes of fields; the last field may extend to the `end`."""
     opens, closes = quotes[0::2], quotes[1::2]
     if len(opens) > len(closes):
         closes = np.append(closes, end)

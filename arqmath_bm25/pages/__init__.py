@@ -1,1 +1,1 @@
-"""Pages for people: reports that open from disk, and a search page."""
+"""HTML pages: reports that open from disk, the search page, threads and judging."""

@@ -186,7 +186,7 @@ def _unclosed(latex: str) -> int:
 
 
 def _call(latex: str, display: bool) -> str:
-    """Return what math-core makes of LaTeX, nothing where it cannot read it."""
+    """Return the MathML of math-core, or nothing if it cannot read the LaTeX."""
     try:
         return _CONVERTER.convert_with_local_state(latex, displaystyle=display)
     except LatexError:
@@ -221,7 +221,7 @@ def _rewrite(latex: str) -> str:
 
 
 def _environment(edge: str, name: str, tagged: bool) -> str:
-    """Return an environment that has numbers only if they are tags."""
+    """Return an environment without numbers, unless they are tags."""
     if tagged:
         return rf"\{edge}{{{'align' if name == 'alignat' else name}}}"
     other = str(_TABLE["numbered"][name])
@@ -249,7 +249,7 @@ def _safe_tag(tag: re.Match[str]) -> str:
 
 
 def _class(declaration: str) -> str:
-    """Return the class that stands for a declaration of a style."""
+    """Return the CSS class for a style declaration."""
     if declaration.startswith("color:#"):
         red, green, blue = (int(declaration[i : i + 2], 16) / 255 for i in (7, 9, 11))
         hue, lightness, saturation = rgb_to_hls(red, green, blue)

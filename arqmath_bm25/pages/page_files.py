@@ -1,4 +1,4 @@
-"""What all pages have in common: base, style, font, policy, and how a folder of them is written.
+"""Shared by all pages: template, style, font, security policy, and writing a folder of them.
 
 The content security policy of pages forbids whatever they do not have: they ask nothing of the
 network, and run no script but for the one beside them that some have.
@@ -29,7 +29,7 @@ def policy(script: bool, source: str = "'self' file:") -> str:
 
 
 def templates(kind: str, script: str = "", served: bool = False, origin: str = "") -> Environment:
-    """Return the templates of pages of a kind; everything that is put into them is escaped.
+    """Return the templates of a kind of page; whatever they are filled with is escaped.
 
     Pages that are `served` find the files that they need in /static; others have them beside them,
     and a policy of their own. `origin` names the sites that posts are from.
@@ -50,7 +50,7 @@ def templates(kind: str, script: str = "", served: bool = False, origin: str = "
 
 @cache
 def static(name: str) -> bytes:
-    """Return a file that pages need beside them; the style has the math font within it.
+    """Return a file that goes beside the pages; the style has the math font embedded.
 
     Browsers that take every file on a disk for a site of its own would not load it otherwise.
     """

@@ -1,4 +1,4 @@
-"""Posts and questions as they stand on pages: safe HTML, MathML, and what a query has in common.
+"""Posts and questions on pages: safe HTML, MathML, and query terms marked.
 
 Words whose stem the query has are marked, and so are formulas that hold one of its own.
 """
@@ -107,7 +107,7 @@ class PostWriter:
         return words + sum(share for share in shares if share >= _LIKE)
 
     def prose(self, text: str) -> str:
-        """Return words, those of the query marked."""
+        """Return prose as HTML with the words of the query marked."""
         return _WORD.sub(self._mark, plain(text)) if self._terms else plain(text)
 
     def formula(self, formula: Formula, display: bool = False, formula_id: str = "") -> Markup:
@@ -135,13 +135,13 @@ class PostWriter:
 
 
 def _trusted(html: str) -> Markup:
-    """Mark text as HTML for the templates: `safe_html` and `mathml` have written it."""
+    """Mark text as safe HTML for the templates; `safe_html` or `mathml` has written it."""
     return Markup(html)  # noqa: S704
 
 
 @lru_cache(maxsize=_CACHED)
 def _stem(word: str) -> str:
-    """Return the term of a word, nothing for stop words and entities."""
+    """Return the stem of a word, or nothing for stop words and entities."""
     if word.startswith("&"):
         return ""
     with _stemming:
@@ -204,7 +204,7 @@ def beginning(html: str, length: int, delimiters: Delimiters = "mathjax") -> Con
 def post_reader(
     collection: Collection, ids: Container[str]
 ) -> tuple[Callable[[str], Post | None], Delimiters, str]:
-    """Return what reads a post, or one's own document of `ids` as one; delimiters and macros."""
+    """Return a reader of posts (or own documents among `ids`), their delimiters and macros."""
     if (corpus := corpus_in(collection.layout.data)) is None:
         return collection.posts.read, "mathjax", ""
     task = configured(DocumentRules.task).index_task.fitted(collection)

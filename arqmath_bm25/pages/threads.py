@@ -45,7 +45,7 @@ class Entry(NamedTuple):
 
 
 class Linked(NamedTuple):
-    """A post that a post of the thread is linked with."""
+    """A post linked with a post of the thread."""
 
     says: str
     post_id: str
@@ -78,7 +78,7 @@ class ThreadReader:
         self._name = lru_cache(1 << 16)(self._read_name)
 
     def left_out(self) -> Iterator[str]:
-        """Report for every file which of its rows cannot be used."""
+        """Count for every file the rows that cannot be used."""
         for table in (self._links, self._comments, self._users):
             for reason, count in table.counts.items() if table else ():
                 if reason not in ("rows", "rows kept", "links"):
@@ -109,7 +109,7 @@ class ThreadReader:
         )  # fmt: skip
 
     def _read_name(self, user_id: str | None) -> str:
-        """Return the name of a user; the number of one who is not known."""
+        """Return the name of a user, or the number if unknown."""
         if not user_id:
             return ""
         users = self._users.of(user_id) if self._users else []

@@ -23,7 +23,7 @@ TASKS: Final[dict[str, str]] = {
 
 
 def task_class(name: str) -> type[Task[Any]]:
-    """Return a task of the register; InputError if it has none of this name."""
+    """Look a task up by its name; InputError if there is none."""
     if name not in TASKS:
         raise InputError(f"unknown task {name!r}; there are: {', '.join(TASKS)}, all")
     module, _, cls = TASKS[name].partition(":")
@@ -31,6 +31,6 @@ def task_class(name: str) -> type[Task[Any]]:
 
 
 def configured(name: str, config: Path | None = None) -> Task[Any]:
-    """Return a task with its settings, the default ones without `config`; see `settings.load`."""
+    """Return a task with the settings of `config`, or the default ones; see `settings.load`."""
     cls = task_class(name)
     return cls(load(cls.model, config or default_config(name)), default=config is None)

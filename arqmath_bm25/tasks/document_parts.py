@@ -56,7 +56,7 @@ def write_parts(
 
 
 def clear(directory: Path, keep_documents: bool) -> None:
-    """Remove a directory of parts that are indexed, or from it all that is no document."""
+    """Remove the directory of indexed parts, or everything in it but documents."""
     for finished in directory.rglob("*.counts"):  # first: by these a next build trusts the rest
         finished.unlink()
     if not keep_documents:

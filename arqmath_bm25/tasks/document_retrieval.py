@@ -77,7 +77,7 @@ class DocumentRetrieval(AnswerRetrieval):
         return corpus_in(collection.layout.data) is not None
 
     def fitted(self, collection: Collection, anew: bool = False) -> Self:
-        """Return the task for the kind of text that the documents are, as the index knows it.
+        """Return the task set to the kind of text of the documents, as the index records it.
 
         Macros that `macros.tex` beside the documents defines hold for all of them.
         """
@@ -102,7 +102,7 @@ class DocumentRetrieval(AnswerRetrieval):
     def write_documents(
         self, collection: Collection, place: Path, workers: Workers, forms: Sequence[PartForm]
     ) -> dict[str, int]:
-        """Write what is indexed of every document, and the table of their places."""
+        """Write the indexed fields of every document, and the table of their offsets."""
         path = _corpus(collection)
         ids, places = [], []
         for document, where in read_documents(path):
@@ -158,7 +158,7 @@ class DocumentRetrieval(AnswerRetrieval):
         return TopicFile(folder, path, list(topics))
 
     def runnable(self, collection: Collection) -> tuple[list[str], str]:
-        """Return the variants whose fields some document of the index has."""
+        """Return the variants for which some document of the index has a field."""
         manifest = Manifest.read(collection.directory / self.name)
         counts = manifest.counts if manifest else {}
         if counts.get(_WITHOUT_FORMULAS, 0) < counts.get("documents", 1):
@@ -172,7 +172,7 @@ class DocumentRetrieval(AnswerRetrieval):
         return [variant for variant, words in of_words.items() if words], note
 
     def ranker(self, index: OpenIndex) -> FieldRanker:
-        """Return what ranks documents by weighted fields and by their formulas."""
+        """Return the ranker of documents."""
         return FieldRanker(index, self.settings, DocumentStage)
 
     def run_name(self, variant: str) -> str:
@@ -196,7 +196,7 @@ class DocumentRetrieval(AnswerRetrieval):
         return Hit(docno, 0) if docno in _table(index.collection)[0] else None
 
     def full_text(self, hit: Hit, collection: Collection) -> str:
-        """Return all of a document as a text with dollars around formulas."""
+        """Return the whole text of a document, with dollars around formulas."""
         return answer_text(self._read(hit, collection).body(self.delimiters))
 
     def _read(self, hit: Hit, collection: Collection) -> OwnDocument:
@@ -213,13 +213,13 @@ class DocumentStage(SecondStage):
         self._rows, _ = _table(index.collection)
 
     def rows(self, ids: Sequence[str]) -> tuple[Rows, Rows]:
-        """Return the documents, and once more for their titles."""
+        """Return the rows of the documents, twice: for their texts and for their titles."""
         rows = np.array([self._rows[doc_id] for doc_id in ids], np.int64)
         return rows, rows
 
 
 def _table(collection: Collection) -> tuple[dict[str, int], NDArray[np.int64]]:
-    """Return the row of every document, and the places of the rows."""
+    """Return the row number of every document, and where each row is in the file."""
     file = collection.directory / DocumentRetrieval.name / _PLACES
     return _load_table(file, file.stat().st_mtime_ns)
 

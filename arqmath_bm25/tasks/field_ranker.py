@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class FieldRanker(Ranker):
-    """Ranks documents by weighted fields, and the best again by a second stage."""
+    """Ranks documents by weighted fields and reranks the best."""
 
     def __init__(self, index: OpenIndex, settings: Task1Settings, stage: type[SecondStage]) -> None:
         self._settings = settings
@@ -64,11 +64,11 @@ class FieldRanker(Ranker):
         return self.rank(topics, variant, most, 1, candidates)
 
     def _allowed(self, topic: Topic, hits: list[Hit]) -> list[Hit]:
-        """Return the hits that the topic allows."""
+        """Drop the hits that the topic excludes."""
         return [hit for hit in hits if hit.doc_id not in topic.excluded]
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
-        """Return what fields and the second stage gave to hits."""
+        """Return the parts that fields and second stage contribute to each score."""
         ids = [hit.doc_id for hit in hits]
         (query,) = self._queries([topic], variant)
         parts = list(map(field_parts, self._searcher.explain(query, ids)))

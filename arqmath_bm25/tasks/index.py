@@ -338,7 +338,7 @@ class Index:
         return cls(task, collection, place, manifest, engine)
 
     def searcher(self) -> Searcher:
-        """Open what searches the documents."""
+        """Open the searcher of the index."""
         with self._opening:
             if self._searcher is None:
                 with self._as_opened():

@@ -33,7 +33,7 @@ class PostFilter(NamedTuple):
         return not (self.tags or self.years)
 
     def passing(self, hits: list[Hit], collection: Collection) -> Iterator[Hit]:
-        """Yield the hits that pass; an answer whose question is missing does not."""
+        """Yield the hits that pass the filter; an answer without its question never does."""
         posts = collection.posts
 
         @lru_cache(maxsize=SEARCHED)

@@ -60,7 +60,7 @@ def searched_query(
     settings: QuerySettings,
     searcher: Searcher,
 ) -> Query:
-    """Return the terms of a topic that are worth a search, with their weights by field."""
+    """Choose the terms of a topic that are searched for, with their weights by field."""
     query = topic_query(topic, analyzer, weights, settings.saturation, settings.repeats)
     return heaviest(query, searcher, settings, named_terms(topic, analyzer))
 
@@ -152,7 +152,7 @@ def idf(documents: int, every: int) -> float:
 
 
 def field_parts(fields: TermScores, divisor: float = 1) -> list[Part]:
-    """Return what each field gave to a score that was divided by `divisor`."""
+    """Return the contribution of each field to a score, divided by `divisor`."""
     parts = []
     for field, of_field in fields.items():
         terms = sorted(of_field.items(), key=lambda item: (-item[1], item[0]))
@@ -177,9 +177,9 @@ def marked_topic(topic: Topic, delimiters: Delimiters) -> Topic:
 
 
 def advice(query: str, formula_wanted: bool = False, delimiters: Delimiters = "mathjax") -> str:
-    """Return what to say of a query, nothing if it is as it should be.
+    """Return advice on a typed query, or "" if nothing looks wrong.
 
-    `formula_wanted` tells that formulas are searched for, so that one needs no dollars.
+    With `formula_wanted` the query is a formula as a whole and needs no dollars.
     """
     mark = _MARKS.get(delimiters)
     if mark and len(_DOLLARS[mark].findall(query)) % 2:

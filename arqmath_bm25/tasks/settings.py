@@ -36,21 +36,21 @@ def kind(field: str) -> FieldKind:
 
 
 class TaskSettings(Settings):
-    """What the configuration of every task has."""
+    """Settings that every task has."""
 
     if TYPE_CHECKING:  # each declares its own
 
         @property
         def variants(self) -> Mapping[Any, Any]:
-            """What can be run, by name."""
+            """The variants by name."""
 
         @property
         def analysis(self) -> Settings:
-            """What decides the terms of its index."""
+            """The analysis of its index."""
 
         @property
         def primary(self) -> str:
-            """The variant for those who do not choose."""
+            """The default variant."""
 
     @property
     def fields(self) -> Sequence[str] | None:
@@ -70,7 +70,7 @@ class Bm25Settings(Settings):
 
 
 class QuerySettings(Settings):
-    """How a topic becomes weighted terms."""
+    """How topics are turned into weighted query terms."""
 
     saturation: Positive = 2.0
     # Whether a word or formula of a question's body counts each time that the body repeats it.
@@ -82,7 +82,7 @@ class QuerySettings(Settings):
 
 
 class RunSettings(Settings):
-    """What run files are called."""
+    """Names of run files."""
 
     team: NamePart
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.]+$")]
@@ -96,7 +96,7 @@ class RunSettings(Settings):
 
 
 class StageSettings(Settings):
-    """The second stage: weights of its evidence, and how many answers it ranks again."""
+    """Settings of the second stage: weights of its evidence, and how many answers it reranks."""
 
     formulas: Weight = 0
     thread: Weight = 0
@@ -104,13 +104,13 @@ class StageSettings(Settings):
 
 
 class LabSettings(TaskSettings):
-    """What the configurations of the labs' tasks have in common: the official names of runs."""
+    """Settings that the labs' tasks share: official names of runs."""
 
     run: RunSettings
 
     @property
     def primary(self) -> str:
-        """The variant for those who do not choose."""
+        """The default variant."""
         return self.run.primary
 
     def run_name(self, task: RunTask, variant: Any) -> str:
@@ -124,7 +124,7 @@ class LabSettings(TaskSettings):
 
 
 class RankingSettings(LabSettings):
-    """What the configurations of Tasks 1 and 2 have in common."""
+    """Settings that Tasks 1 and 2 share."""
 
     all_fields: ClassVar[tuple[str, ...]]
     bm25: Bm25Settings = Bm25Settings()
@@ -132,7 +132,7 @@ class RankingSettings(LabSettings):
         variants: dict[Any, Any]  # each declares its own
 
     def weights(self, variant: str) -> dict[str, float]:
-        """Weight of every field that a variant looks into."""
+        """The weight of each field that a variant searches."""
         weights = getattr(self.variants[variant], "fields", self.variants[variant])
         return {field: weight for field, weight in weights.items() if weight}
 
@@ -187,7 +187,7 @@ class Task1Settings(RankingSettings):
 
 
 class FormulaVariant(Settings):
-    """What counts for a formula: its own fields, and the posts that it stands in."""
+    """Evidence for a formula: its own fields and its context."""
 
     fields: dict[FormulaField, Weight]
     context: Weight = 0

@@ -39,7 +39,7 @@ S = TypeVar("S", bound=TaskSettings)
 
 
 class OpenIndex(Protocol):
-    """What a task needs of an index to rank by it; see `tasks.index.Index`."""
+    """The part of an open index that rankers use; see `tasks.index.Index`."""
 
     task: Task[Any]
     collection: Collection
@@ -47,11 +47,11 @@ class OpenIndex(Protocol):
     engine: Engine
 
     def searcher(self) -> Searcher:
-        """Open what searches the documents."""
+        """Open the searcher of the index."""
 
 
 class Ranker(ABC):
-    """Ranks documents. Serves all threads."""
+    """Ranks documents. Thread-safe."""
 
     @abstractmethod
     def rank(
@@ -82,7 +82,7 @@ class TopicFile(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A hit as people see it; text with dollars around formulas."""
+    """A hit for display; formulas stand between dollars."""
 
     heading: str = ""
     aside: str = ""  # beside the heading
@@ -95,7 +95,7 @@ class Shown(NamedTuple):
 
 
 def begin(text: str) -> str:
-    """Return what of a text is shown of a hit, on one line."""
+    """Shorten a text to what is shown of a hit, on one line."""
     return textwrap.shorten(text[: 4 * _SHOWN], _SHOWN, placeholder=" ...")
 
 
@@ -169,13 +169,13 @@ class Task(ABC, Generic[S]):
 
     @property
     def delimiters(self) -> Delimiters:
-        """What formulas stand between in posts and queries."""
+        """The delimiters of formulas in posts and queries."""
         analysis = getattr(self.index_task.settings, "analysis", None)
         return getattr(getattr(analysis, "latex", analysis), "delimiters", "mathjax")
 
     @property
     def macros(self) -> str:
-        """Definitions that hold for all posts and queries."""
+        """Macro definitions for all posts and queries."""
         analysis = getattr(self.index_task.settings, "analysis", None)
         return getattr(getattr(analysis, "latex", None), "macros", "")
 
@@ -220,19 +220,19 @@ class Task(ABC, Generic[S]):
         return advice(query, self.lab == "task2", self.delimiters)
 
     def topic(self, text: str) -> Topic:
-        """Return the topic that free text is."""
+        """Make a topic of free text."""
         return self.marked(Topic("", text))
 
     # How it ranks
 
     @property
     def variants(self) -> list[str]:
-        """Names of what can be run."""
+        """The names of the variants."""
         return list(self.settings.variants)
 
     @property
     def primary(self) -> str:
-        """The variant for those who do not choose."""
+        """The default variant."""
         return self.settings.primary
 
     def chosen(self, variant: str | None) -> str:
@@ -248,7 +248,7 @@ class Task(ABC, Generic[S]):
 
     @abstractmethod
     def ranker(self, index: OpenIndex) -> Ranker:
-        """Return what ranks for topics by an index; variants open what they need."""
+        """Return the ranker for an index; each variant opens what it needs."""
 
     # Its runs
 
@@ -271,7 +271,7 @@ class Task(ABC, Generic[S]):
 
     @abstractmethod
     def shown(self, hit: Hit, collection: Collection) -> Shown:
-        """Return a hit as people see it."""
+        """Return a hit for display."""
 
     def short_text(self, shown: Shown) -> str:
         """Return the text of a hit on one line, or how its post begins."""
@@ -284,12 +284,12 @@ class Task(ABC, Generic[S]):
         return Hit(docno, 0) if post and post.post_type == ANSWER else None
 
     def full_text(self, hit: Hit, collection: Collection) -> str:
-        """Return all of a hit as a text with dollars around formulas."""
+        """Return the whole text of a hit, with dollars around formulas."""
         return answer_text(collection.post(hit.doc_id).body)
 
 
 class IndexedTask(Task[S]):
-    """A task with an index of its own: what it reads, and what it indexes of that."""
+    """A task with an index of its own: its sources, and what is indexed."""
 
     @property
     def index_task(self) -> IndexedTask[Any]:
@@ -297,7 +297,7 @@ class IndexedTask(Task[S]):
         return self
 
     def fitted(self, collection: Collection, anew: bool = False) -> Self:
-        """Return the task with what was chosen for a collection, its index or, `anew`, its data."""
+        """Return the task with the choices recorded in its index or, `anew`, made from its data."""
         delimiters = collection.chosen.get("delimiters")
         return self.reading(delimiters=delimiters) if delimiters else self
 

@@ -15,7 +15,7 @@ from arqmath_bm25.tasks.index import Index, why_stale
 
 
 def verify_run(run: Path, collection: Collection) -> str:
-    """Return what a run was made by and of.
+    """Return which index and data a run was made from.
 
     Raises InputError that names the first link from the run to its data that breaks.
     """

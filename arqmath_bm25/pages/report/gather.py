@@ -150,7 +150,7 @@ def _score(
 
 
 def _of_charts(rules: RunRules) -> list[Measure]:
-    """Return what the charts show; precision over judged documents if tables show such measures."""
+    """Return the measures of the charts; primed ones if the tables show primed measures."""
     primed = any(measure.primed for measure in measures_of(rules) if measure.key in rules.shown)
     params = "rel={n},judged_only=True" if primed else "rel={n}"
     return [
@@ -160,7 +160,7 @@ def _of_charts(rules: RunRules) -> list[Measure]:
 
 
 def _check(runs: Sequence[ReadRun], qrels: Path | None) -> None:
-    """Raise InputError unless runs can be shown beside each other."""
+    """Raise InputError unless the runs can be compared in one report."""
     first = runs[0]
     for run in runs:
         if run.rules.judged == "premises":
@@ -178,7 +178,7 @@ def _check(runs: Sequence[ReadRun], qrels: Path | None) -> None:
 
 
 def _judgments(run: ReadRun, collection: Collection) -> Path | None:
-    """Return the judgments of the topics of a run that DATA has; None where there are none."""
+    """Find the judgments for the topics of a run in DATA; None if there are none."""
     layout, rules = collection.layout, run.rules
     if corpus := corpus_in(layout.data):
         return file if (file := corpus.parent / QRELS).is_file() else None
@@ -190,7 +190,7 @@ def _judgments(run: ReadRun, collection: Collection) -> Path | None:
 def _questions(
     runs: Sequence[ReadRun], topics: Path | None, collection: Collection
 ) -> dict[str, Topic]:
-    """Read the topics that the runs have; InputError for one that no topic file has."""
+    """Read the topics of the runs; InputError for a topic that no file has."""
     own_documents = corpus_in(collection.layout.data)
     task = configured(DocumentRules.task if own_documents else runs[0].rules.qrels_of)
     chosen = [str(topics)] if topics else topics_of(*(run.path for run in runs))
@@ -208,7 +208,7 @@ def _questions(
 
 
 def _words(qrels: Qrels) -> dict[int, str]:
-    """Return what grades are called: as the labs call them, binary ones by their meaning."""
+    """Return the names of grades: those of the labs, or "Relevant" for binary judgments."""
     most = max((grade for docs in qrels.values() for grade in docs.values()), default=0)
     words = {grade: word for word, grade in GRADE_OF_LABEL.items() if grade is not None}
     if most <= 1:
@@ -241,5 +241,5 @@ def _short(names: Sequence[str]) -> list[str]:
 
 
 def _common(words: Sequence[Sequence[str]]) -> int:
-    """Return with how many words all names begin."""
+    """Count the words with which all names begin."""
     return len(list(takewhile(lambda column: len(set(column)) == 1, zip(*words, strict=False))))

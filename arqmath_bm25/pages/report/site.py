@@ -149,7 +149,7 @@ def _notes(gathered: Gathered, scores: Mapping[str, RunScore]) -> list[str]:
 def _compared(
     gathered: Gathered, scores: Mapping[str, RunScore], averages: _Averages
 ) -> dict[str, Any]:
-    """Compare the runs with the same judged topics with the first of them, in the first measure."""
+    """Compare the first run with others on the same judged topics, by the first measure."""
     first = next(iter(gathered.measures), "")
     by_topic = {
         name: {topic: values[first] for topic, values in score.values.items()}
@@ -181,7 +181,7 @@ def _compared(
 def _verdict(
     measures: Mapping[str, str], averages: _Averages, comparisons: Sequence[Comparison]
 ) -> dict[str, Any]:
-    """Return which runs are best, and how far the first is ahead of each other."""
+    """Return the best runs, and the lead of the first over each other one."""
     first, others = next(iter(measures)), contradicting(list(measures))
     value = max(of_run[first] for of_run in averages.values())
     best = [name for name, of_run in averages.items() if of_run[first] == value]
@@ -219,7 +219,7 @@ _ROOM: Final = 10_000  # characters of the bodies of a page's posts, as DATA has
 
 
 class ShownDocument:
-    """What was returned or should have been, with where each run has it."""
+    """A document that was retrieved or should have been, with its rank in each run."""
 
     def __init__(
         self, gathered: Gathered, doc_id: str, place: tuple[str, str], grade: int | None,
@@ -251,13 +251,13 @@ class ShownDocument:
             self.title = Markup("Post {} is not in the collection").format(post_id)
 
     def order(self, relevant: int) -> tuple[int, int, str]:
-        """Sort what is relevant first, the best grade first, then by the best rank of any run."""
+        """Sort relevant documents first, by grade, then by the best rank in any run."""
         best = min((rank for rank in self.ranks if rank), default=MAX_DEPTH + 1)
         return -self.grade if self.grade >= relevant else 0, best, self.doc_id
 
 
 def topic_page(gathered: Gathered, topic: Topic) -> dict[str, Any]:
-    """Return what the template `topic.html` shows."""
+    """Return the values for the template `topic.html`."""
     delimiters = gathered.delimiters
     title, body = read_title(topic.title, delimiters), read_body(topic.question, delimiters)
     if topic.latex:  # Task 2 asks for one formula

@@ -69,12 +69,12 @@ class SearchQuery(BaseModel):
 
     @property
     def posts(self) -> PostFilter:
-        """What tag and year let through."""
+        """The filter by tag and year."""
         return PostFilter.of(read_tags(self.tag), [self.year] if self.year else ())
 
     @property
     def before(self) -> int:
-        """How many results the pages before this one have."""
+        """The number of results on earlier pages."""
         return (self.page - 1) * self.depth
 
 
@@ -193,7 +193,7 @@ class SearchPages:
         return JSONResponse({"html": self._drawn(text, request.query_params.get("task", ""))})
 
     async def _problem(self, request: Request, error: Exception) -> Response:
-        """Answer with what is wrong: with the request, or with data replaced meanwhile."""
+        """Answer a faulty request, or one for data replaced meanwhile, with a message."""
         problem = error if isinstance(error, HTTPException) else HTTPException(503, str(error))
         if request.url.path.startswith("/api/"):
             return JSONResponse({"error": problem.detail}, problem.status_code, problem.headers)
@@ -246,7 +246,7 @@ class SearchPages:
         return results, len(hits) > query.depth
 
     def _result(self, hit: Hit, shown: Shown, writer: PostWriter) -> dict[str, Any]:
-        """Return what the page says of a hit."""
+        """Return the values that the page shows of a hit."""
         post, formula = shown.post, shown.formula
         if post:
             content = read_body(post.body, self._delimiters)
@@ -279,7 +279,7 @@ class SearchPages:
         return PostWriter(macros=self._macros).content(content) if content.formulas else Markup("")
 
     def _holds(self) -> str:
-        """Return in a few words what can be searched."""
+        """Say in a few words what can be searched."""
         counts = [
             counted(index.manifest.counts["documents"], index.task.title.lower())
             for index in self._indexes.values()
@@ -293,7 +293,7 @@ class SearchPages:
 def _as_json(
     hit: Hit, shown: Shown, parts: list[Part] | None, delimiters: Delimiters
 ) -> dict[str, Any]:
-    """Return what the JSON interface says of a hit; formulas stand between dollars."""
+    """Return a hit for the JSON interface; formulas stand between dollars."""
     post, question, formula = shown.post, shown.question, shown.formula
     return {
         "score": hit.score,

@@ -1,4 +1,4 @@
-"""What all servers of pages have in common: names, headers, files, and what they take at most.
+"""Shared by all servers of pages: host names, headers, static files and limits.
 
 Every response forbids scripts but those of the page, frames, and foreign requests, whatever a post
 holds.
@@ -140,7 +140,7 @@ class _Hasty(H11Protocol):
             self._hang_up()
 
     def _is_at_work(self) -> bool:
-        """Return whether the client waits for the server, which has all of a request."""
+        """Return whether a whole request has come and the client waits for the answer."""
         asked = self.cycle is not None and not self.cycle.more_body
         answering = asked and not self.cycle.response_complete
         return answering and not self.transport.get_write_buffer_size()

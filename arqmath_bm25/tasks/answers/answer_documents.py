@@ -36,7 +36,7 @@ _PER_PART: Final = 5_000  # posts that one process does at a time
 def question_fields(
     title: Terms, body: Terms, tags: tuple[str, ...], analyzer: Analyzer
 ) -> dict[str, Bag]:
-    """Terms of a question by field; topics are analysed by this too."""
+    """Analyse a question, or a topic, field by field."""
     return {
         "question_text": body.words,
         "question_math": body.math,
@@ -49,7 +49,7 @@ def question_fields(
 
 
 def answer_fields(text: Terms) -> dict[str, Bag]:
-    """Terms of an answer by field."""
+    """Analyse an answer field by field."""
     return {
         "contents": text.words if text.words.words else NOTHING,
         "answer_math": text.math,

@@ -94,7 +94,7 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
         )
 
     def ranker(self, index: OpenIndex) -> Ranker:
-        """Return what ranks answers."""
+        """Return the ranker of answers."""
         if self.settings.model == "linked":
             return LinkedPosts(index)
         return AnswerRanker(index, self.settings)
@@ -110,7 +110,7 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
 
 
 def thread_of(topic_id: str) -> str:
-    """Return the id of the question of the collection that a topic D.ID is; else nothing."""
+    """Return the id of the question behind a topic D.ID, or ""."""
     prefix, _, question = topic_id.partition(".")
     return question if prefix == "D" and question.isascii() and question.isdecimal() else ""
 

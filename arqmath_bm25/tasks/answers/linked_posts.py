@@ -17,7 +17,7 @@ from arqmath_bm25.tasks.task import OpenIndex, Ranker
 
 
 class LinkedPosts(Ranker):
-    """Ranks answers by votes. Serves all threads."""
+    """Ranks answers by votes. Thread-safe."""
 
     def __init__(self, index: OpenIndex) -> None:
         self._layout = index.collection.layout

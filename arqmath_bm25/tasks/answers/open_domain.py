@@ -65,7 +65,7 @@ class OpenDomain(Task[Task3Settings]):
         return self._answers.placed(topic)
 
     def ranker(self, index: OpenIndex) -> Answerer:
-        """Return what extracts answers."""
+        """Return the extractor of answers."""
         return Answerer(index, self._answers)
 
     def shown(self, hit: Hit, collection: Collection) -> Shown:

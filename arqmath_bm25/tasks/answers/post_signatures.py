@@ -34,7 +34,7 @@ class PartSignatures:
         self._ends = array("q")
 
     def add(self, body: Sequence[FormulaTree] = (), title: Sequence[FormulaTree] = ()) -> None:
-        """Add the trees of the next post; one that is never looked at has none."""
+        """Add the trees of the next post, or none if no ranking reads its formulas."""
         begin = self.trees.added
         self.trees.add(title)
         end_of_title = self.trees.added
@@ -61,7 +61,7 @@ class PartSignatures:
 
 
 def write_signatures(parts: Path, directory: Path) -> None:
-    """Put the signatures of all parts together, each once, with their idf."""
+    """Merge the signatures of all parts, each once, and compute their idf."""
     files = sorted(parts.glob("*.npz"))
     numbering = Numbering()
     numbers, new = [], []  # of each part: the numbers of its signatures, and which come first here
@@ -101,7 +101,7 @@ def write_signatures(parts: Path, directory: Path) -> None:
 
 
 def _idf(files: Sequence[Path], new: Sequence[Rows], share: int) -> FormulaIdf:
-    """Count terms in the signatures of all parts that are `new` there, or in a share of them."""
+    """Count document frequencies over the distinct signatures of all parts, or a share of them."""
     counted, signatures_counted = [np.empty(0, np.uint32)], 0
     for part, rows in zip(_read(files), new, strict=True):
         of_share = rows[part["hashes"][rows] % np.uint64(share) == 0]
@@ -113,7 +113,7 @@ def _idf(files: Sequence[Path], new: Sequence[Rows], share: int) -> FormulaIdf:
 def _chosen(
     part: dict[str, NDArray[Any]], rows: Rows
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Return the terms of some signatures of a part, and where each begins, and the end."""
+    """Return the terms of some signatures of a part, with the offset of each and the end."""
     starts = part["starts"]
     lengths = starts[rows + 1] - starts[rows]
     terms = part["terms"][ranges(starts[rows], lengths)]

@@ -40,14 +40,14 @@ _OF_BODY: Final = 3  # formulas of a topic's body that count
 
 
 class SecondStage(ABC):
-    """Ranks documents again by their formulas. Serves all threads."""
+    """Reranks documents by their formulas. Thread-safe."""
 
     def __init__(self, index: OpenIndex, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
         self._signatures = PostSignatures(index.directory / SIGNATURES)
 
     def __call__(self, topic: Topic, hits: list[Hit], settings: StageSettings) -> list[Hit]:
-        """Rank the first hits of a topic again; the others stay behind them as they are."""
+        """Rerank the first hits of a topic; the others follow unchanged."""
         hits, rest = hits[: settings.depth], hits[settings.depth :]
         if not hits:
             return []
@@ -58,7 +58,7 @@ class SecondStage(ABC):
         return [Hit(str(ids[place]), float(scores[place])) for place in order] + rest
 
     def gains(self, topic: Topic, hits: list[Hit], settings: StageSettings) -> dict[str, Gain]:
-        """Return what each kind of evidence, as the settings name it, adds to the scores of hits.
+        """Return what each kind of evidence in the settings adds to the scores of hits.
 
         These are the first hits, as many as the settings say, and at least one.
         """
@@ -76,13 +76,13 @@ class SecondStage(ABC):
 
     @abstractmethod
     def rows(self, ids: Sequence[str]) -> tuple[Rows, Rows]:
-        """Return the posts whose formulas count for documents, and those whose title counts.
+        """Return the rows of posts whose bodies count, and of those whose titles count.
 
         Both follow one another: first one for each document, then a further one for each.
         """
 
     def _query(self, topic: Topic) -> list[tuple[Signature, float]]:
-        """Return the formulas of a topic that count, with their weights."""
+        """Select the formulas of a topic that are compared, with their weights."""
 
         def specific(terms: Signature) -> float:
             return float(self._signatures.idf(terms).sum())
@@ -105,14 +105,14 @@ class SecondStage(ABC):
 
 
 class AnswerStage(SecondStage):
-    """Ranks answers again, also by threads."""
+    """Reranks answers by their formulas and their threads."""
 
     def __init__(self, index: OpenIndex, analyzer: Analyzer) -> None:
         super().__init__(index, analyzer)
         self._posts = index.collection.posts
 
     def gains(self, topic: Topic, hits: list[Hit], settings: StageSettings) -> dict[str, Gain]:
-        """Add what threads give."""
+        """Add the gain of threads."""
         gains = super().gains(topic, hits, settings)
         scores = sum(gains.values(), np.array([hit.score for hit in hits], float))
         questions = self._posts.threads_of([hit.doc_id for hit in hits])
@@ -122,7 +122,7 @@ class AnswerStage(SecondStage):
         return {**gains, "thread": settings.thread * best[thread]}
 
     def rows(self, ids: Sequence[str]) -> tuple[Rows, Rows]:
-        """Return the answers and their questions, which are none where they are not known."""
+        """Return the rows of the answers and of their questions (-1 where unknown)."""
         rows = self._posts.find(self._posts.numbers(ids))
         context = self._posts.find(self._posts.thread_numbers(rows))
         context[context == rows] = -1  # an answer whose question is not known

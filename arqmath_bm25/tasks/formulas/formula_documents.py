@@ -176,7 +176,7 @@ class Groups:
         return list(zip(ids, block.texts("formula", rows[first]), strict=True))
 
     def _instances(self, block: Block) -> list[NDArray[np.int64]]:
-        """Return which rows may be returned, and their formula, post, thread and type."""
+        """Select the rows that a run may return, with their formula, post, thread and type."""
         kinds = block.codes("type", (*TYPES, "comment"))
         columns = [_ids(block, name) for name in ("id", "post_id", "thread_id")]
         columns.append(kinds.astype(np.int64))

@@ -37,7 +37,7 @@ _SHOWN: Final = 120  # characters shown before and after a formula
 
 
 class FormulaRetrieval(IndexedTask[Task2Settings]):
-    """Formulas that are like one formula; free text without dollars is one as a whole."""
+    """Finds formulas similar to one formula; free text without dollars is a single formula."""
 
     name: ClassVar[str] = "task2"
     model = Task2Settings
@@ -133,7 +133,7 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
         return [name for name in self.variants if name not in self._contextual], note
 
     def ranker(self, index: OpenIndex) -> FormulaRanker:
-        """Return what ranks formulas."""
+        """Return the ranker of formulas."""
         return FormulaRanker(index, self.settings)
 
     def shown(self, hit: Hit, collection: Collection) -> Shown:
@@ -164,7 +164,7 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
 
 
 class Context(NamedTuple):
-    """What threads are worth for a question; they are sorted."""
+    """Scores of threads for a question, sorted by thread."""
 
     threads: NDArray[np.int32]
     scores: NDArray[np.float64]
@@ -191,7 +191,7 @@ _NO_CONTEXT: Final = Context(np.empty(0, np.int32), np.empty(0))
 
 
 class FormulaRanker(Ranker):
-    """Ranks formulas by weighted fields, and by the posts that they stand in."""
+    """Ranks formulas by weighted fields and by their context, the posts they occur in."""
 
     def __init__(self, index: OpenIndex, settings: Task2Settings) -> None:
         self._collection = index.collection

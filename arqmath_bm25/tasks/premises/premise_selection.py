@@ -64,7 +64,7 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
     def write_documents(
         self, collection: Collection, place: Path, workers: Workers, forms: Sequence[PartForm]
     ) -> dict[str, int]:
-        """Write what is learned from the training set."""
+        """Fit the model to the training set and write it."""
         files = collection.premises
         premises, training = read_premises(files.knowledge_base), read_statements(files.train)
         if not any(statement.premises for statement in training):
@@ -101,7 +101,7 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
         return TopicFile(folder, path, [Topic(s.statement_id, s.text) for s in statements])
 
     def ranker(self, index: OpenIndex) -> PremiseRanker:
-        """Return what ranks premises."""
+        """Return the ranker of premises."""
         return PremiseRanker(index, self.settings)
 
     def shown(self, hit: Hit, collection: Collection) -> Shown:
@@ -149,7 +149,7 @@ class PremiseRanker(Ranker):
             yield [Hit(premise_id, score) for premise_id, score in ranking]
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
-        """Return what the regression and the texts gave; InputError for another method."""
+        """Return the parts of each score; InputError for methods other than `ridge`."""
         method = self.method(variant)
         if not isinstance(method, Ridge):
             raise InputError(
@@ -161,13 +161,13 @@ class PremiseRanker(Ranker):
 
     @cached_property
     def model(self) -> Model:
-        """What was learned from the training set."""
+        """The model fitted to the training set."""
         ridge, directory = self._settings.ridge, self._index.directory / _MODEL
         fitted = Fitted.load(directory, ridge, _analyzer(self._settings))
         return Model(self._premises, self.training, ridge, fitted)
 
     def method(self, variant: str) -> Tfidf | Ridge:
-        """Return the method of a variant, which is opened once for all threads."""
+        """Return the method of a variant, opened once for all threads."""
         chosen = self._settings.variants[variant]
         with self._opening:
             if variant not in self._methods:

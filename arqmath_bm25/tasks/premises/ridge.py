@@ -57,7 +57,7 @@ def inverse_for(rows: sparse.csr_matrix, penalty: float) -> Matrix:
 
 @dataclass(frozen=True)
 class Fitted:
-    """The part that takes time: it goes to the disk."""
+    """The slow part of fitting, which is saved."""
 
     vectors: TextVectors
     rows: sparse.csr_matrix  # vectors of the training statements
@@ -65,7 +65,7 @@ class Fitted:
     texts: sparse.csr_matrix  # vectors of all candidates, empty where the text is not known
 
     def save(self, directory: Path) -> None:
-        """Write all that is not in the settings."""
+        """Save everything that the settings do not determine."""
         directory.mkdir()
         np.save(directory / "frequencies.npy", self.vectors.frequencies)
         np.save(directory / "inverse.npy", self.inverse)
@@ -126,7 +126,7 @@ class Model:
 
 
 class Queries(NamedTuple):
-    """Statements to find premises for, as rows."""
+    """Query statements as matrix rows."""
 
     vectors: sparse.csr_matrix
     similarity: Matrix  # to training statements, 0 to a query itself and to what is hidden
@@ -155,7 +155,7 @@ class Ridge:
             yield self.model.candidates.best(row, depth, last=statement.statement_id)
 
     def explain(self, statement: Statement, premises: Sequence[str]) -> list[list[Part]]:
-        """Return what each part gave to the scores of premises."""
+        """Return the contribution of each part to the scores of premises."""
         parts = self._parts([statement], self._queries([statement]))
         places = [self.model.candidates.position[premise] for premise in premises]
         return [

@@ -44,7 +44,7 @@ class TextVectors:
         texts: int,
         frequencies: NDArray[np.int32],
     ) -> None:
-        """`weights` are those of the views; one without weight takes no time.
+        """`weights` are per view; a view without weight is skipped.
 
         `frequencies` are the document frequencies, in `texts` texts, of all columns.
         """
