@@ -14,6 +14,9 @@ from pathlib import Path
 from selenium import webdriver
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
+# Pages appear when their font is there, by an animation (style.css).
+SHOWN = """return document.fonts.ready
+    .then(() => Promise.all(document.getAnimations().map(each => each.finished))).then(() => 1)"""
 SIZES = {"": (1120, 760), "-phone": (390, 760)}
 
 
@@ -34,7 +37,7 @@ def main() -> None:
                 feature = {"name": "prefers-color-scheme", "value": scheme}
                 browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
                 browser.get(address)
-                browser.execute_script("return document.fonts.ready.then(() => 1)")
+                browser.execute_script(SHOWN)
                 browser.save_screenshot(str(IMAGES / f"{name}{size}{suffix}.png"))
     browser.quit()
 
