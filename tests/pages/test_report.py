@@ -128,7 +128,7 @@ def test_a_verdict_says_what_speaks_against_it(tmp_path: Path) -> None:
     overview = own_report(tmp_path, UNJUDGED)
     verdict = " ".join(overview.css_first(".verdict p").text().split())
     assert verdict == (
-        "first has the best nDCG′ 0.7103. It is +0.0436 against second (p = 1.0000, which may be "
+        "first has the best nDCG′ 0.7103. It is 0.0436 above second (p = 1.0000, which may be "
         "chance): better on 1 topic, worse on 2, so on more than it is better. MAP′ and bpref say "
         "the opposite."
     )

@@ -90,6 +90,8 @@ def test_a_thread_of_the_sample(sample: Path) -> None:
     hints = [" ".join(one.css_first(".hint").text().split()) for one in articles]
     assert hints[0] == "10027 · score 10 · Dario B. · 2011-02-14"
     assert hints[2] == "10105 · score 5 · user231 · 2011-02-16"
+    nobody = page(sample, 11323).css_first("#post-11337 .hint")  # its author has gone
+    assert " ".join(nobody.text().split()) == "11337 · score 22 · 2012-03-21"
     assert [bool(one.css(".badge")) for one in articles] == [False, True, False, False]
     assert [one.text() for one in tree.css(".tag")] == ["calculus", "inequality", "trigonometry"]
 
