@@ -4,8 +4,8 @@ The function is called with the LaTeX of a formula, without delimiters, and retu
 list of texts without white space. Their n-grams are the terms of the fields of math. It must
 return the same for the same LaTeX; workers and queries import it as well.
 
-So a configuration is code. What comes with an index is not: its manifest names a tokenizer too, but
-only to be compared with that of the configuration.
+So a configuration is code. What comes with an index is not: its manifest names a tokenizer too,
+which runs only if a configuration that the user gave names the same.
 """
 
 import hashlib
@@ -14,10 +14,12 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import Final
 
 from arqmath_bm25.core.errors import InputError
 
-_KEY = "analysis.latex.tokenizer"
+TRUSTED: Final = set[str]()  # named by configurations that the user gave
+_KEY: Final = "analysis.latex.tokenizer"
 
 
 @cache

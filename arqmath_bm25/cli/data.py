@@ -21,6 +21,7 @@ from arqmath_bm25.core.manifest import MANIFEST, Manifest
 from arqmath_bm25.core.progress import progress
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import Processes
+from arqmath_bm25.tasks import trust
 from arqmath_bm25.tasks.verification import verify_run
 
 _SAID = {
@@ -130,7 +131,7 @@ def _check_index(index: Path) -> None:
 
 
 @command
-def verify(runs: list[Path], place: Place) -> None:
+def verify(runs: list[Path], place: Place, config: list[Path] | None = None) -> None:
     """Check that runs are what their manifests describe, made by this index of these data.
 
     Compared are the settings and the SHA-256 digests of each run, of every file of the index, and
@@ -139,6 +140,7 @@ def verify(runs: list[Path], place: Place) -> None:
 
     Example: arqmath-bm25 verify runs/*/2021/*.tsv
     """
+    trust(config or ())
     for run in runs:
         of_run = place.of([run])
         with of_run.naming_the_build():

@@ -30,6 +30,7 @@ from arqmath_bm25.evaluation.qrels import IdKind
 from arqmath_bm25.evaluation.score import EXPLANATION, RunScore, shared_notes
 from arqmath_bm25.evaluation.topic_sets import read_topic_info, topic_sets
 from arqmath_bm25.runs.task_rules import detect_task
+from arqmath_bm25.tasks import trust
 
 _ENDINGS: Final = {".tsv", ".trec", ".txt"}  # of NLPS: .txt
 _IDS: Final = {"visual_v2": " (visual ids of v2)", "formula": " (formula ids)"}
@@ -230,12 +231,14 @@ def compare(
     measure: str | None = None,
     why: str | None = None,
     why_indexes: list[Path] | None = None,
+    config: list[Path] | None = None,
 ) -> None:
     """Compare runs topic by topic with the first one: wins, paired tests, intervals.
 
     Example: arqmath-bm25 compare a.tsv b.tsv c.tsv --qrels qrel_official_task1 --measure map_prime
     """
     refuse_repeated(runs)
+    trust(config or ())
     evaluator = scoring.evaluator(runs, named_measures(*filter(None, [measure])))
     scored = scoring.score(evaluator, runs)
     compared = compare_runs(scored, measure)

@@ -14,7 +14,7 @@ from arqmath_bm25.core.progress import counted, progress, status
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.pages.judging.annotation import posts_of_batch
-from arqmath_bm25.tasks import TASKS, task_class
+from arqmath_bm25.tasks import TASKS, task_class, trust
 from arqmath_bm25.tasks.index import Index, directory
 
 
@@ -87,7 +87,12 @@ def threads(
 
 
 @command
-def serve(place: SearchPlace, host: str = "127.0.0.1", port: int = 8000) -> None:
+def serve(
+    place: SearchPlace,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    config: list[Path] | None = None,
+) -> None:
     """Serve a search page for every task that has an index, and a JSON interface (/api/search).
 
     Only this machine can reach it, unless --host says otherwise. Ctrl-C ends it.
@@ -98,6 +103,7 @@ def serve(place: SearchPlace, host: str = "127.0.0.1", port: int = 8000) -> None
         from arqmath_bm25.pages.web.search_pages import SearchPages
         from arqmath_bm25.pages.web.server import listen, own_names, server
 
+    trust(config or ())
     collection = place.collection
     tasks = [name for name in TASKS if Manifest.read(directory(task_class(name), collection))]
     if not tasks:

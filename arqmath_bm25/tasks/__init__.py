@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from arqmath_bm25.analysis.tokenizer import TRUSTED
 from arqmath_bm25.core.configuration import default_config, load
 from arqmath_bm25.core.errors import InputError
 
@@ -33,4 +35,24 @@ def task_class(name: str) -> type[Task[Any]]:
 def configured(name: str, config: Path | None = None) -> Task[Any]:
     """Return a task with the settings of `config`, or the default ones; see `settings.load`."""
     cls = task_class(name)
-    return cls(load(cls.model, config or default_config(name)), default=config is None)
+    task = cls(load(cls.model, config or default_config(name)), default=config is None)
+    if task.tokenizer:
+        TRUSTED.add(task.tokenizer)
+    return task
+
+
+def trust(configs: Iterable[Path]) -> None:
+    """Let indexes run the tokenizers that configurations of any tasks name.
+
+    Raises InputError for a file that is no configuration.
+    """
+    for config in configs:
+        faults = []
+        for name in TASKS:
+            try:
+                configured(name, config)
+                break
+            except InputError as error:
+                faults.append(error)
+        else:
+            raise faults[0]

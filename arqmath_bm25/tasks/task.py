@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from arqmath_bm25.analysis.answer_text import answer_text
 from arqmath_bm25.analysis.html import Delimiters, Formula, read_body
 from arqmath_bm25.analysis.settings import VERSION
+from arqmath_bm25.analysis.tokenizer import TRUSTED
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import ANSWER, Post
 from arqmath_bm25.collection.topics import read_topics
@@ -149,13 +150,19 @@ class Task(ABC, Generic[S]):
                 f"{kept_by}: its manifest has no settings of this version ({faults(error)})",
                 cls.name, stale=True,
             ) from None  # fmt: skip
-        analysis = getattr(task.index_task.settings, "analysis", None)
-        if tokenizer := getattr(getattr(analysis, "latex", None), "tokenizer", None):
+        if task.tokenizer and task.tokenizer not in TRUSTED:
             raise InputError(
-                f"{kept_by}: its manifest names the tokenizer {tokenizer}, which would be run; if "
-                "you trust it, give the configuration that names it with --config"
+                f"{kept_by}: its manifest names the tokenizer {task.tokenizer}, which would be run;"
+                " if you trust it, give the configuration that names it with --config"
             )
         return task
+
+    @property
+    def tokenizer(self) -> str | None:
+        """The name of the user's own tokenizer, if the analysis has one."""
+        analysis = getattr(self.index_task.settings, "analysis", None)
+        name: str | None = getattr(getattr(analysis, "latex", None), "tokenizer", None)
+        return name
 
     @classmethod
     @abstractmethod

@@ -16,10 +16,11 @@ from serving import running
 
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis.html import Delimiters, read_body, read_title
-from arqmath_bm25.analysis.tokenizer import load_tokenizer, tokenizer_version
+from arqmath_bm25.analysis.tokenizer import TRUSTED, load_tokenizer, tokenizer_version
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.pages.web.search_pages import SearchPages
+from arqmath_bm25.tasks import trust
 from arqmath_bm25.tasks.answers import answer_documents
 from arqmath_bm25.tasks.index import Index
 
@@ -179,6 +180,36 @@ def test_a_tokenizer_of_ones_own(
     forget()
     message = refused("index", "task1", *where)
     assert "this index was built with other analysis settings" in message
+
+
+def test_a_tokenizer_runs_if_a_configuration_names_it(module: Path, tmp_path: Path) -> None:
+    data = dump(tmp_path / "some", "Is $ab+c$ it?")
+    topics, config = (
+        tmp_path / "topics.xml",
+        configured(tmp_path / "a", tokenizer="my_tokens:letters"),
+    )
+    topics.write_text(
+        '<Topics><Topic number="A.1"><Title>$b$</Title><Question>?</Question><Tags>a</Tags>'
+        "</Topic></Topics>"
+    )
+    where = ("--data", data, "--indexes", tmp_path / "i")
+    arqmath("index", "task1", *where, "--config", config, "--engine", "flat")
+    asked = ("--config", config, "--topics", topics, "--variant", "math")
+    arqmath("run", "task1", *where, *asked, "--runs", tmp_path)
+    (run,) = tmp_path.rglob("*.tsv")
+    for command in (("serve", "--port", "0"), ("verify", run)):
+        TRUSTED.clear()  # as a new process has it
+        sys.modules.pop("my_tokens", None)
+        message = refused(*command, *where)
+        assert "if you trust it, give the configuration that names it with --config" in message
+        assert "my_tokens" not in sys.modules
+    assert "as it was made" in printed("verify", run, *where, "--config", config)
+    TRUSTED.clear()
+    trust([config])  # as `serve --config` does
+    assert Index.open(Collection(data, tmp_path / "i"), "task1").search("$b$", "math", 1)
+    with pytest.raises(InputError, match="Extra inputs"):
+        (tmp_path / "b").write_text("tokens: my_tokens", encoding="utf-8")
+        trust([tmp_path / "b"])
 
 
 @pytest.mark.parametrize(
