@@ -177,7 +177,7 @@ class Collection(_ByValue, Files):
                     raise InputError(
                         f"{error}; overwrite=True replaces it, another indexes= keeps both"
                     ) from None
-                for _ in ensure([task], files, workers, settings, overwrite, engine=by):
+                for _ in ensure([task], files, workers, settings, overwrite, engines=[by]):
                     pass
         return Index(files, task, threads, settings and settings.absolute(), by)
 

@@ -54,7 +54,9 @@ def _chosen(name: str, collection: Collection) -> list[str]:
 @command
 def index(
     task: str,
-    place: SearchPlace,
+    place: Place,
+    engine: list[str] | None = None,
+    hosts: str | None = None,
     config: Path | None = None,
     threads: int = THREADS,
     overwrite: bool = False,
@@ -69,20 +71,28 @@ def index(
     """Build the index of a task, unless it is up to date.
 
     Index builds are atomic: an interrupted build leaves the old index, and resumes when you rerun
-    the command. If an index exists, only the files of a further engine are added.
+    the command. If an index exists, only the files of a further engine are added. For several
+    engines (--engine lucene --engine flat) the data are read and analysed once.
 
     Example: arqmath-bm25 index task1 --data /data/ARQMath
     """
-    engine = place.chosen_engine._replace(shards=shards, replicas=replicas)
+    names = engine or ["auto"]
+    one_is_cluster = "opensearch" in names
+    engines = [
+        chosen_engine(
+            name, None if one_is_cluster and name != "opensearch" else hosts, shards, replicas
+        )
+        for name in names
+    ]
     data, indexes = place.data, place.indexes
     with _workers(threads, spark, place) as workers:
         if workers.remote:  # whose processes have other working directories
             data, indexes = data and data.absolute(), indexes.absolute()
         collection = Collection(data, indexes, site=site, until=until, delimiters=delimiters)
-        names = _chosen(task, collection)
         for directory, built, manifest in ensure(
-            names, collection, workers, config, overwrite, keep_documents, engine
-        ):
+            _chosen(task, collection), collection, workers, config, overwrite, keep_documents,
+            engines,
+        ):  # fmt: skip
             state = "up to date"
             if manifest is not None:
                 state = f"{built.account(manifest.counts)}, in {manifest.seconds:,.1f} s"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +59,7 @@ AUTO: Final = Engine()
 
 
 def chosen_engine(
-    name: EngineName, hosts: str | None = None, shards: int = 1, replicas: int = 0
+    name: str, hosts: str | None = None, shards: int = 1, replicas: int = 0
 ) -> Engine:
     """Return the engine asked for; `hosts` are URLs with commas between.
 
@@ -72,7 +72,8 @@ def chosen_engine(
             "the engine opensearch and hosts belong together; expected hosts as "
             "https://HOST:9200, or several with commas between"
         )
-    return Engine(name, tuple(hosts.split(",")) if hosts else (), shards, replicas)
+    urls = tuple(hosts.split(",")) if hosts else ()
+    return Engine(cast("EngineName", name), urls, shards, replicas)
 
 
 class Searcher(ABC):

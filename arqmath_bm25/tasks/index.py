@@ -254,16 +254,17 @@ def _builders(engine: EngineName, place: Path) -> list[EngineName]:
 
 def ensure(
     names: Sequence[str], collection: Collection, workers: Workers, config: Path | None = None,
-    overwrite: bool = False, keep_documents: bool = False, engine: Engine = AUTO,
+    overwrite: bool = False, keep_documents: bool = False, engines: Sequence[Engine] = (AUTO,),
 ) -> Iterator[tuple[Path, IndexedTask[Any], Manifest | None]]:  # fmt: skip
     """Build the indexes of tasks, and those that these need, unless they are up to date.
 
-    They are built for `engine`, or what it needs is added to them.
+    They are built for all `engines` at once, or what these need is added to them.
 
     Yields each with its task, and with its manifest if it was built. Raises InputError as `build`
     does, and for one that is stale without `overwrite`.
     """
-    in_cluster = engine.name == "opensearch"
+    clusters = [engine for engine in engines if engine.name == "opensearch"]
+    searched_by = engines[0].name if len(engines) == 1 else "auto"
     done: set[Path] = set()
     for name in names:
         wanted = configured(name, config).index_task.fitted(collection, overwrite)
@@ -273,17 +274,19 @@ def ensure(
                 continue
             done.add(place)
             as_built = task is not wanted
-            fresh = _is_up_to_date(task, collection, overwrite, as_built, engine.name)
+            fresh = _is_up_to_date(task, collection, overwrite, as_built, searched_by)
             if fresh:
                 sweep(place)
             built, kept = None, fresh and (place / DOCUMENTS).is_dir()
             if not fresh:
-                if in_cluster:
+                for engine in clusters:
                     with closing(connect(engine.hosts)) as client:
                         check_rights(client)  # what is missing is said before hours of work
-                keep = keep_documents or in_cluster
-                built = build(task, collection, workers, keep, _builders(engine.name, place))
-            built = add_engine(task, collection, engine, workers) or built
+                keep = keep_documents or bool(clusters)
+                builders = (name for engine in engines for name in _builders(engine.name, place))
+                built = build(task, collection, workers, keep, list(dict.fromkeys(builders)))
+            for engine in engines:
+                built = add_engine(task, collection, engine, workers) or built
             if not (kept or keep_documents):  # the cluster has them now
                 shutil.rmtree(place / DOCUMENTS, ignore_errors=True)
             yield place, task, built

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import SubElement
 
 import pytest
-from program import arqmath, process, refused
+from program import arqmath, printed, process, refused
 from serving import running
 from shared_indexes import linked
 
@@ -88,6 +88,17 @@ def test_flat_postings_are_added_to_an_index_that_is_there(tmp_path: Path) -> No
     assert not [*index.manifest.damages(index.directory)]
     assert index.search("series", "both", 5)
     assert isinstance(Index.open(Collection(indexes=tmp_path), "task1").searcher(), FlatSearcher)
+
+
+def test_two_engines_are_built_for_in_one_pass(tmp_path: Path, sample_indexes: Path) -> None:
+    both = ("index", "task1", "--indexes", tmp_path, "--engine", "lucene", "--engine", "flat")
+    assert printed(*both).count("311 posts read") == 1
+    there, alone = (place / "arqmath-sample" / "task1" for place in (tmp_path, sample_indexes))
+    assert (there / "lucene").is_dir()
+    for file in (alone / "lucene.flat").iterdir():
+        assert (there / "lucene.flat" / file.name).read_bytes() == file.read_bytes()
+    assert "up to date" in printed(*both)
+    assert "engine 'x': expected one of auto, " in refused("index", "task1", "--engine", "x")
 
 
 def test_hosts_and_their_engine_belong_together() -> None:
