@@ -338,8 +338,8 @@ def gone(element: Any) -> bool:
 def test_which_run_is_better_where_it_fails_and_why(browser: Chrome, site: Path) -> None:
     browser.get((site / "index.html").as_uri())
     (verdict,) = shown(browser, ".verdict")
-    assert verdict.startswith("good has the best nDCG′ 1.0000. It is +")
-    assert "against bad (p = " in verdict
+    assert verdict.startswith("good has the best nDCG′ 1.0000. It is 0.")
+    assert "above bad (p = " in verdict
     # Sorted by the other run, the topic that it fails worst comes first.
     head = browser.find_elements(CSS, ".topics thead button")[-1]
     head.send_keys(Keys.ENTER)
