@@ -49,8 +49,7 @@ def _replaced(
 @pytest.fixture(scope="module")
 def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("indexes")
-    tasks.index("task2", indexes=place, engine="lucene")
-    tasks.index("task2", indexes=place, engine="flat")
+    tasks.index("task2", indexes=place, engine=["lucene", "flat"])
     return place
 
 
