@@ -1,1 +1,1 @@
-"""Typed records from the labs' files, streamed: posts, topics, and where every file lies."""
+"""Typed records from the labs' files, streamed: posts, topics, and the places of all files."""

@@ -1,12 +1,12 @@
 """What users did besides posting: comments, votes, links, tags; and the users themselves.
 
 Rows are read with their attributes as the lab's files and the archive's dumps name them
-(README_DATA.md of the lab, the archive's schema). Required are only the ids and texts that a row is
-worthless without: the lab's files lack other attributes in many rows (only the last comment of a
-post has a score, a date and a user), and the archive drops users who are gone.
+(README_DATA.md of the lab, the archive's schema). Only the ids and texts without which a row is
+worthless are required: the lab's files lack other attributes in many rows (only the last comment of
+a post has a score, a date and a user), and the archive drops users who are gone.
 
-Tables hold in little memory where the rows of a post or user lie; they are read where they are
-needed, as `posts.py` does it.
+A table keeps the places of the rows of each post or user, which takes little memory; rows are read
+when they are needed, as in `posts.py`.
 """
 
 import re
@@ -73,7 +73,7 @@ COMMENTS, USERS = KINDS["comments"], KINDS["users"]
 
 
 class RowTable:
-    """Where the rows of a dump lie by one of their ids, 32 bytes each: of comments, the post.
+    """The places of a dump's rows by one of their ids (of comments, the post's), 32 bytes each.
 
     `counts` accounts for every row: rows = rows kept + all that was left out.
     """
@@ -93,7 +93,7 @@ class RowTable:
     def of(self, key: str) -> list[Attributes]:
         """Read the rows of a post or user, in the order of the file.
 
-        Raises InputError if the file has changed meanwhile.
+        Raises InputError if the file has changed since.
         """
         if not is_id(key):
             return []

@@ -35,14 +35,14 @@ class Collection:
         until: str | None = None,
         delimiters: str | None = None,
     ) -> None:
-        """`data` is the root of a distribution, the bundled sample without; see Layout.
+        """`data` is the root of a distribution, by default the bundled sample; see Layout.
 
         It may also be a file of documents, a directory with one, or irds:NAME (own_documents.py).
 
         `indexes` is the directory below which indexes are kept, by collection. `site` is the
         address of a dump, `until` the last year of the posts that count, or `none`, `delimiters`
-        what formulas stand between; without them the indexes that were built with them say, or else
-        the data do. Raises InputError if `data` is no directory.
+        what encloses formulas. The default of these three is what the indexes were built with, or
+        else what the data show. Raises InputError if `data` is missing or of no such form.
         """
         if until is not None and not _UNTIL.fullmatch(until):
             raise InputError(f"--until {until}: expected a year, or none for all posts")
@@ -68,14 +68,14 @@ class Collection:
 
     @cached_property
     def chosen(self) -> dict[str, str]:
-        """The address of the site and the last year of posts, where somebody chose them."""
+        """What was chosen of site, last year and delimiters, now or when an index was built."""
         chosen = {key: value for key, value in self._chosen.items() if value}
         for _, manifest in self._manifests():
             chosen = {**manifest.recipe.get("chosen", {}), **chosen}
         return chosen
 
     def _manifests(self) -> Iterator[tuple[Path, Manifest]]:
-        """Yield the indexes with their manifests, but for damaged ones: who opens one is told."""
+        """Yield the indexes with their manifests; damaged ones are reported when opened."""
         for path in sorted(self.directory.glob(f"*/{MANIFEST}")):
             with suppress(NoIndexError):
                 if manifest := Manifest.read(path.parent):
@@ -126,7 +126,7 @@ class Collection:
         return post
 
     def question_of(self, post: Post) -> Post | None:
-        """Return the question of an answer, None if it is missing; a question itself."""
+        """Return the question of an answer, None if it is missing; of a question, itself."""
         return post if post.post_type == QUESTION else self.posts.read(post.parent_id or "")
 
     def link(self, post: Post) -> str:
@@ -147,7 +147,7 @@ class Collection:
     def linked_post(self, url: str) -> str | None:
         """Return the id of the post that a link on the page of a post leads to.
 
-        None if that is no post of this site; whether the collection has it is not looked at.
+        None if it leads to no post of this site. The collection need not have the post.
         """
         host, number = linked_post(url) or ("", "")
         return number or None if host in ("", self._address) else None

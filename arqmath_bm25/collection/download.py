@@ -2,8 +2,8 @@
 
 The bytes go to NAME.part, which has the date of the server's file (Last-Modified). A later attempt,
 or a later call, asks for the rest with `Range` and `If-Range`; a file that has changed since, or
-has no date, is read from the start. Only http and https are spoken, and https stays https, after
-redirects as well.
+has no date, is read from the start. Only http and https are supported, and https stays https, even
+after redirects.
 """
 
 import os
@@ -58,7 +58,8 @@ class _WebOnly(HTTPRedirectHandler):
         if urlsplit(newurl).scheme not in allowed:
             fp.close()
             raise InputError(
-                f"{req.full_url}: redirects to {newurl}; only {' and '.join(allowed)} is followed"
+                f"{req.full_url}: the server redirects to {newurl}; only {' and '.join(allowed)} "
+                "addresses are followed"
             )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
@@ -71,8 +72,8 @@ def download(
 ) -> None:
     """Download `url` to `target`, which appears only once it is complete and `check` accepts it.
 
-    An attempt that breaks off is repeated after each of PAUSES; they are counted anew when one got
-    clearly further than all before. Raises AbsentError if the server has no such file, and
+    An attempt that breaks off is repeated after each of PAUSES; the count starts again when one
+    gets clearly further than all before. Raises AbsentError if the server has no such file, and
     InputError if the last attempt fails too (what was read is kept for the next call), if the
     server encodes the file or does not say how long it is, if the disk is too small, and what
     `check` raises (nothing is kept).
@@ -93,7 +94,7 @@ def download(
             if _size(part) > furthest + _BLOCK:
                 furthest, failures = _size(part), 1
             if failures > len(PAUSES):
-                why = f"given up after {failures} attempts; call it again to go on"
+                why = f"gave up after {failures} attempts; the same command resumes the download"
                 raise InputError(f"{url}: {error}; {why}") from None
             seconds = PAUSES[failures - 1]
             tell(f"{url}: {error}; trying again in {seconds:.0f} s")
@@ -148,7 +149,7 @@ def _announced(request: Request, response: HTTPResponse, have: int) -> tuple[int
         same_file = headers.get("Last-Modified") == request.get_header("If-range")
         if rest and int(rest[1]) == have and same_file:
             return have, int(rest[2])
-        raise _OtherFileError("the server goes on with another file or range")
+        raise _OtherFileError("the server sent another file, or another part of it")
     length = headers.get("Content-Length", "")
     if not _NUMBER.fullmatch(length):
         raise InputError(f"{request.full_url}: the server does not say how long the file is")
@@ -168,8 +169,8 @@ def check_room(path: Path, size: int) -> None:
     free = shutil.disk_usage(path.parent).free
     if size > free:
         raise InputError(
-            f"{path.parent}: {size / _MB:,.0f} MB are still to come, and {free / _MB:,.0f} MB are "
-            "free on this disk"
+            f"{path.parent}: {size / _MB:,.0f} MB are needed, but only {free / _MB:,.0f} MB are "
+            "free on this disk; make room and try again"
         )
 
 
@@ -193,7 +194,7 @@ def _open(request: Request) -> HTTPResponse:
     response.close()
     raise InputError(
         f"{url}: the server answers {response.status} {response.reason} with content encoded as "
-        f"{encoding}; expected 200 and the file as it is"
+        f"{encoding}; expected 200 and the file without encoding"
     )
 
 
@@ -201,7 +202,7 @@ def _open(request: Request) -> HTTPResponse:
 def _connected(url: str) -> Iterator[None]:
     """Turn what a bad connection raises into a _BrokenError, which is worth another attempt.
 
-    Raises InputError for a certificate that nobody trusts.
+    Raises InputError for a certificate that is not trusted.
     """
     try:
         yield
@@ -210,6 +211,6 @@ def _connected(url: str) -> Iterator[None]:
     except (HTTPException, OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         if isinstance(reason, SSLCertVerificationError):
-            trust = "SSL_CERT_FILE=FILE names the authority that signs here"
+            trust = "if you trust this server, set SSL_CERT_FILE to its authority's certificate"
             raise InputError(f"{url}: {reason.strerror}; {trust}") from None
         raise _BrokenError(f"no connection: {reason}") from None

@@ -5,9 +5,9 @@ is illegal there), so that memory is flat, every row knows its byte offset, and 
 millions is repaired or counted instead of ending the build. Line ends are no guide: attribute
 values may hold raw newlines. Each row is parsed by lxml without entities, DTD or network.
 
-A piece of the file from one cut to the next should be one row and white space. What else stands
-between rows (`<rOw …/>`), but for comments, is a broken row for each attribute `Id` in it, at least
-one, and is counted. No dump has rows in comments; they would be read like others.
+A piece of the file from one cut to the next should be one row and white space. Anything else
+between rows (`<rOw …/>`), except comments, counts as one broken row for each attribute `Id` in it,
+and as at least one. No dump has rows in comments; they would be read like others.
 """
 
 import os
@@ -93,8 +93,8 @@ def check(path: Path, root: str) -> None:
 def rows(path: Path, root: str, begin: int = 0, end: int | None = None) -> Iterator[Row]:
     """Yield every row of a dump that begins at its bytes `begin` … `end` - 1 (default: all).
 
-    What follows a row, up to the next one, is part of it. What stands before the first row of the
-    file comes as a row if it is more than white space.
+    Text that follows a row, up to the next one, is part of it. Text before the first row of the
+    file is a row of its own if it is more than white space.
     """
     closing = f"</{root}>".encode()
     with path.open("rb") as file:
@@ -140,13 +140,10 @@ def _check_head(path: Path, text: bytes, root: str) -> None:
     prologue = _PROLOGUE.match(text)
     head = text[prologue.end() if prologue else 0 :]
     if head.startswith(b"<!"):
-        raise InputError(
-            f"{path}: row 0: the file declares a DTD, which the dumps do not; take the line "
-            "<!DOCTYPE …> out of it"
-        )
+        raise InputError(f"{path}: the file declares a DTD, as no dump does; remove <!DOCTYPE …>")
     tag = _ROOT.match(head)
     if tag is None or tag[1] != root.encode():
-        shown = f"<{tag[1].decode('ascii', 'replace')}>" if tag else repr(bytes(head[:20]))
+        shown = f"<{tag[1].decode()}>" if tag else repr(head[:20].decode(errors="replace"))
         raise InputError(
             f"{path}: not a {root} file: expected the root element <{root}>, found {shown}"
         )
@@ -166,7 +163,7 @@ def parsed_rows(path: Path, root: str, begin: int = 0, end: int | None = None) -
 
 
 def _apart(piece: Row) -> ParsedRows:
-    """Yield the rows in what lies between two cuts."""
+    """Yield the rows in the text between two cuts."""
     offset, xml = piece
     end = 0
     while (begin := end) < len(xml):
@@ -218,7 +215,7 @@ def scan_places(
     places = np.concatenate([noted for noted, _ in parts if noted.size] or [parts[0][0]])
     first = np.unique(places[:, 1], return_index=True)[1]
     if len(first) < len(places):
-        counts["rows with an Id seen before"] = len(places) - len(first)
+        counts["rows with a repeated Id"] = len(places) - len(first)
     return places[np.sort(first)], counts
 
 
@@ -249,9 +246,8 @@ def read_places(
     for row, (number, offset, _) in zip(attributes(pieces), places, strict=True):
         if row is None or row.get(attribute) != str(number):
             raise InputError(
-                f"{path}: there is no row of {attribute} {number} at byte {offset:,} any more: "
-                "the file has changed since it was indexed. Run `arqmath-bm25 index` again, and "
-                "then this command."
+                f"{path}: the file has changed since it was indexed: there is no {attribute} "
+                f"{number} at byte {offset:,}. Run `arqmath-bm25 index` again, then this command."
             )
         rows.append(row)
     return rows
@@ -266,7 +262,7 @@ def attributes(rows: Sequence[bytes]) -> list[dict[str, str] | None]:
 
 
 def _together(rows: Sequence[bytes]) -> list[dict[str, str]] | None:
-    """Parse several rows at once; None unless the result is one element a row."""
+    """Parse several rows at once; None unless the result is one element for each row."""
     # `&amp;` stays `&#38;` unless entities are resolved; inside an element none can be declared, so
     # that there are no others to resolve. A parser that met an error is not reused.
     parser = etree.XMLParser(**_OPTIONS)

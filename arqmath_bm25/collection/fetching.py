@@ -1,7 +1,7 @@
 """Brings published files to DATA, from the organisers' site, a mirror, or a folder with its files.
 
-A file has its final name only when it is complete and checked; what is there already stays. A zip
-archive is unpacked as a stream, completely or not at all. The names of its files come from
+A file has its final name only when it is complete and checked; existing files stay. A zip archive
+is unpacked as a stream, completely or not at all. The names of its files come from
 `published.yaml`, not from the archive. The sizes that it declares are compared with the published
 ones and with the free disk, and no more is written. Contents are checked by their CRC-32.
 """
@@ -37,7 +37,7 @@ def read_source(source: str) -> str | Path:
     """Return `source` as a URL or a folder; InputError if it is neither."""
     if "://" not in source:
         if not Path(source).is_dir():
-            raise InputError(f"--from {source}: no such folder, and no http or https address")
+            raise InputError(f"--from {source}: no such folder; a web address begins with https://")
         return Path(source)
     try:
         address = urlsplit(source)
@@ -50,16 +50,17 @@ def read_source(source: str) -> str | Path:
 
 
 def alone(data: Path) -> AbstractContextManager[int]:
-    """Create `data` and lock it; InputError if another call is at work there."""
-    return locked(data, lambda: f"{data}: another process is fetching files to it", directory=True)
+    """Create `data` and lock it; InputError if another process is using it."""
+    busy = f"{data}: another process is fetching files to it; wait until it ends"
+    return locked(data, lambda: busy, directory=True)
 
 
 def fetch(file: PublishedFile, source: str | Path, data: Path) -> Outcome:
     """Copy or download one file to its place below `data`, check and unpack it.
 
-    What is there already is left alone: "there", or "differs" if its hash is known and another.
+    An existing file is left alone: "there", or "differs" if its hash is known and differs.
     "absent": the source does not have it. Raises InputError as `download` and `unpack` do, and
-    naming the file for what the disk refuses.
+    naming the file if the disk refuses to read or write it.
     """
     target = data / file.target
     if target.exists():
@@ -73,7 +74,7 @@ def fetch(file: PublishedFile, source: str | Path, data: Path) -> Outcome:
         return "absent"
     except OSError as error:
         raise InputError(
-            f"{error.filename or target}: {error.strerror or error}; call it again to go on"
+            f"{error.filename or target}: {error.strerror or error}; put this right and try again"
         ) from None
     return "fetched"
 
@@ -118,7 +119,7 @@ def unpack(path: Path, archive: Archive, target: Path) -> None:
             raise
         reason = str(error) or type(error).__name__
         raise InputError(
-            f"{path}: damaged, or no zip archive: {reason}. Remove it and fetch it again"
+            f"{path}: damaged, or not a zip archive ({reason}); remove it and fetch it again"
         ) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
@@ -131,11 +132,11 @@ def _extract(path: Path, archive: Archive, target: Path, place: Path) -> None:
         declared = sum(member.file_size for member in members)
         if declared > _AT_MOST * archive.size:
             raise InputError(
-                f"{path}: would unpack to {declared / _MB:,.0f} MB; about "
-                f"{archive.size / _MB:,.0f} MB are published"
+                f"{path}: it would unpack to {declared / _MB:,.0f} MB; expected about "
+                f"{archive.size / _MB:,.0f} MB. Remove it and fetch it again"
             )
         check_room(target, declared)
-        with progress(f"unpacking {path.name}", declared / _MB, "MB") as advance:
+        with progress(f"Unpacking {path.name}", declared / _MB, "MB") as advance:
             for name, member in zip(archive.members, members, strict=True):
                 with zipped.open(member) as packed, (place / name).open("wb") as file:
                     while block := packed.read(_BLOCK):
@@ -144,24 +145,21 @@ def _extract(path: Path, archive: Archive, target: Path, place: Path) -> None:
 
 
 def _members(path: Path, zipped: ZipFile, archive: Archive) -> list[ZipInfo]:
-    """Return the expected members in their order; others, such as __MACOSX, are passed over."""
+    """Return the expected members in their order; others, such as __MACOSX, are skipped."""
     members: dict[str, ZipInfo] = {}
     for info in zipped.infolist():
         inside = PurePosixPath(info.filename.replace("\\", "/"))
         if info.filename.endswith("/") or inside.name not in archive.members:
             continue
         if inside.name in members:
-            raise InputError(f"{path}: two members are called {inside.name}")
+            raise InputError(f"{path}: two files in this archive are called {inside.name}")
         if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
             raise InputError(
-                f"{path}: member {info.filename!r} is compressed by method {info.compress_type}, "
-                f"which is not read here; unpack it with another program to {archive.target}"
+                f"{path}: {info.filename!r} is compressed by method {info.compress_type}, which "
+                f"is not supported; unpack it with another program to {archive.target} in DATA"
             )
         members[inside.name] = info
     for name in archive.members:
         if name not in members:
-            raise InputError(
-                f"{path}: no member {name}; expected {len(archive.members)} "
-                f"({archive.members[0]} … {archive.members[-1]})"
-            )
+            raise InputError(f"{path}: no {name} in this archive; remove it and fetch it again")
     return [members[name] for name in archive.members]

@@ -92,13 +92,13 @@ def read_header(path: Path) -> tuple[str, ...]:
     if names not in COLUMNS.values():
         raise InputError(
             f"{path}: row 1: not the header of a formula TSV: found {' '.join(names)[:80]!r}, "
-            f"expected {', '.join(COLUMNS['v3'])} (or those of v2, v1) between TABs"
+            f"expected {', '.join(COLUMNS['v3'])} (or those of v2, v1), separated by TABs"
         )
     return names
 
 
 def header(path: Path, kind: str) -> tuple[str, ...]:
-    """Return the column names in the first row of a TSV, of which `kind` was expected."""
+    """Return the column names in the first row of a TSV; `kind` says what was expected."""
     with open_bytes(path, kind) as file:
         line = file.readline(1000)
     return tuple(line.decode("utf-8-sig", "replace").strip("\r\n").split("\t"))
@@ -121,7 +121,7 @@ def read_rows(path: Path, columns: int) -> Iterator[list[str]]:
     """Yield the rows below the header of a TSV.
 
     Raises InputError for bytes that are not UTF-8, for a row without that many columns, and for one
-    that holds others, because a quote is opened in it and not closed.
+    that holds other rows, because a quote in it is not closed.
     """
     csv.field_size_limit(sys.maxsize)
     with open_bytes(path) as raw, io.TextIOWrapper(raw, "utf-8-sig", newline="") as file:
@@ -141,7 +141,7 @@ def read_rows(path: Path, columns: int) -> Iterator[list[str]]:
                 if any(map(SWALLOWED.search, row)):
                     raise InputError(
                         f"{path}: the row that ends at line {rows.line_num} holds other rows: a "
-                        'quote (") is opened in it that is not closed'
+                        'quote (") in it is not closed; close it, or copy the file again'
                     )
                 yield row
         except UnicodeDecodeError as error:
@@ -221,7 +221,7 @@ def read_topic_formulas(path: Path) -> Iterator[dict[str, str]]:
     if not set(names).issuperset(_TOPIC_IDS):
         raise InputError(
             f"{path}: row 1: not the header of topic formulas: found {' '.join(names)[:80]!r}, "
-            f"expected {', '.join(_TOPIC_IDS)}, formula between TABs"
+            f"expected {', '.join(_TOPIC_IDS)}, formula, separated by TABs"
         )
     for row in read_rows(path, len(names)):
         yield dict(zip(names, map(str.strip, row), strict=True))

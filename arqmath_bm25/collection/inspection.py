@@ -1,7 +1,7 @@
 """Describes every file of a distribution, and compares it with the published one.
 
 Files are read once, as streams, dumps in ranges of their bytes and formulas file by file. A file
-that cannot be read is reported as such and keeps no other from being looked at.
+that cannot be read is reported as such, and the others are still read.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _add_dump(report: FileReport, copy: Path, workers: Workers) -> None:
     report.first, report.last = min(dates, default=""), max(dates, default="")
     ids = np.concatenate([part.ids for part in parts])
     distinct = np.unique(ids)
-    report.defects["rows with an Id seen before"] = len(ids) - len(distinct)
+    report.defects["rows with a repeated Id"] = len(ids) - len(distinct)
     parents = np.concatenate([part.parents for part in parts])
     report.defects["answers without their question"] = int((~np.isin(parents, distinct)).sum())
     report.defects = +report.defects
@@ -194,5 +194,5 @@ def _add_judgments(report: FileReport, copy: Path) -> None:
         else:
             report.defects[f"rows that are not topic, 0, id, grade 0-{HIGHEST}"] += 1
     report.counts["topics"] = len({topic for topic, _ in pairs})
-    report.defects["judgments given again"] = pairs.total() - len(pairs)
+    report.defects["repeated judgments"] = pairs.total() - len(pairs)
     report.defects = +report.defects

@@ -16,7 +16,7 @@ _PREMISE_ID: Final = re.compile(r"[0-9]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9
 
 def _checked(premise_id: str) -> str:
     if not _PREMISE_ID.fullmatch(premise_id):
-        raise ValueError("expected an integer, neither rounded nor signed, or a UUID")
+        raise ValueError("expected an integer, in digits alone, or a UUID")
     return premise_id
 
 

@@ -1,7 +1,7 @@
 """Where every official file lies below DATA, the root of an ARQMath distribution.
 
 Paths are those of the organisers' backup site, odd blanks included (" Scripts & Qrels", "Task 1 ").
-A missing file is named together with the place where it is published.
+An error about a missing file says where it is published.
 """
 
 from collections.abc import Sequence
@@ -22,20 +22,18 @@ _FORMULAS: Final = ("v3", "v2", "v1")
 
 
 class Layout:
-    """The files of one distribution. Raises InputError where one that is asked for is absent."""
+    """The files of one distribution. Raises InputError for one that is absent."""
 
     def __init__(self, data: str | Path) -> None:
         data = Path(data)
         if not data.is_dir() and corpus_in(data) is None:
-            what = "it is a file" if data.exists() else "there is no such directory"
-            if data.suffix.lower() in (".7z", ".zip", ".gz", ".bz2", ".xz"):
-                raise InputError(
-                    f"DATA={data}: an archive; unpack it into a directory, and give that"
-                )
+            what = "unknown kind of file" if data.exists() else "no such file or directory"
+            if data.is_file() and data.suffix.lower() in (".7z", ".zip", ".gz", ".bz2", ".xz"):
+                raise InputError(f"DATA={data}: an archive; unpack it and give the unpacked data")
             raise InputError(
-                f"DATA={data}: {what}. Expected the root of an ARQMath distribution: a directory "
-                f"with Collection/, Topics/ and Evaluation/, published at {PUBLISHED}, or that of "
-                "knowledge_base.json"
+                f"DATA={data}: {what}. Expected documents: a .jsonl or .tsv file, or a directory "
+                "with corpus.jsonl; or the directory of an ARQMath distribution (published at "
+                f"{PUBLISHED}), or one with Posts.xml or knowledge_base.json"
             )
         self.data = data
         # Of the collection: its directory's, used to keep its indexes and runs apart.
@@ -47,8 +45,8 @@ class Layout:
             return posts
         if dumps := [path.parent.name for path in sorted(self.data.glob("*/Posts.xml"))]:
             raise InputError(
-                f"DATA={self.data}: a directory of dumps; give the directory of one, as "
-                f"{self.data / dumps[0]} ({', '.join(dumps)} have Posts.xml)"
+                f"DATA={self.data}: Posts.xml is not here, but in {', '.join(dumps)}; give one of "
+                f"these directories, such as {self.data / dumps[0]}"
             )
         return self._missing("Collection/Posts.V1.3.xml (unzipped from Posts.V1.3.zip)")
 
@@ -88,7 +86,7 @@ class Layout:
         """Return the topic files of years, or files, that are named, each with its name.
 
         Without `chosen`, those of all years that are there. Raises InputError for a year that is
-        not, or was none of the labs'.
+        not there, or in which there was no lab.
         """
         files = []
         for name in chosen or self.years(task) or YEARS[:1]:  # the last says what is missing
@@ -96,7 +94,7 @@ class Layout:
             if year:
                 files.append((name, self.topics(task, year)))
             elif name.isdecimal():
-                raise InputError(f"--topics {name}: the labs were held in {', '.join(YEARS)}")
+                raise InputError(f"--topics {name}: expected {', '.join(YEARS)}, or a topic file")
             else:
                 files.append((Path(name).stem, Path(name)))
         return files
@@ -130,4 +128,5 @@ class Layout:
         return self.data / path
 
     def _missing(self, path: str) -> Path:
-        raise InputError(f'DATA={self.data}: missing file "{path}"; it is published at {PUBLISHED}')
+        source = f"it is published at {PUBLISHED}, and `arqmath-bm25 fetch` downloads it"
+        raise InputError(f'DATA={self.data}: missing file "{path}"; {source}')

@@ -58,7 +58,7 @@ class OwnDocument(NamedTuple):
         return _TAG.search(self.text) is not None
 
     def marked(self, delimiters: Delimiters) -> Self:
-        """Return plain text without delimiters with dollars around its formulas, else the same."""
+        """Return plain text without delimiters with dollars added, and any other text unchanged."""
         plain = delimiters == "mathjax" and not self.is_html
         if not plain or _DELIMITER.search(self.title) or _DELIMITER.search(self.text):
             return self
@@ -103,8 +103,8 @@ def _documents(path: Path, rows: Iterable[bytes]) -> Iterator[tuple[OwnDocument,
         document = _read(path, number, line)
         if (first := lines.setdefault(document.doc_id, number)) != number:
             raise InputError(
-                f"{path}: line {number}: id {shown(document.doc_id)} is that of line {first} "
-                "as well; every row has an id of its own"
+                f"{path}: line {number}: id {shown(document.doc_id)} is that of line {first} too; "
+                "give every row its own id"
             )
         yield document, place
     if not lines:
@@ -129,7 +129,9 @@ def _read(path: Path, number: int, line: bytes) -> OwnDocument:
     try:
         text = line.decode("utf-8").lstrip("\ufeff").rstrip("\r\n")
     except UnicodeDecodeError as error:
-        raise InputError(f"{where}: byte {error.start + 1} is not UTF-8") from None
+        raise InputError(
+            f"{where}: byte {error.start + 1} is not UTF-8; save the file as UTF-8"
+        ) from None
     document = (_of_tsv if path.suffix.lower() == ".tsv" else _of_json)(where, text)
     if not _ID.fullmatch(document.doc_id) or len(document.doc_id.encode()) > _LONGEST_ID:
         raise InputError(
@@ -143,7 +145,8 @@ def _of_tsv(where: str, text: str) -> OwnDocument:
     columns = text.split("\t")
     if len(columns) not in (2, 3):
         raise InputError(
-            f"{where}: {len(columns)} columns; expected id, text or id, title, text, and TABs"
+            f"{where}: expected 2 columns (id, text) or 3 (id, title, text) separated by TABs, "
+            f"found {len(columns)}"
         )
     return OwnDocument(columns[0], columns[-1], columns[1] if len(columns) == 3 else "")
 
@@ -157,7 +160,8 @@ def _of_json(where: str, line: str) -> OwnDocument:
     try:
         row = DocumentRow.model_validate_json(line)
     except ValidationError as error:
-        raise InputError(f"{where}: {faults(error)}") from None
+        expected = 'expected a row such as {"id": "1", "text": "A triangle"}'
+        raise InputError(f"{where}: {faults(error)}; {expected}") from None
     tags, excluded = row.tags or (), row.excluded_ids or ()
     return OwnDocument(row.id, row.text, row.title or "", tags, excluded)
 
@@ -176,8 +180,8 @@ def write_corpus(rows: Iterable[Mapping[str, Any]], directory: Path) -> Path:
 def written_set(name: str, place: Path) -> Path:
     """Return the directory that holds a set of ir_datasets as BEIR does; it is written once.
 
-    Raises InputError without ir_datasets, and for a set that it does not have, or not with
-    documents and queries.
+    Raises InputError if ir_datasets is not installed, does not know the set, or cannot read it, and
+    for a set without documents or without queries.
     """
     directory = place / re.sub(r"[^A-Za-z0-9._-]", "-", name)
     if (directory / QUERIES).is_file():
@@ -187,9 +191,11 @@ def written_set(name: str, place: Path) -> Path:
     try:
         dataset = ir_datasets.load(name)
     except KeyError:
-        raise InputError(f"{IRDS}{name}: ir_datasets has no set of this name") from None
+        raise InputError(
+            f"{IRDS}{name}: ir_datasets has no set of this name; see ir-datasets.com"
+        ) from None
     if not (dataset.has_docs() and dataset.has_queries()):
-        raise InputError(f"{IRDS}{name}: this set has no documents or no queries")
+        raise InputError(f"{IRDS}{name}: this set lacks documents or queries; name one with both")
     try:
         _write_set(dataset, directory, _EXCLUDED.get(name.partition("/")[0]))
     except (ImportError, OSError, RuntimeError) as error:  # no connection, a library for one set

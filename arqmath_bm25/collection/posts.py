@@ -172,7 +172,7 @@ class PostTable:
             yield _thread([post for _, post in group])
 
     def thread(self, number: int) -> Thread | None:
-        """Read the thread with the number that `threads_of` tells; None if there is none."""
+        """Read the thread with a number from `threads_of`; None if there is none."""
         begin = bisect_left(self._places[:, 0], number)
         places = self._places[begin : bisect_right(self._places[:, 0], number, begin)]
         return _thread(self._read(places)) if len(places) else None
@@ -235,7 +235,7 @@ def _place(row: dict[str, str], until: int | None) -> tuple[int, int, int] | str
     post_type = int(row["PostTypeId"])
     parent = row.get("ParentId", "") if post_type == ANSWER else ""
     if not (ID.fullmatch(row["Id"]) and (not parent or ID.fullmatch(parent))):
-        return "rows whose Id or ParentId is no positive number"
+        return "rows whose Id or ParentId is not a positive number"
     if until is not None and row.get("CreationDate", "")[:4] > str(until):
         return _after(until)
     # An answer without a question is a thread of its own: ids are unique over both types.

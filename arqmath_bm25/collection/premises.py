@@ -126,7 +126,7 @@ def read_statements(path: Path) -> list[Statement]:
 
     statements = _read(path, "statement", STATEMENTS)
     if not statements:
-        raise InputError(f"{path}: there are no statements in it")
+        raise InputError(f"{path}: there are no statements; expected ids with texts and premises")
     return [
         Statement(statement_id, row.text, tuple(dict.fromkeys(row.premises)))
         for statement_id, row in statements.items()
@@ -141,9 +141,7 @@ def _read(path: Path, kind: str, form: TypeAdapter[T]) -> T:
         members = dict(pairs)
         if len(members) < len(pairs):
             (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
-            raise InputError(
-                f"{path}: {twice} comes twice as a key; every {kind} may come once: remove one"
-            )
+            raise InputError(f"{path}: {twice} comes twice as a key; remove one of the two")
         return members
 
     try:

@@ -99,15 +99,15 @@ def check(file: PublishedFile, copy: Path) -> None:
     if is_page or not size:
         fault = "it is a web page" if is_page else "it is empty"
     elif file.sha256 and not has_hash(copy, file.sha256):
-        fault = f"its SHA-256 does not begin with {file.sha256}, with any line ends"
+        fault = f"its SHA-256 does not begin with {file.sha256}, whatever its line ends"
     elif file.size and abs(size - file.size) > _TOLERANCE * file.size:
         fault = f"it has {size / _MB:,.1f} MB, expected about {file.size / _MB:,.1f} MB"
     if fault:
-        raise InputError(f"{copy}: not the published {file.path}: {fault}")
+        raise InputError(f"{copy}: not the published {file.path}: {fault}; try another --from")
 
 
 def has_hash(copy: Path, sha256: str) -> bool:
-    """Return whether the SHA-256 of `copy` starts so; line ends are normalised first."""
+    """Return whether the SHA-256 of `copy` starts with `sha256`, whatever its line ends."""
     as_is = copy.read_bytes()
     lf = as_is.replace(b"\r\n", b"\n")
     forms = (as_is, lf.replace(b"\n", b"\r\n"), lf)

@@ -75,6 +75,6 @@ def _address(name: str, posts: Path) -> str:
 
 
 def linked_post(url: str) -> tuple[str, str] | None:
-    """Return the host of a link, nothing for the page's own, and the id of the post it names."""
+    """Return the host of a link ("" for the page's own) and the id of the post it names."""
     match = _POST.fullmatch(url)
     return (match["host"] or "", match[4] or match[3] or match[2]) if match else None

@@ -2,7 +2,7 @@
 
 Titles and questions are kept as the HTML that the file holds; `analysis.html` reads their spans,
 which keep their dollars here, lack ids now and then, and hold bare `<` in 2021 and 2022. Elements
-in them are HTML that was not escaped, and are kept as they stand. Comments are passed over, CDATA
+in them are HTML that was not escaped, and are kept as they stand. Comments are skipped, CDATA
 is text; a file that declares a DTD, and with it perhaps entities, is refused.
 """
 
@@ -37,7 +37,7 @@ def read_topics(path: Path) -> tuple[Topic, ...]:
             f"{path}: not a topic file: {' '.join(str(error).split())[:200]}"
         ) from error
     if root.getroottree().docinfo.internalDTD is not None:
-        raise InputError(f"{path}: the file declares a DTD; topic files have none")
+        raise InputError(f"{path}: the file declares a DTD; remove <!DOCTYPE …>")
     if root.tag != "Topics":
         raise InputError(f"{path}: not a topic file: expected <Topics>, found <{root.tag[:60]}>")
     topics: dict[str, Topic] = {}
@@ -47,14 +47,14 @@ def read_topics(path: Path) -> tuple[Topic, ...]:
         if element.tag != "Topic":
             raise InputError(f"{where}: expected <Topic>, found <{element.tag[:60]}>")
         if not number:
-            raise InputError(f'{where}: <Topic> without a number; expected number="A.1"')
+            raise InputError(f'{where}: <Topic> without a number, such as number="A.1"')
         if number in topics:
-            raise InputError(f"{where}: topic {number} stands in this file twice")
+            raise InputError(f"{where}: topic {number} comes twice; remove one of the two")
         for name in _PARTS:
             count = len(element.findall(name))
             if count > 1 or (count < 1 and name in _REQUIRED):
                 number_of = f"{count} elements" if count else "no"
-                raise InputError(f"{where}: topic {number} has {number_of} <{name}>")
+                raise InputError(f"{where}: topic {number} has {number_of} <{name}>; expected one")
         title, question = (_markup(element, name) for name in _REQUIRED)
         tags, formula_id, latex = (_text(element, n) for n in ("Tags", "Formula_Id", "Latex"))
         formulas = (latex,) if formula_id and latex else ()

@@ -6,7 +6,7 @@ right behind one that closes is a doubled quote inside a field. If all others st
 begins or ends, TABs and line feeds between an opening and a closing quote belong to the field, and
 the rest of them separate fields. A block with anything else in it (a quote within an unquoted
 field, a carriage return that ends a line alone, an empty line, a row with more or fewer columns, a
-file that ends within quotes) is read by the csv module and written anew in the regular form.
+file that ends within quotes) is read by the csv module and rewritten in the regular form.
 
 Of numbers and short words eight bytes are read at once, as one integer, so that all columns of ids
 cost no more than the search for separators. Text is decoded only where it is asked for.
@@ -249,7 +249,7 @@ def _is_visible(characters: NDArray[np.uint8]) -> Marks:
 
 
 def _number(words: Words, lengths: Offsets) -> tuple[NDArray[np.int64], Marks]:
-    """Return the numbers in the last `lengths` (or all) characters of words, and if it is one.
+    """Return the numbers in the last `lengths` (or all) characters of words, and whether it is one.
 
     The first character is the lowest byte. Adjacent digits are joined to numbers below 100, these
     to numbers below 10,000, and these to one.

@@ -94,10 +94,10 @@ def test_comments_of_a_post_are_found_by_their_places(comments: Path) -> None:
         "rows": 7,
         "rows kept": 4,
         "rows without Id, PostId or Text": 2,
-        "rows with an Id seen before": 1,
+        "rows with a repeated Id": 1,
     }
     comments.write_text(COMMENT_ROWS.replace('PostId="7"', 'PostId="5"'), encoding="utf-8")
-    with pytest.raises(InputError, match=r"no row of PostId 7 at byte 37 any more"):
+    with pytest.raises(InputError, match=r"there is no PostId 7 at byte 37"):
         table.of("7")
 
 

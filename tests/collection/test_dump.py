@@ -137,7 +137,7 @@ def test_a_place_is_that_of_the_row_alone(tmp_path: Path) -> None:
         (b"", "empty"),
         (b"PK\x03\x04rest", "zip archive; unpack"),
         (b"7z\xbc\xaf\x27\x1c", "7z archive; unpack"),
-        (b"hello", "expected the root element <posts>, found b'hello'"),
+        (b"hello", "expected the root element <posts>, found 'hello'"),
         (b'<?xml version="1.0"?><comments><row Id="1"/></comments>', "found <comments>"),
         (b'<!DOCTYPE posts [<!ENTITY a "b">]><posts></posts>', "declares a DTD"),
         (

@@ -68,17 +68,17 @@ def test_a_member_decides_not_where_it_goes(name: str, tmp_path: Path) -> None:
 
 def test_missing_and_doubled_members_are_named(tmp_path: Path) -> None:
     path = zip_of(tmp_path / "a.zip", {"1.tsv": b"one"})
-    with pytest.raises(InputError, match=r"no member 2\.tsv; expected 2 \(1\.tsv … 2\.tsv\)"):
+    with pytest.raises(InputError, match=r"no 2\.tsv in this archive; remove it"):
         unpack(path, FORMULAS, tmp_path / "formulas")
     path = zip_of(tmp_path / "b.zip", {"1.tsv": b"", "2.tsv": b"", "old/2.tsv": b""})
-    with pytest.raises(InputError, match=r"two members are called 2\.tsv"):
+    with pytest.raises(InputError, match=r"two files in this archive are called 2\.tsv"):
         unpack(path, FORMULAS, tmp_path / "formulas")
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
     path = zip_of(tmp_path / "a.zip", {"Posts.V1.3.xml": b"\0" * 10_000_000})
     assert path.stat().st_size < 20_000
-    with pytest.raises(InputError, match="would unpack to 10 MB"):
+    with pytest.raises(InputError, match="would unpack to 10 MB; expected about"):
         unpack(path, POSTS, tmp_path / "Posts.V1.3.xml")
 
 
@@ -100,7 +100,7 @@ def test_a_disk_that_is_too_small_is_named_before(tmp_path: Path) -> None:
     monkey = pytest.MonkeyPatch()
     with monkey.context() as patch:
         patch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1_000_000}))
-        with pytest.raises(InputError, match="4,000 MB are still to come, and 1 MB are free"):
+        with pytest.raises(InputError, match="4,000 MB are needed, but only 1 MB are free"):
             unpack(path, archive, tmp_path / "Posts.V1.3.xml")
 
 
@@ -119,7 +119,7 @@ def test_one_wrong_byte_is_found(where: float, tmp_path: Path) -> None:
 def test_a_file_that_is_cut_off_or_no_zip_is_named(tmp_path: Path) -> None:
     path = zip_of(tmp_path / "a.zip", {"Posts.V1.3.xml": b"<posts/>" * 50})
     path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(InputError, match=r"damaged, or no zip archive.*fetch it again"):
+    with pytest.raises(InputError, match=r"damaged, or not a zip archive.*fetch it again"):
         unpack(path, POSTS, tmp_path / "Posts.V1.3.xml")
 
 

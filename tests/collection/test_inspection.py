@@ -73,7 +73,7 @@ def test_every_row_is_counted_by_what_it_is(data: Path) -> None:
     assert posts.defects == {
         "rows without Id, PostTypeId or Body": 1,
         "broken rows": 1,
-        "rows with an Id seen before": 1,
+        "rows with a repeated Id": 1,
         "answers without their question": 2,
     }
     formulas = found["Formulas/latex_representation_v3"]
@@ -84,7 +84,7 @@ def test_every_row_is_counted_by_what_it_is(data: Path) -> None:
     }  # fmt: skip
     assert formulas.defects == {"formulas without id or post": 2}
     qrels = found[official("qrels", "task1")["2020"]]
-    assert (qrels.rows, qrels.defects) == (4, {"judgments given again": 1})
+    assert (qrels.rows, qrels.defects) == (4, {"repeated judgments": 1})
     assert qrels.counts == {"grade 3": 1, "grade 0": 1, "grade 1": 2, "topics": 2}
     wrong = {"rows that are not topic, 0, id, grade 0-3": 3}
     assert found[official("qrels", "task1")["2021"]].defects == wrong

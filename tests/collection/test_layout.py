@@ -50,8 +50,8 @@ def test_what_is_missing_is_named_with_its_source(tmp_path: Path) -> None:
         Layout(tmp_path).posts()
     with pytest.raises(InputError, match=r"Topics_V2\.0\.xml"):
         Layout(tmp_path).topics("task1", "2020")
-    with pytest.raises(InputError, match="there is no such directory"):
+    with pytest.raises(InputError, match="no such file or directory"):
         Layout(tmp_path / "absent")
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="it is a file"):
+    with pytest.raises(InputError, match=r"unknown kind of file\. Expected documents: a \.jsonl"):
         Layout(tmp_path / "file")

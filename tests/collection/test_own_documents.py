@@ -172,7 +172,7 @@ BAD = {
     '{"id": "a", "text": "x", "title": ["t"]}': "title: Input should be a valid string",
     '{"id": "a", "text": "x", "tags": "t"}': "tags: Input should be a valid array",
     '{"id": "a", "text": "x", "tags": [null]}': "tags.0: Input should be a valid string",
-    f"{GOOD}\n{GOOD}": "line 2: id 'a' is that of line 1 as well",
+    f"{GOOD}\n{GOOD}": "line 2: id 'a' is that of line 1 too",
     f'{GOOD}\n{{"id": "b", "text": "' + "y" * 99: "line 2: Invalid JSON",
 }
 
@@ -192,8 +192,8 @@ def test_bad_rows_are_named(text: str, tmp_path: Path) -> None:
     [
         ("a.jsonl", b'{"id": "a", "text": "\xff"}', "line 1: byte 22 is not UTF-8"),
         ("a.tsv", b"a\tx\na\ty\n", "line 2: id 'a' is that of line 1"),
-        ("a.tsv", b"a\n", "line 1: 1 columns; expected id, text or id, title, text, and TABs"),
-        ("a.tsv", b"a\tb\tc\td\n", "line 1: 4 columns"),
+        ("a.tsv", b"a\n", "line 1: expected 2 columns \\(id, text\\) or 3 .*, found 1"),
+        ("a.tsv", b"a\tb\tc\td\n", "separated by TABs, found 4"),
         ("a.tsv", b"\tx\n", "line 1: id is ''"),
     ],
 )

@@ -45,11 +45,11 @@ def test_every_row_is_accounted_for(tmp_path: Path) -> None:
         "rows": 10,
         "questions": 1,
         "answers": 2,
-        "rows with an Id seen before": 1,
+        "rows with a repeated Id": 1,
         "posts of other types": 1,
         "posts after 2018": 1,
         "rows without Id, PostTypeId or Body": 1,
-        "rows whose Id or ParentId is no positive number": 1,
+        "rows whose Id or ParentId is not a positive number": 1,
         "broken rows": 2,
     }
 
@@ -65,7 +65,7 @@ def test_ids_are_written_in_one_way(tmp_path: Path, number: str) -> None:
         ANSWER.format(10**18 - 1, 1),
     )
     table = PostTable.scan(path)
-    assert table.counts["rows whose Id or ParentId is no positive number"] == 2
+    assert table.counts["rows whose Id or ParentId is not a positive number"] == 2
     assert [table.read(str(post)) is not None for post in table.ids] == [True] * 3
     assert table.read(number) is None
 

@@ -74,7 +74,7 @@ def test_topics_are_read_whole(tmp_path: Path, inside: str, html: str) -> None:
         (
             '<Topics><Topic number="A.1"><Title/><Question/></Topic>\n'
             '<Topic number="A.1"><Title/><Question/></Topic></Topics>',
-            "line 2: topic A.1 stands in this file twice",
+            "line 2: topic A.1 comes twice",
         ),
         (
             '<!DOCTYPE Topics [<!ENTITY a SYSTEM "file:///etc/passwd">]><Topics>'

@@ -184,7 +184,7 @@ def test_answers_are_scored_by_the_map_of_the_organisers() -> None:
         (["eval", "nowhere.tsv"], r"nowhere\.tsv: no such run file"),
         (["eval", "--topics", "2019"], "--topics 2019: expected 2020, 2021, 2022"),
         (["eval", "--measure", "ndgc"], "do you mean ndcg"),
-        (["eval", "--data", "nowhere"], "DATA=nowhere: there is no such directory"),
+        (["eval", "--data", "nowhere"], "DATA=nowhere: no such file or directory"),
         (["eval", "run.tsv", "--qrels", "run.tsv"], "row 1: .* this looks like a run"),
         (["eval", "run.tsv", "--topics", "2021"], r"run\.tsv: the qrels judge none"),
         (["compare", "run.tsv"], "two runs or more"),

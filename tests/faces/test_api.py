@@ -206,7 +206,7 @@ def test_faults_are_named(sample: arq.Collection, tmp_path: Path) -> None:
         "the qrels judge none": lambda: arq.evaluate(run.assign(qid="B.1", score=1), qrels),
         "2019: no such qrels file": lambda: sample.qrels("task1", 2019),
         "no such run file": lambda: arq.read_run(tmp_path / "none.tsv"),
-        "there is no such directory": lambda: arq.Collection(tmp_path / "none"),
+        "no such file or directory": lambda: arq.Collection(tmp_path / "none"),
         "engine 'x': expected one of auto, lucene": lambda: sample.index("task1", engine="x"),  # type: ignore[arg-type]
         "opensearch and hosts belong together": lambda: sample.index("task1", hosts="http://x"),
         "k 0: expected a whole number from 1": lambda: index.search("x", k=0),

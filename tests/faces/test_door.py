@@ -200,7 +200,7 @@ def test_messages_name_what_was_given(index: arq.Index, tmp_path: Path) -> None:
         "documents: line 2: text: Field required": lambda: arq.Collection.of(
             [{"id": "a", "text": "x"}, {"id": "b"}], "x", tmp_path
         ),
-        "line 2: id 'a' is that of line 1": lambda: arq.Collection.of(
+        "line 2: id 'a' is that of line 1 too": lambda: arq.Collection.of(
             [{"id": "a", "text": "x"}] * 2, "x", tmp_path
         ),
         "documents: there are no rows": lambda: arq.Collection.of([], "x", tmp_path),

@@ -179,7 +179,7 @@ def test_bad_input_is_one_message(workplace: Path, tmp_path: Path) -> None:
     other = collection(tmp_path / "other", '<?xml version="1.0" ?>\n<comments></comments>')
     (tmp_path / "empty").mkdir()
     (tmp_path / "topics.xml").write_text("<Topics></Topics>")
-    assert "no such directory" in failed("index", "task1", "--data", "absent", cwd=tmp_path)
+    assert "no such file or directory" in failed("index", "task1", "--data", "absent", cwd=tmp_path)
     assert "missing file" in failed("index", "task1", "--data", "empty", cwd=tmp_path)
     assert "unknown task 'task9'" in failed("index", "task9", cwd=tmp_path)
     message = failed("index", "task1", "--data", cut, cwd=tmp_path)
