@@ -3,7 +3,7 @@
     python benchmarks/transfer.py DATA --answers 30000,100000 [--seed 1] [--links 2.5] [--noise .4]
                                   [--config FILE] [--json FILE]
 
-Around the posts of DATA stand invented threads (generation/remix.py). Every collection is indexed
+Around the posts of DATA stand invented threads (experiments/remix.py). Every collection is indexed
 by this program, for its flat engine, and by the peers of `make .venv-bench/.ready`, if these are
 there. Scores are means over the judged topics of 2020 and 2021; what is unjudged is not relevant.
 
@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Final
 import Stemmer
 from comparison.children import run_module
 from comparison.peers import TERRIER, VENV
-from generation.remix import write_remix
 from rich.console import Console
 from rich.table import Table
 
@@ -34,13 +33,14 @@ from arqmath_bm25.core.labs import MAX_DEPTH, RELEVANT, known_year
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.engines.lucene.jvm import java_home
-from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import Measure, measure
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
 from arqmath_bm25.tasks.index import Index, build
 from experiments.peers_subset import write_texts
+from experiments.remix import write_remix
+from experiments.transfer import YEARS, judged
 from experiments.tuning.coordinate_search import changed
 
 if TYPE_CHECKING:
@@ -50,26 +50,12 @@ if TYPE_CHECKING:
 
     Rankings = Mapping[str, dict[str, float]]  # topic → answer → score
 
-YEARS: Final = ("2020", "2021")
 THREADS: Final = 2
 REAL: Final = 1_400_000  # answers of the whole collection
 MEASURES: Final = [
     Measure("nDCG", "nDCG"), Measure("MAP", "AP(rel={n})"),
     Measure("R@100", "R(rel={n})@100"), Measure("R@1000", "R(rel={n})@1000"),
 ]  # fmt: skip
-
-
-def judged(collection: Collection) -> tuple[Qrels, set[str]]:
-    """Return judgments of answers of the collection, and the answers of grade 1 or higher."""
-    table, qrels = collection.site.scan(), {}
-    for year in YEARS:
-        file = collection.layout.qrels("task1", year)
-        for topic, grades in Evaluator(collection).judgments("task1", file).qrels.items():
-            rows = table.find(table.numbers(list(grades)))
-            held = {doc: g for (doc, g), row in zip(grades.items(), rows, strict=True) if row >= 0}
-            if max(held.values(), default=0) >= RELEVANT:
-                qrels[topic] = held
-    return qrels, {doc for grades in qrels.values() for doc, grade in grades.items() if grade >= 1}
 
 
 def ours(
@@ -153,7 +139,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="where the scores of every topic go")
     options = parser.parse_args()
     collection = Collection(options.data)
-    qrels, relevant = judged(collection)
+    qrels, relevant = judged(collection, "task1")
     table = Table("nDCG / MAP / R@100 / R@1000")
     cells: dict[str, list[str]] = {}
     values: dict[str, dict[str, object]] = {}

@@ -1,4 +1,4 @@
-"""`python -m experiments` with `tune`, `reproduce`, `topics` or `perturb`, from a checkout."""
+"""`python -m experiments` with its commands, from a checkout."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from arqmath_bm25.cli import run_program
 from experiments.perturb import perturb
 from experiments.reproduce import reproduce
 from experiments.topics import topics
+from experiments.transfer import transfer
 from experiments.tune import tune
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
@@ -15,6 +16,7 @@ app.command()(tune)
 app.command()(reproduce)
 app.command()(topics)
 app.command()(perturb)
+app.command()(transfer)
 
 if __name__ == "__main__":
     run_program(app, "python -m experiments")

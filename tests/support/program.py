@@ -10,7 +10,7 @@
 * `process(..., cwd=tmp_path)` calls it in a process of its own, for tests of signals, permissions,
   the environment or a fresh JVM. It takes a second more; it has the options of `subprocess.run`.
 
-The commands `topics`, `tune` and `reproduce` are those of `python -m experiments`. A test that is
+The commands of EXPERIMENTS are those of `python -m experiments`. A test that is
 not about Lucene names `--engine flat`: a JVM takes seconds, and tests/engines/ holds every engine
 to the same bytes.
 """
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     from typer.testing import Result
 
+EXPERIMENTS: Final = ("topics", "tune", "perturb", "transfer", "reproduce")
+
 # Without the lines that it writes every ten seconds, as a busy machine is slow.
 _QUIETLY: Final = (
     "from arqmath_bm25.core import progress; progress._PAUSE = 3600;"
@@ -43,7 +45,7 @@ _QUIETLY: Final = (
 
 def _called(*arguments: object) -> Result:
     program = app
-    if arguments[0] in ("topics", "tune", "reproduce"):
+    if arguments[0] in EXPERIMENTS:
         from experiments.__main__ import app as program
     try:
         return CliRunner().invoke(program, [*map(str, arguments)])

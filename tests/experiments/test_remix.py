@@ -1,15 +1,14 @@
-"""A larger collection remixed from a given one, benchmarks/generation/remix.py."""
+"""A larger collection remixed from a given one, experiments/remix.py."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from generation.remix import sentences, write_remix
-
 from arqmath_bm25.analysis.html import read_body
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
+from experiments.remix import sentences, write_remix
 
 if TYPE_CHECKING:
     from pathlib import Path

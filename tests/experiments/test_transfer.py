@@ -1,0 +1,111 @@
+"""Formulas, premises and own documents in larger collections, experiments/transfer.py."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from program import arqmath
+
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.formulas import read_formulas
+from arqmath_bm25.collection.premises import Premise
+from experiments.remix import FormulaBook, halves, write_remix
+from experiments.transfer import invented_premises, judged
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPAN = '<span class="math-container" id="{}">{}</span>'
+ROWS = """id\tpost_id\tthread_id\ttype\tcomment_id\told_visual_id\tvisual_id\tissue\tformula
+7\t1\t1\tquestion\t\t20\t20\t\ta+b=c
+9\t2\t1\tanswer\t\t31\t31\t\tx<y
+"""
+
+
+@pytest.mark.parametrize(
+    ("latex", "parts"),
+    [
+        ("a+b=c", ("a", "+b=c")),
+        (r"\frac{a+b}{c}\le 1", (r"\frac{a+b}{c}", r"\le 1")),
+        (r"\{x=1\}\subset A", (r"\{x=1\}", r"\subset A")),
+        ("f(x+1)", None),
+        ("-x", None),
+        (r"\left(a=b\right)", None),
+    ],
+)
+def test_formulas_are_cut_before_the_first_relation_or_sum_outside_of_brackets(
+    latex: str, parts: tuple[str, str] | None
+) -> None:
+    assert halves(latex) == parts
+
+
+@pytest.fixture
+def formulas(tmp_path: Path) -> Path:
+    place = tmp_path / "latex_representation_v3"
+    place.mkdir()
+    (place / "1.tsv").write_text(ROWS)
+    return place
+
+
+@pytest.mark.parametrize(("noise", "second"), [(0.0, ("31", "x<y")), (1.0, ("32", "x+b=c"))])
+def test_each_invented_formula_is_an_instance_with_a_row(
+    formulas: Path, tmp_path: Path, noise: float, second: tuple[str, str]
+) -> None:
+    book = FormulaBook(formulas, random.Random(1), noise)
+    text = f"So {SPAN.format(7, 'a+b=c')} and {SPAN.format(9, 'x&lt;y')}"
+    html = second[1].replace("<", "&lt;")
+    wanted = f"So {SPAN.format(10, 'a+b=c')} and {SPAN.format(11, html)}"
+    assert book.renewed(text, 50, 49, "answer") == wanted
+    book.write(tmp_path / "new")
+    rows = {row.formula_id: row for row in read_formulas(tmp_path / "new")}
+    assert list(rows) == ["7", "9", "10", "11"]
+    assert (rows["10"].visual_id, rows["10"].latex) == ("20", "a+b=c")
+    assert (rows["11"].visual_id, rows["11"].latex) == second
+    assert rows["11"].post_id == "50"
+
+
+def test_the_formulas_of_a_larger_collection_stand_in_its_posts(tmp_path: Path) -> None:
+    collection = Collection()
+    _, relevant = judged(collection, "task2")
+    write_remix(collection, tmp_path / "remix", 300, relevant, 1, 0.4, 2.5, formulas=True)
+    made = Collection(tmp_path / "remix")
+    old = {row.formula_id for row in read_formulas(collection.layout.formulas())}
+    new = [row for row in read_formulas(made.layout.formulas()) if row.formula_id not in old]
+    posts = made.layout.posts().read_text()
+    ids = set(re.findall(r"math-container&quot; id=&quot;(\d+)", posts))
+    assert len(new) > 100
+    assert {row.formula_id for row in new} <= ids
+    assert not {row.post_id for row in new} & relevant
+
+
+def test_invented_premises_have_no_sentence_of_cited_ones() -> None:
+    premises = [
+        Premise("1", "A ring is a group. It is closed."), Premise("2", "A field is a ring."),
+        Premise("3", "Secret ring. Group."),
+    ]  # fmt: skip
+    made = list(invented_premises(premises, {"3"}, 20, random.Random(1), 0.4))
+    assert [premise.premise_id for premise in made] == [str(n) for n in range(4, 24)]
+    sentences = {line for premise in made for line in premise.text.split("\n")}
+    assert sentences <= {"A ring is a group.", "It is closed.", "A field is a ring."}
+
+
+@pytest.mark.parametrize(
+    ("task", "size", "heads", "first"),
+    [  # the scores of configs/expected/arqmath-sample.yaml; of Task 2 nDCG', the mean of two years
+        ("task2", 260, ["221 answers, 1,029", "26. answers"], {"math": ".916", "both": ".917"}),
+        ("nlps", 240, ["197 premises", "240 premises"], {"tfidf": ".284", "ridge": ".581"}),
+        ("docs", 260, ["221 answers", "26. answers"], {}),
+    ],
+)
+def test_the_command_scores_the_collection_as_given_and_larger(
+    task: str, size: int, heads: list[str], first: dict[str, str]
+) -> None:
+    table = arqmath("transfer", task, "--sizes", size).stdout
+    assert all(re.search(head, table) for head in heads)
+    given = dict(re.findall(r"│ (\w+) +│ ([^│]+?) │", table))  # variant → scores as given
+    for variant, score in first.items():
+        assert f"0{score}" in given[variant].split(" / ")
+    assert arqmath("transfer", task, "--sizes", size).stdout == table
