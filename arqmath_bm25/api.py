@@ -12,7 +12,6 @@ Faults of the input are raised as InputError, with the messages of the command l
 
 from __future__ import annotations
 
-import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -32,6 +31,7 @@ from arqmath_bm25.collection.own_documents import write_corpus
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, TASKS, YEARS
 from arqmath_bm25.core.records import Hit, Topic
+from arqmath_bm25.core.system import processors
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
 from arqmath_bm25.evaluation.evaluator import Evaluator, judged_years
@@ -166,7 +166,7 @@ class Collection(_ByValue, Files):
         if indexes is not None:
             files = Collection(self.layout.data if self.on_site else None, indexes)
         settings = Path(config) if config is not None else None
-        threads, by = threads or os.cpu_count() or 1, chosen_engine(engine, hosts)
+        threads, by = threads or processors(), chosen_engine(engine, hosts)
         with closing(Processes(threads)) as workers:
             try:
                 owner = Opened.open(files, task, settings, by).task.index_task

@@ -7,7 +7,8 @@ import ctypes
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from math import ceil
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,7 @@ from arqmath_bm25.core.errors import InputError
 
 _CURRENT: Final = -100  # AT_FDCWD and RENAME_EXCHANGE of renameat2(2)
 _EXCHANGE: Final = 2
+_QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")  # of a container: "QUOTA PERIOD", or "max PERIOD"
 
 
 def lock(descriptor: int, wait: bool = True) -> None:
@@ -32,6 +34,16 @@ def exchange(first: Path, second: Path) -> bool:
 def memory() -> int:
     """Return the size of this machine's memory in bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def processors() -> int:
+    """Return the number of processors that this process, and a container around it, may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # macOS has none
+    usable = len(affinity(0)) if affinity else os.cpu_count() or 1
+    with suppress(OSError, ValueError):
+        quota, period = map(int, _QUOTA.read_text().split())
+        usable = min(usable, max(1, ceil(quota / period)))
+    return usable
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """Shared by several commands: groups of options, their use, tables."""
 
-import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -19,13 +18,14 @@ from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.labs import RankingTask
 from arqmath_bm25.core.progress import PlainConsole, console
 from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.system import processors
 from arqmath_bm25.core.writing import complete
 from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
 from arqmath_bm25.runs.run_writing import provenance
 from arqmath_bm25.runs.task_rules import RULES, detect_task
 
 RUNS: Final = Path("runs")
-THREADS: Final = os.cpu_count() or 1
+THREADS: Final = processors()
 _DEFAULTS: Final = {"indexes": INDEXES, "runs": RUNS}
 
 out: Final = PlainConsole(highlight=False, soft_wrap=True)  # what was done; --quiet shuts it up

@@ -1,0 +1,40 @@
+"""What the operating system is asked for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arqmath_bm25.core import system
+from arqmath_bm25.core.system import processors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity")
+def test_a_process_that_is_bound_to_one_processor_uses_one() -> None:
+    code = (
+        "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+        "from arqmath_bm25.core.system import processors; print(processors())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "most"),
+    [("50000 100000", 1), ("150000 100000", 2), ("1000 100000", 1), ("max 100000", 64), ("", 64)],
+)
+def test_the_quota_of_a_container_limits_the_processors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, most: int
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
+    monkeypatch.setattr(system, "_QUOTA", tmp_path / "cpu.max")
+    assert processors() == 64  # where there is no such file
+    (tmp_path / "cpu.max").write_text(f"{content}\n")
+    assert processors() == most
