@@ -122,7 +122,7 @@ class DocumentRetrieval(AnswerRetrieval):
         if counts[_WITHOUT_WORDS] > counts["documents"] // 10:
             tell(
                 f"{path}: {counts[_WITHOUT_WORDS]:,} of {counts['documents']:,} documents have no "
-                f"words when read as {self.delimiters}; index --delimiters reads them otherwise"
+                f"words when read as {self.delimiters}; if they should, give --delimiters"
             )
         return dict(counts)
 
@@ -188,7 +188,7 @@ class DocumentRetrieval(AnswerRetrieval):
         document = self._read(hit, collection)
         text = begin(read_body(document.body(self.delimiters), self.delimiters).text)
         title = read_title(document.title, self.delimiters).text
-        note = f"{hit.score:.2f}  {document.doc_id}"
+        note = f"{hit.score:.2f}  {document.doc_id}" if title else f"{hit.score:.2f}"
         return Shown(title or document.doc_id, note=note, text=text, title=title)
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:

@@ -72,6 +72,8 @@ def test_one_command_each(beir: Path, tmp_path: Path) -> None:
     found = printed("search", "docs", r"\(a^2+b^2=c^2\)", *where, "--depth", 1)
     assert "thm/pythagoras" in found
     assert "http" not in found
+    untitled = printed("search", "docs", "plane", *where)
+    assert untitled.count("η-7") == 1
 
 
 @pytest.mark.parametrize("variant", ["text", "both"])
