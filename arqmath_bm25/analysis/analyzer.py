@@ -152,7 +152,7 @@ def terms(
     source. Raises InputError for another kind or no text.
     """
     if unknown := [kind for kind in kinds if kind not in Terms._fields]:
-        raise InputError(f"kind {unknown[0]!r}: expected some of {', '.join(Terms._fields)}")
+        raise InputError(f"kind {unknown[0]!r}: expected any of {', '.join(Terms._fields)}")
     by_kind = analyze(text, html, delimiters=delimiters)
     return [term for kind in kinds for term in by_kind[kind]]
 

@@ -1,7 +1,7 @@
 """A tokenizer of one's own: `analysis.latex.tokenizer: package.module:function`.
 
 The function is called with the LaTeX of a formula, without delimiters, and returns its tokens: a
-list of texts without white space. Their n-grams are the terms of the fields of math. It must
+list of strings without white space. Their n-grams are the terms of the fields of math. It must
 return the same for the same LaTeX; workers and queries import it as well.
 
 So a configuration is code. What comes with an index is not: its manifest names a tokenizer too,
@@ -27,7 +27,7 @@ def load_tokenizer(name: str) -> Callable[[str], list[str]]:
     """Import a tokenizer; InputError if it cannot be imported or is not a function."""
     module, _, function = name.partition(":")
     if module.partition(".")[0] in sys.stdlib_module_names:
-        raise InputError(f"{_KEY}: {module} is of Python itself; name a module of your own")
+        raise InputError(f"{_KEY}: {module} belongs to Python itself; name a module of your own")
     try:
         tokenize = getattr(import_module(module), function, None)
     except Exception as error:  # whatever a module of somebody's own raises
@@ -50,7 +50,7 @@ def load_tokenizer(name: str) -> Callable[[str], list[str]]:
         ):
             raise InputError(
                 f"{_KEY}: {name} returned {repr(made)[:60]} for {latex[:60]!r}; expected a list "
-                "of texts without white space"
+                "of strings without white space"
             )
         return made
 

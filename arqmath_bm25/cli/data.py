@@ -85,7 +85,7 @@ def _parts(only: str) -> list[DataPart]:
     for part in chosen:
         if part not in published.PARTS:
             raise InputError(
-                f"--only {part}: expected some of {', '.join(published.PARTS)}, between commas"
+                f"--only {part}: expected any of {', '.join(published.PARTS)}, between commas"
             )
     return [part for part in published.PARTS if part in chosen]
 

@@ -118,7 +118,7 @@ def _url(host: str) -> str:
     """Return the URL of a host; InputError, without what it holds, if a password is in it."""
     if "@" in host:
         raise InputError(
-            "--hosts: a user or password does not belong into a URL; set "
+            "--hosts: a URL must not hold a user or password; set "
             f"{_VARIABLES}USER and {_VARIABLES}PASSWORD"
         )
     url = host.strip() if "://" in host else f"https://{host.strip()}"
@@ -573,7 +573,7 @@ def _patiently(call: Callable[..., Any], *, patience: float | None = None, **arg
         except (exceptions.ImproperlyConfigured, exceptions.SerializationError) as error:
             raise InputError(f"OpenSearch: what answered is not OpenSearch ({error})") from None
         if attempt == 3:
-            tell(f"{sentence}; trying on")
+            tell(f"{sentence}; trying again")
         time.sleep(min(0.1 * 2**attempt, 5))
         attempt += 1
 

@@ -83,7 +83,7 @@ def site(directory: Path, kind: str, script: str = "", origin: str = "") -> Iter
     else.
     """
     if directory.exists() and not (directory / f"{_MARKER}{kind}").is_file():
-        raise InputError(f"{directory}: this is there already and no {kind}; choose another -o")
+        raise InputError(f"{directory}: this exists and holds no {kind}; choose another -o")
     with building(directory) as place:
         for name in filter(None, (STYLE, script)):
             (place / name).write_bytes(static(name))

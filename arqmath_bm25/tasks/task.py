@@ -71,7 +71,7 @@ class Ranker(ABC):
 
         Raises InputError if the task cannot.
         """
-        raise InputError("only answers (task1) and documents (docs) can be given to score")
+        raise InputError("only rows of task1 and docs can be scored")
 
 
 class TopicFile(NamedTuple):

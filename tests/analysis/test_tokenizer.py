@@ -219,7 +219,7 @@ def test_a_tokenizer_runs_if_a_configuration_names_it(module: Path, tmp_path: Pa
         ("my_tokens:missing", "my_tokens has no function missing"),
         ("my_tokens:number", "my_tokens has no function number"),
         ("my_tokens", "analysis.latex.tokenizer: String should match pattern"),
-        ("my_tokens:blanks", r"returned \['a b'\] for 'x'; expected a list of texts without white"),
+        ("my_tokens:blanks", r"returned \['a b'\] for 'x'; expected a list of strings"),
         ("my_tokens:broken", "my_tokens:broken failed on 'x': RuntimeError: no"),
     ],
 )

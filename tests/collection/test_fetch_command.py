@@ -145,7 +145,7 @@ def test_a_damaged_archive_leaves_no_posts(mirror: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--only", "posts,runs"], r"--only runs: expected some of topics, qrels, posts"),
+        (["--only", "posts,runs"], r"--only runs: expected any of topics, qrels, posts"),
         (["--only", "slt", "--task", "task1"], r"task1 reads nothing of --only slt"),
         (["--data", __file__, "--only", "qrels"], r"it is a file; expected a directory"),
     ],

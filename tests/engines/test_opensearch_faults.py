@@ -268,7 +268,7 @@ def test_a_cluster_that_goes_on_refusing_is_said_and_the_load_gone_on_with(
     before.fault = rejecting(0)
     with pytest.raises(InterruptedWorkError, match=r"OpenSearch: rejected .* goes on"):
         load_documents(client, index, written(tmp_path / "documents"))
-    assert "OpenSearch: rejected execution of queue (429); trying on" in caplog.text
+    assert "OpenSearch: rejected execution of queue (429); trying again" in caplog.text
     before.fault = lambda _: None
     load_documents(client, index, tmp_path / "documents")
     with loaded_directly(before, index) as searcher:

@@ -217,11 +217,11 @@ def test_faults_are_named(sample: arq.Collection, tmp_path: Path) -> None:
         "query 3: expected a text": lambda: index.run([{"qid": "a", "query": 3}]),
         "topics: got a dict; expected a frame": lambda: index.run({"qid": "a"}),  # type: ignore[dict-item]
         "candidates: no column docno": lambda: index.score(topics),
-        "only answers .task1. and documents": lambda: sample.index("task2").score(
+        "only rows of task1 and docs can be scored": lambda: sample.index("task2").score(
             sample.topics("task2", 2020).assign(docno="1")
         ),
         "task1: no topics 1999; there are 2020, 2021": lambda: sample.topics("task1", 1999),
-        "kind 'x': expected some of words": lambda: arq.terms("x", ["x"]),  # type: ignore[list-item]
+        "kind 'x': expected any of words": lambda: arq.terms("x", ["x"]),  # type: ignore[list-item]
         "text: expected a string": lambda: arq.terms(None),  # type: ignore[arg-type]
         "their attrs are lost": lambda: arq.evaluate(
             index.run(topics), pd.DataFrame(qrels).pipe(_unknown, "task2")

@@ -251,7 +251,7 @@ def test_the_posts_of_a_batch(tmp_path: Path) -> None:
         (["-o", "new"], "threads of which posts"),
         (["5", "-o", "new"], r"no question or answer 5; expected ids"),
         (["010027", "-o", "new"], "no question or answer 010027"),
-        (["10027", "-o", "there"], "there: this is there already and no threads"),
+        (["10027", "-o", "there"], "there: this exists and holds no threads"),
     ],
 )
 def test_what_cannot_be_written(

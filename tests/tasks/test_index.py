@@ -131,7 +131,7 @@ def test_an_index_runs_no_code_of_its_manifest(
         tasks.search("task1", "$touch PWNED$", indexes=tmp_path / "indexes")
     config = tmp_path / "task1.yaml"
     config.write_text(json.dumps(settings))
-    with pytest.raises(InputError, match="posix is of Python itself"):
+    with pytest.raises(InputError, match="posix belongs to Python itself"):
         tasks.index("task1", config=config, indexes=tmp_path / "indexes", overwrite=True)
     assert not (tmp_path / "PWNED").exists()
 

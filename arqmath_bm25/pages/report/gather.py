@@ -168,7 +168,7 @@ def _check(runs: Sequence[ReadRun], qrels: Path | None) -> None:
         if run.task != first.task:
             raise InputError(
                 f"{run.path}: a run of {run.task}, {first.path} of {first.task}; report one task "
-                "at once"
+                "at a time"
             )
     if first.rules.judged == "answers" and qrels is not None:
         raise InputError(

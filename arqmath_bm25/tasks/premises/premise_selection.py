@@ -153,8 +153,8 @@ class PremiseRanker(Ranker):
         method = self.method(variant)
         if not isinstance(method, Ridge):
             raise InputError(
-                f"{variant}: its scores are no sums; those of the method ridge are, and can be "
-                "explained"
+                f"{variant}: only variants of the method ridge can be explained, whose scores are "
+                "sums"
             )
         statement = Statement(topic.topic_id, topic.title, ())
         return method.explain(statement, [hit.doc_id for hit in hits])
