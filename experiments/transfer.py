@@ -12,6 +12,7 @@ import json
 import random
 import re
 import tempfile
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
@@ -21,7 +22,7 @@ from rich.table import Table
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.formulas import read_formulas
+from arqmath_bm25.collection.formulas import DELETED, FormulaRow, read_formulas
 from arqmath_bm25.collection.own_documents import CORPUS
 from arqmath_bm25.collection.premises import (
     Premise,
@@ -59,24 +60,43 @@ _SENTENCE: Final = re.compile(r"(?<=[.:])\s+|\n+")
 def judged(collection: Collection, task: LabTask) -> tuple[Qrels, set[str]]:
     """Return the judgments of what a collection holds, and its posts with grade 1 or higher.
 
-    Topics without a relevant answer or formula are left out. Formulas are judged by visual id.
+    Topics without a relevant answer or formula are left out. Formulas get their visual ids of v3;
+    the judgments of 2021 have those of v2.
     """
-    posts: dict[str, set[str]] = {}
+    names: dict[str, str] = {}  # judged id → that of the result
+    older: dict[str, str] = {}
+    posts = defaultdict[str, set[str]](set)
     if task == "task2":
-        for row in read_formulas(collection.layout.formulas()):
-            posts.setdefault(row.visual_id, set()).add(row.post_id)
+        for row in _formulas(collection):
+            posts[row.visual_id].add(row.post_id)
+            names[row.visual_id] = older[row.old_visual_id] = row.visual_id
     else:
         for thread in collection.site.scan().threads():
-            posts |= {answer.post_id: {answer.post_id} for answer in thread.answers}
-    qrels = {}
+            for answer in thread.answers:
+                posts[answer.post_id].add(answer.post_id)
+                names[answer.post_id] = answer.post_id
+    qrels: Qrels = {}
     for year in YEARS:
         file = collection.layout.qrels(task, year)
-        for topic, grades in Evaluator(collection).judgments(task, file).qrels.items():
-            if held := {doc: grade for doc, grade in grades.items() if doc in posts}:
+        judgments = Evaluator(collection).judgments(task, file)
+        name = older if judgments.ids == "visual_v2" else names
+        for topic, grades in judgments.qrels.items():
+            held: dict[str, int] = {}
+            for doc, grade in grades.items():
+                if doc in name:
+                    held[name[doc]] = max(grade, held.get(name[doc], 0))
+            if held:
                 qrels[topic] = held
     qrels = with_relevant(qrels)
     relevant = {doc for grades in qrels.values() for doc, grade in grades.items() if grade >= 1}
     return qrels, set().union(*(posts[doc] for doc in relevant))
+
+
+def _formulas(collection: Collection) -> Iterator[FormulaRow]:
+    """Yield the formulas that a run may return."""
+    for row in read_formulas(collection.layout.formulas()):
+        if row.type != "comment" and row.issue not in DELETED:
+            yield row
 
 
 def ranked(task: str, collection: Collection, topics: Collection, qrels: Qrels) -> Cells:
@@ -178,7 +198,7 @@ class _Sizes:
             write_answers(made, work / "docs")
             made = Collection(work / "docs", work / "indexes")
         else:
-            visual = {row.visual_id for row in read_formulas(made.layout.formulas())}
+            visual = {row.visual_id for row in _formulas(made)}
             name += f", {len(visual):,} formulas"
         return name, ranked(task, made, collection, qrels)
 
