@@ -268,8 +268,8 @@ def test_too_few_clauses_are_noticed_before_documents_are_loaded(
 @pytest.mark.parametrize(
     ("hosts", "message"),
     [
-        (["http://bob:sekret@127.0.0.1:1"], "--hosts: a user or password does not belong"),
-        (["bob:sekret@127.0.0.1:1"], "--hosts: a user or password does not belong"),
+        (["http://bob:sekret@127.0.0.1:1"], "--hosts: a URL must not hold a user or password"),
+        (["bob:sekret@127.0.0.1:1"], "--hosts: a URL must not hold a user or password"),
         (["https://a:9200", " "], "--hosts: ' ': expected https://HOST:9200"),
         (["ftp://a:9200"], "--hosts: 'ftp://a:9200': expected https://HOST:9200"),
         (["https://a:port"], "--hosts: 'https://a:port': expected https://HOST:9200"),
