@@ -53,7 +53,7 @@ from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.index import Index as Opened
 from arqmath_bm25.tasks.index import add_engine, ensure
 from arqmath_bm25.tasks.post_filter import PostFilter
-from arqmath_bm25.tasks.task import Shown, Task
+from arqmath_bm25.tasks.task import Task
 
 __all__ = [
     "Collection", "Index", "Table", "TaskName", "analyze", "compare", "evaluate", "fuse",
@@ -344,8 +344,10 @@ class Index(_ByValue):
             for number, text in enumerate(query if several else [query], 1)
         ]
         frame = run_frame(ranked, task.lab).drop(columns=[] if several else "qid")
-        shown = [task.shown(hit, self.collection) for _, hits in ranked for hit in hits]
-        return frame.assign(title=list(map(_title, shown)), text=list(map(task.short_text, shown)))
+        found = [task.found(hit, self.collection) for _, hits in ranked for hit in hits]
+        titles = [each.plain_title for each in found]
+        texts = [each.short_text for each in found]
+        return frame.assign(title=titles, text=texts)
 
     def document(self, docno: str) -> dict[str, str]:
         """Return a document: docno, title (of its question) and text, all of it.
@@ -483,12 +485,8 @@ class Index(_ByValue):
         return frame
 
     def _texts(self, hit: Hit) -> dict[str, str]:
-        shown = self._opened.task.shown(hit, self.collection)
-        return {"title": _title(shown), "text": self._opened.task.full_text(hit, self.collection)}
-
-
-def _title(shown: Shown) -> str:
-    return shown.title or read_title((shown.question and shown.question.title) or "").text
+        found = self._opened.task.found(hit, self.collection)
+        return {"title": found.plain_title, "text": found.full_text}
 
 
 def _count(name: str, number: object) -> int:

@@ -27,10 +27,10 @@ from urllib.parse import urlencode, urlsplit
 
 from generation.files import write_collection
 
+from arqmath_bm25.analysis.excerpts import excerpt
 from arqmath_bm25.analysis.html import Content, read_body, read_title
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.pages.post_html import excerpt
 
 GOAL: Final = 0.2  # seconds, 95th percentile
 BYTES: Final = 3_600  # of Posts.xml for each answer

@@ -1,6 +1,5 @@
 """The commands `index`, `run` and `search` for every task, and `cluster`."""
 
-import textwrap
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -12,6 +11,7 @@ from rich.text import Text
 
 from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.cli.shared.command import command
+from arqmath_bm25.cli.shared.hits import show_hit, wrapped
 from arqmath_bm25.cli.shared.options import (
     RUNS,
     THREADS,
@@ -36,7 +36,7 @@ from arqmath_bm25.tasks import TASKS, task_class
 from arqmath_bm25.tasks.index import Index, ensure
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
 from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
-from arqmath_bm25.tasks.task import Shown, Task, TopicFile
+from arqmath_bm25.tasks.task import Task, TopicFile
 
 # What of a run's manifest decides its ranking.
 _DECISIVE: Final = ("settings", "variant", "depth", "topics", "queries", "collection")
@@ -261,28 +261,8 @@ def search(
         if not hits:
             results.print(ranking.nothing if posts.is_open else NONE_PASSES)
         for rank, (hit, of_hit) in enumerate(zip(hits, parts, strict=True), 1):
-            shown = ranking.shown(hit, collection)
-            _show(rank, shown, ranking.short_text(shown))
+            show_hit(rank, hit, ranking.found(hit, collection), collection)
             for part in of_hit:
                 terms = [f"{term} {score:.3f}" for term, score in part.best_terms(_TERMS)]
                 begin = f"{part.score:>12.3f}  {part.name:<20} "
-                results.print(_wrapped(begin, ", ".join(terms)), style="dim")
-
-
-def _show(rank: int, shown: Shown, text: str) -> None:
-    if shown.heading:
-        aside = [Text(shown.aside, style="dim")] if shown.aside else []
-        results.print(Text(f"{rank:>3}  {shown.heading}", style="bold"), *aside)
-    margin = "     " if shown.heading else ""
-    if shown.note:
-        results.print(Text(margin + shown.note, style="dim"))
-    results.print(_wrapped(margin, text, bool(margin)), *([""] if margin else []))
-
-
-def _wrapped(begin: str, text: str, break_on_hyphens: bool = False) -> Text:
-    """Return a text in lines, with the later ones indented."""
-    indent = " " * len(begin)
-    wrapper = textwrap.TextWrapper(
-        95, subsequent_indent=indent, break_long_words=False, break_on_hyphens=break_on_hyphens
-    )
-    return Text(wrapper.fill(begin + text))
+                results.print(wrapped(begin, ", ".join(terms)), style="dim")

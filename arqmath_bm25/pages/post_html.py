@@ -11,7 +11,8 @@ from typing import Final
 
 from markupsafe import Markup
 
-from arqmath_bm25.analysis.html import Content, Delimiters, Formula, read_body, write_out
+from arqmath_bm25.analysis.excerpts import excerpt, length_of
+from arqmath_bm25.analysis.html import Content, Delimiters, Formula, write_out
 from arqmath_bm25.analysis.latex import tokenize
 from arqmath_bm25.analysis.macros import Macros, preamble_macros
 from arqmath_bm25.analysis.safe_html import FormulaWriter, plain, safe_body, safe_title
@@ -32,7 +33,6 @@ _ATTRIBUTE: Final = re.compile(r'(src|alt)="([^"]*)"')
 _CACHED: Final = 1 << 15  # words and formulas
 _analyze: Final = WordAnalyzer()
 _stemming: Final = Lock()  # the analyzer is for one thread at a time
-_MARKUP: Final = 12  # bytes of a body are at most so many times its text, nearly always 2
 _LEAST_SYMBOLS: Final = 3  # a formula of fewer is in every post
 _LIKE: Final = 0.5  # of the symbols of a formula; who has more is like it
 _SENTENCE: Final = re.compile(r"(?<=[.?!])\s+|\n")
@@ -90,7 +90,7 @@ class PostWriter:
         pieces = [piece for sentence in sentences[best:] for piece in sentence]
         first = next((n for n, piece in enumerate(pieces) if self._matches([piece])), 0)
         skipped = 0
-        while skipped < first and sum(map(_size, pieces[skipped:first])) > length // 2:
+        while skipped < first and length_of(pieces[skipped:first]) > length // 2:
             skipped += 1
         mark = ["… "] if best or skipped else []
         return excerpt(Content((*mark, *pieces[skipped:])), length)
@@ -167,10 +167,6 @@ def _link_to_picture(match: re.Match[str]) -> str:
     return f'<a class="picture" href="{attributes["src"]}" rel="{rel}">[{name}]</a>'
 
 
-def _size(piece: str | Formula) -> int:
-    return len(piece.latex if isinstance(piece, Formula) else piece)
-
-
 def _sentences(content: Content) -> list[list[str | Formula]]:
     sentences: list[list[str | Formula]] = [[]]
     for piece in content.pieces:
@@ -178,27 +174,6 @@ def _sentences(content: Content) -> list[list[str | Formula]]:
         sentences[-1].append(begin)
         sentences += [[f" {other}"] for other in others]
     return sentences
-
-
-def excerpt(content: Content, length: int) -> Content:
-    """Cut content after about `length` characters, between words or formulas."""
-    kept: list[str | Formula] = []
-    left = length
-    for piece in content.pieces:
-        size = _size(piece)
-        if size <= left or (isinstance(piece, Formula) and not kept):
-            kept.append(piece)
-        elif isinstance(piece, str):
-            kept.append(piece[:left].rpartition(" ")[0])
-        left -= size
-        if left <= 0:
-            return Content((*kept, " …"))
-    return content
-
-
-def beginning(html: str, length: int, delimiters: Delimiters = "mathjax") -> Content:
-    """Return the first `length` characters or so of a body, of which not all needs to be read."""
-    return excerpt(read_body(html[: _MARKUP * length], delimiters), length)
 
 
 def post_reader(

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
-from arqmath_bm25.analysis.answer_text import answer_text
 from arqmath_bm25.analysis.html import Delimiters, read_body, read_title
 from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.sources import source_of
@@ -51,7 +50,7 @@ from arqmath_bm25.tasks.answers.second_stage import SecondStage
 from arqmath_bm25.tasks.document_parts import PartForm, write_parts
 from arqmath_bm25.tasks.field_ranker import FieldRanker
 from arqmath_bm25.tasks.settings import Task1Settings, kind
-from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Shown, TopicFile, begin
+from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, TopicFile
 
 _PLACES: Final = "documents.npz"  # ids of documents, and where they are in their file
 _PER_PART: Final = 10_000  # documents
@@ -183,21 +182,15 @@ class DocumentRetrieval(AnswerRetrieval):
         """Return the variant: the folder has the name of the queries."""
         return variant
 
-    def shown(self, hit: Hit, collection: Collection) -> Shown:
+    def found(self, hit: Hit, collection: Collection) -> Found:
         """Return a document."""
         document = self._read(hit, collection)
-        text = begin(read_body(document.body(self.delimiters), self.delimiters).text)
-        title = read_title(document.title, self.delimiters).text
-        note = f"{hit.score:.2f}  {document.doc_id}" if title else f"{hit.score:.2f}"
-        return Shown(title or document.doc_id, note=note, text=text, title=title)
+        body = document.body(self.delimiters)
+        return Found(document.title, body, delimiters=self.delimiters, document=document)
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return a document as a hit without a score, None if there is none."""
         return Hit(docno, 0) if docno in _table(index.collection)[0] else None
-
-    def full_text(self, hit: Hit, collection: Collection) -> str:
-        """Return the whole text of a document, with dollars around formulas."""
-        return answer_text(self._read(hit, collection).body(self.delimiters))
 
     def _read(self, hit: Hit, collection: Collection) -> OwnDocument:
         rows, places = _table(collection)

@@ -1,4 +1,4 @@
-"""What a task is: what it reads, what it indexes, its topics, how it ranks, how a hit is shown.
+"""What a task is: what it reads, what it indexes, its topics, how it ranks, what a hit is.
 
 A task is a subclass of `Task` in a file of its own and one line in the register (`tasks/__init__`);
 index, run, search, the API and the pages know no more of it than what stands here.
@@ -6,7 +6,6 @@ index, run, search, the API and the pages know no more of it than what stands he
 
 from __future__ import annotations
 
-import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,10 +15,12 @@ from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, Ty
 from pydantic import ValidationError
 
 from arqmath_bm25.analysis.answer_text import answer_text
-from arqmath_bm25.analysis.html import Delimiters, Formula, read_body
+from arqmath_bm25.analysis.excerpts import beginning, excerpt
+from arqmath_bm25.analysis.html import Delimiters, Formula, read_title
 from arqmath_bm25.analysis.settings import VERSION
 from arqmath_bm25.analysis.tokenizer import TRUSTED
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.own_documents import OwnDocument
 from arqmath_bm25.collection.posts import ANSWER, Post
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core import labs
@@ -34,7 +35,8 @@ from arqmath_bm25.tasks.document_parts import PartForm
 from arqmath_bm25.tasks.queries import advice, marked_topic
 from arqmath_bm25.tasks.settings import TaskSettings
 
-_SHOWN: Final = 300  # characters of a text
+_SHORT: Final = 300  # characters of a text on one line
+_AROUND: Final = 120  # characters before and after a formula
 
 S = TypeVar("S", bound=TaskSettings)
 
@@ -82,22 +84,43 @@ class TopicFile(NamedTuple):
     topics: Sequence[Topic]
 
 
-class Shown(NamedTuple):
-    """A hit for display; formulas stand between dollars."""
+class Found(NamedTuple):
+    """The records of a hit; pages and the terminal choose how to show them."""
 
-    heading: str = ""
-    aside: str = ""  # beside the heading
-    note: str = ""  # score and place
-    text: str = ""  # empty: that of the post, which pages read in their own way
+    title: str = ""  # of the question or document, with delimiters around formulas
+    body: str = ""  # HTML of the post or document
+    text: str = ""  # premises, extracted answers: plain text with dollars around formulas
+    delimiters: Delimiters = "mathjax"  # of formulas in title and body
     post: Post | None = None
     question: Post | None = None  # of an answer; of a question, itself; None if it is missing
     formula: Formula | None = None
-    title: str = ""  # of a document of one's own
+    around: tuple[str, str] = ("", "")  # the text before and after the formula
+    document: OwnDocument | None = None
 
+    @property
+    def plain_title(self) -> str:
+        """The title with dollars around formulas."""
+        return read_title(self.title, self.delimiters).text
 
-def begin(text: str) -> str:
-    """Shorten a text to what is shown of a hit, on one line."""
-    return textwrap.shorten(text[: 4 * _SHOWN], _SHOWN, placeholder=" ...")
+    @property
+    def short_text(self) -> str:
+        """The beginning of the text, or the text around the formula, on one line."""
+        if self.formula and any(self.around):
+            before, after = self.around
+            left = before[-_AROUND:].partition(" ")[2]
+            right = after[:_AROUND].rpartition(" ")[0]
+            return f"… {left} ${self.formula.latex}$ {right} …"
+
+        if self.text:
+            return excerpt(read_title(self.text), _SHORT).text
+        return beginning(self.body, _SHORT, self.delimiters).text
+
+    @property
+    def full_text(self) -> str:
+        """The whole text, or the formula, with dollars around formulas."""
+        if self.formula:
+            return f"${self.formula.latex}$"
+        return self.text or answer_text(self.body)
 
 
 def listed(counts: Mapping[str, int]) -> str:
@@ -274,25 +297,25 @@ class Task(ABC, Generic[S]):
             raise InputError(f"--queries: {self.name} has no manual runs; tasks of ARQMath have")
         return str(replace(name, manual=True))
 
-    # How a hit is shown
+    # What a hit is
 
     @abstractmethod
-    def shown(self, hit: Hit, collection: Collection) -> Shown:
-        """Return a hit for display."""
+    def found(self, hit: Hit, collection: Collection) -> Found:
+        """Return the records of a hit."""
 
-    def short_text(self, shown: Shown) -> str:
-        """Return the text of a hit on one line, or how its post begins."""
-        body = shown.post.body if shown.post else ""
-        return shown.text or begin(read_body(body, self.delimiters).text)
+    def found_post(self, post: Post, collection: Collection) -> Found:
+        """Return the records of a post: it, and the question that it answers."""
+        question = collection.question_of(post)
+        title = ""
+        if question:
+            title = question.title or ""
+
+        return Found(title, post.body, "", self.delimiters, post, question)
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return a document of an index as a hit without a score, None if there is none."""
         post = index.collection.posts.read(docno)
         return Hit(docno, 0) if post and post.post_type == ANSWER else None
-
-    def full_text(self, hit: Hit, collection: Collection) -> str:
-        """Return the whole text of a hit, with dollars around formulas."""
-        return answer_text(collection.post(hit.doc_id).body)
 
 
 class IndexedTask(Task[S]):

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from lxml import etree
 from mathml_structure import structure
 
+from arqmath_bm25.analysis.excerpts import excerpt
 from arqmath_bm25.analysis.html import Formula, read_title
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.pages import latex_to_mathml
 from arqmath_bm25.pages.latex_to_mathml import render
-from arqmath_bm25.pages.post_html import PostWriter, excerpt
+from arqmath_bm25.pages.post_html import PostWriter
 
 
 def tree(latex: str, display: bool = False) -> etree._Element:

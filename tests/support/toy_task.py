@@ -12,7 +12,7 @@ from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING, question_fields
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
 from arqmath_bm25.tasks.document_parts import write_parts
-from arqmath_bm25.tasks.task import Shown
+from arqmath_bm25.tasks.task import Found
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -47,9 +47,9 @@ class QuestionRetrieval(AnswerRetrieval):
     def run_name(self, variant: str) -> str:
         return f"questions-{variant}"
 
-    def shown(self, hit: Hit, collection: Collection) -> Shown:
+    def found(self, hit: Hit, collection: Collection) -> Found:
         post = collection.post(hit.doc_id)
-        return Shown(read_title(post.title or "").text, note=collection.place(post), post=post)
+        return Found(title=post.title or "", body=post.body, post=post, question=post)
 
 
 def _documents(job: tuple[PostTable, AnalysisSettings], counts: Counter[str]) -> Iterator[Document]:

@@ -177,5 +177,5 @@ def test_tables_are_read_once_for_all_that_use_them(
     for name in ("task1", "task2", "task3"):
         index = Index.open(collection, name)
         for hit in index.search("prime numbers $x^2$", index.task.primary, 2):
-            assert index.task.shown(hit, collection).post is not None
+            assert index.task.found(hit, collection).post is not None
     assert opened == [1]

@@ -16,6 +16,7 @@ from urllib.parse import quote
 import numpy as np
 from markupsafe import Markup
 
+from arqmath_bm25.analysis.excerpts import beginning
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Topic
@@ -23,7 +24,7 @@ from arqmath_bm25.evaluation.comparing import compare, contradicting
 from arqmath_bm25.evaluation.qrels import Doubt
 from arqmath_bm25.evaluation.score import runs_by_note
 from arqmath_bm25.pages.page_files import site
-from arqmath_bm25.pages.post_html import PostWriter, beginning
+from arqmath_bm25.pages.post_html import PostWriter
 from arqmath_bm25.pages.report.gather import DEPTHS, FEW_TOPICS, RECALL_LEVELS, Gathered
 from arqmath_bm25.runs.formula_ids import id_number
 

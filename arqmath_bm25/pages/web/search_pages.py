@@ -23,7 +23,8 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from arqmath_bm25.analysis.html import Content, Delimiters, Formula, read_body, read_title
+from arqmath_bm25.analysis.excerpts import beginning, excerpt
+from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import read_tags
 from arqmath_bm25.core.configuration import faults
@@ -33,20 +34,21 @@ from arqmath_bm25.core.progress import counted
 from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.engines.lucene.jvm import detaching
 from arqmath_bm25.pages.page_files import templates
-from arqmath_bm25.pages.post_html import PostWriter, beginning, excerpt
+from arqmath_bm25.pages.post_html import PostWriter
 from arqmath_bm25.pages.threads import ThreadReader, ThreadWriter
 from arqmath_bm25.pages.web.server import STATIC, guarded
 from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
 
 if TYPE_CHECKING:
     from arqmath_bm25.tasks.index import Index
-    from arqmath_bm25.tasks.task import Shown
+    from arqmath_bm25.tasks.task import Found
 
-    Result = tuple[Hit, Shown, list[Part] | None]  # the parts of its score, if they are asked for
+    Result = tuple[Hit, Found, list[Part] | None]  # the parts of its score, if they are asked for
 
 MAX_QUERY: Final = 5_000  # characters; the longest questions of the labs have fewer
 _MAX_HITS: Final = 100  # of a page
 _TEXT: Final = 300  # characters of a post in a JSON answer
+_HEADING: Final = 80  # characters of a document without a title
 _EXCERPT: Final = 220  # characters of a post on the page of results
 _LIKE: Final = 400  # characters of a post that is a query for others like it
 _DRAWN: Final = 100  # queries and buttons that need not be drawn again
@@ -134,9 +136,9 @@ class SearchPages:
         writer = PostWriter([self._content(query.q, query.task)], self._delimiters, self._macros)
         results, more = self._results(query)
         threads: dict[str, list[SimpleNamespace]] = {}
-        for hit, shown, parts in results:
-            thread = shown.question.post_id if shown.question else hit.doc_id
-            described = self._result(hit, shown, writer) | {"parts": parts}
+        for hit, found, parts in results:
+            thread = found.question.post_id if found.question else hit.doc_id
+            described = self._result(hit, found, writer) | {"parts": parts}
             # In a template, `hit.post` looks for an attribute first.
             threads.setdefault(thread, []).append(SimpleNamespace(**described))
         return self._page(
@@ -179,7 +181,7 @@ class SearchPages:
     def _search(self, request: Request) -> Response:
         query = self._query(request.query_params)
         results = [
-            {"rank": rank, **_as_json(*result, self._delimiters)}
+            {"rank": rank, **_as_json(*result)}
             for rank, result in enumerate(self._results(query)[0], query.before + 1)
         ]
         variant = self._indexes[query.task].task.chosen(query.variant)
@@ -240,25 +242,26 @@ class SearchPages:
             except InputError as error:
                 raise HTTPException(422, f"explain: {error}") from None
         results = [
-            (hit, index.task.shown(hit, self._collection), parts if hit in explained else None)
+            (hit, index.task.found(hit, self._collection), parts if hit in explained else None)
             for hit in page
         ]
         return results, len(hits) > query.depth
 
-    def _result(self, hit: Hit, shown: Shown, writer: PostWriter) -> dict[str, Any]:
+    def _result(self, hit: Hit, found: Found, writer: PostWriter) -> dict[str, Any]:
         """Return the values that the page shows of a hit."""
-        post, formula = shown.post, shown.formula
-        if post:
-            content = read_body(post.body, self._delimiters)
-            text = writer.passage(content, _EXCERPT)
-            like = excerpt(content, _LIKE).text.removesuffix("…")
+        post, formula = found.post, found.formula
+        if found.body:
+            content = read_body(found.body, found.delimiters)
         else:
-            text, like = read_title(shown.text), ""
-        return shown._asdict() | {
+            content = read_title(found.text)
+
+        passage = writer.passage(content, _EXCERPT)
+        like = excerpt(content, _LIKE).text.removesuffix("…")
+        return found._asdict() | {
             "id": hit.doc_id,
             "score": hit.score,
-            "title": writer.title(_title(shown)),
-            "text": writer.content(text),
+            "title": writer.content(_heading(hit, found)),
+            "text": writer.content(passage),
             "drawn": writer.formula(formula, display=True) if formula else "",
             "link": self._collection.link(post) if post else "",
             "like": like,
@@ -290,17 +293,19 @@ class SearchPages:
         return HTMLResponse(self._templates.get_template(template).render(values))
 
 
-def _as_json(
-    hit: Hit, shown: Shown, parts: list[Part] | None, delimiters: Delimiters
-) -> dict[str, Any]:
+def _as_json(hit: Hit, found: Found, parts: list[Part] | None) -> dict[str, Any]:
     """Return a hit for the JSON interface; formulas stand between dollars."""
-    post, question, formula = shown.post, shown.question, shown.formula
+    post, question, formula = found.post, found.question, found.formula
+    text = found.text
+    if found.body:
+        text = beginning(found.body, _TEXT, found.delimiters).text
+
     return {
         "score": hit.score,
         "post_id": post.post_id if post else None,
         "question_id": question.post_id if question else None,
-        "title": read_title(_title(shown), delimiters if question else "mathjax").text,
-        "text": beginning(post.body, _TEXT, delimiters).text if post else shown.text,
+        "title": _heading(hit, found).text,
+        "text": text,
         "formula_id": formula.formula_id if formula else None,
         "latex": formula.latex if formula else None,
         "doc_id": hit.doc_id,
@@ -308,9 +313,15 @@ def _as_json(
     }
 
 
-def _title(shown: Shown) -> str:
-    """Return the title of a question, with `$…$` around formulas, or the heading of a text."""
-    return (shown.question.title if shown.question else shown.heading) or "(no question)"
+def _heading(hit: Hit, found: Found) -> Content:
+    """Return the title of a question or document, or how an untitled document begins."""
+    if found.title:
+        return read_title(found.title, found.delimiters)
+    if found.post:
+        return Content(("(no question)",))
+    if found.body:
+        return beginning(found.body, _HEADING, found.delimiters)
+    return Content((hit.doc_id,))
 
 
 def _check_length(query: str) -> None:

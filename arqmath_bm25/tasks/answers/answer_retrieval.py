@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from arqmath_bm25.analysis.html import read_body, read_title
+from arqmath_bm25.analysis.html import read_body
 from arqmath_bm25.analysis.tokenizer import tokenizer_version
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import POST_TABLE
@@ -22,7 +22,7 @@ from arqmath_bm25.tasks.answers.second_stage import AnswerStage
 from arqmath_bm25.tasks.document_parts import PartForm
 from arqmath_bm25.tasks.field_ranker import FieldRanker
 from arqmath_bm25.tasks.settings import Task1Settings
-from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Ranker, Shown, listed
+from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, listed
 
 if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Document
@@ -99,14 +99,9 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
             return LinkedPosts(index)
         return AnswerRanker(index, self.settings)
 
-    def shown(self, hit: Hit, collection: Collection) -> Shown:
-        """Return an answer with the title of its question."""
-        answer = collection.post(hit.doc_id)
-        question = collection.question_of(answer)
-        heading = question.title or "" if question else "(no question)"
-        title = read_title(heading, self.delimiters).text
-        note = f"{hit.score:.2f}  {collection.place(answer)}"
-        return Shown(title, note=note, post=answer, question=question)
+    def found(self, hit: Hit, collection: Collection) -> Found:
+        """Return an answer and its question."""
+        return self.found_post(collection.post(hit.doc_id), collection)
 
 
 def thread_of(topic_id: str) -> str:

@@ -16,7 +16,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
 from arqmath_bm25.tasks.settings import Task3Settings
-from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Ranker, Shown, Task
+from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, Task
 
 _YEAR = "2022"  # of the one lab that had this task
 
@@ -68,16 +68,10 @@ class OpenDomain(Task[Task3Settings]):
         """Return the extractor of answers."""
         return Answerer(index, self._answers)
 
-    def shown(self, hit: Hit, collection: Collection) -> Shown:
-        """Return an answer as a run would hold it."""
-        post = collection.post(hit.doc_id)
-        note = f"{hit.score:.2f}  post {hit.doc_id}  {len(hit.text):,} characters"
-        question = collection.question_of(post)
-        return Shown(note=note, text=hit.text, post=post, question=question)
-
-    def full_text(self, hit: Hit, collection: Collection) -> str:
-        """Return an answer as a run would hold it; of a document all of it."""
-        return hit.text or super().full_text(hit, collection)
+    def found(self, hit: Hit, collection: Collection) -> Found:
+        """Return an answer as a run has it, with the post that it comes from."""
+        found = self.found_post(collection.post(hit.doc_id), collection)
+        return found._replace(text=hit.text)
 
 
 class Answerer(Ranker):

@@ -30,10 +30,9 @@ from arqmath_bm25.tasks.formulas.post_formulas import contents, find_formula, wr
 from arqmath_bm25.tasks.index import Index
 from arqmath_bm25.tasks.queries import field_parts
 from arqmath_bm25.tasks.settings import Task2Settings
-from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Ranker, Shown, TopicFile, listed
+from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, TopicFile, listed
 
 _INSTANCES: Final = "instances.npy"
-_SHOWN: Final = 120  # characters shown before and after a formula
 
 
 class FormulaRetrieval(IndexedTask[Task2Settings]):
@@ -136,31 +135,22 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
         """Return the ranker of formulas."""
         return FormulaRanker(index, self.settings)
 
-    def shown(self, hit: Hit, collection: Collection) -> Shown:
-        """Return a formula with the text around it."""
+    def found(self, hit: Hit, collection: Collection) -> Found:
+        """Return a formula with its post and the text around it."""
         post = collection.post(hit.post_id)
-        question = collection.question_of(post)
-        asked = question.title or "" if question else "(no question)"
-        title = read_title(asked, self.delimiters).text
-        heading, text, formula = f"formula {hit.doc_id}", "", Formula("", hit.doc_id)
-        if place := find_formula(hit.doc_id, contents(post, self.delimiters)):
-            before, formula, after = place
-            left = before.text[-_SHOWN:].partition(" ")[2]
-            right = after.text[:_SHOWN].rpartition(" ")[0]
-            heading, text = formula.latex, f"... {left} ${formula.latex}$ {right} ..."
-        note = f"{hit.score:.2f}  {collection.place(post)}  {title}"
-        return Shown(heading, note=note, text=text, post=post, question=question, formula=formula)
+        found = self.found_post(post, collection)
+        place = find_formula(hit.doc_id, contents(post, self.delimiters))
+        if place is None:
+            return found._replace(formula=Formula("", hit.doc_id))
+
+        before, formula, after = place
+        return found._replace(formula=formula, around=(before.text, after.text))
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return an instance of a formula by its id."""
         table = InstanceTable(index.directory / _INSTANCES)
         instance = table.find(int(docno)) if docno.isascii() and docno.isdecimal() else None
         return Hit(docno, 0, post_id=instance[1], visual_id=instance[0]) if instance else None
-
-    def full_text(self, hit: Hit, collection: Collection) -> str:
-        """Return the LaTeX of a formula."""
-        formula = self.shown(hit, collection).formula
-        return f"${formula.latex}$" if formula else ""
 
 
 class Context(NamedTuple):

@@ -24,7 +24,7 @@ from arqmath_bm25.tasks.document_parts import PartForm
 from arqmath_bm25.tasks.premises.ridge import Fitted, Model, Ridge
 from arqmath_bm25.tasks.premises.tfidf import Tfidf
 from arqmath_bm25.tasks.settings import NlpsSettings, RidgeVariant
-from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Ranker, Shown, TopicFile, begin
+from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, TopicFile
 
 _MODEL: Final = "model"
 
@@ -104,20 +104,15 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
         """Return the ranker of premises."""
         return PremiseRanker(index, self.settings)
 
-    def shown(self, hit: Hit, collection: Collection) -> Shown:
-        """Return a premise with its text."""
-        text = self.full_text(hit, collection)
-        text = text or "(cited in the training set; its text is not known)"
-        return Shown(hit.doc_id, aside=f"{hit.score:.3f}", text=begin(text))
+    def found(self, hit: Hit, collection: Collection) -> Found:
+        """Return the text of a premise; none if it is only cited in the training set."""
+        texts = _texts(collection.premises.knowledge_base)
+        return Found(text=texts.get(hit.doc_id, ""))
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return a premise of the knowledge base."""
         texts = _texts(index.collection.premises.knowledge_base)
         return Hit(docno, 0) if docno in texts else None
-
-    def full_text(self, hit: Hit, collection: Collection) -> str:
-        """Return a premise; nothing if its text is not known."""
-        return _texts(collection.premises.knowledge_base).get(hit.doc_id, "")
 
 
 @lru_cache(maxsize=1)

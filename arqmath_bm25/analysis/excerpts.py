@@ -1,0 +1,43 @@
+"""Excerpts of a text: cut between words and formulas, never inside a formula."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from arqmath_bm25.analysis.html import Content, Delimiters, Formula, read_body
+
+_MARKUP: Final = 12  # bytes of a body are at most so many times its text, nearly always 2
+
+
+def length_of(pieces: Sequence[str | Formula]) -> int:
+    """Return the number of characters of some pieces, in formulas those of their LaTeX."""
+    length = 0
+    for piece in pieces:
+        text = piece.latex if isinstance(piece, Formula) else piece
+        length += len(text)
+
+    return length
+
+
+def excerpt(content: Content, length: int) -> Content:
+    """Cut content after about `length` characters, between words or formulas."""
+    kept: list[str | Formula] = []
+    left = length
+    for piece in content.pieces:
+        size = length_of([piece])
+        is_formula = isinstance(piece, Formula)
+        if size <= left or (is_formula and not kept):
+            kept.append(piece)
+        elif isinstance(piece, str):
+            words, _, _ = piece[:left].rpartition(" ")
+            kept.append(words)
+
+        left -= size
+        if left < 0:
+            return Content((*kept, " …"))
+
+    return content
+
+
+def beginning(html: str, length: int, delimiters: Delimiters = "mathjax") -> Content:
+    """Return about the first `length` characters of a body, without reading all of it."""
+    return excerpt(read_body(html[: _MARKUP * length], delimiters), length)

@@ -1,0 +1,68 @@
+"""How a hit of any task is shown in the terminal."""
+
+import textwrap
+from typing import Final
+
+from rich.text import Text
+
+from arqmath_bm25.cli.shared.options import results
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.core.records import Hit
+from arqmath_bm25.tasks.task import Found
+
+_MARGIN: Final = " " * 5
+_WIDTH: Final = 95
+
+
+def show_hit(rank: int, hit: Hit, found: Found, collection: Collection) -> None:
+    """Print a hit: its heading, where it is from, its text."""
+    if found.text and found.post:
+        _show_extracted(hit, found)
+        return
+
+    results.print(Text(f"{rank:>3}  {_heading(hit, found)}", style="bold"))
+    results.print(Text(f"{_MARGIN}{_note(hit, found, collection)}", style="dim"))
+    results.print(wrapped(_MARGIN, found.short_text, break_on_hyphens=True))
+    results.print("")
+
+
+def wrapped(begin: str, text: str, break_on_hyphens: bool = False) -> Text:
+    """Return a text in lines, with the later ones indented."""
+    indent = " " * len(begin)
+    wrapper = textwrap.TextWrapper(
+        _WIDTH, subsequent_indent=indent, break_long_words=False,
+        break_on_hyphens=break_on_hyphens,
+    )  # fmt: skip
+    return Text(wrapper.fill(begin + text))
+
+
+def _show_extracted(hit: Hit, found: Found) -> None:
+    """Print an answer of Task 3, all of it."""
+    note = f"{hit.score:.2f}  post {hit.doc_id}  {len(found.text):,} characters"
+    results.print(Text(note, style="dim"))
+    results.print(wrapped("", found.text))
+
+
+def _heading(hit: Hit, found: Found) -> str:
+    if found.formula:
+        return found.formula.latex or f"formula {hit.doc_id}"
+    if found.title:
+        return found.plain_title
+    if found.post and not found.question:
+        return "(no question)"
+    return hit.doc_id
+
+
+def _note(hit: Hit, found: Found, collection: Collection) -> str:
+    """Return the score of a hit, where it is, and the thread of a formula."""
+    parts = [f"{hit.score:.2f}"]
+    if found.post:
+        parts.append(collection.place(found.post))
+    elif found.title:
+        parts.append(hit.doc_id)
+    if found.formula:
+        parts.append(found.plain_title or "(no question)")
+    if not (found.text or found.body):
+        parts.append("its text is not known: the training set only cites it")
+
+    return "  ".join(parts)
