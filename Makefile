@@ -16,7 +16,7 @@ config := $(if $(CONFIG),--config "$(CONFIG)")
 parallel := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo index runs eval results test exhaustive quick lowest lint docs wheel mutants bench sample lock clean
+.PHONY: help setup demo index runs eval results test exhaustive quick lowest lint docs wheel release release-pure audit mutants bench sample lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -27,6 +27,8 @@ setup: $(READY) ## only the set-up: .venv from requirements.lock
 pip := pip="$$(test -x .venv/bin/pip && echo .venv/bin/python -m pip || echo $(PYTHON) -m pip --python .venv/bin/python)"
 
 # The stamp is written last: an interrupted set-up starts anew.
+# No code of a dependency runs at its installation, as only wheels are taken; of Pyserini there is
+# none for every Python, so its source is, which is pinned by its hash.
 $(READY): requirements.lock requirements-lucene.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Try: make PYTHON=python3.12" >&2; exit 1; }
@@ -36,7 +38,7 @@ $(READY): requirements.lock requirements-lucene.lock pyproject.toml
 	  { echo "$(PYTHON) has neither venv nor pip. On Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
 	@$(pip); \
 	  quietly="install --quiet --disable-pip-version-check --no-compile --no-deps"; \
-	  $$pip $$quietly --require-hashes -r requirements.lock && \
+	  $$pip $$quietly --require-hashes --only-binary :all: -r requirements.lock && \
 	  $$pip $$quietly --require-hashes --no-build-isolation --ignore-requires-python -r requirements-lucene.lock && \
 	  $$pip $$quietly --no-build-isolation --editable .
 	@find .venv/lib \( -path '*/pandas/tests' -o -path '*/scipy/*/tests' -o -path '*/sklearn/*tests' \) \
@@ -88,6 +90,25 @@ wheel: $(READY) ## a wheel whose builds are faster; needs a C compiler: make whe
 	  HATCH_BUILD_HOOK_ENABLE_MYPYC=1 $$pip wheel --quiet --disable-pip-version-check --no-deps \
 	  --wheel-dir "$(or $(WHEELS),dist)" $$work
 
+# What builds, checks and audits a release has an environment of its own.
+.venv-release/.ready: requirements-release.lock
+	@$(PYTHON) -m venv --clear .venv-release
+	@.venv-release/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
+	  --no-deps --require-hashes --only-binary :all: -r requirements-release.lock && touch $@
+
+# In a copy, as for `wheel`; each is installed into an environment that has nothing else of ours.
+built := .venv-release/bin/python tools/release.py
+
+release-pure: .venv-release/.ready $(READY)
+	$(built) --pure
+
+release: .venv-release/.ready $(READY) ## build sdist and wheels into dist/ and check them; uploads nothing
+	$(built)
+
+audit: .venv-release/.ready ## does a locked package have a known hole? Asks the advisory database
+	@for lock in requirements*.lock; do echo "$$lock"; .venv-release/bin/pip-audit --progress-spinner off \
+	  --disable-pip --no-deps --requirement $$lock || exit 1; done
+
 mutants: $(READY) ## break lines one at a time: do the tests notice? make mutants [RANDOM=60]
 	.venv/bin/python tools/$(if $(RANDOM),random_mutants.py --number $(RANDOM),mutants.py)
 
@@ -106,7 +127,8 @@ bench: $(READY) .venv-bench/.ready ## compare with peers, an hour: make bench [S
 	@$(PYTHON) -m venv --clear --without-pip .venv-bench
 	@pip="$$(test -x .venv/bin/pip && echo .venv/bin/python || echo $(PYTHON)) -m pip"; \
 	  $$pip --python .venv-bench/bin/python install --quiet --disable-pip-version-check \
-	  --no-compile --no-deps --require-hashes -r requirements-bench.lock && touch $@ || \
+	  --no-compile --no-deps --require-hashes --only-binary :all: -r requirements-bench.lock && \
+	  touch $@ || \
 	  echo "The peers could not be installed; the comparison goes without them." >&2
 
 # Nothing but the versions differs: the jar is the one in .venv.
@@ -114,7 +136,7 @@ lowest: $(READY) ## the demo and quick tests with the oldest dependencies that p
 	@$(PYTHON) -m venv --clear --without-pip .venv-lowest
 	@pip="$$(test -x .venv/bin/pip && echo .venv/bin/python || echo $(PYTHON)) -m pip"; \
 	  $$pip --python .venv-lowest/bin/python install --quiet --disable-pip-version-check \
-	  --no-compile --no-deps --require-hashes -r requirements-lowest.lock
+	  --no-compile --no-deps --require-hashes --only-binary :all: -r requirements-lowest.lock
 	@work=$$(mktemp -d); export PYTHONPATH="$(CURDIR)" ARQMATH_SHARED=none ANSERINI_CLASSPATH="$$(echo \
 	  "$(CURDIR)"/.venv/lib/python*/site-packages/pyserini/resources/jars)"; \
 	  arq="$(CURDIR)/.venv-lowest/bin/python -m arqmath_bm25 --quiet"; \
@@ -139,6 +161,8 @@ lock: ## resolve the lock files anew (needs uv)
 	$(export) --only-group notebook -o requirements-notebook.lock
 	$(export) --only-group opensearch -o requirements-opensearch.lock
 	$(export) --only-group spark -o requirements-spark.lock
+	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header \
+	  --python-version 3.11 --group release -o requirements-release.lock
 
 clean: ## remove what the targets made, except indexes and runs
-	rm -rf .venv .venv-bench .venv-lowest apidocs dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-lowest .venv-release apidocs dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,96 @@
+"""Build the source archive and the wheels of a release into dist/, and check each as a user gets it.
+
+    python tools/release.py [--pure]
+
+`--pure` leaves out the compiled wheel, which needs a C compiler. Nothing is uploaded: a tag
+`vVERSION` publishes, by .github/workflows/wheels.yml.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+DIST = ROOT / "dist"
+SOURCES = ("pyproject.toml", "LICENSE", "README.md", "arqmath_bm25", "configs", "docs")
+TESTED_WITH = ("hypothesis", "pytest")  # what tools/test_wheel.sh needs beside the package
+
+
+def run(*command: str | Path, folder: Path = ROOT, **environment: str) -> None:
+    """Run a command and end with its status if it fails."""
+    done = subprocess.run(command, cwd=folder, env=os.environ | environment)
+    if done.returncode:
+        shown = " ".join(map(str, command))
+        sys.exit(f"{shown}: exit status {done.returncode}")
+
+
+def build(target: str, compiled: bool = False) -> Path:
+    """Build one distribution from a copy of the sources and return its path in dist/.
+
+    In a copy, as Python would import a compiled module that stands beside its source.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        copy, output = Path(name, "sources"), Path(name, "built")
+        copy.mkdir()
+        for source in SOURCES:
+            path = ROOT / source
+            if path.is_dir():
+                shutil.copytree(path, copy / source, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy2(path, copy / source)
+
+        switch = {"HATCH_BUILD_HOOK_ENABLE_MYPYC": "1"} if compiled else {}
+        hatchling = (sys.executable, "-m", "hatchling", "build", "--target", target)
+        # The hook calls mypy by its name.
+        search = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        run(*hatchling, "--directory", output, folder=copy, PATH=search, **switch)
+
+        (path,) = output.iterdir()
+        return Path(shutil.move(path, DIST / path.name))
+
+
+def check_installed(distribution: Path, *form: str) -> None:
+    """Install a distribution into an empty environment and test it from an empty folder."""
+    with tempfile.TemporaryDirectory() as name:
+        environment, folder = Path(name, "environment"), Path(name, "work")
+        folder.mkdir()
+        run(sys.executable, "-m", "venv", environment)
+        python = environment / "bin" / "python"
+        install = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+        run(*install, f"{distribution}[nlps]", *TESTED_WITH)
+
+        search = f"{environment / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        script = ROOT / "tools" / "test_wheel.sh"
+        run("sh", script, ROOT, *form, folder=folder, PATH=search, PYTHONPATH="")
+
+
+def main() -> None:
+    """Build, check and name what would be published."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--pure", action="store_true", help="leave out the compiled wheel")
+    pure_only = parser.parse_args().pure
+
+    shutil.rmtree(DIST, ignore_errors=True)
+    DIST.mkdir()
+    pure = [build("sdist"), build("wheel")]
+    run(sys.executable, "-m", "twine", "check", "--strict", *pure)
+    for distribution in pure:
+        check_installed(distribution, "pure")
+
+    built = list(pure)
+    if not pure_only:
+        compiled = build("wheel", compiled=True)
+        check_installed(compiled)
+        built.append(compiled)
+
+    for path in built:
+        print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1e6:.1f} MB")
+    print("Nothing was uploaded. A tag of this version publishes it, with wheels for all machines.")
+
+
+if __name__ == "__main__":
+    main()
