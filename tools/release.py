@@ -1,4 +1,4 @@
-"""Build the source archive and the wheels of a release into dist/, and check each as a user gets it.
+"""Build the source archive and the wheels of a release into dist/, each checked as installed.
 
     python tools/release.py [--pure]
 
