@@ -168,6 +168,6 @@ def _serve(batch: Path, results: Path, port: int) -> None:
 
     with judging_site(batch, results) as site, listen("127.0.0.1", port) as listening:
         judged, hits = site.progress
-        address = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}{site.path}"
         out.print(f"{address}: {judged:,} of {hits:,} hits judged, in {results}; Ctrl-C ends it")
         server(site.app(own_names("127.0.0.1", listening))).run(sockets=[listening])

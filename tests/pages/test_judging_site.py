@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from html import unescape
 from typing import TYPE_CHECKING
 from urllib.error import HTTPError
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urljoin
 from urllib.request import Request, urlopen
 
 import judging_day
@@ -41,7 +41,7 @@ def serving(batch: Path, results: Path) -> Iterator[tuple[str, subprocess.Popen[
     try:
         assert server.stdout is not None
         line = server.stdout.readline()
-        address = re.match(r"(http://127\.0\.0\.1:\d+/): ", line)
+        address = re.match(r"(http://127\.0\.0\.1:\d+/\?token=[\w-]+): ", line)
         assert address, line
         yield address[1], server
     finally:
@@ -59,8 +59,8 @@ def fields(address: str, action: str = "judge") -> dict[str, str]:
     }
 
 
-def send(address: str, form: dict[str, str], **headers: str) -> int:
-    request = Request(address, urlencode(form).encode(), headers)  # noqa: S310
+def send(address: str, form: dict[str, str], action: str = "judge", **headers: str) -> int:
+    request = Request(urljoin(address, action), urlencode(form).encode(), headers)  # noqa: S310
     try:
         return urlopen(request).status  # noqa: S310
     except HTTPError as error:
@@ -81,7 +81,7 @@ def test_documents_of_ones_own_are_judged_under_their_ids(tmp_path: Path) -> Non
     with serving(batch, results) as (address, _):
         for label in ("High", "Low", "Not relevant"):
             form = fields(address)
-            assert send(f"{address}judge", {**form, "label": label}) == 200
+            assert send(address, {**form, "label": label}) == 200
     arqmath("judge", results, "-o", tmp_path / "qrels.tsv")
     judged = (tmp_path / "qrels.tsv").read_text(encoding="utf-8").splitlines()
     assert {tuple(row.split("\t")[::2]) for row in judged} == {("q+1", name) for name in ids}
@@ -96,7 +96,7 @@ def test_a_day_of_judging_survives_a_kill(tmp_path: Path) -> None:
             for n in range(first, last):
                 form = fields(address) | {"label": LABELS[n % 5]}
                 assert form["post_id"] == str(100 + n)  # in the order of the batch, none twice
-                assert send(f"{address}judge", form) == 200
+                assert send(address, form) == 200
                 expected[str(100 + n)] = GRADE_OF_LABEL[LABELS[n % 5]]
             server.kill()
     judged = judge(read_annotations([results])).qrels
@@ -116,8 +116,8 @@ def test_the_last_label_can_be_undone(tmp_path: Path) -> None:
     batch, results = write_batch(tmp_path / "batch.csv", 3), tmp_path / "labels.csv"
     with serving(batch, results) as (address, _):
         for label in ("High", "Low"):
-            send(f"{address}judge", fields(address) | {"label": label})
-        assert send(f"{address}undo", fields(address, "undo")) == 200
+            send(address, fields(address) | {"label": label})
+        assert send(address, fields(address, "undo"), "undo") == 200
         assert fields(address)["post_id"] == "101"
     (note,) = [note for notes in read_annotations([results]).values() for note in notes]
     assert (note.hit.post_id, note.label) == ("100", "High")
@@ -127,12 +127,15 @@ def test_only_its_own_pages_can_judge(tmp_path: Path) -> None:
     batch, results = write_batch(tmp_path / "batch.csv", 3), tmp_path / "labels.csv"
     with serving(batch, results) as (address, _):
         form = fields(address) | {"label": "High"}
-        assert send(f"{address}judge", form | {"token": "guessed"}) == 403
-        assert send(f"{address}undo", {}) == 403
-        assert send(f"{address}judge", form, Host="evil.example") == 421
-        assert send(f"{address}judge", form | {"label": "Best"}) == 422
-        assert send(f"{address}judge", form | {"post_id": "999"}) == 422
-        assert send(f"{address}judge", form | {"post_id": "9" * 9000}) == 413
+        assert send(address, form | {"token": "guessed"}) == 403
+        assert send(address, {}, "undo") == 403
+        assert send(address, form, Host="evil.example") == 421
+        assert send(address, form | {"label": "Best"}) == 422
+        assert send(address, form | {"post_id": "999"}) == 422
+        assert send(address, form | {"post_id": "9" * 9000}) == 413
+        for other in (urljoin(address, "/"), urljoin(address, "/?token=guessed")):
+            with pytest.raises(HTTPError, match="403"):
+                urlopen(other)  # noqa: S310
         policy = urlopen(address).headers["content-security-policy"]  # noqa: S310
     assert "default-src 'none'" in policy
     assert not results.exists()

@@ -439,22 +439,6 @@ def test_no_other_name_leads_to_it(client: Client, host: str) -> None:
     assert b"content-security-policy" in answer
 
 
-def test_slow_connections_keep_nobody_out(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arqmath_bm25.pages.web.server._PATIENCE", 1)
-    port = int(client.address.rpartition(":")[2])
-    slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(200)]
-    try:
-        for connection in slow[::2]:
-            connection.sendall(b"GET / HTTP/1.1\r\nHost: loc")  # and no more
-        assert client.get("/api/search", q="prime").status == 200
-        for connection in slow:
-            connection.settimeout(20)
-            assert connection.recv(1) == b""  # the server hung up
-    finally:
-        for connection in slow:
-            connection.close()
-
-
 def test_premises_are_searched_too(tmp_path: Path) -> None:
     collection = Collection(indexes=tmp_path)
     build(configured("nlps"), collection, HERE)

@@ -52,6 +52,9 @@ def write_batch(path: Path, hits: int) -> Path:
     return path
 
 
+TOKEN = "of-this-day"  # noqa: S105  # of a server that lives for a moment
+
+
 def start(batch: Path, results: Path) -> tuple[int, int]:
     """Serve a batch in a process of its own; return its id and its port."""
     listening = listen("127.0.0.1", 0)
@@ -59,6 +62,7 @@ def start(batch: Path, results: Path) -> tuple[int, int]:
     if not (child := os.fork()):
         try:
             with judging_site(batch, results) as site:
+                site.token = TOKEN
                 server(site.app()).run(sockets=[listening])
         finally:
             os._exit(1)
@@ -89,7 +93,7 @@ def browse(port: int, seed: str, answers: list[Answer]) -> None:
     chance, forms = random.Random(seed), list[tuple[str, dict[str, str]]]()
     try:
         while True:
-            _, page = ask(port, "/")
+            _, page = ask(port, f"/?token={TOKEN}")
             new = dict[str, dict[str, str]]()
             for action, inner in re.findall(r'action="(/\w+)"(.*?)</form>', page, re.DOTALL):
                 pairs = re.findall(r'type="hidden" name="(\w+)" value="(.*?)"', inner)

@@ -1,8 +1,8 @@
 """Judging a batch in a browser: one hit after another, each label saved before the next is shown.
 
 The session keeps the labels (`evaluation/judging/session.py`). A page that is older than a label
-cannot change it: the session refuses that, and the page says so. Forms hold a token that only this
-server's pages have, so that no page elsewhere can judge.
+cannot change it: the session refuses that, and the page says so. The address of the page and its
+forms hold a token, so that neither other users of this machine nor pages elsewhere can judge.
 """
 
 import secrets
@@ -57,12 +57,18 @@ class JudgingSite:
     """The pages of one batch: `hits` with the cells to show of each."""
 
     def __init__(self, hits: Mapping[HitKey, Mapping[str, str]], session: Session) -> None:
-        self._hits, self._session = hits, session
+        self._hits = hits
+        self._session = session
         self._topics: dict[str, list[HitKey]] = {}
         for hit in hits:
             self._topics.setdefault(hit.topic_id, []).append(hit)
-        self._token = secrets.token_urlsafe()
+        self.token = secrets.token_urlsafe()
         self._templates = templates("judging", "judging.js", served=True)
+
+    @property
+    def path(self) -> str:
+        """The path of the page, with the token."""
+        return f"/?token={self.token}"
 
     @property
     def progress(self) -> tuple[int, int]:
@@ -80,38 +86,63 @@ class JudgingSite:
         refusals = {InputError: _refuse, OSError: _refuse}
         return guarded(Starlette(routes=routes, exception_handlers=refusals), hosts)
 
-    async def _page(self, _: Request) -> Response:
-        key = next((key for key in self._hits if key not in self._session.labels), None)
+    async def _page(self, request: Request) -> Response:
+        self._check_token(request.query_params.get("token", ""))
         judged, hits = self.progress
+        key = self._next_hit()
+        row, of_topic = None, None
+        if key is not None:
+            row = self._hits[key]
+            of_topic = self._topics[key.topic_id]
+
+        last = None
+        if self._session.labels:
+            last = list(self._session.labels.items())[-1]
+
         html = self._templates.get_template("judging.html").render(
-            key=key, row=key and self._hits[key], token=self._token, keys=_KEYS, judged=judged,
-            hits=hits, topics=list(self._topics), of_topic=key and self._topics[key.topic_id],
-            last=next(reversed(self._session.labels.items()), None), results=self._session.results,
+            key=key, row=row, of_topic=of_topic, last=last, judged=judged, hits=hits,
+            topics=list(self._topics), keys=_KEYS, token=self.token,
+            results=self._session.results,
         )  # fmt: skip
         return HTMLResponse(html, headers={"cache-control": "no-store"})
+
+    def _next_hit(self) -> HitKey | None:
+        """Return the first hit without a label."""
+        for key in self._hits:
+            if key not in self._session.labels:
+                return key
+        return None
+
+    def _check_token(self, token: str) -> None:
+        """Raise HTTPException unless the token is the one of this server."""
+        if not secrets.compare_digest(token.encode(), self.token.encode()):
+            raise HTTPException(
+                403, "This is not the address of the page. Open the one that judge --serve printed."
+            )
 
     async def _judge(self, request: Request) -> Response:
         hit, label = await self._read_form(request)
         if hit not in self._hits or label not in GRADE_OF_LABEL:
             raise HTTPException(422, "There is no such hit or label in this batch.")
         self._session.label(hit, label)
-        return RedirectResponse("/", 303)
+        return RedirectResponse(self.path, 303)
 
     async def _undo(self, request: Request) -> Response:
         hit, _ = await self._read_form(request)
         self._session.undo(hit)
-        return RedirectResponse("/", 303)
+        return RedirectResponse(self.path, 303)
 
     async def _read_form(self, request: Request) -> tuple[HitKey, str]:
         """Read a form that a page of this server sent: a hit, and a label if there is one."""
         body = b""
+
         async for chunk in request.stream():
             body += chunk
             if len(body) > _LONGEST_FORM:
                 raise HTTPException(413, "This form is too long.")
+
         form = {name: values[0] for name, values in parse_qs(body.decode("latin-1")).items()}
-        if not secrets.compare_digest(form.get("token", "").encode(), self._token.encode()):
-            raise HTTPException(403, "The page is of an earlier server; go back and reload it.")
+        self._check_token(form.get("token", ""))
         hit = HitKey(*(form.get(name, "") for name in HitKey._fields))
         return hit, form.get("label", "")
 

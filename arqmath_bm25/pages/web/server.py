@@ -1,19 +1,18 @@
-"""Shared by all servers of pages: host names, headers, static files and limits.
+"""Shared by all servers of pages: host names, addresses, headers and static files.
 
-Every response forbids scripts but those of the page, frames, and foreign requests, whatever a post
-holds.
+Every response forbids foreign scripts, frames and requests, whatever a post holds. Clients that are
+slow on purpose are the business of a reverse proxy (docs/USAGE.md).
 """
 
 from __future__ import annotations
 
 import errno
+import re
 import resource
 import socket
-from asyncio import TimerHandle, Transport
 from collections.abc import Container
 from ipaddress import ip_address
-from math import inf
-from typing import Any, ClassVar, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -22,14 +21,15 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.pages.page_files import policy, static
 
 _LONGEST_HEAD: Final = 1 << 20  # bytes; a query that is too long gets an answer that says so
 _QUEUE: Final = 1024  # connections that wait to be accepted
-_PATIENCE: Final = 10  # seconds that a client may take to say what it wants, or to read on
+_KEEP_ALIVE: Final = 10  # seconds without a further request
+_CONNECTIONS: Final = 1 << 14  # files for them, if the system allows so many
+_PREFIX: Final = re.compile(r"(?:/[\w.~-]+)*")
 _HEADERS: Final = {
     b"content-security-policy": (
         policy(script=True, source="'self'")
@@ -44,6 +44,31 @@ _FILES: Final = {
 }  # fmt: skip
 
 
+class PublicAddress(NamedTuple):
+    """Where visitors find the pages: a reverse proxy passes requests on from there."""
+
+    host: str
+    prefix: str  # of all paths, as in /search; empty if the pages are at the root
+
+    @classmethod
+    def of(cls, url: str) -> PublicAddress:
+        """Read a URL; InputError if it is not the address of a site or a folder of one."""
+        try:
+            parts = urlsplit(url)
+            host = parts.hostname
+        except ValueError:
+            parts, host = urlsplit(""), None
+
+        prefix = parts.path.rstrip("/")
+        is_web = parts.scheme in ("http", "https")
+        if not (is_web and host and _PREFIX.fullmatch(prefix)) or parts.query or parts.fragment:
+            raise InputError(
+                f"--url {url}: expected the address of the search page, such as "
+                "https://notes.uni.example/search"
+            )
+        return cls(host, prefix)
+
+
 def guarded(app: ASGIApp, hosts: Container[str]) -> ASGIApp:
     """Answer only to the server's own names, and add the headers that every response has."""
 
@@ -54,17 +79,20 @@ def guarded(app: ASGIApp, hosts: Container[str]) -> ASGIApp:
             await send(message)
 
         answering = app
-        if scope["type"] == "http" and not _knows(hosts, dict(scope["headers"]).get(b"host", b"")):
-            answering = PlainTextResponse("This is not a name of this server.", 421)
+        if scope["type"] == "http":
+            host = dict(scope["headers"]).get(b"host", b"")
+            if not _knows(hosts, host.decode("latin-1")):
+                answering = PlainTextResponse("This is not a name of this server.", 421)
+
         await answering(scope, receive, send_with_headers)
 
     return answer
 
 
-def _knows(hosts: Container[str], host: bytes) -> bool:
-    """Return whether a name is the server's, or an address, which no page can rebind."""
+def _knows(hosts: Container[str], host: str) -> bool:
+    """Return whether a name is the server's, or an IP address, which no page can rebind."""
     try:
-        name = urlsplit(f"//{host.decode('latin-1')}").hostname or ""
+        name = urlsplit(f"//{host}").hostname or ""
         return name in hosts or ip_address(name) is not None
     except ValueError:
         return False
@@ -82,87 +110,29 @@ STATIC: Final = Route("/static/{name}", _file)
 
 def server(app: ASGIApp) -> uvicorn.Server:
     """Return a server of the application, which logs warnings only."""
-    return _Server(
-        uvicorn.Config(
-            app, log_level="warning", http=_Hasty, ws="none", timeout_keep_alive=_PATIENCE,
-            backlog=_files() // 8, h11_max_incomplete_event_size=_LONGEST_HEAD,
-        )
+    _allow_connections()
+    config = uvicorn.Config(
+        app, log_level="warning", http="h11", ws="none", backlog=_QUEUE,
+        timeout_keep_alive=_KEEP_ALIVE, h11_max_incomplete_event_size=_LONGEST_HEAD,
     )  # fmt: skip
+    return uvicorn.Server(config)
 
 
-class _Server(uvicorn.Server):
-    """A server that accepts few connections at once, while the system keeps more waiting."""
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        for listening in sockets or ():
-            listening.listen(_QUEUE)
-
-
-class _Hasty(H11Protocol):
-    """HTTP/1.1 that hangs up on who keeps it waiting: for a request, or to take the answer.
-
-    Where half of the files that this process may open are connections, the next one costs the one
-    that keeps it waiting longest its place: there is always a file left for who asks next.
-    """
-
-    _open: ClassVar[dict[_Hasty, TimerHandle]] = {}  # with the time to look at them again
-    _unread: float = inf  # bytes of answers that were left the last time
-
-    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._wait()
-        if len(self._open) > _files() // 2:
-            next(other for other in self._open if not other._is_at_work())._hang_up()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._wait()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._forget()
-        super().connection_lost(exc)
-
-    def _wait(self) -> None:
-        self._forget()
-        self._open[self] = self.loop.call_later(_PATIENCE, self._look)
-
-    def _forget(self) -> None:
-        if timer := self._open.pop(self, None):
-            timer.cancel()
-
-    def _look(self) -> None:
-        unread = self.transport.get_write_buffer_size()
-        reading, self._unread = 0 < unread < self._unread, unread or inf
-        if reading or self._is_at_work():
-            self._wait()
-        else:
-            self._hang_up()
-
-    def _is_at_work(self) -> bool:
-        """Return whether a whole request has come and the client waits for the answer."""
-        asked = self.cycle is not None and not self.cycle.more_body
-        answering = asked and not self.cycle.response_complete
-        return answering and not self.transport.get_write_buffer_size()
-
-    def _hang_up(self) -> None:
-        self._forget()
-        self.transport.abort()  # close() would wait until the client has read
+def _allow_connections() -> None:
+    """Let this process open a file for each of many connections, idle ones too."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _CONNECTIONS
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _files() -> int:
-    """Return how many files this process may open; half are for connections.
-
-    An eighth is accepted at once, so that none is accepted for which there is no file.
-    """
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-
-
-def own_names(host: str, listening: socket.socket) -> frozenset[str]:
+def own_names(host: str, listening: socket.socket, public: str = "") -> frozenset[str]:
     """Return the names by which the server may be asked: a page elsewhere must not rebind one."""
-    name: Any = listening.getsockname()[0]
-    names = {"localhost", "127.0.0.1", "::1", host, str(name), socket.gethostname()}
-    return frozenset(map(str.lower, names))
+    address: Any = listening.getsockname()[0]
+    names = {"localhost", "127.0.0.1", "::1", host, str(address), socket.gethostname(), public}
+    return frozenset(name.lower() for name in names if name)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -174,6 +144,7 @@ def listen(host: str, port: int) -> socket.socket:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
         raise InputError(f"--host {host}: {error.strerror or error}") from None
+
     try:
         return socket.create_server(address[:2], family=family, backlog=_QUEUE)
     except OSError as error:
