@@ -52,19 +52,19 @@ def open_package(engine: str, work: Path, settings: Any) -> Callable[[Query], Ra
 
 def open_cluster(work: Path, settings: Any) -> Callable[[Query], Ranking]:
     """Load the documents where they are not there yet, and search."""
-    from arqmath_bm25.engines.opensearch import (
+    from arqmath_bm25.engines.opensearch.cluster_index import (
         ClusterIndex,
-        OpenSearchSearcher,
-        connect,
         is_loaded,
         load_documents,
-    )  # fmt: skip
+    )
+    from arqmath_bm25.engines.opensearch.cluster_search import OpenSearchSearcher
+    from arqmath_bm25.engines.opensearch.connection import connect
 
     client, fields = connect(settings["hosts"]), tuple(settings["fields"][1:])
     count, place = settings["documents"], str(work.resolve())
     index = ClusterIndex("engines", place, count, fields, settings["k1"], settings["b"])
     if not is_loaded(client, index):
-        load_documents(client, index, work / INDEX / "documents")
+        load_documents(settings["hosts"], index, work / INDEX / "documents")
     searcher = OpenSearchSearcher(client, index)
     return partial(searcher.search, k=DEPTH)
 

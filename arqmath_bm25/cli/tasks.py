@@ -30,7 +30,8 @@ from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.engines.engine import chosen_engine
-from arqmath_bm25.engines.opensearch import connect, remove_index, stored_indexes
+from arqmath_bm25.engines.opensearch.cluster_index import remove_index, stored_indexes
+from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.runs.run_writing import RunForm, file_name, write_run
 from arqmath_bm25.tasks import TASKS, task_class
 from arqmath_bm25.tasks.index import Index, ensure

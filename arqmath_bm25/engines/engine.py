@@ -2,7 +2,7 @@
 
 There is one ranking: BM25 over fields in Lucene's 32-bit arithmetic, a term's score added to the
 others' in 64 bits, ties by descending id. Lucene's index is the reference; flat postings (flat.py),
-built without it, stand beside it or alone, and a cluster (opensearch.py) may hold the same
+built without it, stand beside it or alone, and a cluster (opensearch/) may hold the same
 documents.
 """
 

@@ -28,15 +28,15 @@ from arqmath_bm25.engines.flat_build import write_flat
 from arqmath_bm25.engines.lucene.indexing import index_parts
 from arqmath_bm25.engines.lucene.jvm import prepare
 from arqmath_bm25.engines.opening import open_searcher
-from arqmath_bm25.engines.opensearch import (
+from arqmath_bm25.engines.opensearch.cluster_index import (
     ClusterIndex,
-    OpenSearchSearcher,
     add_replicas,
     check_rights,
-    connect,
     is_loaded,
     load_documents,
 )
+from arqmath_bm25.engines.opensearch.cluster_search import OpenSearchSearcher
+from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.runs.run_writing import ir_metadata
 from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.document_parts import PartForm, clear
@@ -217,11 +217,9 @@ def add_engine(
         with closing(connect(engine.hosts)) as client:
             if not is_loaded(client, index):
                 if not (place / DOCUMENTS).is_dir():
-                    check_rights(client)
+                    check_rights(engine.hosts)
                     built = build(task, collection, workers, True, [engine.name], keep=True)
-                load_documents(
-                    client, index, place / DOCUMENTS, engine.shards, workers, engine.hosts
-                )
+                load_documents(engine.hosts, index, place / DOCUMENTS, engine.shards, workers)
             add_replicas(client, index, engine.replicas)
     return built
 
@@ -280,8 +278,7 @@ def ensure(
             built, kept = None, fresh and (place / DOCUMENTS).is_dir()
             if not fresh:
                 for engine in clusters:
-                    with closing(connect(engine.hosts)) as client:
-                        check_rights(client)  # what is missing is said before hours of work
+                    check_rights(engine.hosts)  # what is missing is said before hours of work
                 keep = keep_documents or bool(clusters)
                 builders = (name for engine in engines for name in _builders(engine.name, place))
                 built = build(task, collection, workers, keep, list(dict.fromkeys(builders)))

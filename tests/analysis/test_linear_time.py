@@ -192,7 +192,7 @@ def repeated(unit: Any, before: Any = None, after: Any = None) -> Callable[[int]
 # Used with `match` or `fullmatch` at one place, or on a few characters only, as a file's name has.
 ANCHORED = (
     "latex._OPTION", "latex._DIMENSION", "answer_text._ABBREVIATION", "labs._NAME",
-    "measure_names._NAME", "engine._TERM", "site._ADDRESS", "opensearch._NAME",
+    "measure_names._NAME", "engine._TERM", "site._ADDRESS", "cluster_index._NAME",
     "task_rules._POST_ID",
 )  # fmt: skip
 GRAMMAR = re.compile(r"\(\?(?:P<\w+>|P=\w+|[:!=]|<[!=])|\\[sSdwWbBAZ]|[*+?]{1,2}|\{\d*,?\d*\}")

@@ -20,13 +20,13 @@ from arqmath_bm25.engines.flat_build import FlatPart, write_flat
 from arqmath_bm25.engines.lucene.indexing import index_documents, read_ids
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.engines.opening import open_searcher
-from arqmath_bm25.engines.opensearch import (
+from arqmath_bm25.engines.opensearch.cluster_index import (
     ClusterIndex,
-    OpenSearchSearcher,
-    connect,
     is_loaded,
     load_documents,
 )
+from arqmath_bm25.engines.opensearch.cluster_search import OpenSearchSearcher
+from arqmath_bm25.engines.opensearch.connection import connect
 from experiments.tuning.trials import field_scores
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def opened(request: pytest.FixtureRequest) -> Open:
         client, content = connect(hosts), f"{index} {shards}"
         there = ClusterIndex("contract", content, len(read_ids(index)), FIELDS[1:], k1, b)
         if not is_loaded(client, there):
-            load_documents(client, there, index.with_name("documents"), shards)
+            load_documents(hosts, there, index.with_name("documents"), shards)
         return OpenSearchSearcher(client, there)
 
     return by_opensearch

@@ -27,6 +27,7 @@ from arqmath_bm25.engines.engine import Engine, flat_place
 from arqmath_bm25.engines.flat import META, FlatSearcher
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.engines.opening import open_searcher
+from arqmath_bm25.engines.opensearch import cluster_index
 from arqmath_bm25.pages.web.search_pages import SearchPages
 from arqmath_bm25.tasks.index import Index
 from configs import edited
@@ -163,7 +164,7 @@ def test_a_machine_that_only_searches_needs_no_postings(
         urlopen(f"{address}/api/search?q=series&task=task1") as answer,  # noqa: S310
     ):
         assert json.load(answer)
-    monkeypatch.setattr("arqmath_bm25.engines.opensearch._create_all", None)  # none is loaded again
+    monkeypatch.setattr(cluster_index, "_create", None)  # none is loaded again
     assert "up to date" in arqmath("index", "all", "--indexes", thin, *cluster).output
     assert {path: path.stat().st_mtime_ns for path in thin.rglob("*")} == before
 
@@ -215,7 +216,7 @@ def test_two_checkouts_and_other_settings_share_a_cluster(
         assert not (tmp_path / name / "arqmath-sample" / "task1" / "documents").exists()
     listed = arqmath("cluster", "--hosts", opensearch.hosts[0]).output
     assert listed.count("arqmath-arqmath-sample-task1-") >= 3
-    monkeypatch.setattr("arqmath_bm25.engines.opensearch._create_all", None)  # none is loaded again
+    monkeypatch.setattr(cluster_index, "_create", None)  # none is loaded again
     for name in names:
         options = ("--config", config[name]) if name in config else ()
         options = (*options, "--indexes", tmp_path / name, *cluster)

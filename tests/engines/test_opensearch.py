@@ -13,17 +13,17 @@ from chances import drawn
 from opensearch_nodes import Nodes, started
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
-from arqmath_bm25.engines import opensearch as engine
-from arqmath_bm25.engines.opensearch import (
+from arqmath_bm25.engines.opensearch import cluster_index, connection
+from arqmath_bm25.engines.opensearch.cluster_index import (
     ClusterIndex,
-    OpenSearchSearcher,
     add_replicas,
-    connect,
     is_loaded,
     load_documents,
     remove_index,
     stored_indexes,
 )
+from arqmath_bm25.engines.opensearch.cluster_search import OpenSearchSearcher
+from arqmath_bm25.engines.opensearch.connection import connect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,8 +39,13 @@ def three_nodes() -> Iterator[Nodes]:
 
 
 @pytest.fixture
-def client(opensearch: Nodes) -> Iterator[Any]:
-    connected = connect(opensearch.hosts)
+def hosts(opensearch: Nodes) -> list[str]:
+    return opensearch.hosts
+
+
+@pytest.fixture
+def client(hosts: list[str]) -> Iterator[Any]:
+    connected = connect(hosts)
     yield connected
     connected.close()
 
@@ -64,14 +69,16 @@ def identity(client: Any, name: str) -> str:
 
 
 @slow
-def test_every_content_has_an_index_of_its_own(client: Any, tmp_path: Path) -> None:
+def test_every_content_has_an_index_of_its_own(
+    client: Any, hosts: list[str], tmp_path: Path
+) -> None:
     first, other = described("own", 20), described("own", 20, k1=0.9)
     documents = written(tmp_path / "documents", 20)
-    load_documents(client, first, documents)
+    load_documents(hosts, first, documents)
     before = identity(client, first.name)
     with pytest.raises(InputError, match="has 0 of 20 documents of these data and settings"):
         OpenSearchSearcher(client, other)
-    load_documents(client, other, documents, shards=2)
+    load_documents(hosts, other, documents, shards=2)
     assert first.name != other.name
     assert identity(client, first.name) == before
     asked = {"contents": {"w3": 1.0, "w7": 0.5}}
@@ -81,15 +88,15 @@ def test_every_content_has_an_index_of_its_own(client: Any, tmp_path: Path) -> N
 
 
 @slow
-def test_a_load_that_stopped_is_gone_on_with(client: Any, tmp_path: Path) -> None:
+def test_a_load_that_stopped_is_gone_on_with(client: Any, hosts: list[str], tmp_path: Path) -> None:
     index = described("stopped", 30)
     with pytest.raises(InputError, match="OpenSearch has 20 of 30 documents"):
-        load_documents(client, index, written(tmp_path / "some", 20))
+        load_documents(hosts, index, written(tmp_path / "some", 20))
     before = identity(client, index.name)
     assert not is_loaded(client, index)
     with pytest.raises(InputError, match=r"has 20 of 30 documents of .* loads the others"):
         OpenSearchSearcher(client, index)
-    load_documents(client, index, written(tmp_path / "all", 30))
+    load_documents(hosts, index, written(tmp_path / "all", 30))
     assert is_loaded(client, index)
     assert OpenSearchSearcher(client, index).count == 30
     assert identity(client, index.name) == before
@@ -99,7 +106,9 @@ def test_a_load_that_stopped_is_gone_on_with(client: Any, tmp_path: Path) -> Non
 
 @slow
 @pytest.mark.parametrize("kind", ["index", "alias", "index with notes"])
-def test_what_others_made_is_never_touched(client: Any, tmp_path: Path, kind: str) -> None:
+def test_what_others_made_is_never_touched(
+    client: Any, hosts: list[str], tmp_path: Path, kind: str
+) -> None:
     index = described(f"foreign-{kind.replace(' ', '-')}", 20)
     theirs = "precious-data" if kind == "alias" else index.name
     notes = {"mappings": {"_meta": {"owner": "others"}}} if kind == "index with notes" else {}
@@ -110,7 +119,7 @@ def test_what_others_made_is_never_touched(client: Any, tmp_path: Path, kind: st
     before = client.indices.get(index=theirs)
     for use in (
         lambda: is_loaded(client, index),
-        lambda: load_documents(client, index, written(tmp_path / "documents", 20)),
+        lambda: load_documents(hosts, index, written(tmp_path / "documents", 20)),
         lambda: OpenSearchSearcher(client, index),
     ):
         with pytest.raises(InputError, match="of this name that this program did not make"):
@@ -124,12 +133,14 @@ def test_what_others_made_is_never_touched(client: Any, tmp_path: Path, kind: st
 
 
 @slow
-def test_indexes_are_listed_and_only_those_named_removed(client: Any, tmp_path: Path) -> None:
+def test_indexes_are_listed_and_only_those_named_removed(
+    client: Any, hosts: list[str], tmp_path: Path
+) -> None:
     documents = written(tmp_path / "documents", 20)
     complete, dead = described("listed-complete", 20), described("listed-dead", 21)
-    load_documents(client, complete, documents)
+    load_documents(hosts, complete, documents)
     with pytest.raises(InputError, match="20 of 21"):
-        load_documents(client, dead, documents)
+        load_documents(hosts, dead, documents)
     listed = {index.name: index for index in stored_indexes(client)}
     assert listed[complete.name][1:3] == ("complete", 20)
     assert listed[dead.name].documents == 20
@@ -169,10 +180,10 @@ def exchanged_document(client: Any, name: str) -> None:
     ],
 )
 def test_what_others_changed_is_refused_and_the_advice_mends_it(
-    client: Any, tmp_path: Path, change: Callable[[Any, str], None], what: str
+    client: Any, hosts: list[str], tmp_path: Path, change: Callable[[Any, str], None], what: str
 ) -> None:
     index, documents = described(f"changed-{change.__name__}", 40), written(tmp_path / "docs", 40)
-    load_documents(client, index, documents, shards=2)
+    load_documents(hosts, index, documents, shards=2)
     ranking = OpenSearchSearcher(client, index).search({"contents": {"w1": 1.0}}, 40)
     if what == "documents":
         with pytest.raises(Exception, match="FORBIDDEN/8"):  # it is blocked for writing
@@ -183,30 +194,34 @@ def test_what_others_changed_is_refused_and_the_advice_mends_it(
         with pytest.raises(InputError, match=f"somebody changed its {what} in the cluster; remove"):
             use(client, index)
     remove_index(client, index.name)
-    load_documents(client, index, documents, shards=2)
+    load_documents(hosts, index, documents, shards=2)
     assert OpenSearchSearcher(client, index).search({"contents": {"w1": 1.0}}, 40) == ranking
     remove_index(client, index.name)
 
 
 @slow
-def test_a_load_that_ended_before_its_last_step_is_completed(client: Any, tmp_path: Path) -> None:
+def test_a_load_that_ended_before_its_last_step_is_completed(
+    client: Any, hosts: list[str], tmp_path: Path
+) -> None:
     """All documents are there, and blocked already, but their numbers are not noted."""
     index, documents = described("last-step", 20), written(tmp_path / "documents", 20)
-    load_documents(client, index, documents)
+    load_documents(hosts, index, documents)
     mapping = client.indices.get(index=index.name)[index.name]["mappings"]["_meta"]
     del mapping["numbers"]
     client.indices.put_mapping(index=index.name, body={"_meta": mapping})
     assert not is_loaded(client, index)
-    load_documents(client, index, documents)
+    load_documents(hosts, index, documents)
     assert is_loaded(client, index)
 
 
 @slow
-def test_closed_and_red_indexes_are_listed_and_removed(client: Any, tmp_path: Path) -> None:
+def test_closed_and_red_indexes_are_listed_and_removed(
+    client: Any, hosts: list[str], tmp_path: Path
+) -> None:
     documents = written(tmp_path / "documents", 20)
     closed, red = described("state-closed", 20), described("state-red", 20)
     for index in (closed, red):
-        load_documents(client, index, documents)
+        load_documents(hosts, index, documents)
     client.indices.close(index=closed.name)
     nowhere = {"index.routing.allocation.require._name": "nowhere"}
     client.indices.close(index=red.name)
@@ -227,24 +242,24 @@ def test_closed_and_red_indexes_are_listed_and_removed(client: Any, tmp_path: Pa
 
 @slow
 def test_an_index_that_is_removed_during_its_load_does_not_come_back_by_itself(
-    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client: Any, hosts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index, documents = described("removed", 500), written(tmp_path / "documents", 500)
     with monkeypatch.context() as patched:
         in_the_midst(patched, lambda: client.indices.delete(index=index.name))
         with pytest.raises(InputError, match="somebody removed it meanwhile; the same command"):
-            load_documents(client, index, documents)
+            load_documents(hosts, index, documents)
     assert not client.indices.exists(index=index.name)
-    load_documents(client, index, documents)
+    load_documents(hosts, index, documents)
     assert OpenSearchSearcher(client, index).count == 500
 
 
 @slow
 def test_an_index_serves_without_the_replicas_that_there_is_no_room_for(
-    client: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    client: Any, hosts: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     index = described("lonely", 20)
-    load_documents(client, index, written(tmp_path / "documents", 20))
+    load_documents(hosts, index, written(tmp_path / "documents", 20))
     add_replicas(client, index, 1, patience=2)
     assert "1 copies of shards are missing" in caplog.text
     assert OpenSearchSearcher(client, index).count == 20
@@ -252,14 +267,14 @@ def test_an_index_serves_without_the_replicas_that_there_is_no_room_for(
 
 @slow
 def test_too_few_clauses_are_noticed_before_documents_are_loaded(
-    client: Any, tmp_path: Path
+    client: Any, hosts: list[str], tmp_path: Path
 ) -> None:
     limit = "indices.query.bool.max_clause_count"
     client.cluster.put_settings(body={"transient": {limit: 1024}})
     index = described("clauses", 20)
     try:
         with pytest.raises(InputError, match=f"set {limit}: 1048576"):
-            load_documents(client, index, written(tmp_path / "documents", 20))
+            load_documents(hosts, index, written(tmp_path / "documents", 20))
     finally:
         client.cluster.put_settings(body={"transient": {limit: None}})
     assert client.count(index=index.name)["count"] == 0
@@ -305,7 +320,7 @@ def test_tls_is_not_left_out(opensearch: Nodes) -> None:
 @slow
 def test_a_killed_node_leaves_no_trace_in_the_rankings(three_nodes: Nodes, tmp_path: Path) -> None:
     client, index = connect(three_nodes.hosts), described("killed", 500)
-    load_documents(client, index, written(tmp_path / "documents", 500), shards=4)
+    load_documents(three_nodes.hosts, index, written(tmp_path / "documents", 500), shards=4)
     add_replicas(client, index, 1)
     searcher = OpenSearchSearcher(client, index)
     asked = [{"contents": {f"w{n % 8}": 1.0, f"w{n % 5}": 0.5}} for n in range(200)]
@@ -324,17 +339,18 @@ def test_a_killed_node_leaves_no_trace_in_the_rankings(three_nodes: Nodes, tmp_p
 
 def in_the_midst(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """Let loads be of small requests, and do something when half of 500 documents are sent."""
-    lines = engine._lines
+    action = cluster_index._action
+    seen = set[str]()
 
-    def acting(file: Path) -> Iterator[str]:
-        for number, line in enumerate(lines(file)):
-            if number == 250:
-                act()
-            yield line
+    def acting(line: str) -> tuple[dict[str, Any], str]:
+        seen.add(line)
+        if len(seen) == 250:
+            seen.add("acted")
+            act()
+        return action(line)
 
-    monkeypatch.setattr(engine, "_lines", acting)
-    monkeypatch.setattr(engine, "_BATCH", 50)
-    monkeypatch.setattr(engine, "_REQUEST", 1000)
+    monkeypatch.setattr(cluster_index, "_action", acting)
+    monkeypatch.setattr(cluster_index, "_REQUEST", 1000)
 
 
 @slow
@@ -349,7 +365,7 @@ def test_a_node_that_stands_still_only_delays_a_load(
         go_on.start()
 
     in_the_midst(monkeypatch, stop)
-    load_documents(client, index, written(tmp_path / "documents", 500), shards=3)
+    load_documents(three_nodes.hosts, index, written(tmp_path / "documents", 500), shards=3)
     go_on.join()
     assert OpenSearchSearcher(client, index).count == 500
     client.close()
@@ -362,14 +378,14 @@ def test_a_load_goes_on_when_all_nodes_were_killed(
     client, index = connect(three_nodes.hosts), described("all-killed", 500)
     documents = written(tmp_path / "documents", 500)
     with monkeypatch.context() as patched:
-        patched.setattr(engine, "_PATIENCE", 1.0)
+        patched.setattr(connection, "_PATIENCE", 1.0)
         in_the_midst(patched, lambda: three_nodes.kill(1, 2, 3))
         with pytest.raises(InterruptedWorkError, match=r"Connection refused.*; the same command"):
-            load_documents(client, index, documents, shards=3)
+            load_documents(three_nodes.hosts, index, documents, shards=3)
     three_nodes.start_again(1, 2, 3)
     before = identity(client, index.name)
     assert not is_loaded(client, index)
-    load_documents(client, index, documents, shards=3)
+    load_documents(three_nodes.hosts, index, documents, shards=3)
     assert is_loaded(client, index)
     assert identity(client, index.name) == before
     client.close()
@@ -377,7 +393,7 @@ def test_a_load_goes_on_when_all_nodes_were_killed(
 
 @slow
 def test_a_full_disk_of_a_node_stops_a_load_until_there_is_room(
-    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client: Any, hosts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index, disk = described("full", 500), "cluster.routing.allocation.disk."
     full: dict[str, object] = dict.fromkeys(
@@ -397,10 +413,10 @@ def test_a_full_disk_of_a_node_stops_a_load_until_there_is_room(
 
     try:
         with monkeypatch.context() as patched:
-            patched.setattr(engine, "_PATIENCE", 1.0)
+            patched.setattr(connection, "_PATIENCE", 1.0)
             in_the_midst(patched, fill)
             with pytest.raises(InterruptedWorkError, match=r"blocked by.*; its nodes lack disk"):
-                load_documents(client, index, documents)
+                load_documents(hosts, index, documents)
     finally:
         client.cluster.put_settings(body={"transient": dict.fromkeys(full)})
         # Nor does a cluster whose disks are full make an index; it forgets that by itself only
@@ -410,5 +426,5 @@ def test_a_full_disk_of_a_node_stops_a_load_until_there_is_room(
     client.indices.put_settings(
         index=index.name, body={"index.blocks.read_only_allow_delete": None}
     )
-    load_documents(client, index, documents)
+    load_documents(hosts, index, documents)
     assert OpenSearchSearcher(client, index).count == 500

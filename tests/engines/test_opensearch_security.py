@@ -13,17 +13,17 @@ import yaml
 from opensearch_nodes import Nodes, started
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.engines.opensearch import (
+from arqmath_bm25.engines.opensearch.cluster_index import (
     ClusterIndex,
-    OpenSearchSearcher,
     add_replicas,
     check_rights,
-    connect,
     is_loaded,
     load_documents,
     remove_index,
     stored_indexes,
 )
+from arqmath_bm25.engines.opensearch.cluster_search import OpenSearchSearcher
+from arqmath_bm25.engines.opensearch.connection import connect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,11 +81,14 @@ def documents(tmp_path: Path) -> Path:
 
 
 def test_each_role_does_its_work_and_no_other(
-    client_of: Callable[[Role], Any], documents: Path, caplog: pytest.LogCaptureFixture
+    secured: Nodes,
+    client_of: Callable[[Role], Any],
+    documents: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     loader = client_of(roles()["arqmath_load"])
-    check_rights(loader)
-    load_documents(loader, INDEX, documents)
+    check_rights(secured.hosts)
+    load_documents(secured.hosts, INDEX, documents)
     assert is_loaded(loader, INDEX)
     add_replicas(loader, INDEX, 1, patience=1)
     assert "1 copies of shards are missing" in caplog.text
@@ -94,7 +97,10 @@ def test_each_role_does_its_work_and_no_other(
     hits = opened.search({"contents": {"all": 1.0, "w1": 1.0}}, 5)
     assert [hit.doc_id for hit in hits] == ["1", "2", "0"]
     assert opened.document_counts({"contents": ["all", "w1"]}) == {"contents": {"all": 3, "w1": 1}}
-    for refused in (lambda: check_rights(searcher), lambda: remove_index(searcher, INDEX.name)):
+    for refused in (
+        lambda: check_rights(secured.hosts),
+        lambda: remove_index(searcher, INDEX.name),
+    ):
         with pytest.raises(InputError, match=r"no permissions for \[indices:admin/"):
             refused()
     administrator = client_of(roles()["arqmath_cluster"])
@@ -106,6 +112,7 @@ def test_each_role_does_its_work_and_no_other(
 
 
 def test_the_right_that_is_missing_is_named_and_nothing_is_left(
+    secured: Nodes,
     client_of: Callable[[Role], Any],
 ) -> None:
     whole = roles()["arqmath_load"]
@@ -116,8 +123,9 @@ def test_the_right_that_is_missing_is_named_and_nothing_is_left(
         role["cluster_permissions"] = [a for a in whole["cluster_permissions"] if a != missing]
         actions = role["index_permissions"][0]["allowed_actions"]
         role["index_permissions"][0]["allowed_actions"] = [a for a in actions if a != missing]
+        client_of(role)
         with pytest.raises(InputError) as refused:
-            check_rights(client_of(role))
+            check_rights(secured.hosts)
         assert missing.rstrip("*") in str(refused.value), missing
         assert "docs/USAGE.md" in str(refused.value), missing
     assert stored_indexes(client_of(roles()["arqmath_cluster"])) == []

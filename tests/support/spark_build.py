@@ -17,10 +17,10 @@ from arqmath_bm25.cli import main
 from arqmath_bm25.collection import dump
 from arqmath_bm25.core import progress
 from arqmath_bm25.core.workers import spark
-from arqmath_bm25.engines import opensearch
 from arqmath_bm25.engines.lucene import indexing
 from arqmath_bm25.engines.lucene.indexing import open_reader
 from arqmath_bm25.engines.lucene.jvm import java_cast, java_class
+from arqmath_bm25.engines.opensearch import cluster_index
 from arqmath_bm25.tasks import index
 from arqmath_bm25.tasks.answers import answer_documents
 
@@ -77,6 +77,6 @@ if __name__ == "__main__":
     arguments = ["index", "task1", "--data", data, "--indexes", indexes, "--keep-documents"]
     if further:  # options of OpenSearch: this process loads nothing, executors do
         index.check_rights = lambda _: None
-        opensearch._create_all = None
+        cluster_index._create = None
     sys.argv[1:] = [*arguments, *workers, *further]
     main()

@@ -1,0 +1,407 @@
+"""Indexes in a cluster: loaded, sealed, checked, copied, listed and removed.
+
+Documents are loaded from the JSON lines that Lucene gets. The name of an index ends with a digest
+of what it holds: other data or settings have another index, and one that is there serves whoever
+wants the same. Loading removes nothing, and goes on where an earlier load stopped, since a document
+is created once under its id.
+
+Nobody changes an index unnoticed. Once loaded it is blocked for writing, and its mapping notes the
+number of the last operation of each shard, which any change of a document raises. Opening an index
+compares these numbers, the similarity and the fields with those of its load.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from contextlib import closing, suppress
+from functools import partial
+from getpass import getuser
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.progress import progress, tell
+from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.engines.opensearch.connection import connect, patiently, search_all
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arqmath_bm25.core.workers import Workers
+
+_LARGEST: Final = 2**31 - 1  # hits
+_REQUEST: Final = 1_000_000  # bytes of documents in one: proxies often allow a megabyte
+_SMALLEST: Final = 1 << 14
+_MANY: Final = 1 << 14  # clauses that a topic may have
+_NAME: Final = re.compile(r"arqmath-.+-[0-9a-f]{12}")
+
+
+class ClusterIndex(NamedTuple):
+    """An index in a cluster: what it holds and how that is scored."""
+
+    label: str  # for people
+    content: str  # names the documents
+    documents: int
+    fields: tuple[str, ...]  # besides `contents`
+    k1: float
+    b: float
+
+    @property
+    def made_of(self) -> str:
+        """A digest of all that decides a ranking."""
+        parts = [self.content, *self.fields, float(self.k1), float(self.b)]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    @property
+    def name(self) -> str:
+        """The name in the cluster, of the letters that are allowed there."""
+        label = re.sub(r"[^a-z0-9._-]", "-", self.label.lower())[:200]
+        return f"arqmath-{label}-{self.made_of[:12]}"
+
+
+def is_loaded(client: Any, index: ClusterIndex) -> bool:
+    """Return whether the cluster has all of an index.
+
+    Raises InputError if others have that name, or changed the index after its load.
+    """
+    return "numbers" in _meta(_described(client, index) or {})
+
+
+def described_if_loaded(client: Any, index: ClusterIndex) -> dict[str, Any]:
+    """Return settings and mappings of an index; InputError unless it is there as it was loaded."""
+    described = _described(client, index)
+    if described is None:
+        raise _incomplete(index, 0)
+    if "numbers" not in _meta(described):
+        raise _incomplete(index, _count(client, index.name))
+    return described
+
+
+def _described(client: Any, index: ClusterIndex) -> dict[str, Any] | None:
+    """Return settings and mappings of an index in the cluster; None if there is none.
+
+    Raises InputError as `is_loaded` does.
+    """
+    answer = patiently(client.indices.get, index=index.name, ignore=404)
+    if answer.get("status") == 404:
+        return None
+
+    described: dict[str, Any] = answer.get(index.name, {})
+    if _meta(described).get("made_of") != index.made_of:
+        raise InputError(
+            f"{index.name}: the cluster has an index or alias of this name that this program did "
+            "not make; rename it, or take another cluster"
+        )
+    changed = _changed(client, index, described)
+    if changed:
+        raise InputError(
+            f"{index.name}: somebody changed its {changed} in the cluster; remove it (`arqmath-bm25"
+            " cluster --remove`) and load it again (`index --engine opensearch`)"
+        )
+    return described
+
+
+def _changed(client: Any, index: ClusterIndex, described: dict[str, Any]) -> str | None:
+    """Return what of an index is not as it was loaded; None if all is."""
+    similarity = described["settings"]["index"].get("similarity", {}).get("default")
+    if similarity != {"type": "BM25", "k1": str(index.k1), "b": str(index.b)}:
+        return "similarity"
+    if described["mappings"]["properties"] != _fields(index):
+        return "fields"
+
+    noted = _meta(described).get("numbers")
+    if noted is None:
+        return None
+    now = _numbers(client, index.name)
+    if any(noted.get(shard) != number for shard, number in now.items()):
+        return "documents"
+    return None
+
+
+def _meta(described: Any) -> dict[str, Any]:
+    return described.get("mappings", {}).get("_meta") or {}
+
+
+def _numbers(client: Any, name: str) -> dict[str, int]:
+    """Return shard → the number of its last operation, of the shards that a live node has.
+
+    Each change of a document is an operation.
+    """
+    stats = patiently(client.indices.stats, index=name, metric="docs", level="shards")
+    shards = stats["indices"].get(name, {"shards": {}})["shards"]
+    return {shard: copies[0]["seq_no"]["max_seq_no"] for shard, copies in shards.items()}
+
+
+def _count(client: Any, name: str) -> int:
+    """Count the documents of an index by a search, which fails if a shard does."""
+    answer = search_all(client, name, {"size": 0, "track_total_hits": True})
+    return int(answer["hits"]["total"]["value"])
+
+
+def check_rights(hosts: Sequence[str]) -> None:
+    """Load an index of one document and remove it; InputError names the first right missing."""
+    index = ClusterIndex("rights", os.urandom(8).hex(), 1, (), 1.2, 0.75)
+    with closing(connect(hosts)) as client, TemporaryDirectory() as directory:
+        document = '{"id": "1", "contents": "1"}\n'
+        Path(directory, "part.jsonl").write_text(document, encoding="ascii")
+        try:
+            load_documents(hosts, index, Path(directory))
+        except InputError:
+            with suppress(InputError):
+                remove_index(client, index.name)
+            raise
+        remove_index(client, index.name)
+
+
+def load_documents(
+    hosts: Sequence[str],
+    index: ClusterIndex,
+    documents: Path,
+    shards: int = 1,
+    workers: Workers = HERE,
+) -> None:
+    """Load every JSON line in the directory `documents` into a cluster.
+
+    Each worker loads parts by a client of its own. What an earlier load brought there stays. Raises
+    InputError if not all documents could be loaded; the next call goes on with those that were not.
+    """
+    name = index.name
+    with closing(connect(hosts)) as client:
+        described = _described(client, index) or _create_index(client, index, shards)
+        # What a load and a search need is asked for while nothing is lost.
+        clauses = [{"term": {"contents": {"value": str(number)}}} for number in range(_MANY)]
+        search_all(client, name, {"query": {"bool": {"should": clauses}}})
+
+        if _count(client, name) != index.documents:
+            _load_parts(hosts, index, sorted(documents.glob("*.jsonl")), workers)
+            patiently(client.indices.refresh, index=name)
+            # Copies are made of what is flushed: there are no sources to index it once more.
+            patiently(client.indices.flush, index=name)
+        count = _count(client, name)
+        if count != index.documents:
+            raise _incomplete(index, count)
+
+        patiently(client.indices.put_settings, index=name, body={"index.blocks.write": True})
+        meta = {**_meta(described), "numbers": _numbers(client, name)}
+        patiently(client.indices.put_mapping, index=name, body={"_meta": meta})
+
+
+def _create_index(client: Any, index: ClusterIndex, shards: int) -> dict[str, Any]:
+    """Make an empty index, unless another load does so at the same time; return how it is there."""
+    settings = _settings(index, shards)
+    answer = patiently(client.indices.create, index=index.name, body=settings, ignore=400)
+    described = _described(client, index)
+    if described is None:
+        raise InputError(f"{index.name}: {answer['error']['reason']}")
+    return described
+
+
+def _incomplete(index: ClusterIndex, count: int) -> InputError:
+    return InputError(
+        f"{index.name}: OpenSearch has {count:,} of {index.documents:,} documents of these "
+        "data and settings; `index --engine opensearch` loads the others"
+    )
+
+
+def _alias(name: str) -> str:
+    """Return the name by which an index is loaded: writing to it does not make a missing index."""
+    return f"{name}.load"
+
+
+def _fields(index: ClusterIndex) -> dict[str, Any]:
+    text = {"type": "text", "index_options": "freqs", "analyzer": "whitespace"}
+    return {
+        "id": {"type": "keyword", "index": False},
+        **dict.fromkeys(("contents", *index.fields), text),
+    }
+
+
+def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
+    user = f"{getuser()}@{os.uname().nodename}"
+    return {
+        "aliases": {_alias(index.name): {}},
+        "settings": {
+            "number_of_shards": shards,
+            "number_of_replicas": 0,  # until all documents are there
+            "refresh_interval": -1,
+            "max_result_window": _LARGEST,
+            "default_pipeline": "_none",  # whatever templates say
+            "final_pipeline": "_none",
+            "similarity": {"default": {"type": "BM25", "k1": index.k1, "b": index.b}},
+        },
+        "mappings": {
+            "dynamic": False,
+            "_meta": {"made_of": index.made_of, "documents": index.documents, "by": user},
+            "_source": {"enabled": False, "recovery_source_enabled": False},
+            "properties": _fields(index),
+        },
+    }
+
+
+def _load_parts(
+    hosts: Sequence[str], index: ClusterIndex, parts: Sequence[Path], workers: Workers
+) -> None:
+    load = partial(_load_part, hosts, index.name)
+    title = "Loading documents into the cluster"
+    with progress(title, index.documents, "documents") as loaded:
+        for count in workers.map(load, parts):
+            loaded(count)
+
+
+def _load_part(hosts: Sequence[str], name: str, part: Path) -> int:
+    """Create the documents of a part; return their number.
+
+    Those that the cluster refuses for now are sent again.
+    """
+    with part.open(encoding="utf-8", newline="\n") as file:
+        lines = [line.rstrip("\n") for line in file]
+    missing = lines
+    with closing(connect(hosts)) as client:
+        while missing:
+            missing = patiently(_create, client=client, name=name, lines=missing, size=_REQUEST)
+    return len(lines)
+
+
+def _create(client: Any, name: str, lines: Sequence[str], size: int) -> list[str]:
+    """Create documents by requests of at most `size` bytes; return those refused for now.
+
+    Raises what the cluster answered if it refuses a whole request or every document.
+    """
+    from opensearchpy.exceptions import TransportError
+    from opensearchpy.helpers import streaming_bulk
+
+    answers = streaming_bulk(
+        client,
+        lines,
+        chunk_size=len(lines),
+        max_chunk_bytes=size,
+        raise_on_error=False,
+        expand_action_callback=_action,
+        index=_alias(name),
+        require_alias=True,
+        filter_path="items.create.status,items.create.error.reason",
+    )
+    refused = list[str]()
+    reason = ""
+    status = 0
+    try:
+        for line, (created, answer) in zip(lines, answers, strict=True):
+            outcome = answer["create"]
+            if not created and outcome["status"] != 409:  # 409: an earlier try created it
+                refused.append(line)
+                reason = outcome["error"]["reason"]
+                status = outcome["status"]
+    except TransportError as error:
+        if error.status_code == 413 and size > _SMALLEST:
+            return _create(client, name, lines, size // 2)
+        raise
+    if len(refused) == len(lines):
+        raise TransportError(status, reason, {})
+    return refused
+
+
+def _action(line: str) -> tuple[dict[str, Any], str]:
+    return {"create": {"_id": json.loads(line)["id"]}}, line
+
+
+def add_replicas(client: Any, index: ClusterIndex, replicas: int, patience: int = 15) -> None:
+    """Raise the number of replicas of every shard to at least `replicas`; wait for the copies.
+
+    The index serves without them: what goes wrong is a note, as are `patience` seconds after which
+    nothing is being copied.
+    """
+    name = index.name
+    try:
+        described = patiently(client.indices.get_settings, index=name)[name]
+        if int(described["settings"]["index"]["number_of_replicas"]) < replicas:
+            settings = {"number_of_replicas": replicas}
+            patiently(client.indices.put_settings, index=name, body=settings)
+        if replicas:
+            _wait_for_copies(client, name, patience)
+    except InputError as error:
+        tell(f"{name} can be searched, but not all of its replicas are there: {error}")
+
+
+def _wait_for_copies(client: Any, name: str, patience: int) -> None:
+    copying = True
+    while copying:
+        health = patiently(
+            client.cluster.health,
+            index=name,
+            wait_for_status="green",
+            timeout=f"{patience}s",
+            request_timeout=60 + patience,
+            ignore=408,
+        )
+        copying = health["initializing_shards"] > 0
+    missing = health["unassigned_shards"]
+    if missing:
+        raise InputError(f"{missing} copies of shards are missing; see to its nodes' disks")
+
+
+class Stored(NamedTuple):
+    """An index of this program that a cluster has."""
+
+    name: str
+    state: str  # "complete", or what is wrong with it
+    documents: int
+    size: int  # bytes, with replicas
+    made_by: str
+
+
+def stored_indexes(client: Any) -> list[Stored]:
+    """Return the indexes in a cluster that this program made, whoever called it."""
+    described = patiently(client.indices.get, index="arqmath-*", expand_wildcards="all")
+    return [
+        _stored(client, name, described[name])
+        for name in sorted(described)
+        if _is_ours(name, described)
+    ]
+
+
+def _is_ours(name: str, described: Any) -> bool:
+    return bool(_NAME.fullmatch(name)) and "made_of" in _meta(described.get(name, {}))
+
+
+def _stored(client: Any, name: str, described: dict[str, Any]) -> Stored:
+    meta = _meta(described)
+    settings = described["settings"]["index"]
+    expected = meta.get("documents", 0)
+    by = meta.get("by", "")
+    if "verified_before_close" in settings:
+        return Stored(name, "closed; POST NAME/_open opens it", expected, 0, by)
+
+    stats = patiently(client.indices.stats, index=name, metric="docs,store", level="shards")
+    copies_of_shard = stats["indices"].get(name, {"shards": {}})["shards"].values()
+    documents = sum(copies[0]["docs"]["count"] for copies in copies_of_shard)
+    size = sum(copy["store"]["size_in_bytes"] for copies in copies_of_shard for copy in copies)
+
+    shards = int(settings["number_of_shards"])
+    wanted = shards * (1 + int(settings["number_of_replicas"]))
+    without_node = shards - len(copies_of_shard)
+    missing = wanted - sum(map(len, copies_of_shard))
+    if without_node:
+        state = f"red: {without_node} of {shards} shards are on no node; start theirs, or remove it"
+    elif "numbers" not in meta:
+        state = f"incomplete: `index` resumes the load of its {expected:,} documents"
+    elif missing:
+        state = f"yellow: {missing} copies of shards are missing, none that searches need"
+    else:
+        state = "complete"
+    return Stored(name, state, documents, size, by)
+
+
+def remove_index(client: Any, name: str) -> None:
+    """Remove an index from a cluster; InputError unless this program made it."""
+    described = {}
+    if _NAME.fullmatch(name):
+        described = patiently(client.indices.get, index=name, ignore=404)
+    if not _is_ours(name, described):
+        raise InputError(
+            f"{name}: not an index of this program; `arqmath-bm25 cluster` lists those that are"
+        )
+    patiently(client.indices.delete, index=name)

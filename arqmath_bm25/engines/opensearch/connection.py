@@ -1,0 +1,196 @@
+"""A client of an OpenSearch cluster: addresses, credentials, retries, and errors in words.
+
+Version 2 multiplies scores by k1 + 1, so it is refused. Environment variables hold the credentials
+(docs/USAGE.md), which are sent over TLS only; certificates are verified.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from arqmath_bm25.core.errors import InputError, InterruptedWorkError, shown
+from arqmath_bm25.core.progress import tell
+from arqmath_bm25.core.reading import read_text
+from arqmath_bm25.core.system import needed_by
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_PATIENCE: Final = 120.0  # seconds, for a cluster that lost a node
+# Statuses worth another try; a search during which a node died ends with 500.
+_PASSING: Final = (429, 500, 502, 503, 504, "N/A", "TIMEOUT")
+_CLAUSES: Final = "too_many|maxClauseCount"
+_LASTING: Final = f"{_CLAUSES}|CERTIFICATE|WRONG_VERSION"  # what no further try helps against
+_VARIABLES: Final = "ARQMATH_OPENSEARCH_"
+
+
+def connect(hosts: Sequence[str]) -> Any:
+    """Return a client of a cluster, whose hosts are URLs; https where they do not say.
+
+    Raises InputError if it cannot be reached, or is not OpenSearch 3 or later.
+    """
+    with needed_by("the engine opensearch", "opensearch"):
+        from opensearchpy import OpenSearch
+
+    urls = [_url(host) for host in hosts]
+    header = _authorization()
+    certificate = _file("CERTIFICATE")
+    plain = [url for url in urls if url.startswith("http:")]
+    if plain and (header or certificate):
+        raise InputError(f"{plain[0]}: a password is sent to https:// hosts only")
+
+    client = OpenSearch(
+        urls,
+        headers=header,
+        ca_certs=_file("CA"),
+        client_cert=certificate,
+        client_key=_file("KEY"),
+        max_retries=len(urls),
+        retry_on_timeout=True,
+        timeout=60,
+    )
+    server = _server(patiently(client.info, patience=0))
+    if not re.match(r"opensearch ([3-9]|\d\d)\.", server):
+        raise InputError(
+            f"{urls[0]}: expected OpenSearch 3 or later, which scores as Lucene does; what answers "
+            f"there is {server}: check host and port"
+        )
+    return client
+
+
+def _server(answer: object) -> str:
+    """Return the name and version of the server that gave an answer."""
+    version = answer.get("version") if isinstance(answer, dict) else None
+    if not isinstance(version, dict):
+        return "another server"
+    name = version.get("distribution", "another server")
+    number = version.get("number", "")
+    return f"{name} {number}".strip()
+
+
+def _url(host: str) -> str:
+    """Return the URL of a host; InputError, without what it holds, if a password is in it."""
+    if "@" in host:
+        raise InputError(
+            "--hosts: a URL must not hold a user or password; set "
+            f"{_VARIABLES}USER and {_VARIABLES}PASSWORD"
+        )
+    url = host.strip()
+    if "://" not in url:
+        url = f"https://{url}"
+    parts = re.fullmatch(r"https?://([^/:\s[\]]+|\[[\da-fA-F:.]+\])(?::(\d{1,5}))?(/\S*)?", url)
+    if not parts or not 0 < int(parts[2] or 443) < 1 << 16:
+        raise InputError(f"--hosts: {shown(host)}: expected https://HOST:9200, with commas between")
+    return url
+
+
+def _authorization() -> dict[str, str]:
+    """Return the header with the credentials: a user, an API key or a bearer token."""
+    user = _secret("USER")
+    key = _secret("API_KEY")
+    token = _secret("TOKEN")
+    if bool(user) + bool(key) + bool(token) > 1:
+        raise InputError(f"set one of {_VARIABLES}USER, {_VARIABLES}API_KEY and {_VARIABLES}TOKEN")
+
+    if user:
+        pair = f"{user}:{_secret('PASSWORD')}"
+        return {"authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
+    if not re.fullmatch(r"[!-~]*", key + token):
+        raise InputError(f"{_VARIABLES}API_KEY and {_VARIABLES}TOKEN: expected one word of ASCII")
+    if key:
+        return {"authorization": f"ApiKey {key}"}
+    if token:
+        return {"authorization": f"Bearer {token}"}
+    return {}
+
+
+def _secret(name: str) -> str:
+    """Return a secret from its variable, or from the file that the variable with _FILE names."""
+    path = _file(f"{name}_FILE")
+    if path:
+        return read_text(Path(path)).strip()
+    return os.environ.get(_VARIABLES + name, "")
+
+
+def _file(name: str) -> str | None:
+    path = os.environ.get(_VARIABLES + name)
+    if path and not Path(path).is_file():
+        raise InputError(f"{_VARIABLES}{name}: {path}: no such file")
+    return path or None
+
+
+def search_all(client: Any, name: str, body: object, how: str = "query_then_fetch") -> Any:
+    """Search every shard of an index; fail rather than leave one out."""
+    return patiently(
+        client.search, index=name, body=body, search_type=how, allow_partial_search_results=False
+    )
+
+
+def patiently(call: Callable[..., Any], *, patience: float | None = None, **arguments: Any) -> Any:
+    """Call the cluster; try again while it may recover.
+
+    Raises InterruptedWorkError if the cluster does not recover, InputError for an error that no
+    further try helps against.
+    """
+    from opensearchpy import exceptions
+
+    if patience is None:
+        patience = _PATIENCE
+    end = time.monotonic() + patience
+    attempt = 0
+    while True:
+        try:
+            return call(**arguments)
+        except exceptions.TransportError as error:
+            sentence = _sentence(error)
+            if error.status_code not in _PASSING or re.search(_LASTING, sentence):
+                raise InputError(sentence) from None
+            if time.monotonic() > end:
+                raise InterruptedWorkError(f"{sentence}; the same command goes on later") from None
+        except (exceptions.ImproperlyConfigured, exceptions.SerializationError) as error:
+            raise InputError(f"OpenSearch: what answered is not OpenSearch ({error})") from None
+
+        if attempt == 3:
+            tell(f"{sentence}; trying again")
+        time.sleep(min(0.1 * 2**attempt, 5))
+        attempt += 1
+
+
+# What is in the words of an error → what to do.
+_CURES: Final = {
+    "CERTIFICATE_VERIFY_FAILED": f"{_VARIABLES}CA names a file with the authority that signs here",
+    "CERTIFICATE_REQUIRED|violation of protocol": f"set {_VARIABLES}CERTIFICATE and _KEY to yours",
+    "WRONG_VERSION_NUMBER": "no TLS is spoken there; see to the port",
+    "401": f"set {_VARIABLES}USER and _PASSWORD, or {_VARIABLES}API_KEY or _TOKEN, to who may",
+    "FORBIDDEN/1[02]|REQUESTS/12": "its nodes lack disk; make room",
+    "blocked by": "somebody set this block; PUT NAME/_settings lifts it",
+    "index_closed": "POST NAME/_open opens it, or `arqmath-bm25 cluster --remove NAME` removes it",
+    "not an alias|no such index": "somebody removed it meanwhile; the same command loads it again",
+    "search_phase_execution": "a shard may be on no node: `arqmath-bm25 cluster` tells",
+    "routing is required": "a template of the cluster for arqmath-* asks for it; change that",
+    "403": "this user lacks a right; docs/USAGE.md lists those that are needed",
+    "413": "a proxy before the cluster must let larger requests pass",
+    _CLAUSES: "set indices.query.bool.max_clause_count: 1048576 in the cluster's settings",
+    "Connection refused": "see whether it runs, and to the port",
+}
+
+
+def _sentence(error: Any) -> str:
+    """Return the cluster's error as one sentence, with what to do about it."""
+    cause = error.info.get("error") if isinstance(error.info, dict) else None
+    if isinstance(cause, dict):
+        roots = cause.get("root_cause") or [cause]
+        words = f"{roots[0].get('reason')} ({error.status_code}, {roots[0].get('type')})"
+    else:
+        text = " ".join(str(cause or error.error).split())
+        words = f"{text[:300]} ({error.status_code})"
+
+    for sign, cure in _CURES.items():
+        if re.search(sign, words):
+            return f"OpenSearch: {words}; {cure}"
+    return f"OpenSearch: {words}"
