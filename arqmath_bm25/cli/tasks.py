@@ -114,7 +114,7 @@ def _workers(threads: int, spark: str | None, place: Place) -> Iterator[Workers]
 
 
 @command
-def cluster(hosts: str, remove: list[str] | None = None) -> None:
+def cluster(hosts: str | None = None, remove: list[str] | None = None) -> None:
     """List the indexes that this program built in a cluster, or remove some by name.
 
     Nothing else is ever removed. An incomplete index is being loaded, or its load was interrupted;
@@ -129,7 +129,7 @@ def cluster(hosts: str, remove: list[str] | None = None) -> None:
         for index in () if remove else stored_indexes(client):
             results.print(
                 f"{index.name}: {index.documents:,} documents, {index.size / 1e6:,.1f} MB, "
-                f"by {index.made_by}, {index.state}"
+                f"{index.state}"
             )
 
 

@@ -6,6 +6,7 @@ built without it, stand beside it or alone, and a cluster (opensearch/) may hold
 documents.
 """
 
+import os
 import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
@@ -63,14 +64,18 @@ def chosen_engine(
 ) -> Engine:
     """Return the engine asked for; `hosts` are URLs with commas between.
 
-    Raises InputError for a name that is none, and where a cluster is, or lacks, its hosts.
+    Without them, those of a cluster are taken from the environment. Raises InputError for a name
+    that is none, and where a cluster is, or lacks, its hosts.
     """
     if name not in (names := get_args(EngineName)):
         raise InputError(f"engine {shown(name)}: expected one of {', '.join(names)}")
+    if name == "opensearch":
+        hosts = hosts or os.environ.get("ARQMATH_OPENSEARCH_HOSTS")
     if (name == "opensearch") != bool(hosts):
         raise InputError(
             "the engine opensearch and hosts belong together; expected hosts as "
-            "https://HOST:9200, or several with commas between"
+            "https://HOST:9200, or several with commas between, or ARQMATH_OPENSEARCH_HOSTS with "
+            "them"
         )
     urls = tuple(hosts.split(",")) if hosts else ()
     return Engine(cast("EngineName", name), urls, shards, replicas)

@@ -156,8 +156,17 @@ def changed_k1(client: Any, name: str) -> None:
     client.cluster.health(index=name, wait_for_status="yellow")
 
 
-def added_field(client: Any, name: str) -> None:
-    client.indices.put_mapping(index=name, body={"properties": {"title": {"type": "text"}}})
+def boosted_field(client: Any, name: str) -> None:
+    text = {"type": "text", "index_options": "freqs", "analyzer": "whitespace", "boost": 2.0}
+    client.indices.put_mapping(index=name, body={"properties": {"contents": text}})
+
+
+def own_analyzer(client: Any, name: str) -> None:
+    client.indices.close(index=name)
+    keyword = {"index.analysis.analyzer.whitespace.type": "keyword"}
+    client.indices.put_settings(index=name, body=keyword)
+    client.indices.open(index=name)
+    client.cluster.health(index=name, wait_for_status="yellow")
 
 
 def replaced_document(client: Any, name: str) -> None:
@@ -174,7 +183,8 @@ def exchanged_document(client: Any, name: str) -> None:
     ("change", "what"),
     [
         (changed_k1, "similarity"),
-        (added_field, "fields"),
+        (own_analyzer, "analysis"),
+        (boosted_field, "fields"),
         (replaced_document, "documents"),
         (exchanged_document, "documents"),
     ],
@@ -247,7 +257,7 @@ def test_an_index_that_is_removed_during_its_load_does_not_come_back_by_itself(
     index, documents = described("removed", 500), written(tmp_path / "documents", 500)
     with monkeypatch.context() as patched:
         in_the_midst(patched, lambda: client.indices.delete(index=index.name))
-        with pytest.raises(InputError, match="somebody removed it meanwhile; the same command"):
+        with pytest.raises(InputError, match="somebody removed it meanwhile; `index"):
             load_documents(hosts, index, documents)
     assert not client.indices.exists(index=index.name)
     load_documents(hosts, index, documents)
@@ -263,58 +273,6 @@ def test_an_index_serves_without_the_replicas_that_there_is_no_room_for(
     add_replicas(client, index, 1, patience=2)
     assert "1 copies of shards are missing" in caplog.text
     assert OpenSearchSearcher(client, index).count == 20
-
-
-@slow
-def test_too_few_clauses_are_noticed_before_documents_are_loaded(
-    client: Any, hosts: list[str], tmp_path: Path
-) -> None:
-    limit = "indices.query.bool.max_clause_count"
-    client.cluster.put_settings(body={"transient": {limit: 1024}})
-    index = described("clauses", 20)
-    try:
-        with pytest.raises(InputError, match=f"set {limit}: 1048576"):
-            load_documents(hosts, index, written(tmp_path / "documents", 20))
-    finally:
-        client.cluster.put_settings(body={"transient": {limit: None}})
-    assert client.count(index=index.name)["count"] == 0
-
-
-@pytest.mark.parametrize(
-    ("hosts", "message"),
-    [
-        (["http://bob:sekret@127.0.0.1:1"], "--hosts: a URL must not hold a user or password"),
-        (["bob:sekret@127.0.0.1:1"], "--hosts: a URL must not hold a user or password"),
-        (["https://a:9200", " "], "--hosts: ' ': expected https://HOST:9200"),
-        (["ftp://a:9200"], "--hosts: 'ftp://a:9200': expected https://HOST:9200"),
-        (["https://a:port"], "--hosts: 'https://a:port': expected https://HOST:9200"),
-        (["http://127.0.0.1:1"], "Connection refused.*; see whether it runs, and to the port"),
-    ],
-)
-def test_hosts_that_are_none(hosts: list[str], message: str) -> None:
-    pytest.importorskip("opensearchpy")
-    with pytest.raises(InputError, match=message) as refused:
-        connect(hosts)
-    assert "sekret" not in str(refused.value)
-
-
-@pytest.mark.parametrize("name", ["USER", "API_KEY", "TOKEN", "TOKEN_FILE"])
-def test_a_password_is_sent_over_tls_only(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
-) -> None:
-    pytest.importorskip("opensearchpy")
-    secret = tmp_path / "secret"
-    secret.write_text("s3cret\n")
-    variable = f"ARQMATH_OPENSEARCH_{name}"
-    monkeypatch.setenv(variable, str(secret) if name.endswith("FILE") else "s3cret")
-    with pytest.raises(InputError, match="https:// hosts only"):
-        connect(["http://127.0.0.1:1"])
-
-
-@slow
-def test_tls_is_not_left_out(opensearch: Nodes) -> None:
-    with pytest.raises(InputError, match="no TLS is spoken there"):
-        connect([opensearch.hosts[0].replace("http:", "https:")])
 
 
 @slow

@@ -1,14 +1,12 @@
-"""What lies between this program and a cluster: TLS, rights, proxies, overload, interruptions.
+"""What lies between this program and a cluster: proxies, overload, interruptions.
 
-A proxy before a real node speaks TLS and makes the faults.
+A proxy before a real node makes the faults.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from cluster_proxy import Answer, Asked, Proxy, certificates, proxy, tls
+from cluster_proxy import Answer, Asked, Proxy, proxy
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.engines.opensearch import cluster_index, connection
@@ -38,16 +36,6 @@ if TYPE_CHECKING:
     from opensearch_nodes import Nodes
 
 pytestmark = pytest.mark.slow
-VARIABLE = "ARQMATH_OPENSEARCH_"
-
-
-@pytest.fixture(scope="module")
-def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl makes the certificates")
-    place = tmp_path_factory.mktemp("keys")
-    certificates(place)
-    return place
 
 
 @pytest.fixture
@@ -88,99 +76,6 @@ def loaded_directly(proxied: Proxy, index: ClusterIndex) -> Iterator[OpenSearchS
 def error(kind: str, reason: str, status: int) -> Answer:
     cause = {"type": kind, "reason": reason}
     return Answer(status, json.dumps({"error": {**cause, "root_cause": [cause]}}).encode())
-
-
-# Who asks
-
-
-@pytest.mark.parametrize(
-    ("variables", "header"),
-    [
-        ({"USER": "alice", "PASSWORD": "pässwörd"}, "Basic"),
-        ({"API_KEY": "c2VjcmV0"}, "ApiKey c2VjcmV0"),
-        ({"TOKEN": "ey.token"}, "Bearer ey.token"),
-        ({"TOKEN_FILE": "token"}, "Bearer of-a-file"),
-    ],
-)
-def test_who_asks_is_said_over_tls(
-    opensearch: Nodes, keys: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str],
-    header: str,
-) -> None:  # fmt: skip
-    (keys / "token").write_text("of-a-file\n")
-    if header == "Basic":
-        header += " " + base64.b64encode("alice:pässwörd".encode()).decode()
-    monkeypatch.chdir(keys)
-    for name, value in variables.items():
-        monkeypatch.setenv(VARIABLE + name, value)
-    with proxy(opensearch.hosts[0], tls(keys)) as running:
-
-        def guard(asked: Asked) -> Answer | None:
-            return (
-                None
-                if asked.authorization == header
-                else Answer(401, b"Unauthorized", "text/plain")
-            )
-
-        running.fault = guard
-        with pytest.raises(InputError, match=f"{VARIABLE}CA names a file with the authority"):
-            connect([running.url])
-        monkeypatch.setenv(f"{VARIABLE}CA", "ca.pem")
-        connect([running.url]).close()
-        connect([running.url.removeprefix("https://")]).close()  # https is the default
-        for name in variables:
-            monkeypatch.delenv(VARIABLE + name)
-        with pytest.raises(InputError, match=f"401.*; set {VARIABLE}USER and _PASSWORD") as refused:
-            connect([running.url])
-        assert "\n" not in str(refused.value)
-        monkeypatch.setenv(f"{VARIABLE}CA", "nowhere.pem")
-        with pytest.raises(InputError, match=r"CA: nowhere\.pem: no such file"):
-            connect([running.url])
-
-
-def test_a_client_certificate(
-    opensearch: Nodes, keys: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(f"{VARIABLE}CA", str(keys / "ca.pem"))
-    with proxy(opensearch.hosts[0], tls(keys, wants_certificate=True)) as running:
-        with pytest.raises(InputError, match=f"set {VARIABLE}CERTIFICATE and _KEY to yours"):
-            connect([running.url])
-        monkeypatch.setenv(f"{VARIABLE}CERTIFICATE", str(keys / "client.pem"))
-        monkeypatch.setenv(f"{VARIABLE}KEY", str(keys / "client.key"))
-        connect([running.url]).close()
-
-
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        (
-            Answer(200, b'{"service": "another"}'),
-            "what answers there is another server: check host and port",
-        ),
-        (
-            Answer(200, b'"a string"'),
-            "what answers there is another server: check host and port",
-        ),
-        (
-            Answer(200, b'{"version": "1"}'),
-            "what answers there is another server: check host and port",
-        ),
-        (Answer(200, b"<html>", "text/html"), "not OpenSearch"),
-        (Answer(404, b"<html>no</html>", "text/html"), "404"),
-        (
-            Answer(200, b'{"version": {"number": "8.1.0"}}'),
-            "what answers there is another server 8.1.0: check",
-        ),
-        (
-            Answer(200, b'{"version": {"number": "2.19.1", "distribution": "opensearch"}}'),
-            "expected OpenSearch 3 or later.* answers there is opensearch 2.19.1: check",
-        ),
-    ],
-)
-def test_another_server(before: Proxy, answer: Answer, message: str) -> None:
-    before.fault = lambda _: answer
-    with pytest.raises(InputError, match=message) as refused:
-        connect([before.url])
-    assert "\n" not in str(refused.value)
 
 
 # Proxies and overload

@@ -7,7 +7,7 @@ is created once under its id.
 
 Nobody changes an index unnoticed. Once loaded it is blocked for writing, and its mapping notes the
 number of the last operation of each shard, which any change of a document raises. Opening an index
-compares these numbers, the similarity and the fields with those of its load.
+compares these numbers, the similarity, the analysis and the fields with those of its load.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ import os
 import re
 from contextlib import closing, suppress
 from functools import partial
-from getpass import getuser
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.opensearch.connection import connect, patiently, search_all
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 _LARGEST: Final = 2**31 - 1  # hits
 _REQUEST: Final = 1_000_000  # bytes of documents in one: proxies often allow a megabyte
 _SMALLEST: Final = 1 << 14
-_MANY: Final = 1 << 14  # clauses that a topic may have
 _NAME: Final = re.compile(r"arqmath-.+-[0-9a-f]{12}")
 
 
@@ -86,6 +84,21 @@ def _described(client: Any, index: ClusterIndex) -> dict[str, Any] | None:
 
     Raises InputError as `is_loaded` does.
     """
+    described = _described_unchecked(client, index)
+    if described is None:
+        return None
+
+    changed = _changed(client, index, described)
+    if changed:
+        raise InputError(
+            f"{index.name}: somebody changed its {changed} in the cluster; remove it (`arqmath-bm25"
+            " cluster --remove`) and load it again (`index --engine opensearch`)"
+        )
+    return described
+
+
+def _described_unchecked(client: Any, index: ClusterIndex) -> dict[str, Any] | None:
+    """Return settings and mappings of an index; InputError if others have that name."""
     answer = patiently(client.indices.get, index=index.name, ignore=404)
     if answer.get("status") == 404:
         return None
@@ -96,21 +109,22 @@ def _described(client: Any, index: ClusterIndex) -> dict[str, Any] | None:
             f"{index.name}: the cluster has an index or alias of this name that this program did "
             "not make; rename it, or take another cluster"
         )
-    changed = _changed(client, index, described)
-    if changed:
-        raise InputError(
-            f"{index.name}: somebody changed its {changed} in the cluster; remove it (`arqmath-bm25"
-            " cluster --remove`) and load it again (`index --engine opensearch`)"
-        )
     return described
 
 
 def _changed(client: Any, index: ClusterIndex, described: dict[str, Any]) -> str | None:
-    """Return what of an index is not as it was loaded; None if all is."""
-    similarity = described["settings"]["index"].get("similarity", {}).get("default")
+    """Return what of an index is not as it was loaded; None if all is.
+
+    Further fields do no harm: no document has them, and no search asks for them.
+    """
+    settings = described["settings"]["index"]
+    similarity = settings.get("similarity", {}).get("default")
     if similarity != {"type": "BM25", "k1": str(index.k1), "b": str(index.b)}:
         return "similarity"
-    if described["mappings"]["properties"] != _fields(index):
+    if "analysis" in settings:  # it may define another analyzer called whitespace
+        return "analysis"
+    properties = described["mappings"]["properties"]
+    if any(properties.get(name) != field for name, field in _fields(index).items()):
         return "fields"
 
     noted = _meta(described).get("numbers")
@@ -146,6 +160,8 @@ def check_rights(hosts: Sequence[str]) -> None:
     """Load an index of one document and remove it; InputError names the first right missing."""
     index = ClusterIndex("rights", os.urandom(8).hex(), 1, (), 1.2, 0.75)
     with closing(connect(hosts)) as client, TemporaryDirectory() as directory:
+        # The right to remove comes first: without it, what this trial loads would stay.
+        patiently(client.indices.delete, index=index.name, ignore=404)
         document = '{"id": "1", "contents": "1"}\n'
         Path(directory, "part.jsonl").write_text(document, encoding="ascii")
         try:
@@ -172,10 +188,6 @@ def load_documents(
     name = index.name
     with closing(connect(hosts)) as client:
         described = _described(client, index) or _create_index(client, index, shards)
-        # What a load and a search need is asked for while nothing is lost.
-        clauses = [{"term": {"contents": {"value": str(number)}}} for number in range(_MANY)]
-        search_all(client, name, {"query": {"bool": {"should": clauses}}})
-
         if _count(client, name) != index.documents:
             _load_parts(hosts, index, sorted(documents.glob("*.jsonl")), workers)
             patiently(client.indices.refresh, index=name)
@@ -185,18 +197,39 @@ def load_documents(
         if count != index.documents:
             raise _incomplete(index, count)
 
-        patiently(client.indices.put_settings, index=name, body={"index.blocks.write": True})
-        meta = {**_meta(described), "numbers": _numbers(client, name)}
-        patiently(client.indices.put_mapping, index=name, body={"_meta": meta})
+        _seal(client, name, described)
+
+
+def _seal(client: Any, name: str, described: dict[str, Any]) -> None:
+    """Block a loaded index for writing, and note the number of the last operation of each shard."""
+    patiently(client.indices.put_settings, index=name, body={"index.blocks.write": True})
+    numbers = _numbers(client, name)
+    shards = int(described["settings"]["index"]["number_of_shards"])
+    missing = shards - len(numbers)
+    if missing:
+        raise InterruptedWorkError(
+            f"{name}: {missing} of {shards} shards are on no node; start theirs, then the same "
+            "command goes on"
+        )
+    meta = {**_meta(described), "numbers": numbers}
+    patiently(client.indices.put_mapping, index=name, body={"_meta": meta})
 
 
 def _create_index(client: Any, index: ClusterIndex, shards: int) -> dict[str, Any]:
     """Make an empty index, unless another load does so at the same time; return how it is there."""
-    settings = _settings(index, shards)
-    answer = patiently(client.indices.create, index=index.name, body=settings, ignore=400)
-    described = _described(client, index)
+    name = index.name
+    answer = patiently(client.indices.create, index=name, body=_settings(index, shards), ignore=400)
+    described = _described_unchecked(client, index)
     if described is None:
-        raise InputError(f"{index.name}: {answer['error']['reason']}")
+        raise InputError(f"{name}: {answer['error']['reason']}")
+
+    changed = _changed(client, index, described)
+    if changed:
+        patiently(client.indices.delete, index=name)  # nothing is in it yet
+        raise InputError(
+            f"{name}: a template of the cluster for such names sets its {changed}; ask for a "
+            "template that leaves out arqmath-*, or for one of arqmath-* with a higher priority"
+        )
     return described
 
 
@@ -221,7 +254,7 @@ def _fields(index: ClusterIndex) -> dict[str, Any]:
 
 
 def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
-    user = f"{getuser()}@{os.uname().nodename}"
+    """Return settings and mappings of an index, whatever templates of the cluster say."""
     return {
         "aliases": {_alias(index.name): {}},
         "settings": {
@@ -229,13 +262,16 @@ def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
             "number_of_replicas": 0,  # until all documents are there
             "refresh_interval": -1,
             "max_result_window": _LARGEST,
-            "default_pipeline": "_none",  # whatever templates say
+            "default_pipeline": "_none",
             "final_pipeline": "_none",
+            "search.default_pipeline": "_none",
+            "blocks.write": False,
+            "mapping.total_fields.limit": 1000,
             "similarity": {"default": {"type": "BM25", "k1": index.k1, "b": index.b}},
         },
         "mappings": {
             "dynamic": False,
-            "_meta": {"made_of": index.made_of, "documents": index.documents, "by": user},
+            "_meta": {"made_of": index.made_of, "documents": index.documents},
             "_source": {"enabled": False, "recovery_source_enabled": False},
             "properties": _fields(index),
         },
@@ -260,7 +296,7 @@ def _load_part(hosts: Sequence[str], name: str, part: Path) -> int:
     with part.open(encoding="utf-8", newline="\n") as file:
         lines = [line.rstrip("\n") for line in file]
     missing = lines
-    with closing(connect(hosts)) as client:
+    with closing(connect(hosts, patience=None)) as client:
         while missing:
             missing = patiently(_create, client=client, name=name, lines=missing, size=_REQUEST)
     return len(lines)
@@ -350,30 +386,38 @@ class Stored(NamedTuple):
     state: str  # "complete", or what is wrong with it
     documents: int
     size: int  # bytes, with replicas
-    made_by: str
 
 
 def stored_indexes(client: Any) -> list[Stored]:
     """Return the indexes in a cluster that this program made, whoever called it."""
-    described = patiently(client.indices.get, index="arqmath-*", expand_wildcards="all")
-    return [
-        _stored(client, name, described[name])
-        for name in sorted(described)
-        if _is_ours(name, described)
-    ]
+    resolved = patiently(
+        client.indices.resolve_index, name="arqmath-*", params={"expand_wildcards": "all"}
+    )
+    names = sorted(index["name"] for index in resolved["indices"])
+    stored = [_stored(client, name) for name in names if _NAME.fullmatch(name)]
+    return [index for index in stored if index is not None]
 
 
 def _is_ours(name: str, described: Any) -> bool:
     return bool(_NAME.fullmatch(name)) and "made_of" in _meta(described.get(name, {}))
 
 
-def _stored(client: Any, name: str, described: dict[str, Any]) -> Stored:
-    meta = _meta(described)
-    settings = described["settings"]["index"]
+def _stored(client: Any, name: str) -> Stored | None:
+    """Describe an index of the cluster; None if it is not of this program, or was just removed."""
+    try:
+        described = patiently(client.indices.get, index=name, ignore=404)
+    except InterruptedWorkError:
+        raise
+    except InputError as error:  # one that is blocked must not hide the others
+        return Stored(name, str(error), 0, 0)
+    if not _is_ours(name, described):
+        return None
+
+    meta = _meta(described[name])
+    settings = described[name]["settings"]["index"]
     expected = meta.get("documents", 0)
-    by = meta.get("by", "")
     if "verified_before_close" in settings:
-        return Stored(name, "closed; POST NAME/_open opens it", expected, 0, by)
+        return Stored(name, "closed; POST NAME/_open opens it", expected, 0)
 
     stats = patiently(client.indices.stats, index=name, metric="docs,store", level="shards")
     copies_of_shard = stats["indices"].get(name, {"shards": {}})["shards"].values()
@@ -392,7 +436,7 @@ def _stored(client: Any, name: str, described: dict[str, Any]) -> Stored:
         state = f"yellow: {missing} copies of shards are missing, none that searches need"
     else:
         state = "complete"
-    return Stored(name, state, documents, size, by)
+    return Stored(name, state, documents, size)
 
 
 def remove_index(client: Any, name: str) -> None:

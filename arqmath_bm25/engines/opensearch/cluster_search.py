@@ -7,7 +7,8 @@ order here, as in lucene/search.py.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from arqmath_bm25.core.records import Hit
     from arqmath_bm25.engines.engine import DocIds, Query, Scores, TermScores
     from arqmath_bm25.engines.opensearch.cluster_index import ClusterIndex
+
+# Errors of a shard that no further try helps against → the status that they have on their own.
+_STATUS_OF: Final = {"index_not_found_exception": 404, "cluster_block_exception": 403}
 
 
 class OpenSearchSearcher(Searcher):
@@ -61,14 +65,14 @@ class OpenSearchSearcher(Searcher):
     def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
         """Return field → term → the number of documents that hold it, if any do.
 
-        Every shard is given a document of these terms, and knows their statistics. Counting by an
-        aggregation would read all their postings.
+        Every shard is given a document of these terms, all by one request, and knows their
+        statistics. Counting by an aggregation would read all their postings.
         """
         asked = {field: list(of_field) for field, of_field in terms.items()}
         if not any(asked.values()):
             return {field: {} for field in asked}
 
-        body = {
+        wanted = {
             "doc": {field: " ".join(of_field) for field, of_field in asked.items()},
             "term_statistics": True,
             "field_statistics": False,
@@ -76,18 +80,38 @@ class OpenSearchSearcher(Searcher):
             "offsets": False,
             "payloads": False,
         }
+        body = {"docs": [{**wanted, "routing": routing} for routing in self._routing]}
         counts = {field: dict.fromkeys(of_field, 0) for field, of_field in asked.items()}
-        for shard in range(self._shards):
-            answer = patiently(
-                self._client.termvectors,
-                index=self._index,
-                body=body,
-                params={"preference": f"_shards:{shard}"},
-            )
-            for field, vector in answer["term_vectors"].items():
-                for term, statistics in vector["terms"].items():
+        for vectors in patiently(self._term_vectors, body=body):
+            for field in counts.keys() & vectors.keys():
+                for term, statistics in vectors[field]["terms"].items():
                     counts[field][term] += statistics.get("doc_freq", 0)
         return {field: _positive(of_field) for field, of_field in counts.items()}
+
+    def _term_vectors(self, body: object) -> list[dict[str, Any]]:
+        """Return the term vectors of documents, each by one shard; fail if a shard does."""
+        from opensearchpy.exceptions import TransportError
+
+        answer = self._client.mtermvectors(index=self._index, body=body)
+        for of_shard in answer["docs"]:
+            if "error" in of_shard:
+                status = _STATUS_OF.get(of_shard["error"]["type"], 503)
+                raise TransportError(status, of_shard["error"]["type"], of_shard)
+        return [of_shard["term_vectors"] for of_shard in answer["docs"]]
+
+    @cached_property
+    def _routing(self) -> list[str]:
+        """A routing value for each shard, found by asking where documents of it are."""
+        routing_of: dict[int, str] = {}
+        number = 0
+        while len(routing_of) < self._shards:
+            answer = patiently(
+                self._client.search_shards, index=self._index, params={"routing": str(number)}
+            )
+            shard = answer["shards"][0][0]["shard"]
+            routing_of.setdefault(shard, str(number))
+            number += 1
+        return list(routing_of.values())
 
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
         """Return the share of each term in the scores of documents."""

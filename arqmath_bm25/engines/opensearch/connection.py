@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import os
 import re
+import ssl
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -29,10 +30,11 @@ _LASTING: Final = f"{_CLAUSES}|CERTIFICATE|WRONG_VERSION"  # what no further try
 _VARIABLES: Final = "ARQMATH_OPENSEARCH_"
 
 
-def connect(hosts: Sequence[str]) -> Any:
+def connect(hosts: Sequence[str], patience: float | None = 0) -> Any:
     """Return a client of a cluster, whose hosts are URLs; https where they do not say.
 
-    Raises InputError if it cannot be reached, or is not OpenSearch 3 or later.
+    Raises InputError if it cannot be reached for `patience` seconds (None: as many as other
+    requests are given), or is not OpenSearch 3 or later.
     """
     with needed_by("the engine opensearch", "opensearch"):
         from opensearchpy import OpenSearch
@@ -47,14 +49,14 @@ def connect(hosts: Sequence[str]) -> Any:
     client = OpenSearch(
         urls,
         headers=header,
-        ca_certs=_file("CA"),
+        ca_certs=_authority(),
         client_cert=certificate,
         client_key=_file("KEY"),
         max_retries=len(urls),
         retry_on_timeout=True,
         timeout=60,
     )
-    server = _server(patiently(client.info, patience=0))
+    server = _server(patiently(client.info, patience=patience))
     if not re.match(r"opensearch ([3-9]|\d\d)\.", server):
         raise InputError(
             f"{urls[0]}: expected OpenSearch 3 or later, which scores as Lucene does; what answers "
@@ -124,6 +126,20 @@ def _file(name: str) -> str | None:
     return path or None
 
 
+def _authority() -> str | None:
+    """Return the path of the authority's certificate; InputError if it is not PEM."""
+    path = _file("CA")
+    if path:
+        try:
+            ssl.create_default_context(cafile=path)
+        except (ssl.SSLError, UnicodeDecodeError):
+            raise InputError(
+                f"{_VARIABLES}CA: {path}: expected a certificate in PEM form, which begins with "
+                "-----BEGIN CERTIFICATE-----"
+            ) from None
+    return path
+
+
 def search_all(client: Any, name: str, body: object, how: str = "query_then_fetch") -> Any:
     """Search every shard of an index; fail rather than leave one out."""
     return patiently(
@@ -150,6 +166,8 @@ def patiently(call: Callable[..., Any], *, patience: float | None = None, **argu
             sentence = _sentence(error)
             if error.status_code not in _PASSING or re.search(_LASTING, sentence):
                 raise InputError(sentence) from None
+            if patience == 0:
+                raise InterruptedWorkError(sentence) from None
             if time.monotonic() > end:
                 raise InterruptedWorkError(f"{sentence}; the same command goes on later") from None
         except (exceptions.ImproperlyConfigured, exceptions.SerializationError) as error:
@@ -161,21 +179,33 @@ def patiently(call: Callable[..., Any], *, patience: float | None = None, **argu
         attempt += 1
 
 
-# What is in the words of an error → what to do.
+_RAISE_CLAUSES: Final = (
+    "raise the limit of the cluster: curl -X PUT HOST/_cluster/settings -H 'content-type: "
+    'application/json\' -d \'{"persistent": {"indices.query.bool.max_clause_count": 16384}}\''
+)
+# What is in the words of an error → what to do. The first that fits is said.
 _CURES: Final = {
+    "mismatch, certificate": "the certificate there is for other names; write one of them in "
+    "--hosts",
+    "certificate has expired": "whoever runs the cluster must renew its certificate",
     "CERTIFICATE_VERIFY_FAILED": f"{_VARIABLES}CA names a file with the authority that signs here",
     "CERTIFICATE_REQUIRED|violation of protocol": f"set {_VARIABLES}CERTIFICATE and _KEY to yours",
     "WRONG_VERSION_NUMBER": "no TLS is spoken there; see to the port",
+    "Remote end closed|Connection reset": "if TLS is spoken there, write https:// in --hosts",
     "401": f"set {_VARIABLES}USER and _PASSWORD, or {_VARIABLES}API_KEY or _TOKEN, to who may",
     "FORBIDDEN/1[02]|REQUESTS/12": "its nodes lack disk; make room",
     "blocked by": "somebody set this block; PUT NAME/_settings lifts it",
     "index_closed": "POST NAME/_open opens it, or `arqmath-bm25 cluster --remove NAME` removes it",
-    "not an alias|no such index": "somebody removed it meanwhile; the same command loads it again",
+    "no write index": "others use the name NAME.load; rename theirs, or take another cluster",
+    "not an alias|no such index": "somebody removed it meanwhile; `index --engine opensearch` loads"
+    " it again",
     "search_phase_execution": "a shard may be on no node: `arqmath-bm25 cluster` tells",
     "routing is required": "a template of the cluster for arqmath-* asks for it; change that",
+    "Result window": "somebody lowered index.max_result_window; PUT NAME/_settings sets it to "
+    "2147483647 again",
     "403": "this user lacks a right; docs/USAGE.md lists those that are needed",
     "413": "a proxy before the cluster must let larger requests pass",
-    _CLAUSES: "set indices.query.bool.max_clause_count: 1048576 in the cluster's settings",
+    _CLAUSES: _RAISE_CLAUSES,
     "Connection refused": "see whether it runs, and to the port",
 }
 
