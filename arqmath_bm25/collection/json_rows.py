@@ -4,7 +4,7 @@ Only what reads such rows imports this module, since pydantic takes a tenth of a
 """
 
 import re
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, Field, TypeAdapter
 
@@ -33,6 +33,9 @@ class DocumentRow(BaseModel):
     title: str | None = None
     tags: tuple[_Name, ...] | None = None
     excluded_ids: tuple[_Name, ...] | None = None
+    kind: Literal["post", "html", "latex", "markdown", "plain"] | None = None
+    url: str | None = None
+    references: tuple[_Name, ...] | None = None
 
 
 class StatementRow(BaseModel):

@@ -1,8 +1,9 @@
 """Documents of one's own: JSON lines, TSV, and directories as BEIR has them; sets of ir_datasets.
 
 A row of JSON has `id` and `text`, or what BEIR, PyTerrier, ir_datasets and Pyserini call these, and
-may have `title` and `tags`; one of TSV is id, text or id, title, text. Queries are such rows as
-well, and may have `excluded_ids`: documents that are not to be returned for them. Text is HTML
+may have `title`, `tags`, `kind` (of its text), `url` and `references` (ids of other documents);
+one of TSV is id, text or id, title, text. Queries are such rows as well, and may have
+`excluded_ids`: documents that are not to be returned for them. Text is HTML
 where it holds tags of HTML, LaTeX or Markdown if the collection is (`analysis.sources`), else
 plain. In a directory documents are `corpus.jsonl`, queries `queries.jsonl`, and judgments
 `qrels/*.tsv`.
@@ -13,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, Literal, NamedTuple, Self
 
 from arqmath_bm25.analysis.html import Content, Delimiters, as_body, read_title
 from arqmath_bm25.analysis.unmarked import with_formulas, with_marks
@@ -39,6 +40,7 @@ _TAG: Final = re.compile(
 _DELIMITER: Final = re.compile(r"\$|\\[(\[]|\\begin\{")
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 _HEADER: Final = ("id", "_id")
+Kind = Literal["post", "html", "latex", "markdown", "plain"]
 RowSpan = tuple[int, int]  # of a row in its file: offset and length
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -51,6 +53,9 @@ class OwnDocument(NamedTuple):
     title: str = ""
     tags: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()  # of a query: documents that are not to be returned
+    kind: Kind | None = None  # of the text; None: to be seen from the text itself
+    url: str | None = None  # where the document is on the web
+    references: tuple[str, ...] = ()  # ids of documents that this one refers to
 
     @property
     def is_html(self) -> bool:
@@ -148,7 +153,10 @@ def _of_tsv(where: str, text: str) -> OwnDocument:
             f"{where}: expected 2 columns (id, text) or 3 (id, title, text) separated by TABs, "
             f"found {len(columns)}"
         )
-    return OwnDocument(columns[0], columns[-1], columns[1] if len(columns) == 3 else "")
+    title = ""
+    if len(columns) == 3:
+        title = columns[1]
+    return OwnDocument(columns[0], columns[-1], title)
 
 
 def _of_json(where: str, line: str) -> OwnDocument:
@@ -162,8 +170,16 @@ def _of_json(where: str, line: str) -> OwnDocument:
     except ValidationError as error:
         expected = 'expected a row such as {"id": "1", "text": "A triangle"}'
         raise InputError(f"{where}: {faults(error)}; {expected}") from None
-    tags, excluded = row.tags or (), row.excluded_ids or ()
-    return OwnDocument(row.id, row.text, row.title or "", tags, excluded)
+    return OwnDocument(
+        doc_id=row.id,
+        text=row.text,
+        title=row.title or "",
+        tags=row.tags or (),
+        excluded=row.excluded_ids or (),
+        kind=row.kind,
+        url=row.url,
+        references=row.references or (),
+    )
 
 
 def write_corpus(rows: Iterable[Mapping[str, Any]], directory: Path) -> Path:

@@ -149,6 +149,20 @@ def test_every_form_of_file(tmp_path: Path) -> None:
     assert [document for document, _ in read_documents(rows)] == [OwnDocument("7", "x")]
 
 
+def test_a_row_may_say_its_kind_its_address_and_what_it_refers_to(tmp_path: Path) -> None:
+    row = {
+        "id": "limits",
+        "text": "# Limits",
+        "kind": "markdown",
+        "url": "https://notes.example/limits",
+        "references": ["series", 7],
+    }
+    ((document, _),) = read_documents(jsonl(tmp_path / "a.jsonl", row))
+    assert document.kind == "markdown"
+    assert document.url == "https://notes.example/limits"
+    assert document.references == ("series", "7")
+
+
 GOOD = '{"id": "a", "text": "x"}'
 BAD = {
     "": "there are no rows",
@@ -172,6 +186,9 @@ BAD = {
     '{"id": "a", "text": null}': "text: Input should be a valid string",
     '{"id": "a", "text": 5}': "text: Input should be a valid string",
     '{"id": "a", "text": "x", "title": ["t"]}': "title: Input should be a valid string",
+    '{"id": "a", "text": "x", "kind": "word"}': "kind: Input should be 'post', 'html', 'latex'",
+    '{"id": "a", "text": "x", "url": 5}': "url: Input should be a valid string",
+    '{"id": "a", "text": "x", "references": "b"}': "references: Input should be a valid array",
     '{"id": "a", "text": "x", "tags": "t"}': "tags: Input should be a valid array",
     '{"id": "a", "text": "x", "tags": [null]}': "tags.0: Input should be a valid string",
     f"{GOOD}\n{GOOD}": "line 2: id 'a' is that of line 1 too",
