@@ -91,19 +91,25 @@ def serve(
     place: SearchPlace,
     host: str = "127.0.0.1",
     port: int = 8000,
+    url: str | None = None,
     config: list[Path] | None = None,
 ) -> None:
     """Serve a search page for every task that has an index, and a JSON interface (/api/search).
 
-    Only this machine can reach it, unless --host says otherwise. Ctrl-C ends it.
+    Only this machine can reach it, unless --host says otherwise, or a reverse proxy passes on what
+    visitors ask at --url. Ctrl-C ends it.
 
     Example: arqmath-bm25 serve --data /data/ARQMath --port 8080
     """
     with needed_by("serve", "web"):
         from arqmath_bm25.pages.web.search_pages import SearchPages
-        from arqmath_bm25.pages.web.server import listen, own_names, server
+        from arqmath_bm25.pages.web.server import PublicAddress, listen, own_names, server
 
     trust(config or ())
+    public = PublicAddress("", "")
+    if url is not None:
+        public = PublicAddress.of(url)
+
     collection = place.collection
     tasks = [name for name in TASKS if Manifest.read(directory(task_class(name), collection))]
     if not tasks:
@@ -115,9 +121,13 @@ def serve(
         opened = {n: Index.open(collection, n, engine=place.chosen_engine) for n in tasks}
         for index in opened.values():  # what does not serve is told before the first search
             index.search("", index.task.primary, 1)
-        site = SearchPages(collection, opened, THREADS)
+
+        site = SearchPages(collection, opened, THREADS, public.prefix)
         shown = f"[{host}]" if ":" in host else host
-        address = f"http://{shown}:{listening.getsockname()[1]}/"
+        address = f"http://{shown}:{listening.getsockname()[1]}{public.prefix}/"
+        if url is not None:
+            address = f"{url} (a proxy passes on to {address})"
         out.print(f"{address}: {', '.join(opened)} of {collection.name}; Ctrl-C ends it")
         Thread(target=site.read_ahead, daemon=True).start()
-        server(site.app(own_names(host, listening))).run(sockets=[listening])
+        names = own_names(host, listening, public.host)
+        server(site.app(names)).run(sockets=[listening])

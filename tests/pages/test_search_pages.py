@@ -16,7 +16,7 @@ from urllib.request import Request, urlopen
 import pytest
 from hostile_collection import TITLE, write_collection
 from selectolax.lexbor import LexborHTMLParser
-from serving import build_indexes, open_site, running
+from serving import build_indexes, documents_site, open_site, running
 from shared_indexes import linked
 
 import arqmath_bm25 as arq
@@ -135,7 +135,7 @@ def test_the_page_shows_results_as_links_with_drawn_formulas(
     assert results[0].css(".badge")
     assert tree.css(".result h3 math")
     assert "diverge" in {mark.text().lower() for mark in tree.css("mark")}
-    assert tree.css_first("textarea").text() == QUERY
+    assert tree.css_first("#q").attributes["value"] == QUERY
     post = LexborHTMLParser(client.get(links[0]).text)
     assert links[0].endswith(f"#post-{expected[0][0]}")
     for shown in (next(iter(threads)), expected[0][0]):
@@ -149,7 +149,7 @@ def test_the_page_shows_results_as_links_with_drawn_formulas(
 @pytest.mark.parametrize("task", ["task1", "task2"])
 def test_a_link_beside_a_result_tells_why_it_has_its_score(client: Client, task: str) -> None:
     tree = LexborHTMLParser(client.get("/", q=QUERY, task=task, depth=3).text)
-    assert not tree.css("details")
+    assert not tree.css("#why")
     link = tree.css(".result .hint a[href$='#why']")[1].attributes["href"]
     tree = LexborHTMLParser(client.get(link.partition("#")[0]).text)
     (why,) = tree.css("details#why[open]")
@@ -328,12 +328,16 @@ def test_formulas_that_hold_the_one_asked_for_are_marked() -> None:
         (f"/api/search?q={'a' * 100_000}", 413, "100,000 characters"),
         (f"/api/preview?q={'a' * (MAX_QUERY + 1)}", 413, "5,001 characters"),
         (f"/?q={'a' * 100_000}", 413, "100,000 characters"),
-        ("/api/search", 422, "q: Field required"),
+        ("/api/search", 422, "q: type words or formulas to search for."),
         ("/api/search?q=a&depth=0", 422, "depth: "),
         ("/api/search?q=a&depth=101", 422, "depth: "),
         ("/api/search?q=a&depth=many", 422, "depth: "),
-        ("/api/search?q=a&task=task9", 422, "there is no index of task9"),
-        ("/api/search?q=a&task=task2&variant=text", 422, "variant: task2 has both, math"),
+        ("/api/search?q=a&task=task9", 422, "There is no index of task9"),
+        (
+            "/api/search?q=a&task=task2&variant=text",
+            422,
+            "no ranking text. Choose math or both.",
+        ),
         ("/api/search?q=a&deph=3", 422, "deph: "),
         ("/api/search?q=a&year=soon", 422, "year: "),
         ("/api/search?q=a&page=0", 422, "page: "),
@@ -466,3 +470,123 @@ def test_posts_that_were_replaced_are_told(tmp_path: Path) -> None:
             answer = Client(address).get("/", q="prime")
             assert answer.status == 503
             assert "has changed since it was indexed" in answer.text
+
+
+DOCUMENTS = [
+    {
+        "id": "thm/1",
+        "title": "Pythagoras",
+        "text": "Let $a,b,c$ be the sides of a right triangle. Then $$a^2+b^2=c^2$$ holds.",
+        "tags": ["geometry", "triangles"],
+        "url": "https://notes.uni.example/pythagoras",
+    },
+    {"id": "a541", "text": r"If $a_n = a > n$, then there is one prime among $a_1, \dots, a_n$."},
+    {
+        "id": 'bad"><script>alert(1)</script>',
+        "title": "<script>alert(1)</script> of a circle",
+        "text": "<script>alert(1)</script> A circle <img src=x onerror=alert(1)>",
+        "url": "javascript:alert(1)",
+    },
+    {"id": "..", "text": "A parent"},
+]
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    with running(documents_site(tmp_path_factory.mktemp("docs"), DOCUMENTS)) as address:
+        yield Client(address)
+
+
+def page(client: Client, path: str, **parameters: object) -> LexborHTMLParser:
+    answer = client.get(path, **parameters)
+    assert answer.status == 200
+    return LexborHTMLParser(answer.text)
+
+
+def test_a_document_that_was_found_opens(documents: Client) -> None:
+    result = page(documents, "/", q="triangle $a^2+b^2$").css_first(".result")
+    link = result.css_first("h3 a").attributes["href"]
+    assert link.startswith("/documents/thm%2F1?")
+    document = page(documents, link)
+    assert document.css_first("h1").text() == "Pythagoras"
+    assert document.css_first("title").text() == "Pythagoras"
+    assert document.css_first(".post mark").text() == "triangle"
+    assert document.css(".post mark math")
+    for shown in (result, document):
+        assert [tag.text() for tag in shown.css(".tag")] == ["geometry", "triangles"]
+        assert shown.css("a[href='https://notes.uni.example/pythagoras']")
+    (more,) = [each for each in document.css("a") if each.text() == "more like this"]
+    again = page(documents, more.attributes["href"])
+    assert again.css_first(".result h3").text() == "Pythagoras"
+    assert document.css_first("#again").attributes["value"] == "triangle $a^2+b^2$"
+
+
+def test_the_name_of_an_untitled_document_has_its_formulas(documents: Client) -> None:
+    tree = page(documents, "/", q="prime")
+    assert tree.css_first(".result h3").text().startswith("If ")
+    assert len(tree.css(".result h3 math")) == 2
+    (found,) = documents.get("/api/search", q="prime").json()["results"]
+    assert found["title"] == r"If $a_n = a > n$, then there is one prime among $a_1, \dots, a_n$."
+
+
+def test_nothing_of_a_document_can_act(documents: Client) -> None:
+    tree = page(documents, "/", q="circle")
+    link = tree.css_first(".result h3 a").attributes["href"]
+    for shown in (tree, page(documents, link)):
+        assert [s.attributes.get("src") for s in shown.css("script")] == ["/static/search.js"]
+        assert not shown.css("img, [onerror], a[href^=javascript]")
+
+
+def test_a_document_that_is_not_there_is_not_found(documents: Client) -> None:
+    for path in ("/documents/none", "/documents/", "/documents/thm%2F2", "/documents/" + "x" * 900):
+        answer = documents.get(path)
+        assert answer.status == 404
+        assert "Not found" in answer.text
+    assert documents.get("/", q="circle", tag="geometry").status == 422
+    assert "have no tags or years" in documents.get("/", q="circle", tag="geometry").text
+
+
+def test_nothing_found_comes_with_a_way_on(documents: Client) -> None:
+    tree = page(documents, "/", q="zzz $x^9$")
+    assert tree.css_first("#results").text() == "Nothing found"
+    words, formulas = tree.css("#found a")
+    assert parse_qs(urlsplit(words.attributes["href"]).query)["q"] == ["zzz"]
+    assert parse_qs(urlsplit(formulas.attributes["href"]).query)["q"] == ["$x^9$"]
+    assert "Try other words" in page(documents, "/", q="zzz").css_first("#found").text()
+
+
+def test_results_while_typing_are_those_of_the_page(client: Client) -> None:
+    live = client.get("/api/results", q=QUERY, task="task1").json()["html"]
+    whole = page(client, "/", q=QUERY, task="task1")
+    results = [result.html for result in LexborHTMLParser(live).css(".result")]
+    assert results == [result.html for result in whole.css(".result")]
+    assert results
+    assert client.get("/api/results", q="a", depth=0).status == 422
+
+
+def test_a_prefix_is_before_every_address(indexes: Path) -> None:
+    """Every link, form, script and style of every page leads to a page below the prefix."""
+    with running(open_site(SAMPLE, indexes, "/~ada/search"), "notes.uni.example") as address:
+        client = Client(address)
+        assert client.get("/").status == 404
+        seen, waiting = set[str](), ["/~ada/search/", f"/~ada/search/?q={quote(QUERY)}"]
+        while waiting and len(seen) < 60:
+            path = waiting.pop(0)
+            seen.add(path)
+            answer = client.get(path)
+            assert answer.status == 200, path
+            if not answer.headers["content-type"].startswith("text/html"):
+                continue
+            tree = LexborHTMLParser(answer.text)
+            for name in ("href", "src", "action"):
+                for element in tree.css(f"[{name}]"):
+                    target = str(element.attributes[name])
+                    if target.startswith(("#", "https://math.stackexchange.com/")):
+                        continue
+                    assert target.startswith("/~ada/search/"), target
+                    if (new := target.partition("#")[0]) not in [*seen, *waiting]:
+                        waiting.append(new)
+        assert any("/posts/" in path for path in seen)
+        assert client.get("/~ada/search/api/search", q="prime").status == 200
+        assert '{"error"' in client.get("/~ada/search/api/search", q="a", depth=0).text
+        assert "Not found" in client.get("/~ada/search/nowhere").text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index, build
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 
@@ -28,20 +29,33 @@ def build_indexes(data: Path, indexes: Path) -> Path:
     return indexes
 
 
-def open_site(data: Path, indexes: Path) -> SearchPages:
+def open_site(data: Path, indexes: Path, prefix: str = "") -> SearchPages:
     """Return the handlers of a search page."""
     collection = Collection(data, indexes)
-    tasks = [name for name in ("task1", "task2") if (collection.directory / name).exists()]
+    tasks = [name for name in ("task1", "task2", "docs") if (collection.directory / name).exists()]
     opened = {name: Index.open(collection, name) for name in tasks}
-    return SearchPages(collection, opened, threads=2)
+    return SearchPages(collection, opened, threads=2, prefix=prefix)
+
+
+def documents_site(
+    directory: Path, rows: Sequence[Mapping[str, object]], prefix: str = ""
+) -> SearchPages:
+    """Index documents of one's own in a directory; return the handlers of a search page."""
+    corpus = directory / "corpus.jsonl"
+    lines = [json.dumps(row) + "\n" for row in rows]
+    corpus.write_text("".join(lines), encoding="utf-8")
+    collection = Collection(directory, directory / "indexes")
+    task = configured("docs")
+    build(task.index_task.fitted(collection, anew=True), collection, HERE, engines=["flat"])
+    return open_site(directory, directory / "indexes", prefix)
 
 
 @contextmanager
-def running(site: SearchPages) -> Iterator[str]:
-    """Serve a search page at a free port; yields its address."""
+def running(site: SearchPages, *names: str) -> Iterator[str]:
+    """Serve a search page at a free port, also under these names; yields its address."""
     listening = listen("127.0.0.1", 0)
     address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    served = server(site.app())
+    served = server(site.app({"localhost", "127.0.0.1", "::1", *names}))
     thread = threading.Thread(target=served.run, kwargs={"sockets": [listening]})
     thread.start()
     try:

@@ -1,26 +1,48 @@
-// The query box shows how its formulas will look, and Enter searches (Shift+Enter: a new line).
+// Results come while one types; arrow keys go from hit to hit; buttons write pieces of formulas.
 "use strict";
 
 const box = document.getElementById("q");
-const preview = document.getElementById("preview");
+const found = document.getElementById("found");
 
 if (box) {
-  const PAUSE = 200; // milliseconds without a key
+  const PAUSE = 250; // milliseconds without a key
+  const preview = document.getElementById("preview");
+  const status = document.getElementById("status");
+  const address = name => new URL(name, box.form.action);
+  const asked = () => new URLSearchParams(new FormData(box.form));
   let timer = 0;
   let running = null;
 
-  const show = async () => {
+  const ask = async name => {
+    const url = address(`api/${name}`);
+    url.search = name === "preview" ? new URLSearchParams({ q: box.value, task: asked().get("task") }) : asked();
+    const answer = await fetch(url, { signal: running.signal });
+    return answer.ok ? answer.json() : null;
+  };
+
+  const showPreview = async () => {
+    const drawn = await ask("preview");
+    if (!drawn) return;
+    preview.innerHTML = drawn.html; // written safe by the server
+    preview.hidden = !drawn.html;
+  };
+
+  const showResults = async () => {
+    if (!box.value.trim()) return;
+    const results = await ask("results");
+    if (!results) return; // the server is busy, or the query half typed: what is shown stays
+    found.innerHTML = results.html;
+    status.textContent = document.getElementById("results").textContent;
+    const page = address("");
+    page.search = asked();
+    history.replaceState(null, "", page);
+  };
+
+  const show = () => {
     running?.abort();
     running = new AbortController();
-    const asked = new URLSearchParams({ q: box.value, task: box.form.elements.task.value });
-    try {
-      const answer = await fetch(`/api/preview?${asked}`, { signal: running.signal });
-      if (answer.ok) {
-        preview.innerHTML = (await answer.json()).html; // written safe by the server
-        preview.hidden = !preview.innerHTML;
-      }
-    } catch (error) {
-      if (error.name !== "AbortError") preview.hidden = true;
+    for (const part of [showPreview, showResults]) {
+      part().catch(error => { if (error.name !== "AbortError") preview.hidden = true; });
     }
   };
 
@@ -28,12 +50,11 @@ if (box) {
     clearTimeout(timer);
     timer = setTimeout(show, PAUSE);
   });
-  box.addEventListener("keydown", event => {
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
-      event.preventDefault();
-      box.form.requestSubmit();
-    }
+  box.form.addEventListener("submit", () => {
+    clearTimeout(timer);
+    running?.abort();
   });
+
   const palette = document.getElementById("palette");
   palette.hidden = false;
   palette.addEventListener("click", event => {
@@ -41,7 +62,7 @@ if (box) {
     if (!button) return;
     const { selectionStart: start, selectionEnd: end, value } = box;
     const dollars = value.slice(0, start).replaceAll("\\$", "").split("$").length - 1;
-    const bare = dollars % 2 || box.form.elements.task.value === "task2";
+    const bare = dollars % 2 || asked().get("task") === "task2";
     let latex = button.dataset.latex.replace("{}", () => `{${value.slice(start, end)}}`);
     if (!bare) latex = `$${latex}$`;
     box.setRangeText(latex, start, end, "end");
@@ -51,18 +72,33 @@ if (box) {
     box.focus();
     box.dispatchEvent(new Event("input", { bubbles: true }));
   });
+
+  // Down and up go through the hits, Enter opens one, Escape leads back to the box.
+  document.addEventListener("keydown", event => {
+    const links = [...document.querySelectorAll(".hit-link")];
+    const place = links.indexOf(document.activeElement);
+    if (event.target !== box && place < 0) return;
+    let next = null;
+    if (event.key === "ArrowDown") next = links[place + 1];
+    else if (event.key === "ArrowUp" && place >= 0) next = links[place - 1] ?? box;
+    else if (event.key === "Escape" && place >= 0) next = box;
+    if (!next) return;
+    event.preventDefault();
+    next.focus();
+  });
   box.setSelectionRange(box.value.length, box.value.length); // one goes on where one was
 }
 
-// A click, a tap or Enter on a formula copies its LaTeX.
+// A click or a tap on a formula copies its LaTeX; on the pages of documents, Enter does too.
 const said = document.createElement("p");
 said.className = "copied";
 said.setAttribute("role", "status");
 document.querySelector("main").append(said);
 const formula = target => target.closest("a, button") ? null : target.closest("math[title]");
 
-for (const one of document.querySelectorAll("math[title]")) {
-  if (formula(one)) one.tabIndex = 0;
+for (const one of document.querySelectorAll(".post math[title]")) {
+  if (!formula(one)) continue;
+  one.tabIndex = 0;
 }
 
 const copy = one => {

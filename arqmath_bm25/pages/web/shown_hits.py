@@ -1,0 +1,194 @@
+"""Hits as the search page and its JSON interface show them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote, urlencode, urlsplit
+
+from markupsafe import Markup
+
+from arqmath_bm25.analysis.excerpts import beginning, excerpt
+from arqmath_bm25.analysis.html import Content, read_body, read_title
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.posts import Post
+from arqmath_bm25.core.records import Hit, Part
+from arqmath_bm25.pages.post_html import PostWriter
+from arqmath_bm25.pages.web.search_query import SearchQuery
+from arqmath_bm25.tasks.task import Found
+
+_HEADING: Final = 100  # characters of a document without a title
+_TEXT: Final = 300  # characters of a post in a JSON answer
+_PASSAGE: Final = 220  # characters of a post on the page of results
+_LIKE: Final = 400  # characters of a post that is a query for others like it
+
+
+@dataclass(frozen=True)
+class Result:
+    """A hit with its records, and the parts of its score if they are asked for."""
+
+    hit: Hit
+    found: Found
+    parts: list[Part] | None
+
+    @property
+    def thread(self) -> str:
+        """The id of the thread that has the hit, or of the document that it is."""
+        if self.found.question:
+            return self.found.question.post_id
+        return self.hit.doc_id
+
+
+@dataclass(frozen=True)
+class ShownHit:
+    """The values that the page shows of a hit."""
+
+    hit_id: str
+    score: float
+    title: Markup
+    passage: Markup
+    formula: Markup  # that was found
+    post: Post | None
+    question: Post | None
+    tags: tuple[str, ...]
+    page: str  # the path of the page that has all of it
+    link: str  # where it is on the web; empty if that is not known
+    site: str  # the name of that site
+    like: str  # a query for others like it
+    parts: list[Part] | None
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the hit is an answer, which has votes and a date of its own."""
+        return self.post is not None and self.post != self.question
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the hit is the accepted answer of its question."""
+        if self.post is None or self.question is None:
+            return False
+        return self.question.accepted_answer_id == self.post.post_id
+
+
+def shown_hit(
+    result: Result, query: SearchQuery, writer: PostWriter, collection: Collection
+) -> ShownHit:
+    """Return what the page of a query shows of a hit."""
+    hit, found = result.hit, result.found
+    content = content_of(found)
+    formula = Markup()
+    if found.formula:
+        formula = writer.formula(found.formula, display=True)
+
+    link = web_address(found, collection)
+    return ShownHit(
+        hit_id=hit.doc_id, score=hit.score, title=writer.content(heading(hit.doc_id, found)),
+        passage=writer.content(writer.passage(content, _PASSAGE)), formula=formula,
+        post=found.post, question=found.question, tags=tags_of(found),
+        page=page_of(hit, found, query), link=link, site=urlsplit(link).hostname or "",
+        like=query_like(content), parts=result.parts,
+    )  # fmt: skip
+
+
+def as_json(result: Result) -> dict[str, Any]:
+    """Return a hit for the JSON interface; formulas stand between dollars."""
+    hit, found = result.hit, result.found
+    text = found.text
+    if found.body:
+        text = beginning(found.body, _TEXT, found.delimiters).text
+
+    shown: dict[str, Any] = {
+        "score": hit.score,
+        "post_id": found.post.post_id if found.post else None,
+        "question_id": found.question.post_id if found.question else None,
+        "title": heading(hit.doc_id, found).text,
+        "text": text,
+        "formula_id": found.formula.formula_id if found.formula else None,
+        "latex": found.formula.latex if found.formula else None,
+        "doc_id": hit.doc_id,
+        "url": found.document.url if found.document else None,
+        "parts": None,
+    }
+    if result.parts is not None:
+        shown["parts"] = [{**part._asdict(), "terms": dict(part.terms)} for part in result.parts]
+    return shown
+
+
+def content_of(found: Found) -> Content:
+    """Return the text of a hit."""
+    if found.body:
+        return read_body(found.body, found.delimiters)
+    return read_title(found.text)
+
+
+def heading(doc_id: str, found: Found) -> Content:
+    """Return the title of a question or document, or how an untitled document begins."""
+    if found.title:
+        return read_title(found.title, found.delimiters)
+    if found.post:
+        return Content(("(no question)",))
+    if found.body:
+        first, *_ = _blocks(beginning(found.body, 2 * _HEADING, found.delimiters))
+        return excerpt(first, _HEADING)
+    return Content((doc_id,))
+
+
+def query_like(content: Content) -> str:
+    """Return a query for texts like this one: how it begins."""
+    return excerpt(content, _LIKE).text.removesuffix("…")
+
+
+def tags_of(found: Found) -> tuple[str, ...]:
+    """Return the tags of a question or document."""
+    if found.document:
+        return found.document.tags
+    if found.question:
+        return tuple(found.question.tags)
+    return ()
+
+
+def web_address(found: Found, collection: Collection) -> str:
+    """Return where a hit is on the web, or nothing if that is not known."""
+    if found.post:
+        return collection.link(found.post)
+    if found.document and is_web_address(found.document.url or ""):
+        return str(found.document.url)
+    return ""
+
+
+def is_web_address(url: str) -> bool:
+    """Return whether an address of a document may be a link: a script is none."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
+
+
+def page_of(hit: Hit, found: Found, query: SearchQuery) -> str:
+    """Return the path of the page that shows all of a hit, with the query marked."""
+    asked = {"q": query.q, "task": query.task}
+    if found.post is None:
+        return f"/documents/{quote(hit.doc_id, safe='')}?{urlencode(asked)}"
+    if found.formula:
+        asked["formula"] = found.formula.formula_id or ""
+    post_id = found.post.post_id
+    return f"/posts/{post_id}?{urlencode(asked)}#post-{post_id}"
+
+
+def _blocks(content: Content) -> list[Content]:
+    """Return the paragraphs of a text that are not empty."""
+    blocks: list[Content] = []
+    pieces: list[Any] = []
+    for piece in content.pieces:
+        if not isinstance(piece, str):
+            pieces.append(piece)
+            continue
+        first, *others = piece.split("\n")
+        pieces.append(first)
+        for other in others:
+            blocks.append(Content(tuple(pieces)))
+            pieces = [other]
+
+    blocks.append(Content(tuple(pieces)))
+    return [block for block in blocks if block.text] or [Content(("(empty)",))]
