@@ -31,7 +31,7 @@ _ID: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")  # -1 is the site's own use
 
 
 @dataclass(frozen=True)
-class Kind:
+class RowKind:
     """A kind of dump: its root element, and what every row has."""
 
     root: str
@@ -55,7 +55,7 @@ def is_id(text: str) -> bool:
 
 
 def good_rows(
-    rows: ParsedRows, kind: Kind, counts: Counter[str]
+    rows: ParsedRows, kind: RowKind, counts: Counter[str]
 ) -> Iterator[tuple[Row, Attributes]]:
     """Yield complete rows with their offsets; count all others."""
     for place, row in rows:
@@ -68,7 +68,7 @@ def good_rows(
             yield place, row
 
 
-KINDS: Final = {root: Kind(root, **what) for root, what in read_table(__file__).items()}
+KINDS: Final = {root: RowKind(root, **what) for root, what in read_table(__file__).items()}
 COMMENTS, USERS = KINDS["comments"], KINDS["users"]
 
 
@@ -78,7 +78,7 @@ class RowTable:
     `counts` accounts for every row: rows = rows kept + all that was left out.
     """
 
-    def __init__(self, path: Path, kind: Kind, key: str, workers: Workers = HERE) -> None:
+    def __init__(self, path: Path, kind: RowKind, key: str, workers: Workers = HERE) -> None:
         """Note the place of every row by its attribute `key`, one of the kind's `ids`.
 
         Left out and counted: rows that are broken or lack what is required, and every further one
@@ -102,5 +102,5 @@ class RowTable:
         return read_places(self._path, self._key, self._places[begin:end, [0, 2, 3]].tolist())
 
 
-def _place(row: Attributes, kind: Kind, key: str) -> tuple[int, int] | str:
+def _place(row: Attributes, kind: RowKind, key: str) -> tuple[int, int] | str:
     return kind.lacks(row) or (int(row[key]), int(row["Id"]))

@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from arqmath_bm25.analysis.html import Content, Delimiters, Formula, read_title
 from arqmath_bm25.analysis.mini_markdown import comment_html
-from arqmath_bm25.collection.activity import COMMENTS, USERS, Attributes, Kind, RowTable
+from arqmath_bm25.collection.activity import COMMENTS, USERS, Attributes, RowKind, RowTable
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.links import KINDS, PostLinks
 from arqmath_bm25.collection.posts import Post
@@ -69,7 +69,7 @@ class ThreadReader:
         self.collection = collection
         layout = collection.layout
 
-        def table(path: Path | None, kind: Kind, key: str) -> RowTable | None:
+        def table(path: Path | None, kind: RowKind, key: str) -> RowTable | None:
             return RowTable(path, kind, key, workers) if path else None
 
         self._comments = table(layout.dump("Comments"), COMMENTS, "PostId")
