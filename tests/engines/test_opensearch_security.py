@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
 
 import pytest
-import yaml
 from opensearch_nodes import Nodes, started
 
 from arqmath_bm25.core.errors import InputError
@@ -38,8 +37,10 @@ Role = dict[str, Any]
 
 def roles() -> dict[str, Role]:
     """Return the roles that the guide lists."""
-    block = USAGE.read_text(encoding="utf-8").partition("```yaml\narqmath_search")[2]
-    return dict(yaml.safe_load("arqmath_search" + block.partition("```")[0]))
+    block = USAGE.read_text(encoding="utf-8").partition("```json\n[{")[2]
+    operations = json.loads("[{" + block.partition("```")[0])
+    assert {operation["op"] for operation in operations} == {"add"}
+    return {operation["path"].removeprefix("/"): operation["value"] for operation in operations}
 
 
 @pytest.fixture(scope="module")
