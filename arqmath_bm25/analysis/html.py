@@ -12,7 +12,7 @@ rules reads them all:
    defect of the lab's files, not a formula: the letter returns to its word. A letter on one side
    proves nothing: `<span…>n</span>th`, `sup<span…>E</span>`, `on<span…>m</span>` are formulas.
 3. In the text that is left, formulas without id are what MathJax finds on the pages of the sites:
-   `$X$`, `$$X$$`, `\[X\]`, `\\(X\\)` and `\begin{e}…\end{e}`; also `\(X\)`, which LaTeX and
+   `$X$`, `$$X$$`, `\[X\]`, `\\(X\\)` and environments of mathematics; also `\(X\)`, which LaTeX and
    language models write. A formula ends at the first end delimiter outside braces, or if all are
    within braces, at the first. It crosses no tag, no block and no other formula, but formulas
    inside an environment belong to it, written as `$X$`. A delimiter without a partner is text, as
@@ -129,19 +129,18 @@ _OTHER_ENTITY = re.compile("&(?!(?:lt|gt|amp|quot|nbsp);)")
 
 _MARKED = re.compile(rf"{_MARK}(?P<mark>[0-9]{{1,9}}){_MARK}")
 _MAY_BE_MATH = re.compile(rf"[$\\{_TAG_END}{CODE_DOLLAR}{CODE_BACKSLASH}]")
-_ENVIRONMENT = r"\\begin\{(?P<name>[A-Za-z]+\*?)\}"
 _NO_DOLLAR = r"(?<!\\)(?:\\\\)*+\\\$"  # an odd number of backslashes: no delimiter
 
 
-def _starts(dollars: str, environment: str = _ENVIRONMENT) -> re.Pattern[str]:
+def _starts(dollars: str) -> re.Pattern[str]:
     return re.compile(
-        rf"{_MARKED.pattern}|(?P<delimiter>\\\\\(|\\\(|\\\[|{dollars})|{environment}|{_NO_DOLLAR}"
+        rf"{_MARKED.pattern}|(?P<delimiter>\\\\\(|\\\(|\\\[|{dollars})|{MATH_ENVIRONMENT}|{_NO_DOLLAR}"
     )
 
 
 _START: Final[dict[Delimiters, re.Pattern[str]]] = {
     "mathjax": _starts(r"\$\$?"),
-    "latex": _starts(r"\$\$?", MATH_ENVIRONMENT),
+    "latex": _starts(r"\$\$?"),
     "markdown": _starts(r"\$\$|\$(?!\s)"),
     "escaped": _starts(r"\\\$|\$\$"),
     "spans": re.compile(rf"{_MARKED.pattern}(?P<delimiter>)(?P<name>)"),

@@ -72,8 +72,10 @@ def mark_formulas(html: str) -> str:
             if not alt or "mwe-math" not in element[0]:
                 return element[0]
             latex = "" if has_mathml else unescape(alt[2])
+        elif element["script"] is not None:
+            latex = element["script"]
         else:
-            latex = element["script"] or unescape(element["code"])
+            latex = unescape(element["code"])
         latex = " ".join(latex.split())
         return f'<span class="math-container">${escape(latex)}$</span>' if latex else " "
 

@@ -76,7 +76,7 @@ _CODE: Final = re.compile(
     r"\$`(?P<math>[^`\n]{1,999}+)`\$|(?P<ticks>`{1,2}+)(?P<code>[^`]{1,999}+)(?P=ticks)"
 )
 _MARKDOWN: Final = re.compile(
-    r"^ {0,3}(?:#{1,6} \S|```|~~~)|\*\*[^*\s][^*\n]{0,200}+\*\*|`[^`\n]{1,200}+`"
+    r"^ {0,3}(?:#{1,6} \S|```|~~~)|\*\*[^*\s][^*\n]{0,200}+\*\*"
     r"|\]\([^()\s]{1,200}+\)",
     re.MULTILINE,
 )
@@ -108,6 +108,18 @@ def prose(text: str) -> str:
     return unicodedata.normalize("NFC", _PROSE.sub(_shown, text))
 
 
+def is_latex(text: str) -> bool:
+    """Return whether a text holds an environment or a command of prose in LaTeX."""
+    return bool(_ENVIRONMENT.search(text) or _COMMAND.search(text))
+
+
+def is_markdown(text: str) -> bool:
+    """Return whether a text holds Markdown; code counts only in a text that has dollars."""
+    if _MARKDOWN.search(text):
+        return True
+    return "$" in text and _CODE.search(text) is not None
+
+
 def source_of(texts: Iterable[str]) -> tuple[SourceName | None, str]:
     """Guess the kind of text from the first ones; return it with a sentence on it."""
     environments, counts = Counter[str](), Counter[str]()
@@ -116,7 +128,7 @@ def source_of(texts: Iterable[str]) -> tuple[SourceName | None, str]:
         names = set(_ENVIRONMENT.findall(text))
         environments.update(names)
         counts["latex"] += bool(names or _COMMAND.search(text))
-        counts["markdown"] += bool(_MARKDOWN.search(text))
+        counts["markdown"] += is_markdown(text)
     source: SourceName = "latex" if counts["latex"] >= counts["markdown"] else "markdown"
     if counts[source] < max(1, _LEAST_SHARE * counts["texts"]):
         return None, ""

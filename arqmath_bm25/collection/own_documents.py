@@ -14,9 +14,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from arqmath_bm25.analysis.html import Content, Delimiters, as_body, read_title
+from arqmath_bm25.analysis.kinds import Kind
 from arqmath_bm25.analysis.unmarked import with_formulas, with_marks
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.system import needed_by
@@ -40,7 +41,6 @@ _TAG: Final = re.compile(
 _DELIMITER: Final = re.compile(r"\$|\\[(\[]|\\begin\{")
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 _HEADER: Final = ("id", "_id")
-Kind = Literal["post", "html", "latex", "markdown", "plain"]
 RowSpan = tuple[int, int]  # of a row in its file: offset and length
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=False).encode
 

@@ -109,8 +109,22 @@ def test_code_holds_no_formulas_and_comes_back_as_it_was() -> None:
     content = read_body(f"<p>a <code>{code}</code> $z$</p><pre><code>{code}</code></pre>")
     assert [formula.latex for formula in content.formulas] == ["z"]
     assert content.prose == f"a {code} {code}"
-    environment = read_body(r"\begin{a} <code>$x$</code> \end{a}")
-    assert environment.formulas == (Formula(r"\begin{a} $x$ \end{a}", None),)
+    environment = read_body(r"\begin{cases} <code>$x$</code> \end{cases}")
+    assert environment.formulas == (Formula(r"\begin{cases} $x$ \end{cases}", None),)
+
+
+@pytest.mark.parametrize("name", ["lemma", "enumerate", "proof", "a", "theorem*"])
+def test_an_environment_of_prose_is_no_formula(name: str) -> None:
+    text = rf"\begin{{{name}}} Let $A$ be a ring. \end{{{name}}}"
+    for content in (read_body(f"<p>{text}</p>"), read_title(text)):
+        assert [formula.latex for formula in content.formulas] == ["A"]
+        assert "be a ring." in content.prose
+
+
+@pytest.mark.parametrize("name", ["IEEEeqnarray", "empheq", "numcases", "dgroup*", "align"])
+def test_an_environment_of_mathematics_is_a_formula(name: str) -> None:
+    text = rf"\begin{{{name}}} a = b \end{{{name}}}"
+    assert [formula.latex for formula in read_title(f"so {text} holds").formulas] == [text]
 
 
 def test_spans_inside_an_environment_come_back() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis import latex
+from arqmath_bm25.analysis.html import read_body
 from arqmath_bm25.analysis.mathml import source_latex
 from arqmath_bm25.collection.formulas import read_formulas
 
@@ -87,3 +88,21 @@ def test_the_files_of_the_real_subset_say_the_same(lite: Path) -> None:
     same = [latex.read(row.latex) == latex.read(source_latex(slt.latex)) for row, slt in rows]
     assert len(same) == 81_203
     assert sum(same) / len(same) > 0.997
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
+        '<script type="math/tex"></script>',
+        '<script type="math/tex; mode=display"> </script>',
+        '<code class="latex"></code>',
+        "<math></math>",
+        '<math alttext=""></math>',
+        '<img class="mwe-math-fallback" alt="">',
+        "<m:math></m:math>",
+    ],
+)
+def test_an_empty_formula_is_none(empty: str) -> None:
+    content = read_body(f"<p>Let {empty} be <math><mi>x</mi></math>.</p>")
+    assert [formula.latex for formula in content.formulas] == ["x"]
+    assert content.prose == "Let be ."

@@ -52,7 +52,7 @@ def test_the_formulas_of_a_dump_are_those_that_mathjax_finds(shared: Path, dump:
 
 PIECES = st.sampled_from(
     [
-        *r"$ $$ \ { } a \( \) \[ \] \\( \\) \$ \begin{e} \end{e} \end{f}".split(),
+        *r"$ $$ \ { } a \( \) \[ \] \\( \\) \$ \begin{split} \end{split} \end{align}".split(),
         " b ",
         r"\text{$n$}",
     ]

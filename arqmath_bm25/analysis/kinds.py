@@ -1,0 +1,61 @@
+r"""What kind of text a document or a query is, told from the text itself.
+
+* `post`: HTML as the editor of a Stack Exchange site writes it, or plain tags like those.
+* `html`: HTML of any other program. It holds an element or a marker that no post has.
+* `latex`: LaTeX source. It holds an environment of prose, such as `\begin{lemma}`, or a command of
+  prose, such as `\emph`.
+* `markdown`: it holds a heading, a fence, a link, bold words, or code beside formulas.
+* `plain`: anything else. Code alone proves nothing, because AsciiMath stands between backticks too.
+"""
+
+import re
+from typing import Final, Literal
+
+from arqmath_bm25.analysis.sources import is_latex, is_markdown
+
+Kind = Literal["post", "html", "latex", "markdown", "plain"]
+
+# What a post has as well: its tags with quoted attributes, which `html.read_body` reads.
+_POST: Final = re.compile(
+    r"</(?:p|div|span|li|[uo]l|em|strong|code|pre|a|b|i|h[1-6]|blockquote|t[dhr])>|<br\s{0,9}/?>",
+    re.IGNORECASE,
+)
+_ELEMENTS: Final = (
+    "html|head|body|title|meta|link|base|article|section|main|nav|header|footer|aside|hgroup|figure|"
+    "figcaption|picture|video|audio|svg|canvas|iframe|object|embed|form|fieldset|button|input|select|"
+    "textarea|label|mark|font|center|time|address|dialog|template|noscript|script|style|caption|"
+    r"colgroup|col|tfoot|wbr|nobr|(?:[a-z]{1,9}:)?math|[a-z]{1,20}-[a-z-]{1,30}"
+)
+_CLASSES: Final = "katex|MathJax|mjx-|math inline|math display|code math|mwe-math|ltx_|latex"
+_FOREIGN: Final = re.compile(
+    r"<!doctype\b|<\?xml\b|<!\[CDATA\["
+    rf"|</?(?:{_ELEMENTS})(?=[\s/>])"
+    rf"|<(?:span|div|code|img|p|table)\b[^<>]*?\sclass=[\"']?[^\"'<>]*?(?:{_CLASSES})"
+    r"|<[a-z][a-z0-9]{0,9}\s[^<>]{0,300}?\bdata-(?:math|latex|tex|expr)="
+    r"|<(?:p|div|td|th|tr|table|ul|ol|li|a|img|h[1-6]|span)\s+(?:[a-z]+=(?:\"[^\"<>]*\"|[^\s\"'<>=]+)"
+    r"\s+){0,9}[a-z]+(?:=[^\s\"'<>=]+)?\s*/?>",
+    re.IGNORECASE,
+)
+_LATEX_DOCUMENT: Final = re.compile(r"\\documentclass\b|\\begin\{document\}")
+_BEGINS_WITH_TAG: Final = re.compile(r"\s{0,99}<[a-z!?]", re.IGNORECASE)
+
+
+def kind_of(text: str) -> Kind:
+    """Return the kind of a text. Any string has one."""
+    if "\\" in text and not _BEGINS_WITH_TAG.match(text) and _LATEX_DOCUMENT.search(text):
+        return "latex"
+    if "<" in text:
+        if is_foreign(text):
+            return "html"
+        if _POST.search(text):
+            return "post"
+    if "\\" in text and is_latex(text):
+        return "latex"
+    if is_markdown(text):
+        return "markdown"
+    return "plain"
+
+
+def is_foreign(html: str) -> bool:
+    """Return whether HTML holds an element or a marker that no post has."""
+    return _FOREIGN.search(html) is not None
