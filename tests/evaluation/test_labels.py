@@ -6,6 +6,7 @@ import csv
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from arqmath_bm25.core.errors import InputError
@@ -13,8 +14,10 @@ from arqmath_bm25.evaluation.judging.judge import (
     HitKey,
     JudgedBatch,
     agreements,
+    kappa,
     read_adjudication,
     read_annotations,
+    unweighted,
     write_disagreements,
 )
 from arqmath_bm25.evaluation.judging.judge import judge as judge_annotations
@@ -219,3 +222,13 @@ def test_agreement_is_that_of_hits_to_which_both_gave_a_grade(both) -> None:
     assert overall.binary == pytest.approx((2 / 3 - 4 / 9) / (1 - 4 / 9))
     of_topic = {hit: notes for hit, notes in annotations.items() if hit.topic_id == "B.1"}
     assert math.isnan(agreements(of_topic)[0].binary)
+
+
+def test_kappa_is_that_of_the_published_example() -> None:
+    """Two psychiatrists, 100 patients, three diagnoses (J. Cohen, Psychological Bulletin 1968)."""
+    counts = np.array([[44, 7, 9], [5, 20, 5], [1, 3, 6]])
+    pairs = np.repeat(np.argwhere(counts >= 0), counts.ravel(), axis=0)
+    assert len(pairs) == 100
+    assert kappa(pairs, unweighted(3)) == pytest.approx(0.492, abs=5e-4)
+    costs = np.array([[0.0, 1, 3], [1, 0, 6], [3, 6, 0]])
+    assert kappa(pairs, costs) == pytest.approx(0.348, abs=5e-4)

@@ -7,12 +7,12 @@ must settle it first, as one assessor must who says two things.
 
 Agreement is Cohen's kappa, as the labs report it for topics judged twice: a disagreement weighs 1
 or, in quadratic kappa, the square of the distance of the grades; binary kappa knows relevant and
-not relevant alone. By scikit-learn. Hits in dispute go into a CSV in which an adjudicator fills the
+not relevant alone. Hits in dispute go into a CSV in which an adjudicator fills the
 column `label`.
 """
 
 import csv
-import warnings
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, GRADES, MAX_INSTANCES, RELEVANT
 from arqmath_bm25.core.reading import read_csv
-from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.writing import complete
 from arqmath_bm25.evaluation.judging.pool import in_order
 from arqmath_bm25.evaluation.qrels import Qrels
@@ -186,22 +185,50 @@ def agreements(annotations: Annotations) -> list[Agreement]:
     for notes in annotations.values():
         grades = {note.assessor: GRADE_OF_LABEL[note.label] for note in notes}
         for first, second in combinations(sorted(grades), 2):
-            if (grade := grades[first]) is not None and (other := grades[second]) is not None:
+            grade, other = grades[first], grades[second]
+            if grade is not None and other is not None:
                 pairs.setdefault((first, second), []).append((grade, other))
-    return [
-        Agreement(
-            assessors, len(grades), _kappa(grades), _kappa(grades, "quadratic"),
-            _kappa((grades >= RELEVANT).astype(int)),
-        )
-        for assessors, grades in ((pair, np.array(pairs[pair])) for pair in sorted(pairs))
-    ]  # fmt: skip
+
+    return [_agreement(assessors, np.array(pairs[assessors])) for assessors in sorted(pairs)]
 
 
-def _kappa(pairs: NDArray[np.int64], weights: str | None = None) -> float:
-    with needed_by("kappa", "nlps"):
-        from sklearn.metrics import cohen_kappa_score  # takes a second to import
-    with warnings.catch_warnings(action="ignore"):  # of a division by zero
-        return float(cohen_kappa_score(*pairs.T, weights=weights, labels=GRADES))
+def _agreement(assessors: tuple[str, str], grades: NDArray[np.int64]) -> Agreement:
+    classes = len(GRADES)
+    relevant = (grades >= RELEVANT).astype(int)
+
+    graded = kappa(grades, unweighted(classes))
+    quadratic = kappa(grades, squared(classes))
+    binary = kappa(relevant, unweighted(2))
+
+    return Agreement(assessors, len(grades), graded, quadratic, binary)
+
+
+def unweighted(classes: int) -> NDArray[np.float64]:
+    """Weigh every disagreement 1."""
+    return 1.0 - np.eye(classes)
+
+
+def squared(classes: int) -> NDArray[np.float64]:
+    """Weigh a disagreement by the square of the distance of the grades."""
+    grades = np.arange(classes)
+    return np.subtract.outer(grades, grades).astype(float) ** 2
+
+
+def kappa(pairs: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
+    """Return Cohen's weighted kappa (Psychological Bulletin 70, 1968) of pairs of grades from 0 on.
+
+    `weights` has the cost of each disagreement. NaN if chance alone explains all agreement.
+    """
+    observed = np.zeros(weights.shape)
+    np.add.at(observed, (pairs[:, 0], pairs[:, 1]), 1)
+
+    rows, columns = observed.sum(axis=1), observed.sum(axis=0)
+    expected = np.outer(rows, columns) / len(pairs)
+
+    by_chance = (weights * expected).sum()
+    if not by_chance:
+        return math.nan
+    return 1 - float((weights * observed).sum() / by_chance)
 
 
 _KEY: Final = HitKey._fields
