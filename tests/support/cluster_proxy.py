@@ -57,6 +57,7 @@ def proxy(target: str, tls: ssl.SSLContext | None = None) -> Iterator[Proxy]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # else each answer waits for 40 ms
 
         def log_message(self, *_: Any) -> None:
             return
@@ -99,7 +100,7 @@ def proxy(target: str, tls: ssl.SSLContext | None = None) -> Iterator[Proxy]:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
     scheme = "http" if tls is None else "https"
     running = Proxy(target, f"{scheme}://127.0.0.1:{server.server_address[1]}")
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield running

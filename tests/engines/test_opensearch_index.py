@@ -1,0 +1,496 @@
+"""An index in a cluster: loaded, sealed, checked and searched; a cluster in memory answers."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cluster_proxy import Answer, Asked
+from stub_cluster import StubCluster, failed, stub_cluster
+
+from arqmath_bm25.core.errors import InputError, InterruptedWorkError
+from arqmath_bm25.core.workers.local import Processes
+from arqmath_bm25.engines.opensearch import cluster_index, connection
+from arqmath_bm25.engines.opensearch.cluster_index import (
+    ClusterIndex,
+    add_replicas,
+    check_rights,
+    is_loaded,
+    load_documents,
+    remove_index,
+    stored_indexes,
+)
+from arqmath_bm25.engines.opensearch.cluster_search import OpenSearchSearcher
+from arqmath_bm25.engines.opensearch.connection import connect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytest.importorskip("opensearchpy", reason="arqmath-bm25[opensearch] is not installed")
+
+COUNT = 40
+INDEX = ClusterIndex("My Posts/1", "content", COUNT, ("title",), 1.2, 0.75)
+
+
+@pytest.fixture
+def cluster() -> Iterator[StubCluster]:
+    with stub_cluster() as running:
+        yield running
+
+
+@pytest.fixture
+def hosts(cluster: StubCluster) -> list[str]:
+    return [cluster.proxy.url]
+
+
+@pytest.fixture
+def client(hosts: list[str]) -> Iterator[Any]:
+    connected = connect(hosts)
+    yield connected
+    connected.close()
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    """Write two parts; a line separator of Unicode within a document does not end its line."""
+    rows = [
+        {"id": f"{n:02}", "contents": f"w{n % 7} \u2028 w{n % 11}", "title": f"t{n % 3}"}
+        for n in range(COUNT)
+    ]
+    directory = tmp_path / "documents"
+    directory.mkdir()
+    for part in range(2):
+        lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows[part::2]]
+        (directory / f"{part}.jsonl").write_text("".join(lines), encoding="utf-8")
+    return directory
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "_PATIENCE", 1.0)
+
+
+# Names
+
+
+def test_a_name_is_of_allowed_letters_and_ends_with_a_digest_of_what_decides_rankings() -> None:
+    assert INDEX.name.startswith("arqmath-my-posts-1-")
+    others = [
+        INDEX._replace(content="other"),
+        INDEX._replace(fields=("body",)),
+        INDEX._replace(k1=1.3),
+        INDEX._replace(b=0.5),
+    ]
+    assert len({index.name for index in (INDEX, *others)}) == 5
+    assert INDEX._replace(k1=1).made_of == INDEX._replace(k1=1.0).made_of
+    assert INDEX._replace(label="x").made_of == INDEX.made_of
+    assert len(INDEX._replace(label="x" * 300).name) == 8 + 200 + 1 + 12
+
+
+# Loading
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_load_creates_each_document_once_and_seals_the_index(
+    cluster: StubCluster, hosts: list[str], client: Any, documents: Path, jobs: int
+) -> None:
+    workers = Processes(jobs)
+    assert not is_loaded(client, INDEX)
+    load_documents(hosts, INDEX, documents, 3, workers)
+    workers.close()
+    assert is_loaded(client, INDEX)
+
+    stored = cluster.indexes[INDEX.name]
+    assert len(stored.shards) == 3
+    assert sorted(document["id"] for document in stored.documents()) == [
+        f"{n:02}" for n in range(COUNT)
+    ]
+    assert {"id": "08", "contents": "w1 \u2028 w8", "title": "t2"} in stored.documents()
+    assert stored.mappings["_meta"] == {
+        "made_of": INDEX.made_of,
+        "documents": COUNT,
+        "numbers": {str(n): number for n, number in enumerate(stored.operations)},
+    }
+    assert stored.settings["index.blocks.write"] == "true"
+
+
+def test_an_index_is_made_as_rankings_need_it_whatever_templates_say(
+    cluster: StubCluster, hosts: list[str], documents: Path
+) -> None:
+    load_documents(hosts, INDEX, documents)
+    (made,) = [
+        json.loads(asked.body)
+        for asked in cluster.proxy.asked
+        if asked.method == "PUT" and asked.path == f"/{INDEX.name}"
+    ]
+    text = {"type": "text", "index_options": "freqs", "analyzer": "whitespace"}
+    assert made == {
+        "aliases": {f"{INDEX.name}.load": {}},
+        "settings": {
+            "number_of_shards": 1,
+            "number_of_replicas": 0,
+            "refresh_interval": -1,
+            "max_result_window": 2147483647,
+            "default_pipeline": "_none",
+            "final_pipeline": "_none",
+            "search.default_pipeline": "_none",
+            "blocks.write": False,
+            "mapping.total_fields.limit": 1000,
+            "similarity": {"default": {"type": "BM25", "k1": 1.2, "b": 0.75}},
+        },
+        "mappings": {
+            "dynamic": False,
+            "_meta": {"made_of": INDEX.made_of, "documents": COUNT},
+            "_source": {"enabled": False, "recovery_source_enabled": False},
+            "properties": {
+                "id": {"type": "keyword", "index": False},
+                "contents": text,
+                "title": text,
+            },
+        },
+    }
+
+
+def test_what_is_there_is_not_loaded_again_and_what_lacks_is(
+    cluster: StubCluster, hosts: list[str], client: Any, documents: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "some").mkdir()
+    (documents / "1.jsonl").rename(tmp_path / "some" / "1.jsonl")
+    with pytest.raises(InputError, match=r"OpenSearch has 20 of 40 documents .* loads the others"):
+        load_documents(hosts, INDEX, documents)
+    assert not is_loaded(client, INDEX)
+    with pytest.raises(InputError, match="has 20 of 40 documents"):
+        OpenSearchSearcher(client, INDEX)
+
+    load_documents(hosts, INDEX, tmp_path / "some")
+    assert is_loaded(client, INDEX)
+    bulks = len(cluster.proxy.bulks())
+    load_documents(hosts, INDEX, documents)
+    assert len(cluster.proxy.bulks()) == bulks
+
+
+def test_documents_that_are_refused_for_now_are_sent_again_alone(
+    cluster: StubCluster, hosts: list[str], client: Any, documents: Path
+) -> None:
+    cluster.bulk_status = [429, 201] * 3
+    with pytest.raises(InputError, match="37 of 40"):  # three were never created, said the cluster
+        load_documents(hosts, INDEX, documents)
+    sizes = [asked.body.count(b'{"create"') for asked in cluster.proxy.bulks()]
+    assert sizes == [20, 3, 20]
+    load_documents(hosts, INDEX, documents)
+    assert is_loaded(client, INDEX)
+
+
+def test_a_cluster_that_refuses_all_is_given_time_and_then_named(
+    cluster: StubCluster, hosts: list[str], documents: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster.bulk_status = [429] * 1000
+    message = r"^OpenSearch: the queue is full \(429\); the same command goes on later$"
+    with pytest.raises(InterruptedWorkError, match=message):
+        load_documents(hosts, INDEX, documents)
+    assert "the queue is full (429); trying again" in caplog.text
+    assert len(cluster.proxy.bulks()) > 3
+
+
+def test_requests_get_smaller_until_they_pass(
+    cluster: StubCluster, hosts: list[str], client: Any, documents: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(cluster_index, "_REQUEST", 2000)
+    monkeypatch.setattr(cluster_index, "_SMALLEST", 300)
+
+    def fault(asked: Asked) -> Answer | None:
+        too_large = "/_bulk" in asked.path and len(asked.body) > limit
+        return Answer(413) if too_large else cluster.answer(asked)
+
+    cluster.proxy.fault = fault
+    limit = 100
+    with pytest.raises(InputError, match=r"413.*; a proxy before the cluster must let larger"):
+        load_documents(hosts, INDEX, documents)
+    sizes = [len(asked.body) for asked in cluster.proxy.bulks()]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(sizes) == 4  # at most 2000, 1000, 500, 250 bytes
+
+    limit = 600
+    load_documents(hosts, INDEX, documents)
+    assert is_loaded(client, INDEX)
+
+
+def test_a_document_that_the_cluster_cannot_take_ends_the_load(
+    cluster: StubCluster, hosts: list[str], documents: Path
+) -> None:
+    cluster.bulk_status = [400] * 1000
+    with pytest.raises(InputError, match=r"^OpenSearch: the queue is full \(400\)$"):
+        load_documents(hosts, INDEX, documents)
+    assert len(cluster.proxy.bulks()) == 1
+
+
+def test_an_index_is_not_sealed_while_a_shard_is_on_no_node(
+    cluster: StubCluster, hosts: list[str], client: Any, documents: Path
+) -> None:
+    def fault(asked: Asked) -> Answer | None:
+        if "/_stats" in asked.path:
+            cluster.indexes[INDEX.name].lost = {1}
+        return cluster.answer(asked)
+
+    cluster.proxy.fault = fault
+    with pytest.raises(InterruptedWorkError, match="1 of 3 shards are on no node; start theirs"):
+        load_documents(hosts, INDEX, documents, 3)
+    cluster.proxy.fault = cluster.answer
+    assert not is_loaded(client, INDEX)
+    cluster.indexes[INDEX.name].lost = set()
+    load_documents(hosts, INDEX, documents)
+    assert is_loaded(client, INDEX)
+
+
+def test_a_template_that_changes_rankings_is_the_cause_that_is_named(
+    cluster: StubCluster, hosts: list[str], documents: Path
+) -> None:
+    cluster.template = {"analysis": {"analyzer": {"whitespace": {"type": "keyword"}}}}
+    message = r"a template of the cluster .* sets its analysis; ask for .* leaves out arqmath-"
+    with pytest.raises(InputError, match=message):
+        load_documents(hosts, INDEX, documents)
+    assert cluster.indexes == {}
+
+
+def test_an_index_that_cannot_be_made_says_why(
+    cluster: StubCluster, hosts: list[str], documents: Path
+) -> None:
+    def fault(asked: Asked) -> Answer | None:
+        if asked.method == "PUT":
+            return failed(400, "validation_exception", "this cluster has 1000 shards already")
+        return cluster.answer(asked)
+
+    cluster.proxy.fault = fault
+    with pytest.raises(InputError, match=r"^arqmath-.*: this cluster has 1000 shards already$"):
+        load_documents(hosts, INDEX, documents)
+
+
+def test_rights_are_tried_by_an_index_that_does_not_stay(
+    cluster: StubCluster, hosts: list[str]
+) -> None:
+    check_rights(hosts)
+    assert cluster.indexes == {}
+    trials = [asked for asked in cluster.proxy.asked if "arqmath-rights-" in asked.path]
+    assert [trials[0].method, trials[-1].method] == ["DELETE", "DELETE"]
+    assert len([asked for asked in trials if "/_bulk" in asked.path]) == 1
+
+    cluster.bulk_status = [403]
+    with pytest.raises(InputError, match=r"403.*; this user lacks a right"):
+        check_rights(hosts)
+    assert cluster.indexes == {}
+
+    def fault(asked: Asked) -> Answer | None:
+        if asked.method == "DELETE":
+            return failed(403, "security_exception", "no permissions for [indices:admin/delete]")
+        return cluster.answer(asked)
+
+    cluster.proxy.fault = fault
+    with pytest.raises(InputError, match=r"no permissions for \[indices:admin/delete\]"):
+        check_rights(hosts)
+    assert cluster.indexes == {}
+
+
+# What is there
+
+
+def other_k1(cluster: StubCluster) -> None:
+    cluster.indexes[INDEX.name].settings["similarity"]["default"]["k1"] = "2.0"
+
+
+def other_analysis(cluster: StubCluster) -> None:
+    cluster.indexes[INDEX.name].settings["analysis"] = {}
+
+
+def other_field(cluster: StubCluster) -> None:
+    cluster.indexes[INDEX.name].mappings["properties"]["title"] = {"type": "text"}
+
+
+def other_document(cluster: StubCluster) -> None:
+    cluster.indexes[INDEX.name].operations[1] += 1
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (other_k1, "similarity"),
+        (other_analysis, "analysis"),
+        (other_field, "fields"),
+        (other_document, "documents"),
+    ],
+)
+def test_what_somebody_changed_is_named(
+    cluster: StubCluster, hosts: list[str], client: Any, documents: Path, change: Any, what: str
+) -> None:
+    load_documents(hosts, INDEX, documents, 2)
+    change(cluster)
+    message = f"somebody changed its {what} in the cluster; remove it .* and load it again"
+    for use in (is_loaded, OpenSearchSearcher):
+        with pytest.raises(InputError, match=message):
+            use(client, INDEX)
+    remove_index(client, INDEX.name)
+    load_documents(hosts, INDEX, documents, 2)
+    assert is_loaded(client, INDEX)
+
+
+def test_further_fields_and_shards_that_are_away_accuse_nobody(
+    cluster: StubCluster, hosts: list[str], client: Any, documents: Path
+) -> None:
+    load_documents(hosts, INDEX, documents, 2)
+    stored = cluster.indexes[INDEX.name]
+    stored.mappings["properties"]["@timestamp"] = {"type": "date"}
+    stored.lost = {1}
+    assert is_loaded(client, INDEX)
+
+
+def test_others_of_the_same_name_are_left_alone(
+    cluster: StubCluster, hosts: list[str], client: Any, documents: Path
+) -> None:
+    load_documents(hosts, INDEX, documents)
+    cluster.indexes[INDEX.name].mappings["_meta"] = {"owner": "others"}
+    for use in (is_loaded, OpenSearchSearcher):
+        with pytest.raises(InputError, match="of this name that this program did not make"):
+            use(client, INDEX)
+    for name in (INDEX.name, "arqmath-*", "others"):
+        with pytest.raises(InputError, match=f"^{name[:7]}.*: not an index of this program"):
+            remove_index(client, name)
+    assert INDEX.name in cluster.indexes
+    assert stored_indexes(client) == []
+
+
+def test_indexes_are_listed_with_their_states(
+    cluster: StubCluster, hosts: list[str], client: Any, documents: Path
+) -> None:
+    labels = ("complete", "incomplete", "red", "yellow", "closed", "blocked")
+    indexes = {label: INDEX._replace(label=label, content=label) for label in labels}
+    for index in indexes.values():
+        load_documents(hosts, index, documents, 2)
+    stored = {label: cluster.indexes[index.name] for label, index in indexes.items()}
+    cluster.indexes["arqmath-others"] = stored["complete"]  # no name of ours
+    del stored["incomplete"].mappings["_meta"]["numbers"]
+    stored["red"].lost = {0}
+    stored["yellow"].settings["number_of_replicas"] = "1"
+    stored["closed"].settings["verified_before_close"] = "true"
+    blocked = "blocked by: [FORBIDDEN/9/index metadata (api)];"
+    stored["blocked"].problem = failed(403, "cluster_block_exception", blocked)
+
+    listed = {index.name.split("-")[1]: index for index in stored_indexes(client)}
+    assert list(listed) == sorted(labels)
+    assert {label: index.state for label, index in listed.items()} == {
+        "complete": "complete",
+        "incomplete": "incomplete: `index` resumes the load of its 40 documents",
+        "red": "red: 1 of 2 shards are on no node; start theirs, or remove it",
+        "yellow": "yellow: 2 copies of shards are missing, none that searches need",
+        "closed": "closed; POST NAME/_open opens it",
+        "blocked": "OpenSearch: blocked by: [FORBIDDEN/9/index metadata (api)]; (403, "
+        "cluster_block_exception); somebody set this block; PUT NAME/_settings lifts it",
+    }
+    assert (listed["complete"].documents, listed["complete"].size) == (40, 4000)
+    assert listed["closed"].documents == 40
+    assert listed["red"].documents == len(stored["red"].shards[1])
+
+    remove_index(client, indexes["closed"].name)
+    assert indexes["closed"].name not in {index.name for index in stored_indexes(client)}
+
+
+@pytest.mark.parametrize(("had", "wanted", "has"), [(0, 1, "1"), (2, 1, "2"), (0, 0, "0")])
+def test_replicas_are_only_added(
+    cluster: StubCluster, hosts: list[str], client: Any, documents: Path,
+    caplog: pytest.LogCaptureFixture, had: int, wanted: int, has: str,
+) -> None:  # fmt: skip
+    load_documents(hosts, INDEX, documents, 2)
+    cluster.indexes[INDEX.name].settings["number_of_replicas"] = str(had)
+    add_replicas(client, INDEX, wanted)
+    assert cluster.indexes[INDEX.name].settings["number_of_replicas"] == has
+    missing = f"can be searched, but not all of its replicas are there: {2 * int(has)} copies"
+    assert (missing in caplog.text) == bool(wanted)
+
+
+# Searching
+
+
+def test_hits_are_ordered_by_score_then_by_descending_id(
+    cluster: StubCluster, hosts: list[str], client: Any, documents: Path
+) -> None:
+    load_documents(hosts, INDEX, documents, 3)
+    searcher = OpenSearchSearcher(client, INDEX)
+    assert searcher.count == COUNT
+    assert searcher.origin == f"{INDEX.name} (uuid)"
+    hits = searcher.search({"contents": {"w3": 2.0, "w10": 0.5}, "title": {"t0": 0.0}}, 4)
+    # 10 holds w3 and w10. w3 is in each n with n % 7 = 3 or n % 11 = 3; t0 weighs nothing.
+    assert [hit[:2] for hit in hits] == [("10", 2.5), ("38", 2.0), ("36", 2.0), ("31", 2.0)]
+    (request,) = [
+        asked for asked in cluster.proxy.asked if "/_search" in asked.path and b"w10" in asked.body
+    ]
+    assert "search_type=dfs_query_then_fetch" in request.path
+    assert "allow_partial_search_results=false" in request.path
+    assert json.loads(request.body)["track_total_hits"] is False
+
+    asked = len(cluster.proxy.asked)
+    assert searcher.search({"contents": {"w3": 0.0}}, 4) == []
+    assert len(cluster.proxy.asked) == asked
+    many = {"contents": {f"w{n}": 1.0 for n in range(65)}}
+    assert len(searcher.search(many, 5)) == 5
+    assert json.loads(cluster.proxy.asked[-1].body)["track_total_hits"] is True
+
+
+def test_the_shares_of_terms_are_told_of_each_document(
+    hosts: list[str], client: Any, documents: Path
+) -> None:
+    load_documents(hosts, INDEX, documents, 2)
+    searcher = OpenSearchSearcher(client, INDEX)
+    query = {"contents": {"w3": 2.0, "w10": 0.5}, "title": {"t0": 1.0}}
+    assert searcher.explain(query, ["10", "absent", "03"]) == [
+        {"contents": {"w3": 2.0, "w10": 0.5}},
+        {},
+        {"contents": {"w3": 2.0}, "title": {"t0": 1.0}},
+    ]
+
+
+@pytest.mark.parametrize("shards", [1, 4])
+def test_terms_of_all_shards_are_counted_by_one_request(
+    cluster: StubCluster, hosts: list[str], client: Any, documents: Path, shards: int
+) -> None:
+    load_documents(hosts, INDEX, documents, shards)
+    searcher = OpenSearchSearcher(client, INDEX)
+    terms = {"contents": iter(["w10", "absent", "w9"]), "title": ["t0"]}
+    # Of 40: w10 in 10, 21, 32; w9 in 9, 20, 31; t0 in each third.
+    assert searcher.document_counts(terms) == {"contents": {"w10": 3, "w9": 3}, "title": {"t0": 14}}
+    asked = len(cluster.proxy.asked)
+    assert searcher.document_counts({"contents": ["w10"]}) == {"contents": {"w10": 3}}
+    assert [request.path for request in cluster.proxy.asked[asked:]] == [
+        f"/{INDEX.name}/_mtermvectors"
+    ]
+    assert searcher.document_counts({"contents": [], "title": []}) == {"contents": {}, "title": {}}
+    assert len(cluster.proxy.asked) == asked + 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "message"),
+    [
+        ("index_not_found_exception", InputError, "404"),
+        ("cluster_block_exception", InputError, "403"),
+        ("no_shard_available_action_exception", InterruptedWorkError, "503.*goes on later"),
+    ],
+)
+def test_counts_of_some_shards_are_no_counts(
+    cluster: StubCluster, hosts: list[str], client: Any, documents: Path, kind: str,
+    error: type[InputError], message: str,
+) -> None:  # fmt: skip
+    load_documents(hosts, INDEX, documents, 2)
+    searcher = OpenSearchSearcher(client, INDEX)
+
+    def fault(asked: Asked) -> Answer | None:
+        answer = cluster.answer(asked)
+        if "/_mtermvectors" in asked.path:
+            docs = json.loads(answer.body)["docs"]
+            docs[1] = {"error": {"type": kind, "reason": "why"}}
+            return Answer(200, json.dumps({"docs": docs}).encode())
+        return answer
+
+    cluster.proxy.fault = fault
+    with pytest.raises(InputError, match=message) as refused:
+        searcher.document_counts({"contents": ["w1"]})
+    assert type(refused.value) is error

@@ -1,0 +1,199 @@
+"""A cluster in memory, for quick tests: so much of OpenSearch's interface as this program uses.
+
+It ranks by the sum of the boosts of the terms that a document holds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+from cluster_proxy import Answer, Asked, Proxy, proxy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Json = dict[str, Any]
+
+
+def answered(body: object, status: int = 200) -> Answer:
+    return Answer(status, json.dumps(body).encode())
+
+
+def failed(status: int, kind: str, reason: str) -> Answer:
+    cause = {"type": kind, "reason": reason}
+    return answered({"error": {**cause, "root_cause": [cause]}, "status": status}, status)
+
+
+def as_settings(value: Any) -> Any:
+    """Return settings as a cluster shows them: nested, all values as text."""
+    if isinstance(value, dict):
+        return {name: as_settings(part) for name, part in value.items()}
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class StubIndex:
+    """An index: settings, mappings, documents by shard."""
+
+    def __init__(self, body: Json, template: Json) -> None:
+        self.settings: Json = {"uuid": "uuid", **as_settings({**template, **body["settings"]})}
+        self.mappings: Json = body["mappings"]
+        self.shards: list[dict[str, Json]] = [
+            {} for _ in range(body["settings"]["number_of_shards"])
+        ]
+        self.operations = [-1 for _ in self.shards]  # the number of the last one of each shard
+        self.lost: set[int] = set()  # shards that are on no node
+        self.problem: Answer | None = None  # what each request for its description gets
+
+    def number_of(self, routing: str) -> int:
+        return sum(routing.encode()) % len(self.shards)
+
+    def create(self, doc_id: str, document: Json) -> int:
+        """Create a document and return the status."""
+        number = self.number_of(doc_id)
+        if doc_id in self.shards[number]:
+            return 409
+        self.shards[number][doc_id] = document
+        self.operations[number] += 1
+        return 201
+
+    def documents(self) -> list[Json]:
+        return [document for shard in self.shards for document in shard.values()]
+
+    def described(self) -> Json:
+        return {"settings": {"index": self.settings}, "mappings": self.mappings}
+
+    def stats(self) -> Json:
+        copies = {
+            str(number): [
+                {
+                    "docs": {"count": len(shard)},
+                    "seq_no": {"max_seq_no": self.operations[number]},
+                    "store": {"size_in_bytes": 100 * len(shard)},
+                }
+            ]
+            for number, shard in enumerate(self.shards)
+            if number not in self.lost
+        }
+        return {"shards": copies}
+
+    def search(self, body: Json) -> Json:
+        if not body["size"]:
+            return {"hits": {"total": {"value": len(self.documents())}, "hits": []}}
+        asked = body["query"]["bool"]
+        kept = asked["filter"]["ids"]["values"] if "filter" in asked else None
+        hits = []
+        for document in self.documents():
+            if kept is not None and document["id"] not in kept:
+                continue
+            leaves = [
+                {
+                    "description": f"weight({field}:{term['value']} in 0) [similarity], ",
+                    "value": term["boost"],
+                    "details": [],
+                }
+                for clause in asked["should"]
+                for field, term in clause["term"].items()
+                if term["value"] in document.get(field, "").split()
+            ]
+            if leaves:
+                hit = {
+                    "fields": {"id": [document["id"]]},
+                    "_score": sum(x["value"] for x in leaves),
+                }
+                explanation = {"description": "sum of:", "value": 0, "details": leaves}
+                hits.append({**hit, "_explanation": explanation} if "explain" in body else hit)
+        hits.sort(key=lambda hit: -hit["_score"])
+        return {"hits": {"hits": hits[: body["size"]]}}
+
+    def term_vectors(self, asked: Json) -> Json:
+        number = self.number_of(asked["routing"])
+        vectors: Json = {"_routing": {"terms": {}}}
+        for field, text in asked["doc"].items():
+            held = [document.get(field, "").split() for document in self.shards[number].values()]
+            terms = {
+                term: {"doc_freq": sum(term in words for words in held)} for term in text.split()
+            }
+            vectors[field] = {"terms": terms}
+        return {"term_vectors": vectors}
+
+
+class StubCluster:
+    """All indexes. A test may change whatever it likes."""
+
+    def __init__(self) -> None:
+        self.indexes: dict[str, StubIndex] = {}
+        self.template: Json = {}  # settings that each new index gets
+        self.bulk_status: list[int] = []  # of the next documents, in place of creating them
+        self.proxy: Proxy
+
+    def answer(self, asked: Asked) -> Answer:
+        url = urlsplit(asked.path)
+        name, _, action = url.path.strip("/").partition("/")
+        if not name:
+            return answered({"version": {"distribution": "opensearch", "number": "3.4.0"}})
+        if name == "_resolve":
+            return answered({"indices": [{"name": index} for index in self.indexes]})
+        if name == "_cluster":
+            index = self.indexes[action.removeprefix("health/")]
+            missing = len(index.shards) * int(index.settings["number_of_replicas"])
+            return answered({"initializing_shards": 0, "unassigned_shards": missing})
+        if action == "_bulk":
+            return self._bulk(name.removesuffix(".load"), asked.body.decode())
+        body = json.loads(asked.body) if asked.body else {}
+        if asked.method == "PUT" and not action:
+            self.indexes[name] = StubIndex(body, self.template)
+            return answered({"acknowledged": True})
+        if name not in self.indexes:
+            return failed(404, "index_not_found_exception", f"no such index [{name}]")
+        return self._of_index(name, action, asked.method, body, parse_qs(url.query))
+
+    def _of_index(
+        self, name: str, action: str, method: str, body: Json, query: dict[str, list[str]]
+    ) -> Answer:
+        index = self.indexes[name]
+        if method == "DELETE":
+            del self.indexes[name]
+        elif not action and index.problem:
+            return index.problem
+        elif method == "GET" and action in ("", "_settings"):
+            return answered({name: index.described()})
+        elif action == "_settings":
+            index.settings.update(as_settings(body))
+        elif action == "_mapping":
+            index.mappings["_meta"] = body["_meta"]
+        elif action.startswith("_stats"):
+            return answered({"indices": {name: index.stats()}})
+        elif action == "_search":
+            return answered(index.search(body))
+        elif action == "_search_shards":
+            number = index.number_of(query["routing"][0])
+            return answered({"shards": [[{"shard": number}]]})
+        elif action == "_mtermvectors":
+            return answered({"docs": [index.term_vectors(each) for each in body["docs"]]})
+        return answered({"acknowledged": True})
+
+    def _bulk(self, name: str, body: str) -> Answer:
+        lines = re.sub(r"\n\Z", "", body).split("\n")
+        items: list[Json] = []
+        for action, document in zip(lines[::2], lines[1::2], strict=True):
+            if self.bulk_status:
+                status = self.bulk_status.pop()
+            else:
+                doc_id = json.loads(action)["create"]["_id"]
+                status = self.indexes[name].create(doc_id, json.loads(document))
+            items.append({"create": {"status": status, "error": {"reason": "the queue is full"}}})
+        return answered({"items": items})
+
+
+@contextmanager
+def stub_cluster() -> Iterator[StubCluster]:
+    """Run such a cluster on a free port; `proxy` has its URL and its requests."""
+    cluster = StubCluster()
+    with proxy("http://127.0.0.1:1") as running:
+        running.fault = cluster.answer
+        cluster.proxy = running
+        yield cluster
