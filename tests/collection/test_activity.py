@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from arqmath_bm25.collection.activity import (
     COMMENTS,
     USERS,
-    Kind,
+    RowKind,
     RowTable,
     good_rows,
 )
@@ -58,7 +58,7 @@ def dump(path: Path, root: str, rows: list[dict[str, str]]) -> Path:
     return path
 
 
-def read(path: Path, kind: Kind, counts: Counter[str]) -> Iterator[dict[str, str]]:
+def read(path: Path, kind: RowKind, counts: Counter[str]) -> Iterator[dict[str, str]]:
     check(path, kind.root)
     return (row for _, row in good_rows(parsed_rows(path, kind.root), kind, counts))
 
