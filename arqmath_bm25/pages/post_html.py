@@ -22,6 +22,7 @@ from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.own_documents import corpus_in, read_documents
 from arqmath_bm25.collection.posts import QUESTION, Post
 from arqmath_bm25.pages.latex_to_mathml import render
+from arqmath_bm25.pages.source_html import document_html
 from arqmath_bm25.runs.task_rules import DocumentRules
 from arqmath_bm25.tasks import configured
 
@@ -187,7 +188,7 @@ def post_reader(
     for read, _ in read_documents(corpus):
         if read.doc_id in ids:
             document = read.marked(task.delimiters)
-            body = document.body(task.delimiters)
+            body = document_html(document, task.delimiters)
             title = document.title or read.doc_id
             posts[read.doc_id] = Post(read.doc_id, QUESTION, body, title=title)
     return posts.get, task.delimiters, task.macros

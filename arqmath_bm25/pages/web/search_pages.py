@@ -30,6 +30,7 @@ from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.engines.lucene.jvm import detaching
 from arqmath_bm25.pages.page_files import templates
 from arqmath_bm25.pages.post_html import PostWriter
+from arqmath_bm25.pages.source_html import document_html
 from arqmath_bm25.pages.threads import ThreadReader, ThreadWriter
 from arqmath_bm25.pages.web.search_query import (
     MAX_HITS,
@@ -194,7 +195,11 @@ class SearchPages:
         query = self._content(asked, task)
         writer = PostWriter([query], self._delimiters, self._macros)
         content = content_of(found)
-        body = found.body or as_body(content)
+        if found.document:
+            body = document_html(found.document, found.delimiters)
+        else:
+            body = as_body(content)
+
         return self._page(
             "document.html", doc_id=doc_id, title=writer.content(heading(doc_id, found)),
             plain_title=heading(doc_id, found).text, body=writer.body(body), tags=tags_of(found),

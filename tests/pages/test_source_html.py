@@ -1,0 +1,117 @@
+"""LaTeX, Markdown and plain text as pages show them; expected HTML is written by hand."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from arqmath_bm25.collection.own_documents import OwnDocument
+from arqmath_bm25.pages.post_html import PostWriter
+from arqmath_bm25.pages.source_html import (
+    document_html,
+    latex_html,
+    markdown_html,
+    plain_html,
+)
+
+ALIGNED = r"\begin{align*}a&amp;=b\end{align*}"
+
+
+def math(latex: str) -> str:
+    return f'<span class="math-container">${latex}$</span>'
+
+
+@pytest.mark.parametrize(
+    ("source", "html"),
+    [
+        (r"\section{On $x$}", f"<h2>On {math('x')}</h2>"),
+        (r"\subsection*{Limits}", "<h3>Limits</h3>"),
+        ("one\n\ntwo % three", "<p>one</p>\n<p>two </p>"),
+        (r"let \[ a<b \] hold", f"<p>let </p>\n<p>{math('a&lt;b')}</p>\n<p>hold</p>"),
+        (r"\(x\) costs 5\$", f"<p>{math('x')} costs 5<code>$</code></p>"),
+        (r"\emph{all of \textbf{them}}", "<p><em>all of <strong>them</strong></em></p>"),
+        (r'H\"older', "<p>Hölder</p>"),
+        ("\\begin{thm}[Main]\nSo.\n\\end{thm}", "<p><strong>Theorem (Main).</strong>  \nSo.</p>"),
+        (r"\begin{align*}a&=b\end{align*}", "<p>" + math(ALIGNED) + "</p>"),
+        ("\\begin{verbatim}\n<b> $x\n\\end{verbatim}", "<pre><code>&lt;b&gt; $x</code></pre>"),
+        (r"\documentclass{a}\begin{document}Hi\end{document}bye", "<p>Hi</p>"),
+        (r"\href{https://a.example/?x&y}{here}", '<p><a href="https://a.example/?x&amp;y">here</a></p>'),
+    ],
+)  # fmt: skip
+def test_latex(source: str, html: str) -> None:
+    assert latex_html(source).replace(" ", "") == html.replace(" ", "")
+
+
+def test_lists_of_latex() -> None:
+    html = latex_html(r"\begin{enumerate}\item one \item[b] two\end{enumerate}")
+    items = LexborHTMLParser(html).css("ol > li")
+    assert [" ".join(item.text().split()) for item in items] == ["one", "b two"]
+
+
+def test_macros_of_a_document_are_written_out() -> None:
+    source = r"\newcommand{\R}{\mathbb R}\begin{document}In $\R$.\end{document}"
+    html = PostWriter().body(latex_html(source))
+    assert "ℝ" in html or "double-struck" in html
+
+
+@pytest.mark.parametrize(
+    ("source", "html"),
+    [
+        ("# On $x$ #", f"<h2>On {math('x')}</h2>"),
+        ("**bold _and_** `co$de`", "<p><strong>bold <em>and</em></strong> <code>co$de</code></p>"),
+        (r"it costs \$5", "<p>it costs <code>$</code>5</p>"),
+        ("```\nx = '$a$'\n```\nend", "<pre><code>x = &#x27;$a$&#x27;</code></pre>\n<p>end</p>"),
+        ("so\n$$\na<b\n$$\nor", f"<p>so</p>\n<p>{math('a&lt;b')}</p>\n<p>or</p>"),
+        ("[$x$](https://a.example)", f'<p><a href="https://a.example">{math("x")}</a></p>'),
+        ("> quoted", "<blockquote><p>quoted</p></blockquote>"),
+        ("---", "<hr>"),
+    ],
+)
+def test_markdown(source: str, html: str) -> None:
+    assert markdown_html(source).strip() == html
+
+
+def test_money_is_no_formula_of_markdown() -> None:
+    assert "math-container" not in markdown_html("from $5 to $6, or $ 7 $")
+
+
+def test_lists_and_tables_of_markdown() -> None:
+    tree = LexborHTMLParser(markdown_html("* $a_1$\n* two\n  lines\n\n1. three\n\nafter\n"))
+    assert len(tree.css("ul > li")) == 3
+    assert tree.css_first("ul + p").text() == "after"
+    tree = LexborHTMLParser(markdown_html("| a | b |\n|---|:-:|\n| $x|y$ | 2 |\n\nafter"))
+    assert [cell.text() for cell in tree.css("th")] == ["a", "b"]
+    assert [cell.text() for cell in tree.css("td")] == ["$x|y$", "2"]
+
+
+def test_displays_are_drawn_as_displays_whatever_the_kind() -> None:
+    for text in ("So $$x^2$$ holds.", r"So \[x^2\] holds.", r"<p>So $$x^2$$ <b>holds</b></p>"):
+        for kind in ("plain", "markdown", "latex", "html"):
+            document = OwnDocument("1", text, kind=kind)
+            tree = LexborHTMLParser(PostWriter().body(document_html(document, "mathjax")))
+            (formula,) = tree.css("math")
+            assert formula.attributes.get("display") == "block", (text, kind)
+
+
+def test_tags_of_equations_are_kept() -> None:
+    html = PostWriter().body(plain_html(r"So $$a^2+b^2=c^2 \tag{1}$$ holds."))
+    assert "(1)" in LexborHTMLParser(html).text()
+
+
+@pytest.mark.parametrize("write", [latex_html, markdown_html, plain_html])
+def test_nothing_hostile_takes_long_or_acts(write: object) -> None:
+    assert callable(write)
+    nested = "\n".join("  " * depth + "- x" for depth in range(1000))
+    hostile = [
+        "$" * 5_000, r"\[ " * 5_000, nested, "**a " * 5_000, "[a](" * 5_000, "`" * 3_000,
+        r"\begin{align}" * 3_000, "$a\n\n" * 5_000, "| a\n|--\n" * 3_000, r"\emph{" * 5_000,
+        "<script>alert(1)</script> [a](javascript:alert(1)) ![x](x) <img src=x onerror=alert(1)>",
+        "\ue0109\ue011 \ue0120\ue013",
+    ]  # fmt: skip
+    for text in hostile:
+        began = time.process_time()
+        tree = LexborHTMLParser(PostWriter().body(write(text)))
+        assert time.process_time() - began < 3
+        assert not tree.css("script, img, [onerror], a[href^=javascript]")
