@@ -62,9 +62,10 @@ class Processes:
         if self.count == 1 or len(first) < 2:
             yield from map(work, jobs)
             return
-        pool = self._pool = self._pool or ProcessPoolExecutor(
-            self.count, _Spawn(), _end_with_parent
-        )
+
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(self.count, _Spawn(), _end_with_parent)
+        pool = self._pool
         with ExitStack() as at_end:
             at_end.callback(self.close)
             waiting: deque[Future[R]] = deque()

@@ -46,9 +46,11 @@ class SparkWorkers:
             from py4j.protocol import Py4JError
             from pyspark import SparkConf, SparkContext
             from pyspark.errors import PySparkException
+
         _check_reachable(master_url)
         self.master_url = master_url
         self._errors = (Py4JError, PySparkException)
+
         # An environment that lies elsewhere on the other machines can be named by this variable.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         conf = SparkConf().setMaster(master_url).setAppName("arqmath-bm25")
@@ -56,10 +58,13 @@ class SparkWorkers:
         # An executor that failed at a job does not get the same one once more.
         conf.setIfMissing("spark.excludeOnFailure.taskAndStage.enabled", "true")
         conf.set("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_QUIET.as_uri()}")
+
         try:
             self._context = SparkContext(conf=conf)
         except self._errors as error:
-            java = "Java 17 in JAVA_HOME, and " if "JAVA_GATEWAY" in str(error) else ""
+            java = ""
+            if "JAVA_GATEWAY" in str(error):
+                java = "Java 17 in JAVA_HOME, and "
             raise InputError(
                 f"{master_url}: Spark did not start ({_reason(error)}); it needs {java}"
                 "a master of its own version that this machine reaches"
@@ -100,6 +105,7 @@ class SparkWorkers:
                     f"{path}: object stores are not read; expected a directory that all machines "
                     "have mounted"
                 )
+
         indexes.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile(prefix=".seen-by-all.", dir=indexes) as token:
             look = partial(_look, (data or indexes).absolute(), Path(token.name).absolute())
@@ -116,7 +122,10 @@ class SparkWorkers:
                     return list(results.result(_LOOK))
                 except TimeoutError:  # Spark itself would wait for executors for ever
                     processes: Any = self._context._jsc.sc().statusTracker().getExecutorInfos()
-                    alone = 0.0 if len(processes) > 1 else alone + _LOOK  # one is the driver, here
+                    if len(processes) > 1:  # one is the driver, here
+                        alone = 0.0
+                    else:
+                        alone += _LOOK
             self._context.cancelAllJobs()
         raise InterruptedWorkError(
             f"{self.master_url}: no executor for {_PATIENCE:.0f} seconds; see whether the "
@@ -144,7 +153,8 @@ def _done_there(work: Callable[[J], R], code: str, job: J) -> R | InputError:
 @cache
 def _code() -> str:
     """Return the version of this package, with a digest of all its code."""
-    package, digest = Path(__file__).parents[2], hashlib.sha256()
+    package = Path(__file__).parents[2]
+    digest = hashlib.sha256()
     for file in sorted(package.rglob("*.py")):
         digest.update(file.read_bytes())
     return f"{__version__} ({digest.hexdigest()[:12]})"
@@ -158,6 +168,7 @@ def _look(data: Path, token: Path, _: int) -> None:
             raise InputError(
                 f"{here}: {path} is not there; mount the same DATA and INDEXES on all machines"
             )
+
     try:
         NamedTemporaryFile(prefix=".written-by-all.", dir=token.parent).close()
     except OSError as error:
@@ -168,11 +179,13 @@ def _check_reachable(master_url: str) -> None:
     """Raise InputError if no master answers; Spark would try for a minute."""
     if master_url == "yarn" and not (set(os.environ) & {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}):
         raise InputError("yarn: HADOOP_CONF_DIR must name the cluster's configuration")
+
     for address in master_url.rpartition("://")[2].split(","):
         host, _, port = address.rpartition(":")
         with suppress(OSError, ValueError):
             socket.create_connection((host, int(port)), timeout=5).close()
             return
+
     if "://" in master_url:
         raise InputError(
             f"{master_url}: nothing answers there; expected spark://HOST:7077, or "
@@ -183,10 +196,15 @@ def _check_reachable(master_url: str) -> None:
 def _reason(error: Exception) -> str:
     """Return the line of a Spark error, within Java's trace, that says what happened."""
     java: Any = getattr(error, "java_exception", None)
-    text = str(java.getMessage() if java else error)
+    text = str(error)
+    if java:
+        text = str(java.getMessage())
     own = text.partition("\n\tat ")[0].partition("Driver stacktrace:")[0].strip()
     if not own:
         return type(error).__name__
+
+    reason = own.splitlines()[-1].strip().rpartition("most recent failure: ")[2]
     machine = re.search(r"\(([^\s()]+) executor [^\s()]+\)", own)
-    where = f"{machine[1]}: " if machine else ""
-    return where + own.splitlines()[-1].strip().rpartition("most recent failure: ")[2]
+    if machine:
+        return f"{machine[1]}: {reason}"
+    return reason

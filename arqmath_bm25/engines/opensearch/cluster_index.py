@@ -1,9 +1,9 @@
-"""Indexes in a cluster: loaded, sealed, checked, copied, listed and removed.
+"""Loads indexes into a cluster, seals, checks, copies, lists and removes them.
 
-Documents are loaded from the JSON lines that Lucene gets. The name of an index ends with a digest
-of what it holds: other data or settings have another index, and one that is there serves whoever
-wants the same. Loading removes nothing, and goes on where an earlier load stopped, since a document
-is created once under its id.
+The documents are the JSON lines that Lucene gets. The name of an index ends with a digest of its
+content: other data or settings make another index, and users with the same data and settings share
+one. Loading removes nothing, and resumes where an earlier load stopped, since a document is created
+once under its id.
 
 Nobody changes an index unnoticed. Once loaded it is blocked for writing, and its mapping notes the
 number of the last operation of each shard, which any change of a document raises. Opening an index
@@ -39,10 +39,10 @@ _NAME: Final = re.compile(r"arqmath-.+-[0-9a-f]{12}")
 
 
 class ClusterIndex(NamedTuple):
-    """An index in a cluster: what it holds and how that is scored."""
+    """The content of an index in a cluster, and the parameters of its scores."""
 
     label: str  # for people
-    content: str  # names the documents
+    content: str  # a digest of the documents
     documents: int
     fields: tuple[str, ...]  # besides `contents`
     k1: float
@@ -182,8 +182,8 @@ def load_documents(
 ) -> None:
     """Load every JSON line in the directory `documents` into a cluster.
 
-    Each worker loads parts by a client of its own. What an earlier load brought there stays. Raises
-    InputError if not all documents could be loaded; the next call goes on with those that were not.
+    Each worker loads parts by a client of its own. Documents of an earlier load stay. Raises
+    InputError if documents are missing at the end; the next call loads them.
     """
     name = index.name
     with closing(connect(hosts)) as client:
@@ -254,7 +254,7 @@ def _fields(index: ClusterIndex) -> dict[str, Any]:
 
 
 def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
-    """Return settings and mappings of an index, whatever templates of the cluster say."""
+    """Return settings and mappings that no template of the cluster overrides."""
     return {
         "aliases": {_alias(index.name): {}},
         "settings": {

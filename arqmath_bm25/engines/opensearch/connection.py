@@ -76,7 +76,7 @@ def _server(answer: object) -> str:
 
 
 def _url(host: str) -> str:
-    """Return the URL of a host; InputError, without what it holds, if a password is in it."""
+    """Return the URL of a host; InputError, which does not repeat it, if it holds a password."""
     if "@" in host:
         raise InputError(
             "--hosts: a URL must not hold a user or password; set "
