@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final, Literal, overload
+from typing import Any, Final, Literal, get_args, overload
 
 import pandas as pd
 
@@ -49,49 +49,63 @@ _FURTHER: Final[Mapping[RunTask, tuple[str, ...]]] = {
 
 @overload
 def evaluate(
-    run: Table, qrels: Table, per_topic: Literal[False] = False, *,
-    measures: Sequence[object] | None = None, task: RunTask | None = None,
+    run: Table, qrels: Table, *, per_topic: Literal[False] = False,
+    measures: str | Sequence[object] | None = None, task: RunTask | None = None,
     relevant: int | None = None,
 ) -> pd.Series[Any]: ...  # fmt: skip
 
 
 @overload
 def evaluate(
-    run: Table, qrels: Table, per_topic: Literal[True], *,
-    measures: Sequence[object] | None = None, task: RunTask | None = None,
+    run: Table, qrels: Table, *, per_topic: Literal[True],
+    measures: str | Sequence[object] | None = None, task: RunTask | None = None,
     relevant: int | None = None,
 ) -> pd.DataFrame: ...  # fmt: skip
 
 
 def evaluate(
-    run: Table, qrels: Table, per_topic: bool = False, *,
-    measures: Sequence[object] | None = None, task: RunTask | None = None,
+    run: Table, qrels: Table, *, per_topic: bool = False,
+    measures: str | Sequence[object] | None = None, task: RunTask | None = None,
     relevant: int | None = None,
 ) -> pd.Series | pd.DataFrame:  # fmt: skip  # pdoc cannot read Series[Any]
     """Score a run by judgments, as `eval` does; both may be frames, lists of dicts, nested dicts.
 
     Returns the numbers under the keys of `eval --json`, or with `per_topic` a row for every judged
-    topic; with `measures` (names as `eval --measure` takes them, keys, or objects of ir_measures)
-    these alone. The task is told by the `attrs` of the judgments (`Collection.qrels`) or of the
-    run, or by `task`; without these by the topics, which are the labs' or one's own. Relevant is a
-    grade of 2 or more for topics of the labs, else of 1 or more, or as `relevant` says. What has to
-    be known of the scores is a ScoreWarning. Raises InputError if the two do not fit each other,
-    and for a label that is none of -9 … 9.
+    topic; with `measures` (one name or several as `eval --measure` takes them, keys, or objects of
+    ir_measures) these alone. The task is that of the `attrs` of the judgments (`Collection.qrels`)
+    or of the run, or `task`; without these the topics decide, which are the labs' or others.
+    Relevant is a grade of 2 or more for topics of the labs, else of 1 or more, or as `relevant`
+    says. Warnings about the scores are ScoreWarnings. Raises InputError if the two do not fit each
+    other, and for a label that is none of -9 … 9.
     """
-    names = None if measures is None else list(map(str, measures))
-    score = _score("run", run, qrels, task, named_measures(*names or ()), relevant).score
+    names = _measure_names(measures)
+    scored = _score("run", run, qrels, task, named_measures(*names or ()), relevant)
+    score = scored.score
     _warn(score.warnings)
     table = pd.DataFrame.from_dict(score.values, orient="index").rename_axis("qid")
     numbers = pd.Series(score.to_json())
+
     if names is not None:
-        keys = list(map(key_of, names))
-        if unknown := [name for name, key in zip(names, keys, strict=True) if key not in table]:
-            raise InputError(
-                f"measures: {unknown[0]}: runs of this task have {', '.join(map(str, table))}"
-            )
+        keys = [key_of(name) for name in names]
+        for name, key in zip(names, keys, strict=True):
+            if key not in table:
+                known = ", ".join(map(str, table))
+                raise InputError(f"measures: {name}: runs of this task have {known}")
         table = table[keys].set_axis(names, axis="columns")
         numbers = numbers[keys].set_axis(names).astype(float)
-    return table if per_topic else numbers
+
+    if per_topic:
+        return table
+    return numbers
+
+
+def _measure_names(measures: str | Sequence[object] | None) -> list[str] | None:
+    """Return the names of measures; a string, or one object of ir_measures, is one measure."""
+    if measures is None:
+        return None
+    if isinstance(measures, str) or not isinstance(measures, Iterable):
+        return [str(measures)]
+    return [str(measure) for measure in measures]
 
 
 def compare(
@@ -109,6 +123,11 @@ def compare(
     t-test and the randomization test, plain and corrected by Holm. `attrs` has the `measure`
     (default: the first that the task reports) and the `warnings`, which are ScoreWarnings too.
     """
+    if isinstance(measure, pd.DataFrame | Mapping):
+        raise InputError(
+            f"measure: got {_kind(measure)}; expected a name. Several runs are given as one list: "
+            "compare([run, other], qrels)"
+        )
     name = None if measure is None else str(measure)
     further = named_measures(*filter(None, [name]))
     scored = [
@@ -134,6 +153,12 @@ def fuse(
     Raises InputError for a single run, runs of several tasks or without a common topic, and for
     weights that are no numbers from 0 on, one for each run.
     """
+    if not isinstance(method, str) or method not in get_args(Method):
+        methods = " or ".join(get_args(Method))
+        raise InputError(
+            f"method: got {_kind(method)}; expected {methods}. Several runs are given as one list: "
+            "fuse([run, other])"
+        )
     named = _named(runs)
     tasks = {name: _task_of(run) for name, run in named.items()}
     task = next(iter(tasks.values()), AnswerRules.task)
@@ -192,15 +217,27 @@ def _ids(run: pd.DataFrame, qrels: pd.DataFrame) -> Callable[[], FormulaIds]:
 
 
 def _named(runs: Mapping[str, Table] | Sequence[Table]) -> dict[str, pd.DataFrame]:
+    """Return the frames of several runs by their names.
+
+    Raises InputError for one run in the place of several.
+    """
+    several = not isinstance(runs, pd.DataFrame | str) and isinstance(runs, Iterable)
+    if not several:
+        raise InputError(
+            f"runs: got {_kind(runs)}; expected several runs: [run, other] or "
+            '{"name": run, "other": other}'
+        )
     columns = "qid", "docno", "score"
     if isinstance(runs, Mapping):
         return {str(name): table(run, str(name), *columns) for name, run in runs.items()}
+
     frames = [table(run, f"run {number}", *columns) for number, run in enumerate(runs, 1)]
     names = [str(run.attrs.get("name", "run")) for run in frames]
-    return {
-        name if names.count(name) == 1 else f"{name} {number}": run
-        for number, (name, run) in enumerate(zip(names, frames, strict=True), 1)
-    }
+    named = {}
+    for number, (name, run) in enumerate(zip(names, frames, strict=True), 1):
+        unique = name if names.count(name) == 1 else f"{name} {number}"
+        named[unique] = run
+    return named
 
 
 def _warn(notes: Iterable[str]) -> None:

@@ -8,14 +8,14 @@ fewer were returned.
 
 Others have the names of ir_measures, which reads them: `nDCG(judged_only=True)@10`, `AP(rel=2)`,
 `Success(rel=2)@5`, `SetF(beta=0.5)`, `Judged@20` mean what they mean there; a grade of 1 is
-relevant where `rel` is not given. Names of trec_eval (`ndcg_cut_10`, `P_10`, `recip_rank`) are
-those of ir_measures for the same.
+relevant where `rel` is not given. Names that people write in other ways (`ndcg@10`, `mrr`,
+`ndcg_cut_10` of trec_eval) are looked up in the table _WRITTEN.
 """
 
 import difflib
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Final, NamedTuple
 
@@ -55,12 +55,32 @@ NAMES: Final = {
 
 # trec_eval, and what it lacks: Judged@k, and RR@k as MS MARCO has it.
 _PROVIDERS: Final = (ir_measures.pytrec_eval, ir_measures.judged, ir_measures.msmarco)
-# Names of trec_eval, with those of ir_measures; \1 is the cut-off.
-_OF_TREC_EVAL: Final = {
-    "ndcg_cut_([0-9]+)": r"nDCG@\1", "P_([0-9]+)": r"P@\1", "recall_([0-9]+)": r"R@\1",
-    "map_cut_([0-9]+)": r"AP@\1", "success_([0-9]+)": r"Success@\1", "recip_rank": "RR",
-    "iprec_at_recall_([0-9.]+)": r"IPrec@\1",
-}  # fmt: skip
+# How measures are written elsewhere, with their names here; \1 is the cut-off. Case and the kind of
+# separator (@ _ .) do not matter.
+_WRITTEN: Final = {
+    "ndcg(?:_cut)?_([0-9]+)": r"nDCG@\1",
+    "(?:p|prec|precision)_([0-9]+)": r"P@\1",
+    "(?:r|recall)_([0-9]+)": r"R@\1",
+    "(?:ap|map)(?:_cut)?_([0-9]+)": r"AP@\1",
+    "(?:rr|mrr|recip_rank)(?:_cut)?_([0-9]+)": r"RR@\1",
+    "(?:success|hit|hits|hit_rate)_([0-9]+)": r"Success@\1",
+    "judged_([0-9]+)": r"Judged@\1",
+    "err_([0-9]+)": r"ERR@\1",
+    "iprec(?:_at_recall)?_([01](?:_[0-9]+)?)": r"IPrec@\1",
+    "ap": "AP",
+    "rr|mrr|recip_rank": "RR",
+    "rbp": "RBP",
+    "r-prec|rprec|r_precision": "Rprec",
+    "precision|set_p": "SetP",
+    "recall|set_recall": "SetR",
+    "f1|f-measure|set_f": "SetF",
+}
+_LAB_KEYS: Final = tuple(RULES[AnswerRules.task].measures)
+# What is offered where a name is not known; each of them is understood.
+_OFFERED: Final = (
+    "nDCG@10", "P@10", "R@100", "AP", "AP@100", "RR", "RR@10", "Success@5", "Rprec", "ERR@20",
+    "RBP", "SetP", "SetR", "SetF", "Judged@10", "IPrec@0.1",
+)  # fmt: skip
 
 # pytrec_eval 0.5.11 crashes on empty rankings now and then. One document that nobody judged has
 # the values of an empty ranking in every measure (but num_ret, which is not offered).
@@ -75,44 +95,78 @@ def named_measures(*names: str) -> list[Measure]:
     other name, and for parameters that are not understood.
     """
     of_labs = {measure.key: measure for measure in measures_of(RULES[AnswerRules.task])}
-    return [
-        of_labs.get(name) or _named(name) for name in names if name in of_labs or name not in NAMES
-    ]
+    measures = []
+    for name in names:
+        key = _key_of_tables(name)
+        if key in of_labs:
+            measures.append(of_labs[key])
+        elif key not in NAMES:
+            measures.append(_parsed(name))
+    return measures
 
 
 def key_of(name: str) -> str:
-    """Return the key of a measure by its name of ir_measures, or by the key itself."""
-    return next((measure.key for measure in named_measures(name)), name)
+    """Return the key of a measure by any of its names."""
+    named = named_measures(name)
+    if named:
+        return named[0].key
+    return _key_of_tables(name)
 
 
-def _named(name: str) -> Measure:
-    of_trec_eval = (
-        re.sub(pattern, theirs, name)
-        for pattern, theirs in _OF_TREC_EVAL.items()
-        if re.fullmatch(pattern, name)
-    )
+def _key_of_tables(name: str) -> str:
+    """Return the key of a name of our tables: in any case, or primed (nDCG'); any other name."""
+    if name in NAMES or name in ir_measures.measures.registry:
+        return name
+    folded = name.strip().casefold().replace("'", "′").replace("’", "′")
+    for key, title in NAMES.items():
+        if folded == key or ("′" in folded and folded == title.casefold()):
+            return key
+    return name
+
+
+def _parsed(name: str) -> Measure:
+    """Return the measure of a name of ir_measures, or of one that _WRITTEN has."""
+    known = _name_of_ir_measures(name)
     try:
-        parsed = ir_measures.parse_measure(next(of_trec_eval, name))
+        parsed = ir_measures.parse_measure(known)
         computed = any(provider.supports(parsed) for provider in _PROVIDERS)
-        computed = computed or parsed.NAME in _BY_GRADES
     except NameError:
-        near = difflib.get_close_matches(name, [*NAMES, *ir_measures.measures.registry], cutoff=0.4)
+        near = ", ".join(_near(name))
         raise InputError(
-            f"--measure {name}: unknown measure (they are listed at ir-measur.es); do you mean "
-            f"{', '.join(near) or 'nDCG@10, AP(rel=2) or P(rel=2)@10'}?"
+            f"measure {name}: unknown measure (they are listed at ir-measur.es); do you mean "
+            f"{near}?"
         ) from None
     except (ValueError, TypeError, AssertionError, SyntaxError) as error:
         reason = str(error).partition("=<object")[0]
         raise InputError(
-            f"--measure {name}: ir_measures does not understand it ({reason}); expected a name "
+            f"measure {name}: ir_measures does not understand it ({reason}); expected a name "
             "such as P(rel=2)@10, nDCG(judged_only=True) or IPrec@0.1"
         ) from None
-    if not computed:
+
+    if not computed and parsed.NAME not in _BY_GRADES:
         raise InputError(
-            f"--measure {name}: {parsed.NAME} with these parameters is not computed here; expected "
+            f"measure {name}: {parsed.NAME} with these parameters is not computed here; expected "
             "a measure of trec_eval, RR@k, ERR@k or RBP"
         )
     return Measure(str(parsed), str(parsed))
+
+
+def _name_of_ir_measures(name: str) -> str:
+    """Return the name that ir_measures understands for one of _WRITTEN; any other as it is."""
+    folded = re.sub("[@._]", "_", name.strip().casefold())
+    for pattern, theirs in _WRITTEN.items():
+        match = re.fullmatch(pattern, folded)
+        if match:
+            return match.expand(theirs).replace("_", ".")  # of a level of recall: 0_1
+    return name
+
+
+def _near(name: str) -> list[str]:
+    """Return names like an unknown one, with its cut-off where they have one."""
+    offered = {key.casefold(): key for key in (*_OFFERED, *_LAB_KEYS)}
+    near = difflib.get_close_matches(name.casefold(), offered, cutoff=0.5)
+    names = [offered[folded] for folded in near]
+    return names or ["nDCG@10", "AP(rel=2)", "P(rel=2)@10"]
 
 
 def _err(grades: Sequence[int], _: Any) -> float:
@@ -144,35 +198,53 @@ def measure(
     """Return the value of every measure for every topic of the qrels, in their order.
 
     `relevant` is the least grade that counts as relevant. A topic that the rankings lack is
-    measured as an empty one; what is undefined is 0, as trec_eval prints it.
+    measured as an empty one; an undefined value is 0, as trec_eval prints it.
     """
-    asked = {
-        key: ir_measures.parse_measure(name.replace("{n}", str(relevant)))
-        for key, name, _ in measures
-    }
-    # Ranks in place of scores leave no tie, which ir_measures would order in another way.
+    named = {}
+    for key, name, _ in measures:
+        named[key] = ir_measures.parse_measure(name.replace("{n}", str(relevant)))
+
     orders = {topic: best(rankings.get(topic) or _NOTHING) for topic in qrels}
-    ranked = {
-        topic: {doc: -float(rank) for rank, doc in enumerate(docs)}
-        for topic, docs in orders.items()
-    }
+    values = _by_providers(orders, qrels, named.values())
+
+    for metric in named.values():
+        of_grades = _BY_GRADES.get(str(metric.NAME))
+        if of_grades is None:
+            continue
+        for topic, docs in orders.items():
+            counted = docs[: metric.params.get("cutoff")]
+            grades = [max(0, qrels[topic].get(doc, 0)) for doc in counted]
+            values[topic][metric] = of_grades(grades, metric)
+
+    defined: TopicValues = {}
+    for topic, of_topic in values.items():
+        defined[topic] = {key: _defined(of_topic.get(metric)) for key, metric in named.items()}
+    return defined
+
+
+def _by_providers(
+    orders: Mapping[str, Sequence[str]], qrels: Qrels, metrics: Collection[Any]
+) -> dict[str, dict[Any, float]]:
+    """Let ir_measures compute the measures that it supports: topic → measure → value."""
+    # Ranks in place of scores leave no tie, which ir_measures would order in another way.
+    ranked: dict[str, dict[str, float]] = {}
+    for topic, docs in orders.items():
+        ranked[topic] = {doc: -float(rank) for rank, doc in enumerate(docs)}
+
     # trec_eval takes a negative grade as none, and its nDCG may never end with one.
-    graded = {t: {doc: g for doc, g in docs.items() if g >= 0} for t, docs in qrels.items()}
+    graded: Qrels = {}
+    for topic, grades in qrels.items():
+        not_negative = {doc: grade for doc, grade in grades.items() if grade >= 0}
+        if not_negative:
+            graded[topic] = not_negative
+
     values: dict[str, dict[Any, float]] = {topic: {} for topic in qrels}
     for provider in _PROVIDERS:
-        supported = dict.fromkeys(filter(provider.supports, asked.values()))
-        judged = qrels if provider is ir_measures.judged else {t: g for t, g in graded.items() if g}
+        supported = dict.fromkeys(filter(provider.supports, metrics))
+        judged = qrels if provider is ir_measures.judged else graded
         for metric in provider.iter_calc(supported, judged, ranked):
             values[metric.query_id][metric.measure] = metric.value
-    for named in asked.values():
-        if of_grades := _BY_GRADES.get(str(named.NAME)):
-            for topic, docs in orders.items():
-                grades = [graded[topic].get(doc, 0) for doc in docs[: named.params.get("cutoff")]]
-                values[topic][named] = of_grades(grades, named)
-    return {
-        topic: {key: _defined(of_topic.get(named)) for key, named in asked.items()}
-        for topic, of_topic in values.items()
-    }
+    return values
 
 
 def _defined(value: float | None) -> float:

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.labs import HIGHEST, RELEVANT, is_official
+from arqmath_bm25.core.labs import RELEVANT, is_official
 from arqmath_bm25.core.writing import complete
 from arqmath_bm25.runs.formula_ids import FormulaIds, id_numbers
 from arqmath_bm25.runs.rows import read_columns
@@ -107,7 +107,9 @@ def read_grade(where: str, doc: str, text: str) -> int:
     if match is None:
         exchanged = _GRADE.fullmatch(doc) and text.isdecimal()
         hint = "; columns 3 and 4 seem to have changed places" if exchanged else ""
-        raise InputError(f"{where}: grade is {shown(text)}; expected 0 to {HIGHEST}{hint}")
+        raise InputError(
+            f"{where}: grade is {shown(text)}; expected a whole number from -9 to 9{hint}"
+        )
     return int(match[1])
 
 

@@ -11,7 +11,7 @@ import ir_measures
 import pytest
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.evaluation.measures import measure, measures_of, named_measures
+from arqmath_bm25.evaluation.measures import key_of, measure, measures_of, named_measures
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES
@@ -123,6 +123,35 @@ def test_what_is_not_understood_is_refused(name: str, message: str) -> None:
     with pytest.raises(InputError) as error:
         named_measures(name)
     assert message in str(error.value)
+
+
+AS_WRITTEN = {
+    "ndcg@10": "nDCG@10", "NDCG@10": "nDCG@10", "p@10": "P@10", "precision@5": "P@5",
+    "recall@100": "R@100", "recall.1000": "R@1000", "mrr": "RR", "MRR@10": "RR@10",
+    "ndcg_cut.10": "nDCG@10", "map_cut.100": "AP@100", "P.10": "P@10", "map@1000": "AP@1000",
+    "recip_rank_cut_10": "RR@10", "success@5": "Success@5", "Recall@20": "R@20",
+    "hit@10": "Success@10",
+    "f1": "SetF", "precision": "SetP", "recall": "SetR", "rprec": "Rprec", "err@20": "ERR@20",
+    "rbp": "RBP", "iprec_at_recall_0.10": "IPrec@0.1", "judged@10": "Judged@10", "ap": "AP",
+    "map": "map", "Map": "map", "nDCG'": "ndcg_prime", "ndcg′": "ndcg_prime", "MAP'": "map_prime",
+    "P'@10": "p10_prime", "NDCG_Prime": "ndcg_prime", "Bpref": "Bpref", "BPREF": "bpref",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "key"), AS_WRITTEN.items())
+def test_measures_may_be_written_as_people_write_them(name: str, key: str) -> None:
+    (one,) = named_measures(name)
+    assert (one.key, key_of(name)) == (key, key)
+
+
+@pytest.mark.parametrize(
+    "name", ["ndgc@10", "mapp", "presision@10", "recal@100", "A", "zzz", "accuracy"]
+)
+def test_advice_names_measures_that_there_are(name: str) -> None:
+    with pytest.raises(InputError, match="do you mean ") as error:
+        named_measures(name)
+    advice = str(error.value).partition("do you mean ")[2].removesuffix("?").split(", ")
+    assert len(named_measures(*advice)) == len(advice)
 
 
 def test_scoring_loads_nothing_that_takes_long() -> None:

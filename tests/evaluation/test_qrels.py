@@ -44,7 +44,7 @@ def test_line_ends_separators_and_number_forms_do_not_matter(
         (b"\r\n\n", "empty"),
         (b"A.1\t0\t11\t3\nA.1\t0\t9\n", "row 2: expected the 4 columns .* found 3"),
         (b"A.1\t11\t1\t9.5\tbm25\n", "row 1: .* found 5; this looks like a run"),
-        (b"A.1\t0\t11\t2.5\n", "row 1: grade is '2.5'; expected 0 to 3$"),
+        (b"A.1\t0\t11\t2.5\n", "row 1: grade is '2.5'; expected a whole number from -9 to 9$"),
         (b"A.1\t0\t11\t-12\n", "row 1: grade is '-12'"),
         (b"A.1\t0\t11\t2\nA.1\t0\t12\t2147483647\n", "row 2: grade is '2147483647'"),
         (b"A.1\t0\t2\t1234\n", "row 1: grade is '1234'; .*; columns 3 and 4 seem to have ch"),

@@ -136,6 +136,25 @@ def test_nested_dicts_are_scored_compared_fused_and_written(tmp_path: Path) -> N
     assert arq.read_run(tmp_path / "run.trec").attrs["task"] == "docs"
 
 
+@pytest.mark.parametrize("measures", ["ap", ["ap"], ("ap",)])
+def test_one_measure_may_be_a_string(measures) -> None:
+    assert arq.evaluate(RUN, QRELS, measures=measures).to_dict() == {"ap": pytest.approx(MEAN_AP)}
+    assert arq.evaluate(RUN, QRELS, measures=AP).to_dict() == {"AP": pytest.approx(MEAN_AP)}
+
+
+def test_one_run_in_the_place_of_several_is_refused_with_the_right_call() -> None:
+    frame = pd.DataFrame(triples(RUN), columns=["qid", "docno", "score"])
+    calls = {
+        r"compare\(\[run, other\], qrels\)": lambda: arq.compare(RUN, OTHER, QRELS),
+        r"runs: got a pandas DataFrame; expected several": lambda: arq.compare(frame, QRELS),
+        r"method: got a dict; .*fuse\(\[run, other\]\)": lambda: arq.fuse(RUN, OTHER),
+        r"method: got a pandas DataFrame": lambda: arq.fuse(frame, frame),
+    }
+    for message, call in calls.items():
+        with pytest.raises(arq.InputError, match=message):
+            call()
+
+
 @pytest.mark.parametrize("qid", ["query_id", "q_id"])  # ir_measures, ranx
 def test_frames_with_columns_of_ir_measures_and_ranx(qid: str) -> None:
     run = pd.DataFrame(triples(RUN), columns=[qid, "doc_id", "score"])
