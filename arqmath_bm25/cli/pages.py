@@ -1,6 +1,7 @@
 """The commands `report`, `threads` and `serve`: pages, as files or served."""
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
@@ -15,7 +16,7 @@ from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.pages.judging.annotation import posts_of_batch
 from arqmath_bm25.tasks import TASKS, task_class, trust
-from arqmath_bm25.tasks.index import Index, directory
+from arqmath_bm25.tasks.index import Index, directory, ensure
 
 
 @command
@@ -89,6 +90,7 @@ def threads(
 @command
 def serve(
     place: SearchPlace,
+    documents: Path | None = None,
     host: str = "127.0.0.1",
     port: int = 8000,
     url: str | None = None,
@@ -96,10 +98,11 @@ def serve(
 ) -> None:
     """Serve a search page for every task that has an index, and a JSON interface (/api/search).
 
-    Only this machine can reach it, unless --host says otherwise, or a reverse proxy passes on what
-    visitors ask at --url. Ctrl-C ends it.
+    DOCUMENTS of your own are indexed first, unless they are already. Only this machine can reach
+    the page, unless --host says otherwise, or a reverse proxy passes on what visitors ask at --url.
+    Ctrl-C ends it.
 
-    Example: arqmath-bm25 serve --data /data/ARQMath --port 8080
+    Example: arqmath-bm25 serve mine.jsonl --port 8080
     """
     with needed_by("serve", "web"):
         from arqmath_bm25.pages.web.search_pages import SearchPages
@@ -109,6 +112,10 @@ def serve(
     public = PublicAddress("", "")
     if url is not None:
         public = PublicAddress.of(url)
+
+    if documents is not None:
+        place = replace(place, data=documents)
+        _index_documents(place)
 
     collection = place.collection
     tasks = [name for name in TASKS if Manifest.read(directory(task_class(name), collection))]
@@ -131,3 +138,14 @@ def serve(
         Thread(target=site.read_ahead, daemon=True).start()
         names = own_names(host, listening, public.host)
         server(site.app(names)).run(sockets=[listening])
+
+
+def _index_documents(place: SearchPlace) -> None:
+    """Index documents of one's own, unless an index of them as they are is there."""
+    collection = place.collection
+    with closing(Processes(THREADS)) as workers:
+        for path, task, manifest in ensure(
+            ["docs"], collection, workers, engines=[place.chosen_engine]
+        ):
+            if manifest is not None:
+                out.print(f"{path}: {task.account(manifest.counts)}")

@@ -14,6 +14,7 @@ from html import escape
 from typing import Final
 
 from arqmath_bm25.analysis.html import Delimiters
+from arqmath_bm25.analysis.kinds import kind_of
 from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.sources import MATH_ENVIRONMENT, prose
 from arqmath_bm25.collection.own_documents import OwnDocument
@@ -83,10 +84,10 @@ _LINK: Final = re.compile(
 
 def document_html(document: OwnDocument, delimiters: Delimiters) -> str:
     """Return the text of a document of one's own as HTML, which is still to be made safe."""
-    kind = document.kind
-    if kind is None and delimiters in ("latex", "markdown"):
-        kind = delimiters
-    if document.is_html and kind != "latex":
+    kind = document.kind or kind_of(document.text)
+    if kind == "plain" and (delimiters == "latex" or delimiters == "markdown"):
+        kind = delimiters  # of the collection
+    if kind == "html" or kind == "post":
         return _DISPLAY.sub(r"<br>\g<0><br>", document.text)
     if kind == "latex":
         return latex_html(document.text)

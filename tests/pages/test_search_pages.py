@@ -6,6 +6,8 @@ import json
 import re
 import shutil
 import socket
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -590,3 +592,23 @@ def test_a_prefix_is_before_every_address(indexes: Path) -> None:
         assert client.get("/~ada/search/api/search", q="prime").status == 200
         assert '{"error"' in client.get("/~ada/search/api/search", q="a", depth=0).text
         assert "Not found" in client.get("/~ada/search/nowhere").text
+
+
+def test_serve_indexes_documents_that_are_not_indexed(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.jsonl"
+    mine.write_text("".join(json.dumps(row) + "\n" for row in DOCUMENTS), encoding="utf-8")
+    command = [sys.executable, "-m", "arqmath_bm25", "serve", str(mine), "--port", "0"]
+    command += ["--url", "https://notes.uni.example/search", "--indexes", str(tmp_path / "i")]
+    for built in (True, False):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+            assert server.stdout is not None
+            try:
+                if built:
+                    assert "4 documents indexed" in server.stdout.readline()
+                line = server.stdout.readline()
+                assert line.startswith("https://notes.uni.example/search (a proxy passes on to")
+                local = re.search(r"(http://127\.0\.0\.1:\d+/search)/\)", line)
+                assert local, line
+                assert page(Client(local[1]), "/", q="triangle").css(".result")
+            finally:
+                server.kill()
