@@ -187,7 +187,8 @@ def test_the_page_shows_formulas_that_nobody_marked_and_lets_one_change_them(
     client: Client,
 ) -> None:
     tree = LexborHTMLParser(client.get("/", q="solve x^2=2 & more", task="task1").text)
-    assert "formulas: x^2=2" in tree.css_first(".advice").text()
+    assert tree.css_first(".advice").text().startswith("Read as a formula: ")
+    assert tree.css_first(".advice math").attributes["title"] == "x^2=2"
     assert tree.css_first("#preview math") is not None
     changed = parse_qs(urlsplit(tree.css_first(".advice a").attributes["href"]).query)
     assert changed["q"] == ["solve $x^2=2$ & more"]
@@ -529,6 +530,23 @@ def test_the_name_of_an_untitled_document_has_its_formulas(documents: Client) ->
     assert len(tree.css(".result h3 math")) == 2
     (found,) = documents.get("/api/search", q="prime").json()["results"]
     assert found["title"] == r"If $a_n = a > n$, then there is one prime among $a_1, \dots, a_n$."
+
+
+def test_source_is_shown_as_readers_see_it(tmp_path: Path) -> None:
+    rows = [
+        {"id": "md", "kind": "markdown", "text": "# Primes of $n$\n\nThere are **many** `primes`."},
+        {"id": "tex", "kind": "latex", "text": "\\section{Groups}A \\emph{group} is $G$."},
+    ]
+    with running(documents_site(tmp_path, rows)) as address:
+        client = Client(address)
+        for query, name, text in (
+            ("primes", "Primes of $n$", "Primes of $n$ There are many primes."),
+            ("group", "Groups", "Groups A group is $G$."),
+        ):
+            (found,) = client.get("/api/search", q=query).json()["results"]
+            assert (found["title"], found["text"]) == (name, text)
+            link = page(client, "/", q=query).css_first(".hit-link").attributes["href"]
+            assert page(client, link).css(".post h2")
 
 
 def test_nothing_of_a_document_can_act(documents: Client) -> None:

@@ -157,6 +157,7 @@ class SearchPages:
             "query": query, "results": list(threads.values()), "count": len(results), "more": more,
             "advice": task.advice(query.q), "marked": task.topic(query.q).title,
             "words": asked.prose, "formulas": Content(asked.formulas).text,
+            "read_as": [writer.formula(formula) for formula in asked.formulas],
         }  # fmt: skip
 
     def _results(self, query: SearchQuery) -> tuple[list[Result], bool]:

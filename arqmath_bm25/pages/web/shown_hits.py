@@ -14,6 +14,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.pages.post_html import PostWriter
+from arqmath_bm25.pages.source_html import document_html
 from arqmath_bm25.pages.web.search_query import SearchQuery
 from arqmath_bm25.tasks.task import Found
 
@@ -93,9 +94,10 @@ def shown_hit(
 def as_json(result: Result) -> dict[str, Any]:
     """Return a hit for the JSON interface; formulas stand between dollars."""
     hit, found = result.hit, result.found
-    text = found.text
-    if found.body:
+    if found.post:
         text = beginning(found.body, _TEXT, found.delimiters).text
+    else:
+        text = excerpt(content_of(found), _TEXT).text
 
     shown: dict[str, Any] = {
         "score": hit.score,
@@ -115,7 +117,10 @@ def as_json(result: Result) -> dict[str, Any]:
 
 
 def content_of(found: Found) -> Content:
-    """Return the text of a hit."""
+    """Return the text of a hit as readers see it."""
+    if found.document:
+        html = document_html(found.document, found.delimiters)
+        return read_body(html, found.delimiters)
     if found.body:
         return read_body(found.body, found.delimiters)
     return read_title(found.text)
@@ -127,8 +132,8 @@ def heading(doc_id: str, found: Found) -> Content:
         return read_title(found.title, found.delimiters)
     if found.post:
         return Content(("(no question)",))
-    if found.body:
-        first, *_ = _blocks(beginning(found.body, 2 * _HEADING, found.delimiters))
+    if found.document:
+        first, *_ = _blocks(content_of(found))
         return excerpt(first, _HEADING)
     return Content((doc_id,))
 
