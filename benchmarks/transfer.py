@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final
 import Stemmer
 from comparison.children import run_module
 from comparison.peers import TERRIER, VENV
+from peers_subset import write_texts
 from rich.console import Console
 from rich.table import Table
 
@@ -38,7 +39,6 @@ from arqmath_bm25.runs.run import Run
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
 from arqmath_bm25.tasks.index import Index, build
-from experiments.peers_subset import write_texts
 from experiments.remix import write_remix
 from experiments.transfer import YEARS, judged
 from experiments.tuning.coordinate_search import changed

@@ -58,6 +58,19 @@ def test_imports_go_one_way_through_the_rooms() -> None:
             assert ORDER.index(room(imported)) <= ORDER.index(room(module)), (module, imported)
 
 
+def test_benchmarks_import_experiments_and_not_the_other_way() -> None:
+    """Nor does the package import either of them."""
+    root = PACKAGE.parent
+    modules = {path.stem for path in (root / "benchmarks").glob("*") if path.suffix in ("", ".py")}
+    beside = {"benchmarks", *modules - {"results", "transfer"}}
+
+    for directory, barred in ((root / "experiments", beside), (PACKAGE, {"experiments", *beside})):
+        for path in directory.rglob("*.py"):
+            source = path.read_text(encoding="utf-8")
+            found = set(re.findall(r"^ *(?:from|import) (\w+)", source, re.MULTILINE))
+            assert not found & barred, path
+
+
 def test_modules_do_not_import_each_other_in_a_circle() -> None:
     graph: dict[str, set[str]] = {}
     for module, imported in imports():

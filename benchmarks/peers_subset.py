@@ -1,6 +1,6 @@
 """Peers on the subset `arqmath-lite`: the rows of the book that other people's programs make.
 
-    python -m experiments.peers_subset [DATA]        # after: make .venv-bench/.ready
+    python benchmarks/peers_subset.py [DATA]        # after: make .venv-bench/.ready
 
 Each system gets one text a document (title, question and answer, LaTeX kept) and one a topic (title
 and question), and does the rest by its own defaults. Scores are as in the table `task1` of
@@ -16,6 +16,8 @@ import tempfile
 from pathlib import Path
 
 import Stemmer
+from comparison.children import run_module
+from comparison.peers import TERRIER, VENV
 
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.collection.collection import Collection
@@ -28,11 +30,6 @@ from experiments.results.book import book_of
 from experiments.results.pages import SIGNS
 from experiments.results.runner import TOLERANCE, with_relevant
 from experiments.subset import subset
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))  # which run the same programs
-
-from comparison.children import run_module
-from comparison.peers import TERRIER, VENV
 
 
 def write_texts(collection: Collection, years: list[str], work: Path) -> None:
