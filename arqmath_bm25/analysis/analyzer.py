@@ -144,12 +144,13 @@ def terms(
     text: str,
     kinds: Sequence[TermKind] = ("words", "operators"),
     html: bool = False,
-    delimiters: Delimiters = "mathjax",
+    delimiters: Delimiters = "auto",
 ) -> list[str]:
-    """Return the terms of a text with `$…$` around its formulas, or of HTML.
+    """Return the terms of a text: plain with `$…$` around its formulas, HTML, LaTeX or Markdown.
 
-    They hold no blank, and come kind by kind. `delimiters` are `latex` or `markdown` for such a
-    source. Raises InputError for another kind or no text.
+    They hold no blank, and come kind by kind. What the text is, it says itself; `html` and
+    `delimiters` (`latex`, `markdown`, `mathjax`) decide it for all texts. Raises InputError for
+    another kind or no text.
     """
     if unknown := [kind for kind in kinds if kind not in Terms._fields]:
         raise InputError(f"kind {unknown[0]!r}: expected any of {', '.join(Terms._fields)}")
@@ -161,7 +162,7 @@ def analyze(
     text: str,
     html: bool = False,
     analyzer: Analyzer | None = None,
-    delimiters: Delimiters = "mathjax",
+    delimiters: Delimiters = "auto",
 ) -> dict[str, list[str]]:
     """Return the terms of a text as `terms` reads it, by their kind."""
     if not isinstance(text, str):
@@ -177,7 +178,7 @@ def tokenize(source: str) -> list[str]:
 
 
 @cache
-def _default_analyzer(delimiters: Delimiters = "mathjax") -> Analyzer:
+def _default_analyzer(delimiters: Delimiters = "auto") -> Analyzer:
     configured = yaml.safe_load(default_config("task1").read_text(encoding="utf-8"))["analysis"]
     configured["latex"]["delimiters"] = delimiters
     return Analyzer(AnalysisSettings.model_validate(configured))

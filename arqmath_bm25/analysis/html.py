@@ -38,6 +38,8 @@ from typing import Final, Literal, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
+from arqmath_bm25.analysis.foreign import as_post
+from arqmath_bm25.analysis.kinds import Kind, is_foreign, kind_of
 from arqmath_bm25.analysis.macros import written_out
 from arqmath_bm25.analysis.mathml import mark_formulas
 from arqmath_bm25.analysis.sources import (
@@ -150,7 +152,14 @@ _END_OF = {"$": "$", r"\$": r"\$", "$$": "$$", r"\[": r"\]", r"\(": r"\)", r"\\(
 _TOKEN = re.compile(
     rf"\\end\{{([A-Za-z]+\*?)\}}|\\\\\)|\\[^\n{_MARK}{_TAG_END}]|[${{}}\n{_MARK}{_TAG_END}]"
 )
+# In Markdown: no dollar ends a formula there.
 _NO_END: Final[dict[Delimiters, re.Pattern[str]]] = {"markdown": re.compile(r"\s|.\$[0-9]")}
+# In plain text: prose between the dollars of $5 and $10, or of $HOME and $PATH.
+_BETWEEN_PRICES: Final = re.compile(
+    r"(?!\s)[^\\^_{}$]*+(?<=\s)(?=\$)|(?!\s)[^\\^_{}$]*+(?=\$[0-9])"
+)
+_PROSE_WORD: Final = re.compile(r"[A-Za-z]{3}")
+_PARAGRAPH: Final = re.compile(r"\n\s*\n")
 _ENDS_TRIED: Final = 100  # for one start, so that time is linear
 _MANY_BLANKS = re.compile(" {2,}")
 _SIGNS = re.compile(r"[$\\]++")  # which could begin a formula
@@ -159,6 +168,8 @@ _BLANKS = re.compile(f" ?(?:{_TAG_END} ?)+")
 
 def read_body(html: str, delimiters: Delimiters = "mathjax") -> Content:
     """Read an HTML body. Any string is read; nothing raises."""
+    if delimiters == "auto" and is_foreign(html):
+        html = as_post(html).body
     text, formulas = cut_spans(html)
     if "$" in text or "\\" in text:
         text = _hide_code(text)
@@ -192,11 +203,25 @@ def _hide_code(html: str) -> str:
 
 def read_title(title: str, delimiters: Delimiters = "mathjax") -> Content:
     """Read plain text, which may hold math spans or dollars: a title, or a text of a source."""
+    if delimiters == "auto":
+        return read_text(title)
     if delimiters == "latex" or delimiters == "markdown":
         content = _split(prepared(title.translate(_CLEAN), delimiters), [], delimiters)
         return _without_commands(content) if delimiters == "latex" else content
     text, formulas = cut_spans(title)
     return _split(unescape(text), formulas, delimiters)
+
+
+def read_text(text: str, kind: Kind | None = None) -> Content:
+    """Read a text of any kind; without one, of the kind that it is itself."""
+    kind = kind or kind_of(text)
+    if kind == "latex" or kind == "markdown":
+        return read_title(text, kind)
+    if kind == "html":
+        return read_body(as_post(text).body)
+    if kind == "post":
+        return read_body(text)
+    return _split(_PARAGRAPH.sub(BLOCK_END, text.translate(_CLEAN)), [], "auto")
 
 
 def write_out(content: Content, preamble: str = "") -> Content:
@@ -370,6 +395,7 @@ class _Ends:
 
     def __init__(self, text: str, delimiters: Delimiters) -> None:
         self._no_end = _NO_END.get(delimiters)
+        self._has_prices = delimiters == "auto"
         self._text = text
         # Of each kind: begin, end, and the innermost open brace there, -1 for none.
         self._places: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
@@ -395,9 +421,16 @@ class _Ends:
         within = [place for place in places[first : first + _ENDS_TRIED] if place[0] < limit]
         if delimiter == "$" and (no_end := self._no_end):  # the next dollar ends it, or none does
             within = [place for place in within[:1] if not no_end.match(self._text, place[0] - 1)]
+        if delimiter == "$" and self._has_prices and self._is_price(begin):
+            return None
         outside_braces = (place for place in within if place[2] < begin)
         end_delimiter = next(outside_braces, within[0] if within else None)
         return end_delimiter[:2] if end_delimiter else None
+
+    def _is_price(self, begin: int) -> bool:
+        """Return whether prose, not a formula, follows a dollar up to the next one."""
+        between = _BETWEEN_PRICES.match(self._text, begin)
+        return between is not None and _PROSE_WORD.search(between[0]) is not None
 
     def _next(self, kind: str, begin: int) -> int:
         places = self._places.get(kind, [])

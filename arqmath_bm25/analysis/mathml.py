@@ -36,7 +36,6 @@ def source_latex(markup: str) -> str:
 
 
 _PREFIX: Final = re.compile(r"(</?)[a-z]{1,9}:(?=[a-z])", re.IGNORECASE)
-_ANNOTATION: Final = re.compile(r"<annotation\b[^<>]*\bx-tex\b[^<>]*>([^<]*+)<", re.IGNORECASE)
 _TITLE: Final = re.compile(r'<math title="([^"<>]*+)"')
 _ALT: Final = re.compile(r"\balt=([\"'])(.*?)\1", re.DOTALL)
 # An element reaches beyond the begin of no other one, so that time is linear.
@@ -47,6 +46,10 @@ _ELEMENT: Final = re.compile(
     r"|<img\b(?P<image>[^<>]*+)>",
     re.DOTALL | re.IGNORECASE,
 )
+# LaTeXML leaves quotes as they are in what it writes of the lab's formulas.
+_SEMANTIC_MACRO: Final = re.compile(r"[}A-Za-z]@{1,3}\s*[{(]")
+_LATEX_SIGN: Final = re.compile(r"[\\^_]")
+_WORD: Final = re.compile(r"[A-Za-z]{4}")
 _DEEPEST: Final = 50  # elements in elements
 
 
@@ -88,13 +91,43 @@ _SYMBOL: Final = re.compile(r"\S|[a-z]+|\\(?:operatorname\{)?[A-Za-z]+\}?")
 
 
 def element_latex(element: str) -> str:
-    """Return the LaTeX of a `<math>` element: its annotation, or else made from its tree."""
-    if latex := source_latex(element):
+    """Return the LaTeX of a `<math>` element: what its author noted, or else made of its tree."""
+    titled = _TITLE.match(element)
+    if titled:
+        return unescape(titled[1])
+    latex = source_latex(element)
+    if latex and _is_latex(latex):
         return latex
-    if kept := _ANNOTATION.search(element) or _TITLE.match(element):
-        return unescape(kept[1])
     root = LexborHTMLParser(_PREFIX.sub(r"\1", element)).css_first("math")
-    return _of_tree(root, _DEEPEST) if root else ""
+    if root is None:
+        return ""
+    return node_latex(root)
+
+
+def node_latex(math: Any) -> str:
+    """Return the LaTeX of a parsed `<math>` element."""
+    alttext = math.attributes.get("alttext")
+    if alttext:
+        latex = _BREAK.sub("", unescape(alttext))
+        if _is_latex(latex):
+            return latex
+
+    semantics = math.child
+    while semantics is not None and semantics.tag == "-text":
+        semantics = semantics.next
+    if semantics is not None and semantics.tag == "semantics":
+        for part in semantics.iter():
+            is_note = part.tag == "annotation"
+            if is_note and (part.attributes.get("encoding") or "").endswith("x-tex"):
+                return str(part.text())
+    return _of_tree(math, _DEEPEST)
+
+
+def _is_latex(alttext: str) -> bool:
+    """Return whether an `alttext` is LaTeX that others know, not English or semantic macros."""
+    if "@" in alttext and _SEMANTIC_MACRO.search(alttext):
+        return False
+    return _LATEX_SIGN.search(alttext) is not None or _WORD.search(alttext) is None
 
 
 def _of_tree(node: Any, depth: int) -> str:

@@ -14,9 +14,6 @@ are formulas.
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable
-from itertools import islice
 from typing import Any, Final, Literal
 
 from arqmath_bm25.analysis.macros import definitions
@@ -66,6 +63,7 @@ _ENVIRONMENT: Final = re.compile(
 )
 _COMMAND: Final = re.compile(
     r"\\(?:documentclass|(?:sub){0,2}section|chapter|emph|item|cite|footnote|newtheorem)(?![A-Za-z])"
+    r"|\\[\"'`]\{?[aeiouAEIOU]"
 )
 _FENCE: Final = re.compile(
     r"^ {0,3}(?P<fence>```|~~~)[`~]*+(?P<language>[^\n]*+)\n"
@@ -81,8 +79,6 @@ _MARKDOWN: Final = re.compile(
     re.MULTILINE,
 )
 _LINK: Final = re.compile(r"\]\([^()\s]{1,200}+\)")
-_LOOKED_AT: Final = 10_000  # documents
-_LEAST_SHARE: Final = 0.05  # of these, for a source to be theirs
 
 
 def hide_math(code: str) -> str:
@@ -118,23 +114,6 @@ def is_markdown(text: str) -> bool:
     if _MARKDOWN.search(text):
         return True
     return "$" in text and _CODE.search(text) is not None
-
-
-def source_of(texts: Iterable[str]) -> tuple[SourceName | None, str]:
-    """Guess the kind of text from the first ones; return it with a sentence on it."""
-    environments, counts = Counter[str](), Counter[str]()
-    for text in islice(texts, _LOOKED_AT):
-        counts["texts"] += 1
-        names = set(_ENVIRONMENT.findall(text))
-        environments.update(names)
-        counts["latex"] += bool(names or _COMMAND.search(text))
-        counts["markdown"] += is_markdown(text)
-    source: SourceName = "latex" if counts["latex"] >= counts["markdown"] else "markdown"
-    if counts[source] < max(1, _LEAST_SHARE * counts["texts"]):
-        return None, ""
-    kinds = f", {len(environments)} environments of text" if source == "latex" else ""
-    name = {"latex": "LaTeX source", "markdown": "Markdown"}[source]
-    return source, f"{name} in {counts[source]:,} of {counts['texts']:,} documents{kinds}"
 
 
 def _without_code(hidden: re.Match[str]) -> str:

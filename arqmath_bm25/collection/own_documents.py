@@ -16,8 +16,9 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
+from arqmath_bm25.analysis.foreign import as_post
 from arqmath_bm25.analysis.html import Content, Delimiters, as_body, read_title
-from arqmath_bm25.analysis.kinds import Kind
+from arqmath_bm25.analysis.kinds import Kind, kind_of
 from arqmath_bm25.analysis.unmarked import with_formulas, with_marks
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.system import needed_by
@@ -57,27 +58,46 @@ class OwnDocument(NamedTuple):
     url: str | None = None  # where the document is on the web
     references: tuple[str, ...] = ()  # ids of documents that this one refers to
 
+    def kind_under(self, delimiters: Delimiters) -> Kind:
+        """Return the kind of the text. Delimiters that name a source hold for every document."""
+        if delimiters == "latex" or delimiters == "markdown":
+            return delimiters
+        found = self.kind or kind_of(self.text)
+        if delimiters == "auto" or found == "plain":
+            return found
+        return "post" if _TAG.search(self.text) else "plain"
+
     @property
     def is_html(self) -> bool:
-        """Whether the text holds tags of HTML."""
-        return _TAG.search(self.text) is not None
+        """Whether the text is HTML."""
+        return self.kind_under("auto") in ("post", "html")
 
     def marked(self, delimiters: Delimiters) -> Self:
         """Return plain text without delimiters with dollars added, and any other text unchanged."""
-        plain = delimiters == "mathjax" and not self.is_html
-        if not plain or _DELIMITER.search(self.title) or _DELIMITER.search(self.text):
+        if delimiters not in ("auto", "mathjax") or self.kind_under(delimiters) != "plain":
+            return self
+        if _DELIMITER.search(self.title) or _DELIMITER.search(self.text):
             return self
         title, text = with_formulas(Content((self.title,)), Content((self.text,)))
         return self._replace(title=with_marks(title), text=with_marks(text))
 
     def body(self, delimiters: Delimiters = "mathjax") -> str:
         """Return the text as the HTML of a post, in which the same formulas are found."""
-        if delimiters == "latex" or (delimiters == "markdown" and not self.is_html):
-            return as_body(read_title(self.text, delimiters))
-        if self.is_html:
+        kind = self.kind_under(delimiters)
+        if kind == "html":
+            return as_post(self.text).body
+        if kind == "post":
             return self.text
+        if kind == "latex" or kind == "markdown":
+            return as_body(read_title(self.text, kind))
         parts = _PARAGRAPH.split(self.text)
         return "".join(f"<p>{escape(part, quote=False)}</p>" for part in parts if part)
+
+    def heading(self, delimiters: Delimiters) -> str:
+        """Return the title: that of the row, or else of the page that the text is."""
+        if self.title or self.kind_under(delimiters) != "html":
+            return self.title
+        return as_post(self.text).title
 
 
 def corpus_in(data: Path) -> Path | None:

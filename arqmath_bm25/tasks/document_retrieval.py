@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import ClassVar, Final, Self
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.html import Delimiters, read_body, read_title
 from arqmath_bm25.analysis.macros import definitions
-from arqmath_bm25.analysis.sources import source_of
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import (
@@ -31,7 +29,7 @@ from arqmath_bm25.collection.own_documents import (
     read_documents,
 )
 from arqmath_bm25.core.building import DOCUMENTS
-from arqmath_bm25.core.errors import InputError, NoIndexError
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import tell
 from arqmath_bm25.core.reading import read_text
@@ -54,6 +52,12 @@ from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, TopicFile
 
 _PLACES: Final = "documents.npz"  # ids of documents, and where they are in their file
 _PER_PART: Final = 10_000  # documents
+# Kinds that are counted; what is left are posts and plain texts.
+_COUNTED_KINDS: Final = {
+    "html": "HTML of other programs",
+    "latex": "LaTeX source",
+    "markdown": "Markdown",
+}
 _WITHOUT_WORDS, _WITHOUT_FORMULAS = "of them without words", "of them without formulas"
 
 
@@ -76,23 +80,12 @@ class DocumentRetrieval(AnswerRetrieval):
         return corpus_in(collection.layout.data) is not None
 
     def fitted(self, collection: Collection, anew: bool = False) -> Self:
-        """Return the task set to the kind of text of the documents, as the index records it.
-
-        Macros that `macros.tex` beside the documents defines hold for all of them.
-        """
+        """Return the task with the macros that `macros.tex` beside the documents defines."""
         task, corpus = super().fitted(collection), _corpus(collection)
         if (file := corpus.with_name("macros.tex")).is_file():
             text = read_text(file)
             task = task.reading(macros="\n".join(text[a:b] for a, b in definitions(text)))
-        if task.delimiters != "auto":
-            return task
-        with suppress(NoIndexError):
-            if not anew and (manifest := Manifest.read(collection.directory / self.name)):
-                return task.reading(delimiters=manifest.settings["analysis"]["latex"]["delimiters"])
-        source, note = source_of(document.text for document, _ in read_documents(corpus))
-        if note:
-            tell(f"{corpus}: {note}; --delimiters mathjax reads them as posts")
-        return task.reading(delimiters=source or "mathjax")
+        return task
 
     def sources(self, collection: Collection) -> list[Path]:
         """Return the file of documents."""
@@ -118,6 +111,9 @@ class DocumentRetrieval(AnswerRetrieval):
         for counted in write_parts(documents, parts, directory, workers, forms):
             counts.update(counted)
         write_signatures(directory, place / SIGNATURES)
+        kinds = [f"{name} {counts[name]:,}" for name in _COUNTED_KINDS.values() if counts[name]]
+        if kinds and self.delimiters == "auto":
+            tell(f"{path}: read by their own kinds: {', '.join(kinds)}")
         if counts[_WITHOUT_WORDS] > counts["documents"] // 10:
             tell(
                 f"{path}: {counts[_WITHOUT_WORDS]:,} of {counts['documents']:,} documents have no "
@@ -130,7 +126,7 @@ class DocumentRetrieval(AnswerRetrieval):
         analyzer = Analyzer(self.settings.analysis)
         for read, _ in read_documents(_corpus(collection)):
             document = read.marked(self.delimiters)
-            title = read_title(document.title, self.delimiters)
+            title = read_title(document.heading(self.delimiters), self.delimiters)
             text = read_body(document.body(self.delimiters), self.delimiters)
             indexed = _indexed(
                 document, analyzer(title), analyzer(text), analyzer, self.settings.fields
@@ -186,7 +182,9 @@ class DocumentRetrieval(AnswerRetrieval):
         """Return a document."""
         document = self._read(hit, collection)
         body = document.body(self.delimiters)
-        return Found(document.title, body, delimiters=self.delimiters, document=document)
+        return Found(
+            document.heading(self.delimiters), body, delimiters=self.delimiters, document=document
+        )
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return a document as a hit without a score, None if there is none."""
@@ -231,13 +229,19 @@ def _documents(
     path: Path, settings: Task1Settings, part: tuple[list[RowSpan], Path], counts: Counter[str]
 ) -> Iterator[Indexed]:
     places, formulas = part
+    delimiters = settings.analysis.latex.delimiters
     ngrams = any(field.endswith("_math") for field in settings.fields)
     analyzer, signatures = _analyzer(settings.analysis, ngrams), PartSignatures()
     counts[_WITHOUT_WORDS] = counts[_WITHOUT_FORMULAS] = 0
     for place in places:
-        document = read_document(path, place).marked(settings.analysis.latex.delimiters)
-        title = analyzer.title(document.title)
-        text = analyzer.body(document.body(settings.analysis.latex.delimiters))
+        read = read_document(path, place)
+        kind = read.kind_under(delimiters)
+        if kind in _COUNTED_KINDS:
+            counts[_COUNTED_KINDS[kind]] += 1
+
+        document = read.marked(delimiters)
+        title = analyzer.title(document.heading(delimiters))
+        text = analyzer.body(document.body(delimiters))
         signatures.add(text.operators.formulas, title.operators.formulas)
         counts[_WITHOUT_WORDS] += not (text.words.words or title.words.words)
         counts[_WITHOUT_FORMULAS] += not (text.operators.formulas or title.operators.formulas)
@@ -267,6 +271,6 @@ def _corpus(collection: Collection) -> Path:
 
 def _topic(query: OwnDocument, delimiters: Delimiters) -> Topic:
     topic = Topic(query.doc_id, query.text, tags=query.tags, excluded=query.excluded)
-    if query.title or query.is_html:
+    if query.title or query.kind or query.is_html:
         return topic._replace(title=query.title, question=query.body(delimiters))
     return topic

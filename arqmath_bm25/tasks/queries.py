@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.html import Content, Delimiters, as_body, read_body, read_title
+from arqmath_bm25.analysis.kinds import kind_of
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.analysis.unmarked import with_formulas, with_marks
 from arqmath_bm25.core.records import Part, Topic
@@ -166,6 +167,8 @@ def marked_topic(topic: Topic, delimiters: Delimiters) -> Topic:
     """Return a topic with its formulas marked, if nobody marked one."""
     mark = _MARKS.get(delimiters)
     if not mark or topic.formulas or read_title(topic.title, delimiters).formulas:
+        return topic
+    if delimiters == "auto" and kind_of(topic.title) != "plain":
         return topic
     question = read_body(topic.question, delimiters)
     if question.formulas:

@@ -1,0 +1,248 @@
+r"""HTML of other programs → the HTML of a post, with the same words and formulas.
+
+Whole pages, HTML5, and pages of KaTeX, MathJax 2 and 3, pandoc, LaTeXML (ar5iv, DLMF), MediaWiki,
+GitLab and WordPress are parsed once, by lexbor. What a browser shows is kept: known tags as they
+are, others as blocks or as their text. Each formula becomes one span, whatever copies of it a page
+has. Of a whole page only the content counts: `<main>`, or else its only `<article>`, or the body
+without navigation, header and footer. Such pages are told from posts in `kinds`.
+"""
+
+import re
+from collections.abc import Iterator
+from html import escape
+from typing import Any, Final, NamedTuple
+
+from selectolax.lexbor import LexborHTMLParser
+
+from arqmath_bm25.analysis.mathml import node_latex
+from arqmath_bm25.core.tables import read_table
+
+_TABLE: Final = {key: frozenset(names.split()) for key, names in read_table(__file__).items()}
+_MATHML_PREFIX: Final = re.compile(
+    r"(</?)[a-z]{1,9}:(?=(?:math|semantics|annotation|m[a-z]{1,12})\b)", re.IGNORECASE
+)
+_DELIMITED: Final = re.compile(
+    r"\s*(?:\\\((?P<round>.*)\\\)|\\\[(?P<square>.*)\\\]|(?P<dollars>\${1,2})(?P<latex>.*)(?P=dollars))"
+    r"\s*",
+    re.DOTALL,
+)
+_TEX_SCRIPT: Final = re.compile(r"<script\b[^<>]*\bmath/tex", re.IGNORECASE)
+_TAG: Final = re.compile(r"<(?P<end>/?)(?P<name>[a-z][^\s<>/]{0,40})[^<>]*+>", re.IGNORECASE)
+_NOT_NESTED: Final = frozenset("br hr img p li dt dd tr td th meta link input wbr col".split())
+_DEEPEST_READ: Final = 200  # tags in tags; a parser takes quadratic time for more
+_DEEPEST: Final = 100  # tags in tags that are written; beyond, only their text is
+_TEXT_CHILD: Final = "-text"
+
+
+class Page(NamedTuple):
+    """A page as a post."""
+
+    title: str  # of a whole page: its <title>, or else its first <h1>
+    body: str
+
+
+def as_post(html: str) -> Page:
+    """Return a page or a fragment of HTML as a post. Any string is read."""
+    has_prefixes = ":math" in html
+    text = _MATHML_PREFIX.sub(r"\1", html) if has_prefixes else html
+    tree = LexborHTMLParser(_not_too_deep(text))
+    if tree.body is None:
+        return Page("", "")
+
+    writer = _Writer(has_scripts=_TEX_SCRIPT.search(text) is not None)
+    writer.write(_content(tree))
+    return Page(_title(tree), "".join(writer.parts))
+
+
+def _not_too_deep(html: str) -> str:
+    """Return HTML without the tags that are within very many others."""
+    depth = 0
+
+    def written(tag: re.Match[str]) -> str:
+        nonlocal depth
+        if tag["name"].lower() in _NOT_NESTED or tag[0].endswith("/>"):
+            return tag[0]
+        if tag["end"]:
+            depth = max(0, depth - 1)
+            return tag[0]
+        if depth == _DEEPEST_READ:
+            return " "
+        depth += 1
+        return tag[0]
+
+    return _TAG.sub(written, html)
+
+
+def _title(tree: LexborHTMLParser) -> str:
+    title = tree.css_first("head > title")
+    if title is None:
+        return ""
+    return " ".join(title.text().split())
+
+
+def _content(tree: LexborHTMLParser) -> Any:
+    """Return the element that holds what a page is about."""
+    main = tree.css_first("main, [role=main]")
+    if main is not None:
+        return main
+    articles = tree.css("body > article, body > div > article")
+    if len(articles) == 1:
+        return articles[0]
+    return tree.body
+
+
+class _Writer:
+    """Writes the elements of a page as those of a post."""
+
+    def __init__(self, has_scripts: bool) -> None:
+        self.parts: list[str] = []
+        self._has_scripts = has_scripts  # MathJax 2: each formula is in a script, beside its copies
+        self._open: list[str] = []  # the tags that were written and not yet closed
+
+    def write(self, root: Any) -> None:
+        """Write an element with everything below it, without recursion: pages may be deep."""
+        node = root.child
+        inside = int(root.tag != "body")  # how many sections or articles are open
+        path: list[tuple[Any, str, int]] = []
+        while True:
+            while node is None:
+                if not path:
+                    return
+                node, end, inside = path.pop()
+                self._close(end)
+
+            following = node.next
+            if node.tag == _TEXT_CHILD:
+                self.parts.append(escape(node.text_content or "", quote=False))
+                node = following
+                continue
+
+            attributes = node.attributes
+            latex = self._latex(node, attributes)
+            if latex is not None:
+                self._write_formula(latex, _is_display(node, attributes))
+                node = following
+            elif _is_hidden(node.tag, attributes, inside):
+                node = following
+            else:
+                end = self._write_tag(node.tag, attributes)
+                path.append((following, end, inside))
+                inside += node.tag in _TABLE["sections"]
+                node = node.child
+
+    def _write_formula(self, latex: str, display: bool) -> None:
+        latex = " ".join(latex.split())
+        mark = "$$" if display else "$"
+        if latex:
+            self.parts.append(f'<span class="math-container">{mark}{escape(latex)}{mark}</span>')
+        else:
+            self.parts.append(" ")
+
+    def _write_tag(self, tag: str, attributes: dict[str, str | None]) -> str:
+        """Write the begin of an element as a post may have it; return the tag that ends it."""
+        if tag in _TABLE["empty"]:
+            kept = "".join(_kept(attributes, ("src", "alt")))
+            self.parts.append(f"<{tag}{kept}>")
+            return ""
+        if tag in _TABLE["blocks"]:
+            tag = "div"
+        elif tag not in _TABLE["known"]:
+            return ""
+        if len(self._open) >= _DEEPEST:
+            self.parts.append(" ")
+            return ""
+
+        self._open.append(tag)
+        kept = "".join(_kept(attributes, ("href",))) if tag == "a" else ""
+        self.parts.append(f"<{tag}{kept}>")
+        return tag
+
+    def _close(self, tag: str) -> None:
+        if tag:
+            self._open.pop()
+            self.parts.append(f"</{tag}>")
+
+    def _latex(self, node: Any, attributes: dict[str, str | None]) -> str | None:
+        """Return the LaTeX of an element that is a formula as a whole, None if it is none."""
+        tag = node.tag
+        if tag == "math":
+            return node_latex(node)
+        if tag == "script":
+            is_tex = (attributes.get("type") or "").startswith("math/tex")
+            return node.text() if is_tex else None
+
+        classes = (attributes.get("class") or "").split()
+        if tag == "img":
+            is_formula = not _TABLE["images"].isdisjoint(classes)
+            return attributes.get("alt") if is_formula else None
+        for name in ("data-math", "data-latex", "data-tex", "data-expr"):
+            if attributes.get(name):
+                return attributes[name]
+        if not _TABLE["renderers"].isdisjoint(classes) or tag == "mjx-container":
+            return self._rendered(node)
+        if tag in _TABLE["holders"] and not _TABLE["formulas"].isdisjoint(classes):
+            return _held(node)
+        if tag in ("math-renderer", "math-inline", "math-display", "tex-math"):
+            return _held(node)
+        return None
+
+    def _rendered(self, node: Any) -> str:
+        """Return what a program has drawn: from its MathML, or from an attribute."""
+        if self._has_scripts:
+            return ""
+        math = node.css_first("math")
+        if math is not None:
+            return node_latex(math)
+        noted = node.css_first("[data-latex]")
+        if noted is not None:
+            return str(noted.attributes["data-latex"])
+        return str(node.text())
+
+
+def _held(node: Any) -> str | None:
+    """Return the LaTeX in an element made for formulas, with or without delimiters."""
+    math = node.css_first("math")
+    if math is not None:
+        return node_latex(math)
+    if node.css_first("script, img, mjx-container, .katex, .MathJax") is not None:
+        return None
+    text = node.text()
+    delimited = _DELIMITED.fullmatch(text)
+    if delimited is not None:
+        return delimited["round"] or delimited["square"] or delimited["latex"] or ""
+    if "\\(" in text or "\\[" in text or "$$" in text:
+        return None  # a block with formulas in it, and perhaps a number beside them
+    return str(text)
+
+
+def _is_display(node: Any, attributes: dict[str, str | None]) -> bool:
+    """Return whether a formula stands on lines of its own."""
+    if attributes.get("display") in ("block", "true"):
+        return True
+    classes = (attributes.get("class") or "").split()
+    if not _TABLE["displays"].isdisjoint(classes):
+        return True
+    if node.tag == "script":
+        return "mode=display" in (attributes.get("type") or "").replace(" ", "")
+    return False
+
+
+def _is_hidden(tag: str, attributes: dict[str, str | None], inside: int) -> bool:
+    """Return whether a browser does not show an element, or it is no content of a page."""
+    if tag in _TABLE["dropped"] or tag.startswith("!") or tag.startswith("-"):
+        return True
+    if tag in ("header", "footer"):
+        return not inside
+    if "hidden" in attributes or attributes.get("aria-hidden") == "true":
+        return True
+    if attributes.get("role") in ("navigation", "banner", "contentinfo"):
+        return True
+    classes = (attributes.get("class") or "").split()
+    return not _TABLE["hidden_classes"].isdisjoint(classes)
+
+
+def _kept(attributes: dict[str, str | None], names: tuple[str, ...]) -> Iterator[str]:
+    for name in names:
+        value = attributes.get(name)
+        if value is not None:
+            yield f' {name}="{escape(value)}"'
