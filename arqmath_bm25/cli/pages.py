@@ -141,7 +141,7 @@ def serve(
 
 
 def _index_documents(place: SearchPlace) -> None:
-    """Index documents of one's own, unless an index of them as they are is there."""
+    """Index own documents, unless their index is up to date."""
     collection = place.collection
     with closing(Processes(THREADS)) as workers:
         for path, task, manifest in ensure(

@@ -24,24 +24,30 @@ _MARKER: Final = ".arqmath-bm25-"  # tells pages, which may be replaced, from ot
 
 def policy(script: bool, source: str = "'self' file:") -> str:
     """Return a content security policy: the style from `source`, and a script if there is one."""
-    allowed = [f"style-src {source}", "font-src data:", *[f"script-src {source}"] * script]
-    return "; ".join(["default-src 'none'", *allowed, "base-uri 'none'"])
+    rules = ["default-src 'none'", f"style-src {source}", "font-src data:"]
+    if script:
+        rules.append(f"script-src {source}")
+    rules.append("base-uri 'none'")
+    return "; ".join(rules)
 
 
 def templates(kind: str, script: str = "", served: bool = False, origin: str = "") -> Environment:
-    """Return the templates of a kind of page; whatever they are filled with is escaped.
+    """Return the templates of a kind of page; they escape all values.
 
-    Pages that are `served` find the files that they need in /static; others have them beside them,
-    and a policy of their own. `origin` names the sites that posts are from.
+    Pages that are `served` find their files in /static. Others have them in their own folder, and
+    name their policy themselves. `origin` is the site of the posts.
     """
+    home, static_files, own_policy = "index.html", "", f"{policy(bool(script))}; form-action 'none'"
+    if served:
+        home, static_files, own_policy = "/", "/static/", ""
+
     environment = Environment(
         loader=PackageLoader("arqmath_bm25.pages"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.globals |= {
         "version": __version__, "kind": kind, "script": script, "root": "", "origin": origin,
-        "home": "/" if served else "index.html", "static": "/static/" if served else "",
-        "policy": "" if served else f"{policy(bool(script))}; form-action 'none'",
+        "home": home, "static": static_files, "policy": own_policy,
     }  # fmt: skip
     environment.filters["signed"] = lambda value: f"{value:+.4f}".replace("-", "−")
     environment.filters["p_value"] = lambda p: f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
@@ -50,9 +56,9 @@ def templates(kind: str, script: str = "", served: bool = False, origin: str = "
 
 @cache
 def static(name: str) -> bytes:
-    """Return a file that goes beside the pages; the style has the math font embedded.
+    """Return a file that pages load; the style has the math font embedded.
 
-    Browsers that take every file on a disk for a site of its own would not load it otherwise.
+    Browsers to which every file on a disk is a site of its own would not load the font otherwise.
     """
     content = files("arqmath_bm25.pages").joinpath("static", name).read_bytes()
     if name != STYLE:
@@ -79,8 +85,7 @@ class Pages(NamedTuple):
 def site(directory: Path, kind: str, script: str = "", origin: str = "") -> Iterator[Pages]:
     """Yield a folder for pages of a kind, which becomes `directory` when they are complete.
 
-    The style and the script are put beside them. Raises InputError if `directory` holds something
-    else.
+    It gets the style and the script too. Raises InputError if `directory` holds something else.
     """
     if directory.exists() and not (directory / f"{_MARKER}{kind}").is_file():
         raise InputError(f"{directory}: this exists and holds no {kind}; choose another -o")

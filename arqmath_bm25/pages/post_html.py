@@ -45,21 +45,30 @@ class PostWriter:
     def __init__(
         self, query: Sequence[Content] = (), delimiters: Delimiters = "mathjax", macros: str = ""
     ) -> None:
-        self._delimiters, self._preamble = delimiters, macros  # of the posts
-        self._terms = {stem for content in query for stem in _stems(content.prose)} - {""}
-        asked = (formula.latex for content in query for formula in content.formulas)
-        self._formulas = {
-            _symbols(latex) for latex in asked if len(tokenize(latex)) >= _LEAST_SYMBOLS
-        }
+        self._delimiters = delimiters  # of the posts
+        self._preamble = macros
+        self._terms: set[str] = set()
+        self._formulas: set[str] = set()
+        for content in query:
+            self._terms.update(_stems(content.prose))
+            for formula in content.formulas:
+                if len(tokenize(formula.latex)) >= _LEAST_SYMBOLS:
+                    self._formulas.add(_symbols(formula.latex))
+
+        self._terms.discard("")
         self._symbols = [set(formula.split()) for formula in self._formulas]
         self.asks = len(self._terms), len(self._formulas)  # how many words and formulas it has
 
     def shares(self, contents: Sequence[Content]) -> tuple[int, int]:
         """Return how many of the query's words and formulas a post has."""
-        has = [_symbols(formula.latex) for content in contents for formula in content.formulas]
-        formulas = sum(any(asked in symbols for symbols in has) for asked in self._formulas)
-        stems = (stem for content in contents for stem in _stems(content.prose))
-        return len(self._terms.intersection(stems)), formulas
+        words: set[str] = set()
+        symbols: list[str] = []
+        for content in contents:
+            words.update(_stems(content.prose))
+            symbols += [_symbols(formula.latex) for formula in content.formulas]
+
+        formulas = [asked for asked in self._formulas if _holds_one(symbols, asked)]
+        return len(self._terms & words), len(formulas)
 
     def body(self, html: str, formula_id: str = "") -> Markup:
         """Return a body; the formula with id `formula_id` is marked.
@@ -75,10 +84,14 @@ class PostWriter:
 
     def content(self, content: Content) -> Markup:
         """Return prose and formulas that were read before."""
-        pieces = write_out(content, self._preamble).pieces
-        return _trusted(
-            "".join(self.formula(p) if isinstance(p, Formula) else self.prose(p) for p in pieces)
-        )
+        written: list[str] = []
+        for piece in write_out(content, self._preamble).pieces:
+            if isinstance(piece, Formula):
+                written.append(self.formula(piece))
+            else:
+                written.append(self.prose(piece))
+
+        return _trusted("".join(written))
 
     def passage(self, content: Content, length: int) -> Content:
         """Return some `length` characters from where most of the query is, or from the beginning.
@@ -88,28 +101,47 @@ class PostWriter:
         """
         sentences = _sentences(content)
         best = max(range(len(sentences)), key=lambda n: self._matches(sentences[n]), default=0)
-        pieces = [piece for sentence in sentences[best:] for piece in sentence]
-        first = next((n for n, piece in enumerate(pieces) if self._matches([piece])), 0)
+        pieces: list[str | Formula] = []
+        for sentence in sentences[best:]:
+            pieces += sentence
+
+        first = self._first_match(pieces)
         skipped = 0
         while skipped < first and length_of(pieces[skipped:first]) > length // 2:
             skipped += 1
-        mark = ["… "] if best or skipped else []
-        return excerpt(Content((*mark, *pieces[skipped:])), length)
+
+        pieces = pieces[skipped:]
+        if best or skipped:
+            pieces = ["… ", *pieces]
+        return excerpt(Content(tuple(pieces)), length)
+
+    def _first_match(self, pieces: Sequence[str | Formula]) -> int:
+        """Return the place of the first piece that has a word or formula of the query, else 0."""
+        for place, piece in enumerate(pieces):
+            if self._matches([piece]):
+                return place
+        return 0
 
     def _matches(self, pieces: Sequence[str | Formula]) -> float:
         """Return how many words and formulas of the query some pieces have."""
-        prose = " ".join([piece for piece in pieces if isinstance(piece, str)])
-        words = len(self._terms.intersection(_stems(prose)))
-        formulas = [piece for piece in pieces if isinstance(piece, Formula)]
-        if not (formulas and self._symbols):
-            return words
-        has = [set(_symbols(formula.latex).split()) for formula in formulas]
-        shares = (max(len(own & both) / len(own) for both in has) for own in self._symbols)
-        return words + sum(share for share in shares if share >= _LIKE)
+        content = Content(tuple(pieces))
+        matches: float = len(self._terms.intersection(_stems(content.prose)))
+        if not (content.formulas and self._symbols):
+            return matches
+
+        formulas = [set(_symbols(formula.latex).split()) for formula in content.formulas]
+        for asked in self._symbols:
+            share = max(len(asked & symbols) / len(asked) for symbols in formulas)
+            if share >= _LIKE:
+                matches += share
+        return matches
 
     def prose(self, text: str) -> str:
         """Return prose as HTML with the words of the query marked."""
-        return _WORD.sub(self._mark, plain(text)) if self._terms else plain(text)
+        html = plain(text)
+        if not self._terms:
+            return html
+        return _WORD.sub(self._mark, html)
 
     def formula(self, formula: Formula, display: bool = False, formula_id: str = "") -> Markup:
         """Return a formula as MathML, marked by its id or if it holds one that was asked for."""
@@ -117,10 +149,17 @@ class PostWriter:
             return Markup()  # it defined macros only
         html = render(formula.latex, display)
         if formula_id and formula.formula_id == formula_id:
-            html = f'<mark class="found">{html}</mark>'
-        elif self._formulas and any(asked in _symbols(formula.latex) for asked in self._formulas):
-            html = f"<mark>{html}</mark>"
+            return _trusted(f'<mark class="found">{html}</mark>')
+        if self._has_asked(formula):
+            return _trusted(f"<mark>{html}</mark>")
         return _trusted(html)
+
+    def _has_asked(self, formula: Formula) -> bool:
+        """Return whether a formula holds one of the query."""
+        if not self._formulas:
+            return False
+        symbols = _symbols(formula.latex)
+        return any(asked in symbols for asked in self._formulas)
 
     def _marking(self, formula_id: str) -> FormulaWriter:
         macros = Macros(preamble_macros(self._preamble))  # and of this post
@@ -132,7 +171,9 @@ class PostWriter:
         return write
 
     def _mark(self, word: re.Match[str]) -> str:
-        return f"<mark>{word[0]}</mark>" if _stem(word[0]) in self._terms else word[0]
+        if _stem(word[0]) in self._terms:
+            return f"<mark>{word[0]}</mark>"
+        return word[0]
 
 
 def _trusted(html: str) -> Markup:
@@ -159,9 +200,16 @@ def _symbols(latex: str) -> str:
     return "".join(f"\n{symbol}\n" for symbol in tokenize(latex))
 
 
+def _holds_one(formulas: Sequence[str], asked: str) -> bool:
+    """Return whether one of some formulas holds the one that was asked for."""
+    return any(asked in symbols for symbols in formulas)
+
+
 def _link_to_picture(match: re.Match[str]) -> str:
     attributes = dict(_ATTRIBUTE.findall(match[1] or match[2]))  # as nh3 wrote them: escaped
-    name = f"picture: {attributes['alt']}" if attributes.get("alt") else "picture"
+    name = "picture"
+    if attributes.get("alt"):
+        name = f"picture: {attributes['alt']}"
     if "src" not in attributes:
         return f"[{name}]"
     rel = "noopener noreferrer nofollow"
@@ -171,9 +219,13 @@ def _link_to_picture(match: re.Match[str]) -> str:
 def _sentences(content: Content) -> list[list[str | Formula]]:
     sentences: list[list[str | Formula]] = [[]]
     for piece in content.pieces:
-        begin, *others = [piece] if isinstance(piece, Formula) else _SENTENCE.split(piece)
+        if isinstance(piece, Formula):
+            sentences[-1].append(piece)
+            continue
+        begin, *others = _SENTENCE.split(piece)
         sentences[-1].append(begin)
         sentences += [[f" {other}"] for other in others]
+
     return sentences
 
 
@@ -181,8 +233,10 @@ def post_reader(
     collection: Collection, ids: Container[str]
 ) -> tuple[Callable[[str], Post | None], Delimiters, str]:
     """Return a reader of posts (or own documents among `ids`), their delimiters and macros."""
-    if (corpus := corpus_in(collection.layout.data)) is None:
+    corpus = corpus_in(collection.layout.data)
+    if corpus is None:
         return collection.posts.read, "mathjax", ""
+
     task = configured(DocumentRules.task).index_task.fitted(collection)
     posts = {}
     for read, _ in read_documents(corpus):
@@ -191,11 +245,14 @@ def post_reader(
             body = document_html(document, task.delimiters)
             title = document.title or read.doc_id
             posts[read.doc_id] = Post(read.doc_id, QUESTION, body, title=title)
+
     return posts.get, task.delimiters, task.macros
 
 
 def latex_of(collection: Collection, formula_ids: Iterable[str]) -> dict[str, str]:
     """Return the LaTeX of some formulas of a collection by their ids."""
     wanted = set(formula_ids) - {""}
-    rows = read_formulas(collection.layout.formulas()) if wanted else ()
+    if not wanted:
+        return {}
+    rows = read_formulas(collection.layout.formulas())
     return {row.formula_id: row.latex for row in rows if row.formula_id in wanted}

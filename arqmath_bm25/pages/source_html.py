@@ -83,7 +83,7 @@ _LINK: Final = re.compile(
 
 
 def document_html(document: OwnDocument, delimiters: Delimiters) -> str:
-    """Return the text of a document of one's own as HTML, which is still to be made safe."""
+    """Return the text of an own document as HTML, which is still to be made safe."""
     kind = document.kind or kind_of(document.text)
     if kind == "plain" and (delimiters == "latex" or delimiters == "markdown"):
         kind = delimiters  # of the collection
@@ -144,12 +144,12 @@ class _Kept:
         self._html: list[str] = []
 
     def inline(self, html: str) -> str:
-        """Keep HTML within a paragraph; return what stands for it."""
+        """Keep HTML within a paragraph; return its placeholder."""
         self._html.append(html)
         return _INLINE.format(len(self._html) - 1)
 
     def block(self, html: str) -> str:
-        """Keep HTML outside paragraphs; return what stands for it."""
+        """Keep HTML outside paragraphs; return its placeholder."""
         self._html.append(html)
         return _BLOCK.format(len(self._html) - 1)
 
@@ -166,7 +166,7 @@ class _Kept:
         return "\n".join(written)
 
     def _restored(self, text: str) -> str:
-        """Put back what was kept, also within what was kept."""
+        """Replace placeholders by their HTML, which may have placeholders too."""
         return _KEPT.sub(lambda number: self._restored(self._html[int(number[1])]), text)
 
     # Formulas
@@ -328,7 +328,7 @@ class _Kept:
 
 
 def _end(text: str, opening: re.Match[str], closely: bool) -> tuple[int, int, int] | None:
-    """Return where the formula begins and stops, and where the text goes on; None if it has no end.
+    """Return the begin and end of a formula, and of its delimiter; None if it has no end.
 
     No formula has a blank line, and none is longer than the limit.
     """

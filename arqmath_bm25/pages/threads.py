@@ -70,7 +70,9 @@ class ThreadReader:
         layout = collection.layout
 
         def table(path: Path | None, kind: RowKind, key: str) -> RowTable | None:
-            return RowTable(path, kind, key, workers) if path else None
+            if path is None:
+                return None
+            return RowTable(path, kind, key, workers)
 
         self._comments = table(layout.dump("Comments"), COMMENTS, "PostId")
         self._links = PostLinks.read(layout.dump("PostLinks"))
@@ -80,9 +82,11 @@ class ThreadReader:
     def left_out(self) -> Iterator[str]:
         """Count for every file the rows that cannot be used."""
         for table in (self._links, self._comments, self._users):
-            for reason, count in table.counts.items() if table else ():
+            if table is None:
+                continue
+            for reason, count in table.counts.items():
                 if reason not in ("rows", "rows kept", "links"):
-                    yield f"{table.name if table else ''}: {count:,} {reason}"
+                    yield f"{table.name}: {count:,} {reason}"
 
     def read(self, thread_id: str) -> ThreadPosts | None:
         """Read the thread of a question's id; None if the collection has nothing of it."""
@@ -90,49 +94,63 @@ class ThreadReader:
         thread = table.thread(int(table.numbers([thread_id])[0]))
         if thread is None:
             return None
-        accepted = thread.question.accepted_answer_id if thread.question else None
+
+        accepted, question = None, None
+        if thread.question:
+            accepted = thread.question.accepted_answer_id
+            question = self._entry(thread.question, None)
+
         answers = [self._entry(post, accepted) for post in thread.answers]
         answers.sort(key=lambda answer: (not answer.accepted, -(answer.post.score or 0)))
-        question = self._entry(thread.question, None) if thread.question else None
         posts = [entry.post for entry in (question, *answers) if entry]
         return ThreadPosts(thread_id, question, answers, list(self._linked(posts)))
 
     def _entry(self, post: Post, accepted: str | None) -> Entry:
-        comments = self._comments.of(post.post_id) if self._comments else []
-        return Entry(
-            post, self._name(post.owner_user_id),
-            post.post_id == accepted,
-            [
-                (row, row.get("UserDisplayName") or self._name(row.get("UserId")))
-                for row in comments
-            ],
-        )  # fmt: skip
+        comments = []
+        if self._comments:
+            for row in self._comments.of(post.post_id):
+                author = row.get("UserDisplayName") or self._name(row.get("UserId"))
+                comments.append((row, author))
+
+        return Entry(post, self._name(post.owner_user_id), post.post_id == accepted, comments)
 
     def _read_name(self, user_id: str | None) -> str:
         """Return the name of a user, or the number if unknown."""
         if not user_id:
             return ""
-        users = self._users.of(user_id) if self._users else []
-        return users[0]["DisplayName"] if users else f"user {user_id}"
+        if self._users:
+            for user in self._users.of(user_id):
+                return user["DisplayName"]
+        return f"user {user_id}"
 
     def _linked(self, posts: list[Post]) -> Iterator[Linked]:
         inside = {post.post_id for post in posts}
-        rows = [row for post in posts for row in self._links.rows_of(int(post.post_id))]
+        rows: list[list[int]] = []
+        for post in posts:
+            rows += self._links.rows_of(int(post.post_id))
+
         for wanted, says in KINDS.items():
-            for post_id in dict.fromkeys(str(other) for other, kind in rows if kind == wanted):
+            linked = [str(other) for other, kind in rows if kind == wanted]
+            for post_id in dict.fromkeys(linked):
                 if post_id not in inside:
-                    post = self.collection.posts.read(post_id)
-                    yield Linked(says, post_id, post and self.collection.question_of(post))
+                    yield Linked(says, post_id, self._question_of(post_id))
+
+    def _question_of(self, post_id: str) -> Post | None:
+        """Return the question of a post by its id; None if the collection lacks one of them."""
+        post = self.collection.posts.read(post_id)
+        if post is None:
+            return None
+        return self.collection.question_of(post)
 
 
 class ThreadWriter(PostWriter):
-    """Writes the page of a thread: formulas with anchors, and links to what has a page."""
+    """Writes the page of a thread: formulas with anchors, links to posts that have a page."""
 
     def __init__(
         self, thread: ThreadPosts, collection: Collection, address: Address,
         delimiters: Delimiters = "mathjax", query: Sequence[Content] = (), formula_id: str = "",
     ) -> None:  # fmt: skip
-        """`address` is that of a post; what `query` asks for is marked, and a formula by its id."""
+        """`address` returns the page of a post; terms of `query` and one formula are marked."""
         super().__init__(query, delimiters)
         self.address = address
         self._thread_id = thread.thread_id
@@ -140,28 +158,40 @@ class ThreadWriter(PostWriter):
         self._formula_id = formula_id
         self._anchors: set[str] = set()
         self._place = "title"  # what is being written: anchors of formulas without ids begin so
-        title = thread.question.post.title if thread.question else None
-        self.heading = title or f"(no question {self._thread_id})"
+        self.heading = f"(no question {self._thread_id})"
+        if thread.question and thread.question.post.title:
+            self.heading = thread.question.post.title
         self.plain_title = read_title(self.heading, delimiters).text
         self.title_of_link = PostWriter(delimiters=delimiters).title
 
     def text(self, kind: str, number: str, text: str) -> Markup:
         """Return the body of a post or comment; its links lead to pages or nowhere."""
         self._place = f"{kind}-{number}"
-        body = self.body(comment_html(text) if kind == "comment" else text, self._formula_id)
+        if kind == "comment":
+            text = comment_html(text)
+        body = self.body(text, self._formula_id)
         if "<a" not in body:
             return body
         soup = BeautifulSoup(body, "html.parser")
         for link in soup.find_all("a"):
             target = str(link.get("href", ""))
-            post_id = self._collection.linked_post(target)
-            inside = self.address(post_id) if post_id else None
-            link.attrs = {"href": inside} if inside else {"class": "outside"}
-            if not inside:
-                link.name = "span"
-                if target and target != link.get_text():
-                    link.append(f" [{target}]")
+            inside = self._page_of(target)
+            if inside:
+                link.attrs = {"href": inside}
+                continue
+            link.name = "span"
+            link.attrs = {"class": "outside"}
+            if target and target != link.get_text():
+                link.append(f" [{target}]")
+
         return Markup(str(soup))  # noqa: S704  # of what `safe_html` has written
+
+    def _page_of(self, target: str) -> str | None:
+        """Return the page of the post to which a link leads; None if it has none here."""
+        post_id = self._collection.linked_post(target)
+        if not post_id:
+            return None
+        return self.address(post_id)
 
     def formula(self, formula: Formula, display: bool = False, formula_id: str = "") -> Markup:
         """Return a formula as MathML with an anchor that no other one of the page has."""
@@ -198,7 +228,9 @@ def write_threads(
 
     def address(post_id: str) -> str | None:
         file = files.get(posts.thread_of(post_id) or "")
-        return f"{file}#post-{post_id}" if file else None
+        if file is None:
+            return None
+        return f"{file}#post-{post_id}"
 
     titles = {}
     with site(directory, "threads", origin=reader.collection.origin) as pages:

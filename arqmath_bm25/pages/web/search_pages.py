@@ -72,10 +72,7 @@ class SearchPages:
     def __init__(
         self, collection: Collection, indexes: Mapping[str, Index], threads: int, prefix: str = ""
     ) -> None:
-        """`indexes` are those of the tasks that can be searched, at most `threads` at once.
-
-        All paths begin with `prefix`.
-        """
+        """Search the indexes, by task, in at most `threads` threads; paths begin with `prefix`."""
         self._collection = collection
         self._indexes = indexes
         self._tasks = {name: index.task for name, index in indexes.items()}
@@ -218,7 +215,9 @@ class SearchPages:
 
         def address(post_id: str) -> str | None:
             thread = posts.thread_of(post_id)
-            return f"{self._prefix}/threads/{thread}#post-{post_id}" if thread else None
+            if thread is None:
+                return None
+            return f"{self._prefix}/threads/{thread}#post-{post_id}"
 
         thread = None
         if thread_id := posts.thread_of(post_id):
