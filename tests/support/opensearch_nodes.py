@@ -57,11 +57,11 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def started(count: int, secured: bool = False) -> Iterator[Nodes]:
+def started(count: int, secured: str = "") -> Iterator[Nodes]:
     """Start nodes; skip the test where there is no client, no Java or no download.
 
-    They end with the block, or with this process. With `secured` they have OpenSearch's security
-    plugin; the keys are in `directory / "keys"`.
+    They end with the block, or with this process. `secured` is the variable SECURED of the script:
+    1 or stock for OpenSearch's security plugin. The keys are in `directory / "keys"` then.
     """
     pytest.importorskip("opensearchpy", reason="arqmath-bm25[opensearch] is not installed")
     with tempfile.TemporaryDirectory() as parent:
@@ -73,7 +73,7 @@ def started(count: int, secured: bool = False) -> Iterator[Nodes]:
             command = [str(SCRIPT), "hold", str(directory), str(count), str(free_ports(count))]
             process = subprocess.Popen(
                 command,
-                env={**environment(), "SECURED": "1" if secured else ""},
+                env={**environment(), "SECURED": secured},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=said,

@@ -141,7 +141,7 @@ class StubCluster:
             index = self.indexes[action.removeprefix("health/")]
             missing = len(index.shards) * int(index.settings["number_of_replicas"])
             return answered({"initializing_shards": 0, "unassigned_shards": missing})
-        if action == "_bulk":
+        if action == "_bulk" and "require_alias=true" in url.query:
             return self._bulk(name.removesuffix(".load"), asked.body.decode())
         body = json.loads(asked.body) if asked.body else {}
         if asked.method == "PUT" and not action:
