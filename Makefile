@@ -77,6 +77,7 @@ lint: $(READY) ## ruff and mypy
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
+	.venv/bin/mypy --platform darwin --cache-dir .mypy_cache/darwin
 
 docs: $(READY) ## pages of the library from its docstrings: apidocs/index.html
 	.venv/bin/pdoc arqmath_bm25.api arqmath_bm25.frames arqmath_bm25.core.errors -o apidocs

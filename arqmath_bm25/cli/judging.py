@@ -1,7 +1,6 @@
 """The commands `pool` and `judge`: from runs to a batch for annotation to judgments."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from functools import cache, partial
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RankingTask
 from arqmath_bm25.core.progress import counted
 from arqmath_bm25.core.system import needed_by
+from arqmath_bm25.core.writing import together
 from arqmath_bm25.evaluation.judging import judge as judging
 from arqmath_bm25.evaluation.judging.pool import Depths, Pool, for_assessors
 from arqmath_bm25.evaluation.judging.pool import pool as make_pool
@@ -61,7 +61,7 @@ def pool(
     if assessors > 1:
         shuffled = enumerate(for_assessors(items, assessors, seed), 1)
         batches = {output.with_stem(f"{output.stem}-{n}"): batch for n, batch in shuffled}
-    with ExitStack() as outputs:  # all batches get their names at its end
+    with together() as outputs:
         rows = {
             path: write_batch(
                 outputs, path, batch, asked, collection, latex,

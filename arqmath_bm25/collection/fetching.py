@@ -20,7 +20,7 @@ from arqmath_bm25.collection.download import SCHEMES, AbsentError, check_room, d
 from arqmath_bm25.collection.published import Archive, PublishedFile, check, has_hash
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import progress
-from arqmath_bm25.core.writing import complete, locked
+from arqmath_bm25.core.writing import complete, locked, refuse_link
 
 Outcome = Literal["fetched", "there", "differs", "absent"]
 _BLOCK: Final = 1 << 20
@@ -52,7 +52,7 @@ def read_source(source: str) -> str | Path:
 def alone(data: Path) -> AbstractContextManager[int]:
     """Create `data` and lock it; InputError if another process is using it."""
     busy = f"{data}: another process is fetching files to it; wait until it ends"
-    return locked(data, lambda: busy, directory=True)
+    return locked(data.resolve(), lambda: busy, directory=True)
 
 
 def fetch(file: PublishedFile, source: str | Path, data: Path) -> Outcome:
@@ -108,6 +108,7 @@ def unpack(path: Path, archive: Archive, target: Path) -> None:
     that zlib does not read.
     """
     part = target.with_name(f"{target.name}.part")
+    refuse_link(part)
     shutil.rmtree(part, ignore_errors=True)
     try:
         part.mkdir(parents=True)

@@ -1,6 +1,8 @@
 """Arrays, and files of arrays, as several rooms use them."""
 
+import errno
 import os
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,6 +11,8 @@ from numpy.typing import NDArray
 
 from arqmath_bm25.core.errors import InputError
 
+# How file systems answer that cannot make room: musl, some of FUSE.
+_NO_ROOM_IN_ADVANCE: Final = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 _BUCKETS: Final = 18  # bits of their number
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)  # odd and without a pattern
 
@@ -92,9 +96,17 @@ def load_array(path: Path) -> NDArray[Any]:
 def new_array(path: Path, kind: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return a new file as an array to write to. Raises OSError if the disk has no room for it.
 
-    Room is made before: a disk that fills up under a map ends the process.
+    Room is made before, where the system can do that: a disk that fills up under a map ends the
+    process.
     """
     table = np.lib.format.open_memmap(path, "w+", kind, shape)
+    if sys.platform == "darwin":
+        return table
+
     with path.open("r+b") as file:
-        os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        try:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        except OSError as error:
+            if error.errno not in _NO_ROOM_IN_ADVANCE:
+                raise
     return table

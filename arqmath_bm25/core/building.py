@@ -13,7 +13,7 @@ from typing import Final
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.system import exchange, lock
-from arqmath_bm25.core.writing import cannot_write, locked
+from arqmath_bm25.core.writing import cannot_write, locked, refuse_link
 
 DOCUMENTS: Final = "documents"  # in a directory that is being built: what a next try can use
 _BUILDER: Final = "builder.pid"
@@ -30,6 +30,7 @@ def building(directory: Path, *made_of: object) -> Iterator[Path]:
     build starts anew. Raises InputError where nothing can be written, or, naming the process,
     while another one builds the same.
     """
+    refuse_link(directory)
     place = _building(directory)
 
     def busy() -> str:
@@ -68,7 +69,7 @@ def _building(directory: Path) -> Path:
 def sweep(directory: Path) -> None:
     """Remove the old `directory` that a build left when it was killed after its swap."""
     place = _building(directory)
-    if place.is_dir() and not (place / _MADE_OF).exists():
+    if place.is_dir() and not place.is_symlink() and not (place / _MADE_OF).exists():
         with suppress(InputError, OSError), locked(place, str, directory=True):
             shutil.rmtree(place)
 
@@ -93,10 +94,10 @@ def restore(directory: Path) -> None:
     previous = _previous(directory)
     with suppress(OSError):  # it is restored by now, or this user may not
         while not directory.exists() and previous.exists():
-            held = os.open(previous, os.O_RDONLY)
+            held = os.open(previous, os.O_RDONLY | os.O_NOFOLLOW)
             try:
                 lock(held)
-                same = os.path.samestat(previous.stat(), os.fstat(held))
+                same = os.path.samestat(previous.lstat(), os.fstat(held))
                 if same and not directory.exists():
                     previous.rename(directory)
             finally:
@@ -108,17 +109,34 @@ def _previous(directory: Path) -> Path:
 
 
 def _prepare(place: Path, made_of: str) -> None:
-    """Remove the remains of a killed build, except documents that are still good."""
+    """Remove the remains of a killed build, except documents that are still good.
+
+    Links are removed, never followed: this program makes none here.
+    """
     state = place / _MADE_OF
-    resumed = bool(made_of) and state.exists() and state.read_text(encoding="utf-8") == made_of
+    resumed = bool(made_of) and _is_resumable(place, made_of)
+    kept = {_MADE_OF, DOCUMENTS} if resumed else set()
     if not resumed:
         state.unlink(missing_ok=True)
+
     for left in place.iterdir():
-        if left.is_dir() and not (resumed and left.name == DOCUMENTS):
+        if left.name in kept:
+            continue
+        if left.is_dir() and not left.is_symlink():
             shutil.rmtree(left)
-        elif not left.is_dir() and left != state:
+        else:
             left.unlink()
+
     (place / _BUILDER).write_text(str(os.getpid()), encoding="ascii")
     if made_of:
         state.write_text(made_of, encoding="utf-8")
         (place / DOCUMENTS).mkdir(exist_ok=True)
+
+
+def _is_resumable(place: Path, made_of: str) -> bool:
+    """Return whether an interrupted build of the same left documents, with no link among them."""
+    state = place / _MADE_OF
+    documents = place / DOCUMENTS
+    if any(path.is_symlink() for path in (state, documents, *documents.rglob("*"))):
+        return False
+    return state.is_file() and state.read_text(encoding="utf-8") == made_of

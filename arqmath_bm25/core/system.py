@@ -4,24 +4,42 @@ Linux and macOS have all of it; the package says at import that Windows does not
 """
 
 import ctypes
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from math import ceil
 from pathlib import Path
 from typing import Final
 
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.progress import tell
 
+_NO_LOCKS: Final = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 _CURRENT: Final = -100  # AT_FDCWD and RENAME_EXCHANGE of renameat2(2)
 _EXCHANGE: Final = 2
 _QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")  # of a container: "QUOTA PERIOD", or "max PERIOD"
 
 
 def lock(descriptor: int, wait: bool = True) -> None:
-    """Lock an open file or directory until it is closed; BlockingIOError if another has it."""
-    fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    """Lock an open file or directory until it is closed; BlockingIOError if another has it.
+
+    On a file system without locks (Lustre mounted `noflock`, NFS without lockd) this says so once.
+    """
+    operation = fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB
+    try:
+        fcntl.flock(descriptor, operation)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        _tell_of_no_locks()
+
+
+@cache  # so that it is said once
+def _tell_of_no_locks() -> None:
+    tell("this file system has no locks: two processes must not write the same files at once")
 
 
 def exchange(first: Path, second: Path) -> bool:

@@ -2,7 +2,10 @@
 
 There is one way to write: beside the final name, under a lock, and renamed when all is there. A
 process that dies leaves what was there before; a second one that would write the same is refused.
+A temporary name is never a link: somebody else would choose what is overwritten.
 """
+
+from __future__ import annotations
 
 import errno
 import gzip
@@ -15,13 +18,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Final, NoReturn
+from typing import IO, Any, Final, NoReturn, cast
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.system import lock
 
 _REMEMBERED: Final = 1 << 22  # bytes from which on the digest of a file is kept
 _KEPT: Final = 5000  # digests, those that were found last
+_DESCRIPTOR: Final = re.compile(r"/dev/(fd/|std(out|err)$)|/proc/[^/]+/fd/")
 
 
 def contents(directory: Path, *without: str) -> dict[str, tuple[int, str]]:
@@ -38,12 +42,12 @@ def digests(paths: Iterable[Path], read_all: bool = False) -> list[str]:
     That of a large file is kept in the user's cache, under what the system says of the file (inode,
     size, times), so that it is read once; with `read_all` it is read again.
     """
-    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    cache = Path(home).expanduser() / "arqmath-bm25" / "digests.json"
+    cache = _cache()
     kept: dict[str, str] = {}
     with suppress(OSError, ValueError):  # there is none yet, or it is damaged
         kept = {str(key): str(digest) for key, digest in json.loads(cache.read_bytes()).items()}
-    before, now = dict(kept), []
+    before = dict(kept)
+    now = []
     for path in paths:
         status = path.stat()
         key = f"{status.st_dev} {status.st_ino} {status.st_size} "
@@ -60,6 +64,16 @@ def digests(paths: Iterable[Path], read_all: bool = False) -> list[str]:
         with suppress(InputError, OSError), complete(cache) as text:
             json.dump(dict(list(kept.items())[-_KEPT:]), text)
     return now
+
+
+def _cache() -> Path:
+    """Return the file of remembered digests; the null device for a user without a home."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    try:
+        folder = Path(home) if home else Path("~/.cache").expanduser()
+    except RuntimeError:  # no HOME, and a user id without a name
+        return Path(os.devnull)
+    return folder / "arqmath-bm25" / "digests.json"
 
 
 @dataclass(frozen=True)
@@ -84,33 +98,135 @@ def complete(
 ) -> Iterator[IO[Any]]:
     """Yield a file to write, of bytes without `encoding`; it becomes `path` if no error is raised.
 
-    What is written to a name that ends in .gz is packed on the way.
-    `manifest` becomes PATH.manifest.json, with the digest of the file, in the same step for all
-    that ask `read_manifest`. Raises InputError where nothing can be written, or another process
-    writes the same.
+    Content for a name that ends in .gz is compressed. `manifest` becomes PATH.manifest.json, with
+    the digest of the file, in the same step for all that ask `read_manifest`. If `path` is a link,
+    its target is replaced; a device or a pipe is written to. Raises InputError if nothing can be
+    written, or while another process writes the same file.
     """
+    with together() as outputs:
+        yield outputs.open(path, encoding, manifest)
+
+
+@contextmanager
+def together() -> Iterator[Outputs]:
+    """Yield a set of files to write, which appear all or, if an error is raised, none.
+
+    All are flushed and on the disk before the first gets its name.
+    """
+    outputs = Outputs()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.partial")
-        busy = "another process is writing this; wait for it, or name another file"
-        with locked(partial, lambda: f"{path}: {busy}") as descriptor:
+        with outputs.locks:
             try:
-                with ExitStack() as stack:
-                    file: Any = stack.enter_context(open(descriptor, "wb", closefd=False))
-                    file.truncate(0)
-                    if path.suffix == ".gz":  # the same bytes at any time
-                        file = gzip.GzipFile("", "wb", fileobj=file, mtime=0)
-                        stack.enter_context(file)
-                    if encoding is not None:
-                        file = io.TextIOWrapper(file, encoding, newline="\n")
-                        stack.enter_context(file)
-                    yield file
-                _rename(partial, path, manifest)
+                yield outputs
+                for output in outputs.files:
+                    output.finish()
+                for output in outputs.files:
+                    output.publish()
             except BaseException:
-                partial.unlink(missing_ok=True)
+                for output in outputs.files:
+                    output.discard()
                 raise
     except OSError as error:
-        cannot_write(path, error)
+        if not outputs.files:
+            raise
+        cannot_write(outputs.files[-1].path, error)
+
+
+class Outputs:
+    """The files of `together`."""
+
+    def __init__(self) -> None:
+        self.files: list[_Output] = []
+        self.locks = ExitStack()
+
+    def open(
+        self,
+        path: Path,
+        encoding: str | None = "utf-8",
+        manifest: Mapping[str, Any] | None = None,
+    ) -> IO[Any]:
+        """Return a file to write, of bytes without `encoding`, that becomes `path`."""
+        if _is_stream(path):
+            output = _Output(path, None, manifest)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+            self.locks.callback(os.close, descriptor)
+        else:
+            target = path.resolve() if path.is_symlink() else path
+            partial = target.with_name(f".{target.name}.partial")
+            output = _Output(target, partial, manifest)
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                busy = f"{path}: another process is writing this; wait for it, or name another file"
+                descriptor = self.locks.enter_context(locked(partial, lambda: busy))
+            except OSError as error:
+                cannot_write(target, error)
+
+        self.files.append(output)
+        return output.begin(descriptor, encoding)
+
+
+def _is_stream(path: Path) -> bool:
+    """Return whether a name is a device, a pipe or a descriptor of a process (/dev/stdout)."""
+    if _DESCRIPTOR.match(str(path)):
+        return True
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+class _Output:
+    """A file on its way to its name."""
+
+    def __init__(
+        self, path: Path, partial: Path | None, manifest: Mapping[str, Any] | None
+    ) -> None:
+        self.path = path
+        self.partial = partial  # None for a stream, which gets its content at once
+        self.manifest = manifest
+        self._opened = ExitStack()
+        self._descriptor = -1
+
+    def begin(self, descriptor: int, encoding: str | None) -> IO[Any]:
+        """Return the file that is written to `descriptor`."""
+        self._descriptor = descriptor
+        file: Any = self._opened.enter_context(open(descriptor, "wb", closefd=False))  # noqa: SIM115
+        if self.partial is not None:
+            file.truncate(0)
+
+        if self.path.suffix == ".gz":  # without a time, so that the bytes are always the same
+            file = gzip.GzipFile("", "wb", fileobj=file, mtime=0)
+            self._opened.enter_context(file)
+        if encoding is not None:
+            file = io.TextIOWrapper(file, encoding, newline="\n")
+            self._opened.enter_context(file)
+        return cast(IO[Any], file)
+
+    def finish(self) -> None:
+        """Bring the content to the disk."""
+        self._opened.close()
+        if self.partial is not None:
+            os.fsync(self._descriptor)
+
+    def publish(self) -> None:
+        """Give the file its name, and make its manifest."""
+        if self.partial is not None:
+            _rename(self.partial, self.path, self.manifest)
+            _sync_directory(self.path.parent)
+
+    def discard(self) -> None:
+        """Remove what was written, if it has not got its name yet."""
+        with suppress(OSError, ValueError):  # the disk may be full, the pipe broken
+            self._opened.close()
+        if self.partial is not None:
+            self.partial.unlink(missing_ok=True)
+
+
+def _sync_directory(path: Path) -> None:
+    """Bring the names in a directory to the disk, where the file system can do that."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _rename(partial: Path, path: Path, manifest: Mapping[str, Any] | None) -> None:
@@ -118,6 +234,7 @@ def _rename(partial: Path, path: Path, manifest: Mapping[str, Any] | None) -> No
     if manifest is None:
         partial.replace(path)
         return
+
     beside, coming = manifest_path(path), _coming_manifest(path)
     (digest,) = digests([partial])
     text = json.dumps({**manifest, "sha256": digest}, indent=2, ensure_ascii=False) + "\n"
@@ -125,7 +242,9 @@ def _rename(partial: Path, path: Path, manifest: Mapping[str, Any] | None) -> No
     directory = os.open(path.parent, os.O_RDONLY)
     try:
         lock(directory)
-        coming.write_text(text, encoding="utf-8")
+        coming.unlink(missing_ok=True)
+        with coming.open("x", encoding="utf-8") as file:  # never through a link
+            file.write(text)
         partial.replace(path)
         coming.replace(beside)
     finally:
@@ -135,7 +254,8 @@ def _rename(partial: Path, path: Path, manifest: Mapping[str, Any] | None) -> No
 
 
 def manifest_path(path: Path) -> Path:
-    """Return where the manifest of a file stands."""
+    """Return the path of a file's manifest; that of a link is beside its target."""
+    path = path.resolve() if path.is_symlink() else path
     return path.with_name(f"{path.name}.manifest.json")
 
 
@@ -177,22 +297,32 @@ def locked(path: Path, busy: Callable[[], str], directory: bool = False) -> Iter
     The system lets go when the process ends. Raises InputError with what `busy` says if another
     one is at work there.
     """
+    kind = os.O_RDONLY | os.O_DIRECTORY if directory else os.O_RDWR | os.O_CREAT
     while True:
+        refuse_link(path)
         if directory:
             path.mkdir(parents=True, exist_ok=True)
-        flags = os.O_RDONLY if directory else os.O_RDWR | os.O_CREAT
-        descriptor = os.open(path, flags | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(path, kind | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         try:
             try:
                 lock(descriptor, wait=False)
             except BlockingIOError:
                 raise InputError(busy()) from None
+
             # Else its writer has renamed or removed it since it was opened.
-            if path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
+            if path.exists() and os.path.samestat(path.lstat(), os.fstat(descriptor)):
                 yield descriptor
                 return
         finally:
             os.close(descriptor)
+
+
+def refuse_link(path: Path) -> None:
+    """Raise InputError if a temporary name of this program is a link."""
+    if path.is_symlink():
+        raise InputError(
+            f"{path}: this is a link, where only this program writes; remove it and try again"
+        )
 
 
 def cannot_write(path: Path, error: OSError) -> NoReturn:

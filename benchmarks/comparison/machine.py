@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
+from arqmath_bm25.core.system import processors
 from arqmath_bm25.engines.lucene.jvm import java_home
 
 _PACKAGES: Final = (
@@ -22,7 +23,7 @@ def describe() -> dict[str, str]:
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {
         "CPU": cpu[1] if cpu else platform.machine(),
-        "cores": str(len(os.sched_getaffinity(0))),
+        "cores": str(processors()),
         "memory": f"{memory / 1e9:.0f} GB",
         "OS": platform.freedesktop_os_release().get("PRETTY_NAME", platform.system()),
         "kernel": platform.release(),

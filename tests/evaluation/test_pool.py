@@ -6,7 +6,6 @@ import csv
 import io
 import random
 from collections import Counter
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +19,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import GRADE_OF_LABEL
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.writing import together
 from arqmath_bm25.evaluation.judging.pool import (
     Depths,
     Item,
@@ -193,7 +193,7 @@ def test_assessors_see_the_same_items_in_orders_of_their_own() -> None:
 
 
 def batch(path: Path, items: list[Item], question: Topic, **latex) -> list:
-    with ExitStack() as files:
+    with together() as files:
         write_batch(files, path, items, {"A.1": question}, Collection(SAMPLE), latex)
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
@@ -266,7 +266,7 @@ def test_the_template_asks_for_the_grades_that_are_understood() -> None:
 
 def test_a_comment_is_asked_for_only_if_it_is_wanted(tmp_path, posts) -> None:
     for comments in (True, False):
-        with ExitStack() as files:
+        with together() as files:
             write_batch(
                 files, tmp_path / "b.csv", [], {}, Collection(SAMPLE), {}, comments=comments
             )
@@ -277,7 +277,7 @@ def test_a_comment_is_asked_for_only_if_it_is_wanted(tmp_path, posts) -> None:
 def test_hits_lead_to_their_threads_where_these_are_shown(tmp_path, posts) -> None:
     (a,) = answer_ids(posts, 1)
     items = [Item("A.1", a, (PooledPost(a),))]
-    with ExitStack() as files:
+    with together() as files:
         write_batch(
             files,
             tmp_path / "b.csv",
@@ -297,7 +297,7 @@ def test_hits_lead_to_their_threads_where_these_are_shown(tmp_path, posts) -> No
 def test_hits_lead_to_their_site_where_no_thread_pages_are_named(tmp_path, lite) -> None:
     topic = Topic("A.1", "t", "q", formula_id="", formulas=())
     items = [Item("A.1", "320", (PooledPost("320"),))]
-    with ExitStack() as files:
+    with together() as files:
         write_batch(files, tmp_path / "b.csv", items, {"A.1": topic}, Collection(lite), {})
     assert "https://math.stackexchange.com/a/320" in (tmp_path / "b.csv").read_text("utf-8")
 
@@ -305,7 +305,7 @@ def test_hits_lead_to_their_site_where_no_thread_pages_are_named(tmp_path, lite)
 def test_batches_of_one_pool_appear_together(tmp_path, posts) -> None:
     (a,) = answer_ids(posts, 1)
     items = [Item("A.1", a, (PooledPost(a),))]
-    with ExitStack() as files:
+    with together() as files:
         for name in ("one", "two"):
             place = tmp_path / f"{name}.csv"
             write_batch(files, place, items, {"A.1": HOSTILE}, Collection(SAMPLE), {})

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from arqmath_bm25.core.labs import RankingTask
 from arqmath_bm25.core.progress import PlainConsole, console
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.system import processors
-from arqmath_bm25.core.writing import complete
+from arqmath_bm25.core.writing import together
 from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
 from arqmath_bm25.runs.run_writing import provenance
 from arqmath_bm25.runs.task_rules import RULES, detect_task
@@ -130,12 +130,12 @@ def keep_runs(output: Path, runs: Sequence[Path]) -> None:
 
 def write(texts: Mapping[Path, str]) -> None:
     """Write files, which appear together; `-` is standard output."""
-    with ExitStack() as files:
+    with together() as outputs:
         for path, text in texts.items():
             if str(path) == "-":
                 typer.echo(text, nl=False)
             else:
-                files.enter_context(complete(path)).write(text)
+                outputs.open(path).write(text)
 
 
 def print_table(

@@ -10,7 +10,6 @@ so no dollar is left as such: `&#36;` is one to the browser only.
 import csv
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +21,7 @@ from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import MAX_INSTANCES
 from arqmath_bm25.core.reading import read_csv
 from arqmath_bm25.core.records import Topic
-from arqmath_bm25.core.writing import complete
+from arqmath_bm25.core.writing import Outputs
 from arqmath_bm25.evaluation.judging.pool import Item, PooledPost
 from arqmath_bm25.pages.post_html import PostWriter, post_reader
 
@@ -38,7 +37,7 @@ COLUMNS: Final = (
 
 
 def write_batch(
-    files: ExitStack,
+    outputs: Outputs,
     path: Path,
     items: Iterable[Item],
     topics: Mapping[str, Topic],
@@ -52,13 +51,14 @@ def write_batch(
 
     `latex` has the formulas of the hits by formula id; `comments` adds a box for a comment on each
     hit. Each links to its thread: on the pages of the command `threads` if their address is given,
-    else on its site. Both files appear when `files` ends without an error, so that the batches of
-    a pool appear together. Raises InputError for an item whose topic or post is not there.
+    else on its site. Both are among `outputs`, so that the batches of a pool appear
+    together. Raises InputError for an item whose topic or post is not there.
     """
     template = path.with_suffix(".html")
     if template == path:
         raise InputError(f"{path}: the batch is a CSV file; expected a name such as batch.csv")
-    page, file = files.enter_context(complete(template)), files.enter_context(complete(path))
+    page = outputs.open(template)
+    file = outputs.open(path)
     text = TEMPLATE.read_text("utf-8")
     page.write(text if comments else _COMMENT_BOX.sub("", text))
     writer = csv.writer(file, quoting=csv.QUOTE_ALL)

@@ -1,0 +1,177 @@
+"""No file is written through a link that somebody planted; devices, pipes and links stay such."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from program import arqmath, process
+
+from arqmath_bm25.collection.download import download
+from arqmath_bm25.collection.fetching import unpack
+from arqmath_bm25.collection.published import Archive
+from arqmath_bm25.core.building import building
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.writing import complete, manifest_path, read_manifest, together
+
+RUN = "q1 Q0 d1 1 2.5 me\nq1 Q0 d2 2 1.5 me\n"
+JUDGMENTS = "q1 0 d1 1\n"
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Path:
+    """Return a folder of somebody's, with a file in it."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    (folder / "thesis.tex").write_text("years of work")
+    return folder
+
+
+def is_whole(victim: Path) -> bool:
+    files = [path.name for path in victim.iterdir()]
+    return files == ["thesis.tex"] and (victim / "thesis.tex").read_text() == "years of work"
+
+
+@pytest.fixture
+def scored(tmp_path: Path) -> list[object]:
+    """Return a call of `eval`, without its output."""
+    run, judgments = tmp_path / "run.trec", tmp_path / "qrels.txt"
+    run.write_text(RUN)
+    judgments.write_text(JUDGMENTS)
+    return ["eval", run, "--qrels", judgments]
+
+
+@pytest.mark.parametrize("name", [".task1.building", ".task1.previous", "task1"])
+def test_an_index_is_not_built_through_a_link(name: str, victim: Path, tmp_path: Path) -> None:
+    indexes = tmp_path / "indexes" / "arqmath-sample"
+    indexes.mkdir(parents=True)
+    (indexes / name).symlink_to(victim)
+    done = process("-q", "index", "task1", "--engine", "flat", cwd=tmp_path)
+    assert is_whole(victim)
+    if name != ".task1.previous":  # that one is only looked at
+        assert done.returncode == 1
+        assert f"{name}: this is a link" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("name", ["made_of", "builder.pid", "documents", "documents/part-0.jsonl"])
+def test_what_a_build_left_may_hold_links_and_none_is_followed(
+    name: str, victim: Path, tmp_path: Path
+) -> None:
+    left = tmp_path / ".task1.building"
+    (left / "documents").mkdir(parents=True)
+    (left / "made_of").write_text(repr(("this",)))
+    planted = left / name
+    if planted.is_dir():
+        planted.rmdir()
+    planted.unlink(missing_ok=True)
+    to = victim if name == "documents" else victim / "thesis.tex"
+    planted.symlink_to(to)
+    with building(tmp_path / "task1", "this") as place:
+        for path in place.rglob("*"):
+            assert not path.is_symlink()
+        (place / "documents" / "part-0.jsonl").write_text("new")
+        shutil.rmtree(place / "documents")
+    assert is_whole(victim)
+
+
+@pytest.mark.parametrize("name", [".x.tsv.partial", ".x.tsv.manifest.json.coming"])
+def test_a_file_is_not_written_through_a_link(name: str, victim: Path, tmp_path: Path) -> None:
+    (tmp_path / name).symlink_to(victim / "thesis.tex")
+    output = tmp_path / "x.tsv"
+    if name.endswith(".partial"):
+        planted = pytest.raises(InputError, match=r"\.x\.tsv\.partial: this is a link, where only")
+        with planted, complete(output, manifest={}):
+            pass
+        assert not output.exists()
+    else:
+        with complete(output, manifest={}) as file:
+            file.write("text")
+        assert output.read_text() == "text"
+    assert is_whole(victim)
+
+
+def test_a_download_is_not_written_through_a_link(victim: Path, tmp_path: Path) -> None:
+    (tmp_path / "Posts.xml.part").symlink_to(victim / "thesis.tex")
+    with pytest.raises(InputError, match="this is a link"):
+        download("http://127.0.0.1:9/Posts.xml", tmp_path / "Posts.xml", lambda _: None)
+    (tmp_path / "Formulas.part").symlink_to(victim)
+    with pytest.raises(InputError, match="this is a link"):
+        unpack(tmp_path / "x.zip", Archive("Formulas", ("1.tsv",), 1), tmp_path / "Formulas")
+    assert is_whole(victim)
+
+
+def test_a_link_that_is_an_output_stays_one_and_its_target_is_replaced(
+    scored: list[object], tmp_path: Path
+) -> None:
+    (tmp_path / "real").mkdir()
+    target, link = tmp_path / "real" / "scores.json", tmp_path / "scores.json"
+    target.write_text("old")
+    link.symlink_to(target)
+    arqmath(*scored, "--json", link)
+    assert link.is_symlink()
+    assert target.read_text().startswith("[")
+    assert sorted(path.name for path in target.parent.iterdir()) == ["scores.json"]
+
+
+def test_the_manifest_of_a_link_is_beside_its_target(tmp_path: Path) -> None:
+    link = tmp_path / "run.tsv"
+    (tmp_path / "real").mkdir()
+    link.symlink_to(tmp_path / "real" / "run.tsv")
+    with complete(link, manifest={"tag": "x"}) as file:
+        file.write(RUN)
+    assert manifest_path(link).parent == tmp_path / "real"
+    assert read_manifest(link)["tag"] == "x"
+
+
+def test_a_pipe_is_written_to_and_stays_one(scored: list[object], tmp_path: Path) -> None:
+    pipe, texts = tmp_path / "pipe", list[str]()
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: texts.append(pipe.read_text()))
+    reader.start()
+    arqmath(*scored, "--json", pipe)
+    reader.join()
+    assert pipe.is_fifo()
+    assert texts[0].startswith("[")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
+def test_a_device_is_written_to_and_stays_one(scored: list[object], tmp_path: Path) -> None:
+    null = tmp_path / "null"  # never the real one
+    try:
+        os.mknod(null, 0o20666, os.makedev(1, 3))
+        null.write_text("")
+    except PermissionError:
+        pytest.skip("this container makes no devices")
+    arqmath(*scored, "--json", null, "--per-topic", tmp_path / "topics.csv")
+    assert null.is_char_device()
+
+
+def test_standard_output_by_its_name_in_dev(scored: list[object], tmp_path: Path) -> None:
+    done = process("-q", *scored, "--json", "/dev/stdout", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert '"run"' in done.stdout
+    assert Path("/dev/stdout").is_symlink()
+
+
+def test_process_substitution(scored: list[object], tmp_path: Path) -> None:
+    command = f"{sys.executable} -m arqmath_bm25 -q {' '.join(map(str, scored))} --json >(cat >&2)"
+    done = subprocess.run(["/bin/bash", "-c", command], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert '"run"' in done.stderr
+
+
+def test_outputs_that_belong_together_appear_together(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first.write_text("old")
+    full = pytest.raises(InputError, match=r"What was there before is as it was")
+    with full, together() as outputs:
+        outputs.open(first).write("new")
+        outputs.open(second).write("new")
+        raise OSError(28, "No space left on device")
+    assert first.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
