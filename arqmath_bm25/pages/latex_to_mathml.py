@@ -8,7 +8,6 @@ style.css, since the content security policy of pages allows no style within an 
 import re
 from colorsys import rgb_to_hls
 from functools import lru_cache
-from itertools import accumulate
 from operator import methodcaller
 from threading import Lock, Thread, stack_size
 from typing import Final
@@ -78,7 +77,9 @@ def _columns(match: re.Match[str]) -> str:
 
 
 def _plain_tex(match: re.Match[str]) -> str:
-    name = "aligned" if match[1] == "eqalign" else match[1]
+    name = match[1]
+    if name == "eqalign":
+        name = "aligned"
     rows = re.sub(r"\\cr(?![A-Za-z])", r"\\\\", match[2])
     if name == "cases":
         rows = re.sub(r"&((?:[^\\&]|\\[^\\])*)", r"&\\text{\1}", rows)
@@ -86,35 +87,54 @@ def _plain_tex(match: re.Match[str]) -> str:
 
 
 def _operator(match: re.Match[str]) -> str:
-    base, scripts = match[1], {match[2]: match[3], match[4]: match[5]}
-    drawn = rf"\underset{{{scripts['_']}}}{{{base}}}" if scripts.get("_") else base
-    return rf"\overset{{{scripts['^']}}}{{{drawn}}}" if scripts.get("^") else drawn
+    drawn = match[1]
+    scripts = {match[2]: match[3], match[4]: match[5]}
+    if below := scripts.get("_"):
+        drawn = rf"\underset{{{below}}}{{{drawn}}}"
+    if above := scripts.get("^"):
+        drawn = rf"\overset{{{above}}}{{{drawn}}}"
+    return drawn
 
 
 def _colour(match: re.Match[str]) -> str:
-    # A group after it is what is coloured, as in the MathJax of Math Stack Exchange.
-    model, colour, group = match[1] or "", match[2].strip(), match[3] or ""
+    # A group after it gets the colour, as in the MathJax of Math Stack Exchange.
+    model = match[1] or ""
+    colour = match[2].strip()
+    group = match[3] or ""
     if colour.startswith("#"):
-        digits = colour[1:] if len(colour) > 4 else "".join(2 * digit for digit in colour[1:])
-        model, colour = "[HTML]", digits
+        model = "[HTML]"
+        colour = colour.removeprefix("#")
+        if len(colour) <= 3:
+            colour = "".join(2 * digit for digit in colour)
     elif not model:
-        colour = next(
-            (name for name in _TABLE["colours"].split() if name in colour.lower()), "gray"
-        )
+        colour = _known_colour(colour.lower())
     return rf"{group}\color{model}{{{colour}}}"
+
+
+def _known_colour(name: str) -> str:
+    """Return the known colour whose name is within a name: red in darkred."""
+    for colour in _TABLE["colours"].split():
+        if colour in name:
+            return str(colour)
+    return "gray"
 
 
 def _diagram(match: re.Match[str]) -> str:
     rows = []
     for row in match[1].split(r"\\"):
-        parts = _ARROW.split(row)  # an object, then what an arrow has, and an object, by turns
+        parts = _ARROW.split(row)  # an object, then the parts of an arrow, and an object, by turns
         cells = parts[:1]
         for number in range(1, len(parts), 5):
             sign, first, second, plain_sign, after = parts[number : number + 5]
             arrow = str(_TABLE["arrows"][sign or plain_sign])
             arrow = arrow.replace("{a}", f"{{{first or ''}}}")
-            cells += [arrow.replace("{b}", f"{{{second or ''}}}"), after]
-        rows.append("&".join(cells if cells[0].strip() else cells[1:]))  # arrows below objects
+            arrow = arrow.replace("{b}", f"{{{second or ''}}}")
+            cells += [arrow, after]
+
+        if not cells[0].strip():  # a row of arrows, which are below objects
+            cells = cells[1:]
+        rows.append("&".join(cells))
+
     return r"\begin{matrix}" + r"\\".join(rows) + r"\end{matrix}"
 
 
@@ -157,16 +177,24 @@ def render(latex: str, display: bool = False) -> str:
 def _convert(latex: str, display: bool) -> str:
     if _CONVERTER is None or not latex.strip() or len(latex) > _MAX_LATEX:
         return ""
+
     rewritten = _rewrite(latex)
     if _DEFINITIONS.search(latex) or _unclosed(rewritten) > _MAX_UNCLOSED:
         return ""
-    call = _call if len(_NESTING.findall(rewritten)) <= _SHALLOW else _call_on_deep_stack
-    mathml = call(rewritten, display)
+
+    if len(_NESTING.findall(rewritten)) <= _SHALLOW:
+        mathml = _call(rewritten, display)
+    else:
+        mathml = _call_on_deep_stack(rewritten, display)
     for pattern, replacement in _TIDYING:
         mathml = pattern.sub(replacement, mathml)
+
     mathml = _TAG_TO_CHECK.sub(_safe_tag, mathml)
-    deep = mathml.count("<") > _MAX_DEPTH and _depth(mathml) > _MAX_DEPTH
-    return "" if deep or _LEFT_OVER.search(mathml) else mathml
+    if mathml.count("<") > _MAX_DEPTH and _depth(mathml) > _MAX_DEPTH:
+        return ""
+    if _LEFT_OVER.search(mathml):
+        return ""
+    return mathml
 
 
 def _unclosed(latex: str) -> int:
@@ -205,8 +233,15 @@ def _call_on_deep_stack(latex: str, display: bool) -> str:
 
 
 def _depth(mathml: str) -> int:
-    steps = (-1 if tag[1] else 0 if tag[4] else 1 for tag in _TAG.finditer(mathml))
-    return max(accumulate(steps), default=0)
+    """Return how many elements are within each other."""
+    depth, deepest = 0, 0
+    for tag in _TAG.finditer(mathml):
+        if tag[1]:  # an end
+            depth -= 1
+        elif not tag[4]:  # not empty
+            depth += 1
+            deepest = max(deepest, depth)
+    return deepest
 
 
 def _rewrite(latex: str) -> str:
@@ -214,6 +249,7 @@ def _rewrite(latex: str) -> str:
         latex = pattern.sub(replacement, latex)
     while (parted := _TEXT_WITH_MATH.sub(r"\1{\2}{\3}\1{", latex, count=1)) != latex:
         latex = parted
+
     tagged = r"\tag" in latex
     if tagged and not _ENVIRONMENT.search(latex):
         return rf"\begin{{equation}}{latex}\end{{equation}}"
@@ -223,9 +259,14 @@ def _rewrite(latex: str) -> str:
 def _environment(edge: str, name: str, tagged: bool) -> str:
     """Return an environment without numbers, unless they are tags."""
     if tagged:
-        return rf"\{edge}{{{'align' if name == 'alignat' else name}}}"
+        if name == "alignat":
+            name = "align"
+        return rf"\{edge}{{{name}}}"
+
     other = str(_TABLE["numbered"][name])
-    return rf"\{edge}{{{other}}}" if other else "{" if edge == "begin" else "}"
+    if other:
+        return rf"\{edge}{{{other}}}"
+    return {"begin": "{", "end": "}"}[edge]
 
 
 def _safe_tag(tag: re.Match[str]) -> str:
@@ -234,6 +275,7 @@ def _safe_tag(tag: re.Match[str]) -> str:
         return ""
     if slash:
         return f"</{name}>"
+
     kept = ""
     classes: list[str] = []
     for attribute, value in _ATTRIBUTE.findall(attributes):
@@ -243,6 +285,7 @@ def _safe_tag(tag: re.Match[str]) -> str:
             classes += [value]
         elif attribute in _ATTRIBUTES and _ATTRIBUTES[attribute].fullmatch(value):
             kept += f' {attribute}="{value}"'
+
     if classes:
         kept += f' class="{" ".join(classes)}"'
     return f"<{name}{kept}{empty}>"
@@ -251,8 +294,17 @@ def _safe_tag(tag: re.Match[str]) -> str:
 def _class(declaration: str) -> str:
     """Return the CSS class for a style declaration."""
     if declaration.startswith("color:#"):
-        red, green, blue = (int(declaration[i : i + 2], 16) / 255 for i in (7, 9, 11))
-        hue, lightness, saturation = rgb_to_hls(red, green, blue)
-        coloured = saturation * lightness > 0.1
-        return next(str(name) for end, name in _TABLE["hues"] if hue < end) if coloured else ""
+        return _hue(declaration.removeprefix("color:#"))
     return str(_TABLE["classes"].get(declaration.strip(), ""))
+
+
+def _hue(digits: str) -> str:
+    """Return the name of a colour of six digits; nothing for shades of gray."""
+    red, green, blue = (int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4))
+    hue, lightness, saturation = rgb_to_hls(red, green, blue)
+    if saturation * lightness <= 0.1:
+        return ""
+    for end, name in _TABLE["hues"]:
+        if hue < end:
+            return str(name)
+    raise AssertionError(f"no name for the hue {hue}")

@@ -125,7 +125,8 @@ class Found(NamedTuple):
 
 def listed(counts: Mapping[str, int]) -> str:
     """Join the counts that are not zero: "3 questions, 1 wiki"."""
-    return ", ".join(counted(count, kind) for kind, count in counts.items() if count)
+    parts = [counted(count, kind) for kind, count in counts.items() if count]
+    return ", ".join(parts)
 
 
 class Task(ABC, Generic[S]):
@@ -146,7 +147,7 @@ class Task(ABC, Generic[S]):
     finds_posts: ClassVar[bool] = False  # which can be chosen by tag and year
 
     def __init__(self, settings: S, default: bool = False) -> None:
-        """`default` tells that the settings are those of the task's own configuration."""
+        """`default`: the settings are the task's own configuration."""
         self.settings = settings
         self.default = default
 
@@ -210,7 +211,7 @@ class Task(ABC, Generic[S]):
         return getattr(getattr(analysis, "latex", None), "macros", "")
 
     def documents(self, collection: Collection) -> Iterator[tuple[str, Document]]:
-        """Yield the text of every document and what is indexed of it, for other engines."""
+        """Yield every document as text and as its terms, for other engines."""
         raise InputError(f"{self.name}: its documents cannot be had one by one")
 
     # Its topics
@@ -223,19 +224,24 @@ class Task(ABC, Generic[S]):
         `chosen` are years or files, all years of the collection without. Raises InputError for what
         is not there.
         """
-        return collection.layout.topic_files("task2" if self.lab == "task2" else "task1", chosen)
+        if self.lab == "task2":
+            return collection.layout.topic_files("task2", chosen)
+        return collection.layout.topic_files("task1", chosen)
 
     def read(self, collection: Collection, folder: str, path: Path) -> TopicFile:
         """Read a topic file."""
-        topics = (self.placed(self.marked(topic)) for topic in read_topics(path))
-        return TopicFile(folder, path, list(topics))
+        topics = [self.placed(self.marked(topic)) for topic in read_topics(path)]
+        return TopicFile(folder, path, topics)
 
     def asked(
         self, collection: Collection, chosen: Sequence[str] | None = None
     ) -> dict[str, Topic]:
         """Return the topics of topic files by their ids; see `topic_files`."""
-        files = [self.read(collection, *named) for named in self.topic_files(collection, chosen)]
-        return {topic.topic_id: topic for file in files for topic in file.topics}
+        topics: dict[str, Topic] = {}
+        for folder, path in self.topic_files(collection, chosen):
+            for topic in self.read(collection, folder, path).topics:
+                topics[topic.topic_id] = topic
+        return topics
 
     def placed(self, topic: Topic) -> Topic:
         """Return a topic with the question of the collection that it is, if it is one."""
@@ -278,7 +284,7 @@ class Task(ABC, Generic[S]):
 
     @abstractmethod
     def ranker(self, index: OpenIndex) -> Ranker:
-        """Return the ranker for an index; each variant opens what it needs."""
+        """Return the ranker for an index; each variant opens its files."""
 
     # Its runs
 
@@ -315,11 +321,13 @@ class Task(ABC, Generic[S]):
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return a document of an index as a hit without a score, None if there is none."""
         post = index.collection.posts.read(docno)
-        return Hit(docno, 0) if post and post.post_type == ANSWER else None
+        if post is None or post.post_type != ANSWER:
+            return None
+        return Hit(docno, 0)
 
 
 class IndexedTask(Task[S]):
-    """A task with an index of its own: its sources, and what is indexed."""
+    """A task with an index of its own, which it builds from its sources."""
 
     @property
     def index_task(self) -> IndexedTask[Any]:
@@ -329,13 +337,17 @@ class IndexedTask(Task[S]):
     def fitted(self, collection: Collection, anew: bool = False) -> Self:
         """Return the task with the choices recorded in its index or, `anew`, made from its data."""
         delimiters = collection.chosen.get("delimiters")
-        return self.reading(delimiters=delimiters) if delimiters else self
+        if not delimiters:
+            return self
+        return self.reading(delimiters=delimiters)
 
     def reading(self, **changed: str) -> Self:
         """Return the task for texts with other delimiters or macros."""
         analysis = self.settings.analysis
-        if latex := getattr(analysis, "latex", None):
+        latex = getattr(analysis, "latex", None)
+        if latex is not None:
             changed = {"latex": latex.model_copy(update=changed)}
+
         settings = {"analysis": analysis.model_copy(update=changed)}
         return type(self)(self.settings.model_copy(update=settings), self.default)
 
@@ -347,11 +359,13 @@ class IndexedTask(Task[S]):
     def recipe(self) -> dict[str, Any]:
         """The settings that decide the content of the index, and the version of the analysis."""
         analysis = self.settings.analysis.model_dump(mode="json")
-        fields = {"fields": list(self.fields)} if self.fields else {}
-        return {"analysis version": VERSION, **analysis, **fields}
+        recipe = {"analysis version": VERSION, **analysis}
+        if self.fields:
+            recipe["fields"] = list(self.fields)
+        return recipe
 
     def needed(self, collection: Collection) -> list[IndexedTask[Any]]:
-        """Return the tasks whose indexes this one searches beside its own."""
+        """Return the tasks whose indexes this one searches too."""
         return []
 
     @property
@@ -366,10 +380,14 @@ class IndexedTask(Task[S]):
         """Write the documents, and the tables of the index, in `place`.
 
         Documents go to `place`/documents in the forms that engines want: `write_parts` does that.
-        Returns what was counted: every row of the sources, and `documents`.
+        Returns the counts: of every row of the sources, and of `documents`.
         """
 
     def account(self, counts: Mapping[str, int]) -> str:
         """Account for every row, in words."""
-        kinds = {"documents": f"{self.title.lower()} indexed"}
-        return ", ".join(counted(count, kinds.get(kind, kind)) for kind, count in counts.items())
+        others = dict(counts)
+        indexed = counted(others.pop("documents"), f"{self.title.lower()} indexed")
+        left = listed(others)
+        if not left:
+            return indexed
+        return f"{indexed}, {left}"
