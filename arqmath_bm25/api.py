@@ -29,12 +29,12 @@ from arqmath_bm25.collection.collection import INDEXES
 from arqmath_bm25.collection.collection import Collection as Files
 from arqmath_bm25.collection.own_documents import write_corpus
 from arqmath_bm25.core.errors import InputError, NoIndexError
-from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, TASKS, YEARS
+from arqmath_bm25.core.labs import MAX_DEPTH, TASKS
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.system import processors
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
-from arqmath_bm25.evaluation.evaluator import Evaluator, judged_years
+from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.frames import (
     Table,
     compare,
@@ -200,7 +200,7 @@ class Collection(_ByValue, Files):
 
     def judged_years(self, task: TaskName) -> tuple[str, ...]:
         """Return the years, or sets, whose judgments are there."""
-        return judged_years(self, task_class(task).lab)
+        return RULES[task_class(task).lab].judged_years(self)
 
     def topics(self, task: TaskName, year: int | str | Path) -> pd.DataFrame:
         """Return the topics of a year, of a set of statements (NLPS: dev, test) or of a file.
@@ -219,8 +219,7 @@ class Collection(_ByValue, Files):
         columns: dict[str, list[Any]] = {
             "qid": [topic.topic_id for topic in topics], "query": list(map(_text, topics)),
         }  # fmt: skip
-        of_question = [] if rules.judged == "premises" else ["title", "question", "tags"]
-        for name in [*of_question, *(["formula_id", "latex"] if rules.by_formula else [])]:
+        for name in rules.topic_columns:
             columns[name] = [getattr(topic, name) for topic in topics]
         if any(topic.excluded for topic in topics):
             columns["excluded"] = [topic.excluded for topic in topics]
@@ -232,16 +231,11 @@ class Collection(_ByValue, Files):
         Of Task 2 docno is a visual id; Task 3 has the posts of Task 1. `evaluate` needs the `attrs`
         of the frame, which selections keep. Raises InputError if there are none.
         """
-        rules, name = RULES[task_class(task).lab], str(year)
-        if rules.judged == "premises":
-            file = next((self.premises.statements(s) for s in SPLITS if s == name), Path(name))
-            read = Evaluator(self).judgments(rules.task, file)
-        else:
-            of_years = (self.layout.qrels(rules.qrels_of, y) for y in YEARS if y == name)
-            file = next(of_years, Path(name))
-            read = Evaluator(self).judgments(rules.qrels_of, file)
+        rules = RULES[task_class(task).lab]
+        file = rules.judgments_named(self, str(year))
+        read = Evaluator(self).judgments(rules.topic_task, file)
         attrs: dict[str, Any] = {"task": task, "file": str(file), "notes": list(read.notes)}
-        if rules.by_formula:
+        if read.ids is not None:
             attrs.update(formulas=str(self.layout.formulas()), tables=str(self.directory))
             attrs.update(ids=read.ids)
         frame = qrels_frame(read.qrels)

@@ -8,7 +8,7 @@ other tables than frames, and the columns of ir_measures and ranx (`table`).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
 from pathlib import Path
@@ -30,7 +30,7 @@ from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.rows import RunRow
 from arqmath_bm25.runs.run import Run
-from arqmath_bm25.runs.task_rules import RULES, AnswerRules, DocumentRules, FormulaRules, TextRules
+from arqmath_bm25.runs.task_rules import RULES, AnswerRules, DocumentRules, FormulaRules
 from arqmath_bm25.version import __version__
 
 Table = pd.DataFrame | Mapping[str, Mapping[str, float]] | Iterable[Any]
@@ -42,9 +42,6 @@ _CALLED: Final[Mapping[str, tuple[str, ...]]] = {
     "query": ("text",),
 }
 _RANKED: Final = ("qid", "docno", "score", "rank")
-_FURTHER: Final[Mapping[RunTask, tuple[str, ...]]] = {
-    FormulaRules.task: ("post_id", "visual_id"), TextRules.task: ("answer",),
-}  # fmt: skip
 
 
 @overload
@@ -162,9 +159,10 @@ def fuse(
     named = _named(runs)
     tasks = {name: _task_of(run) for name, run in named.items()}
     task = next(iter(tasks.values()), AnswerRules.task)
+    RULES[task].require("fuse", next(iter(named), ""))
     for name, other in tasks.items():
-        if other != task or RULES[other].judged != "documents":
-            raise InputError(f"{name}: a run of {other}; fuse runs of Task 1 or of Task 2")
+        if other != task:
+            raise InputError(f"{name}: a run of {other}; fuse runs of {task} only")
     factors = check_weights("weights", weights, len(named))
     read = [Run(Path(name), task, _rows(run)) for name, run in named.items()]
     visual: dict[str, str] = {}
@@ -192,19 +190,19 @@ def _score(
         judged.setdefault(qid, {})[doc] = read_grade(f"qrels: row {number}", doc, str(label))
     task = task or qrels.attrs.get("task") or _task_of(run)
     least = least_relevant(RULES[task], judged) if relevant is None else relevant
-    notes = tuple(qrels.attrs.get("notes", ()))
-    judgments = Judgments(Path("qrels"), judged, notes=notes, relevant=least)
-    ids = None
-    if RULES[task].by_formula:
-        judgments, ids = judgments._replace(ids=qrels.attrs.get("ids", "visual")), _ids(run, qrels)
-    ranked = Run(Path(name), task, _rows(run), ids).ranked_by(judgments.ids, judgments.qrels)
-    return replace(score_run(ranked, judgments, measures), run=name)
+    judgments = Judgments(
+        Path("qrels"), judged, qrels.attrs.get("ids"), tuple(qrels.attrs.get("notes", ())), least
+    )
+
+    read = Run(Path(name), task, _rows(run), partial(_open_ids, run, qrels))
+    return replace(score_run(read, judgments, measures), run=name)
 
 
-def _ids(run: pd.DataFrame, qrels: pd.DataFrame) -> Callable[[], FormulaIds]:
-    """Return what opens the formula index that judgments of Task 2 belong to."""
+def _open_ids(run: pd.DataFrame, qrels: pd.DataFrame) -> FormulaIds:
+    """Return the formula index that judgments of Task 2 belong to."""
     if "formulas" in qrels.attrs:
-        return partial(_cached_ids, Path(qrels.attrs["formulas"]), Path(qrels.attrs["tables"]))
+        return _cached_ids(Path(qrels.attrs["formulas"]), Path(qrels.attrs["tables"]))
+
     # Selections, merges and CSV files lose attrs: the run itself may have the visual ids.
     of_v2 = known_year(map(str, qrels["qid"])) == "2021"  # judged by the visual ids of v2
     if of_v2 or not {"visual_id", "post_id"} <= set(run):
@@ -213,7 +211,7 @@ def _ids(run: pd.DataFrame, qrels: pd.DataFrame) -> Callable[[], FormulaIds]:
             f"those of Collection.qrels({FormulaRules.task!r}, …)"
         )
     columns = run.drop_duplicates("docno")[["docno", "visual_id", "post_id"]].to_numpy()
-    return partial(FormulaIds.of_rows, columns)
+    return FormulaIds.of_rows(columns)
 
 
 def _named(runs: Mapping[str, Table] | Sequence[Table]) -> dict[str, pd.DataFrame]:
@@ -253,7 +251,7 @@ def read_run(path: str | Path) -> pd.DataFrame:
     1 / rank. Raises InputError for what is no run.
     """
     run = Run.read(Path(path))
-    further = _FURTHER.get(run.task, ())[:1]
+    further = run.rules.hit_columns[:1]
     frame = pd.DataFrame(sorted(run.rows)).rename(columns={"topic_id": "qid", "doc_id": "docno"})
     frame = frame[[*_RANKED, *further]]
     attrs = {"name": run.name, "manifest": read_manifest(Path(path))}
@@ -307,7 +305,7 @@ def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: RunTask) -> pd.
     ]
     frame = pd.DataFrame(rows, columns=[*_RANKED, "post_id", "visual_id", "answer"])
     frame = frame.astype({"score": float, "rank": int})
-    return frame[[*_RANKED, *_FURTHER.get(task, ())]]
+    return frame[[*_RANKED, *RULES[task].hit_columns]]
 
 
 def rows_of(rows: object, what: str) -> Iterator[dict[str, Any]]:
@@ -367,11 +365,16 @@ def _kind(value: object) -> str:
 
 def _task_of(run: pd.DataFrame) -> RunTask:
     """Return the task that a frame says, by its attrs, its columns or its first topic."""
-    by_columns = (task for task, (column, *_) in _FURTHER.items() if column in run)
+    task: RunTask | None = run.attrs.get("task")
+    if task:
+        return task
+
+    for rules in RULES.values():
+        if rules.hit_columns and rules.hit_columns[0] in run:
+            return rules.task
+
     of_labs = all(map(is_official, run["qid"].head(1).astype(str)))
-    by_topic = AnswerRules.task if of_labs else DocumentRules.task
-    task: RunTask = run.attrs.get("task") or next(by_columns, by_topic)
-    return task
+    return AnswerRules.task if of_labs else DocumentRules.task
 
 
 def _rows(run: pd.DataFrame) -> Iterator[RunRow]:

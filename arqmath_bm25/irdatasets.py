@@ -211,9 +211,7 @@ class TaskQrels(formats.BaseQrels):  # type: ignore[misc]
 
     def qrels_defs(self) -> dict[int, str]:
         """Return the lab's grades; of NLPS every premise of a proof is relevant."""
-        if RULES[task_class(self._task).lab].judged == "premises":
-            return {1: "premise"}
-        return {3: "high", 2: "medium", 1: "low", 0: "not relevant"}
+        return dict(RULES[task_class(self._task).lab].grades)
 
 
 if place := os.environ.get("ARQMATH_DATA"):

@@ -19,7 +19,6 @@ from arqmath_bm25.evaluation.judging.pool import pool as make_pool
 from arqmath_bm25.evaluation.qrels import write_qrels
 from arqmath_bm25.pages.judging.annotation import write_batch
 from arqmath_bm25.pages.post_html import latex_of
-from arqmath_bm25.runs.eligible import eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.run_writing import topics_of
@@ -53,7 +52,7 @@ def pool(
     task = task or own or task_of_runs(runs, "pool")
     depths = Depths(primary=primary_depth or depth, other=depth)
     chosen = [topics] if topics else topics_of(*runs)
-    asked = configured(own or RULES[task].qrels_of).asked(collection, chosen)
+    asked = configured(own or RULES[task].topic_task).asked(collection, chosen)
     pooled = _pool(runs, task, collection, depths, seed)
     items = pooled.items
     latex = latex_of(collection, (hit.formula_id for item in items for hit in item.hits))
@@ -78,12 +77,10 @@ def _pool(
 ) -> Pool:
     ids = cache(partial(FormulaIds.of, collection))
 
-    def thread_of(post_id: str) -> str:
-        return collection.post(post_id).parent_id or post_id
-
+    rules = RULES[task]
     read = (Run.read(run, task, ids) for run in runs)
-    threads = thread_of if RULES[task].by_formula else str  # another document is its own post
-    pooled = make_pool(read, depths, eligible(RULES[task], collection, ids), seed, threads)
+    eligible = rules.eligible(collection, ids)
+    pooled = make_pool(read, depths, eligible, seed, rules.thread_of(collection))
     if not pooled.items:
         raise InputError(
             f"{runs[0]}: no hit of the runs may be judged; `arqmath-bm25 validate --data` says why"

@@ -40,17 +40,17 @@ def report(
     Example: arqmath-bm25 report runs/arqmath-sample/2021/*.tsv -o report
     """
     # Templates and charts take half a second to load, which other commands need not wait for.
-    from arqmath_bm25.pages.report.gather import Gathered
+    from arqmath_bm25.pages.report.gather import gather
     from arqmath_bm25.pages.report.site import write_report
 
     with status("Reading runs") as say:
-        gathered = Gathered(
+        data = gather(
             runs, place.of(runs).collection, task=task, qrels=qrels, topics=topics,
             relevant=relevant, depth=depth, status=say,
         )  # fmt: skip
-    with progress("Writing pages", len(gathered.questions), "topics") as advance:
-        write_report(gathered, output, advance, thread_pages)
-    out.print(f"{output / 'index.html'}: {counted(len(gathered.questions), 'topics')}")
+    with progress("Writing pages", len(data.questions), "topics") as advance:
+        write_report(data, output, advance, thread_pages)
+    out.print(f"{output / 'index.html'}: {counted(len(data.questions), 'topics')}")
 
 
 @command

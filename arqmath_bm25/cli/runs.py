@@ -27,7 +27,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LAB_TASKS, MAX_DEPTH, YEARS, RankingTask, RunTask, official_stem
 from arqmath_bm25.core.progress import counted
 from arqmath_bm25.core.writing import sources
-from arqmath_bm25.runs.eligible import Eligible, eligible
+from arqmath_bm25.runs.eligible import Eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.rows import Findings
@@ -47,20 +47,26 @@ def convert(run: Path, output: Path, form: RunForm = "lab") -> None:
     Example: arqmath-bm25 convert Team-task1-bm25-auto-both-P.tsv --format trec -o run.trec.gz
     """
     read = Run.read(run)
-    if form == "trec" and read.rules.judged != "documents":
-        raise InputError(f"{run}: a run of {read.task} has no TREC form; give --format lab")
-    for row in read.rows if form == "lab" and read.rules.by_formula else ():
-        if not row.post_id:
-            raise InputError(
-                f"{run}: row {row.line}: it does not say in which post formula {row.doc_id} "
-                "stands, as the lab's form must; give --format trec, or the run it was made of"
-            )
+    if form == "trec":
+        read.rules.require("TREC form", run)
+    elif read.has_posts:
+        _require_posts(read)
     keep_runs(output, [run])
     name = read.name or official_stem(output)
     rows = write_run(output, hits_of(read), name, read.task, form)
     repeated = len(read) - rows
     note = f"; {repeated:,} left out, since they repeat a document" if repeated else ""
     out.print(f"{output}: {counted(len(read.topics), 'topics')}, {counted(rows, 'rows')}{note}")
+
+
+def _require_posts(run: Run) -> None:
+    """Raise InputError for a formula without the post that holds it."""
+    for row in run.rows:
+        if not row.post_id:
+            raise InputError(
+                f"{run.path}: row {row.line}: it does not say in which post formula {row.doc_id} "
+                "stands, as the lab's form must; give --format trec, or the run it was made of"
+            )
 
 
 @command
@@ -144,8 +150,7 @@ def validate(
     collection = None if data is None else Collection(data, indexes)
     tasks = [task or detect_task(run) for run in runs]
     for path, each in zip(runs, tasks, strict=True):
-        if RULES[each].judged == "premises":
-            raise InputError(f"{path}: a run of {each}, for which ARQMath has no rules")
+        RULES[each].require("validate", path)
     lookups = {each: _lookup(each, topics, collection) for each in dict.fromkeys(tasks)}
     checked = []
     for path, each in zip(runs, tasks, strict=True):
@@ -186,7 +191,7 @@ def _lookup(
     if collection is not None:
         chosen = [topics] if topics else collection.layout.years(task)
         files = [file for _, file in collection.layout.topic_files(task, chosen)] if chosen else []
-        may_be_returned = eligible(RULES[task], collection, partial(FormulaIds.of, collection))
+        may_be_returned = RULES[task].eligible(collection, partial(FormulaIds.of, collection))
     elif topics in YEARS:
         raise InputError(f"--topics {topics}: the topics of a year are in DATA; give --data")
     labs = [tuple(topic.topic_id for topic in read_topics(file)) for file in files]

@@ -29,6 +29,7 @@ from arqmath_bm25.evaluation.evaluator import Scored
 from arqmath_bm25.evaluation.measures import key_of
 from arqmath_bm25.evaluation.score import shared_notes
 from arqmath_bm25.runs.run_writing import provenance, topics_of
+from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import task_class
 from arqmath_bm25.tasks.index import Index
 
@@ -214,9 +215,9 @@ def moves(
     """
     rankings = []
     for run in runs:
-        if run.ranked is None or run.ranked.run.rules.judged != "documents":
-            raise InputError(f"{run.file}: moves are listed of rankings of documents only")
-        rankings.append(run.ranked.topics.get(topic, {}))
+        RULES[run.task].require("moves", run.file)
+        if run.ranked is not None:
+            rankings.append(run.ranked.topics.get(topic, {}))
     if not any(rankings):
         raise InputError(f"{topic}: none of the runs has this topic")
     places = [{doc: rank for rank, doc in enumerate(ranking, 1)} for ranking in rankings]

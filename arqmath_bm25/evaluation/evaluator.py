@@ -6,42 +6,52 @@ A.1-100 in 2020, A.201-300 in 2021, A.301-400 in 2022.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.collection.own_documents import QRELS, corpus_in
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import (
     MAX_DEPTH,
-    SPLITS,
-    YEARS,
     RunTask,
     Year,
     known_year,
     official_stem,
-    year_of,
 )
-from arqmath_bm25.evaluation import score as scores
 from arqmath_bm25.evaluation.measures import Measure
 from arqmath_bm25.evaluation.qrels import (
     IdKind,
     Judgments,
     Qrels,
     by_visual_id,
-    coverage_note,
+    coverage_notes,
     least_relevant,
     read_qrels,
 )
-from arqmath_bm25.evaluation.score import OF_POSTS, Score
+from arqmath_bm25.evaluation.score import (
+    OF_POSTS,
+    Score,
+    read_answer_map,
+    read_gold,
+    score,
+    score_answers,
+    score_premises,
+)
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import NO_ROWS, Rankings, Run
-from arqmath_bm25.runs.task_rules import POST, RULES, DocumentRules, TextRules, detect_task
+from arqmath_bm25.runs.run_rules import naming
+from arqmath_bm25.runs.task_rules import (
+    RULES,
+    AnswerRules,
+    DocumentRules,
+    FormulaRules,
+    PremiseRules,
+    TextRules,
+    detect_task,
+)
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
@@ -78,37 +88,51 @@ class Scored:
         }
 
 
-def score_run(ranked: Rankings, judgments: Judgments, measures: Iterable[Measure] = ()) -> Scored:
+def score_run(
+    run: Run,
+    judgments: Judgments,
+    measures: Iterable[Measure] = (),
+    depth: int | None = MAX_DEPTH,
+) -> Scored:
     """Score a run of any task, by `measures` on top of those of its task.
 
-    `ranked` is a run as these judgments rank it (`Run.ranked_by`). Raises InputError if it does not
-    fit them.
+    The best `depth` documents of a topic count (None: all). Raises InputError if run and judgments
+    do not fit each other.
     """
-    run = ranked.run
-    result: Score
+    ranked = run.ranked_by(judgments.ids, judgments.qrels, depth)
     if not run.topics:
         judgments = judgments._replace(notes=(*judgments.notes, NO_ROWS))
-    judged = judgments.qrels, judgments.relevant, judgments.notes
-    with _about(run.path):
-        match run.rules.judged:
-            case "documents":
-                result = scores.score(
-                    ranked.topics, judgments.qrels, run.rules, measures, judgments.relevant,
-                    (*judgments.notes, *ranked.notes),
-                )  # fmt: skip
-            case "answers":
-                answers = {topic: next(iter(docs)) for topic, docs in ranked.topics.items()}
-                result = scores.score_answers(answers, *judged)
-            case _:
-                result = scores.score_premises(ranked.topics, judgments.qrels)
-    return Scored(_name(run.path), run.path, run.task, judgments, result, ranked)
+
+    with naming(run.path):
+        score = _SCORES[run.task](ranked, judgments, measures)
+    return Scored(_name(run.path), run.path, run.task, judgments, score, ranked)
 
 
-def judged_years(collection: Collection, task: RunTask) -> tuple[str, ...]:
-    """Return the years, or sets of statements, whose judgments a collection has."""
-    if RULES[task].judged == "premises":  # those of the test set are masked
-        return tuple(split for split in collection.premises.splits() if split in SPLITS[:1])
-    return collection.layout.years(RULES[task].qrels_of, "qrels")
+def _of_documents(ranked: Rankings, judgments: Judgments, measures: Iterable[Measure]) -> Score:
+    notes = (*judgments.notes, *ranked.notes)
+    rules = ranked.run.rules
+    return score(ranked.topics, judgments.qrels, rules, measures, judgments.relevant, notes)
+
+
+def _of_answers(ranked: Rankings, judgments: Judgments, measures: Iterable[Measure]) -> Score:
+    del measures  # of rankings
+    answers = {topic: next(iter(docs)) for topic, docs in ranked.topics.items()}
+    return score_answers(answers, judgments.qrels, judgments.relevant, judgments.notes)
+
+
+def _of_premises(ranked: Rankings, judgments: Judgments, measures: Iterable[Measure]) -> Score:
+    del measures  # of rankings with grades
+    return score_premises(ranked.topics, judgments.qrels)
+
+
+_SCORES: Final[Mapping[RunTask, Callable[..., Score]]] = {
+    AnswerRules.task: _of_documents,
+    FormulaRules.task: _of_documents,
+    DocumentRules.task: _of_documents,
+    TextRules.task: _of_answers,
+    PremiseRules.task: _of_premises,
+}
+_READERS: Final[Mapping[RunTask, Callable[[Path], Qrels]]] = {PremiseRules.task: read_gold}
 
 
 @dataclass(kw_only=True)
@@ -140,92 +164,88 @@ class Evaluator:
 
         Raises InputError for a file that cannot be read or does not fit its judgments.
         """
-        own = DocumentRules.task if self.own_documents else None
-        return self.score_run(Run.read(path, task or own, self.open_ids), year)
+        if task is None and self.own_documents:
+            task = DocumentRules.task
+        run = Run.read(path, task, self.open_ids)
+
+        in_map = self.answer_map is not None and run.columns == TextRules.task
+        if in_map or run.judged_apart:
+            return self._score_by_map(run)
+        return self.score_run(run, year)
 
     def score_run(self, run: Run, year: Year | None = None) -> Scored:
         """Score a run that was read with `open_ids`; raises InputError as `score` does."""
-        if run.rules.judged == "answers":
-            return self._score_answers(run, year)
-        judgments = self.judgments(run.task, self._file_of(run, year))
+        file = self.qrels
+        if file is None:
+            file = run.rules.judgments_for(self.collection, run.path, run.topics, year)
+        judgments = self.judgments(run.task, file)
+        if run.columns == TextRules.task:
+            judgments = judgments._replace(notes=(OF_POSTS, *judgments.notes))
         depth = MAX_DEPTH if self.cut else None
-        ranked = run.ranked_by(judgments.ids, judgments.qrels, depth)
-        self._refuse_strangers(ranked, judgments.qrels)
-        return score_run(ranked, judgments, self.measures)
+        scored = score_run(run, judgments, self.measures, depth)
+        self._refuse_strangers(scored)
+        return scored
 
     def lacks(self, path: Path, folder: str) -> str | None:
         """Return what a run of a year or of a set lacks to be scored; None if nothing."""
         task = detect_task(path)
-        if RULES[task].judged == "answers" and not _of_posts(Run.read(path, task)):
+        rules = RULES[task]
+        if rules.judged_apart(rules.read(path)):
             return "it needs --qrels and --answer-map"
         if self.own_documents:
             return None if self.qrels else f"there is no {QRELS} beside the documents"
-        judged = folder in judged_years(self.collection, task)
-        return None if judged else f"there are no judgments of {task} {folder}"
+        if folder not in rules.judged_years(self.collection):
+            return f"there are no judgments of {task} {folder}"
+        return None
 
     def score_answer_map(self) -> list[Scored]:
         """Score every run of the answer map of Task 3."""
         answer_map, judgments = self._answer_files()
         scored = []
-        for name, answers in scores.read_answer_map(answer_map).items():
-            with _about(f"{answer_map}: {name}"):
-                result = scores.score_answers(answers, judgments.qrels, judgments.relevant)
+        for name, answers in read_answer_map(answer_map).items():
+            with naming(f"{answer_map}: {name}"):
+                result = score_answers(answers, judgments.qrels, judgments.relevant)
             scored.append(Scored(name, answer_map, TextRules.task, judgments, result))
         return scored
 
-    def _refuse_strangers(self, ranked: Rankings, qrels: Qrels) -> None:
+    def _refuse_strangers(self, scored: Scored) -> None:
         """Raise InputError for a run of another collection, where DATA was not given."""
-        run, rankings, counts = ranked.run, ranked.topics, ranked.counts
-        if self.collection.on_site or run.rules.judged != "documents":
+        ranked = scored.ranked
+        if self.collection.on_site or ranked is None:
             return
-        if counts["unknown"] > len(run) // 2:
+
+        run, unknown = ranked.run, ranked.counts["unknown"]
+        if unknown > len(run) // 2:
             raise InputError(
-                f"{run.path}: {counts['unknown']:,} of its {len(run):,} formulas are not in "
+                f"{run.path}: {unknown:,} of its {len(run):,} formulas are not in "
                 f"the formula index of DATA; {_NO_DATA}"
             )
-        judged = any(qrels.get(t, {}).keys() & docs.keys() for t, docs in rankings.items())
-        if self.qrels is None and not judged and qrels.keys() & rankings.keys():
+
+        qrels = scored.judgments.qrels
+        common = qrels.keys() & ranked.topics.keys()
+        judged = any(qrels[topic].keys() & ranked.topics[topic].keys() for topic in common)
+        if self.qrels is None and common and not judged:
             raise InputError(
                 f"{run.path}: DATA has no judgment of any of its documents; {_NO_DATA}, or name "
                 "the judgments with --qrels FILE"
             )
 
-    def _file_of(self, run: Run, year: Year | None) -> Path:
-        """Return the file of the judgments of a run."""
-        if self.qrels is not None:
-            return self.qrels
-        if run.rules.judged != "premises":
-            if not run.topics:  # it lies in the folder of its year
-                year = year or next((y for y in YEARS if y == run.path.resolve().parent.name), None)
-            with _about(run.path):
-                return self.collection.layout.qrels(run.rules.qrels_of, year or year_of(run.topics))
-        files = self.collection.premises  # a run lies in the folder of its split, as in dev/
-        for split in files.splits():
-            if run.path.resolve().parent.name == split:
-                return files.statements(split)
-        raise InputError(
-            f"{run.path}: give the relevant premises with --qrels FILE, as dev_set.json"
-        )
-
-    def _score_answers(self, run: Run, year: Year | None) -> Scored:
-        of_posts = _of_posts(run)
-        if run.columns != run.task or (of_posts and self.answer_map is None):
-            judgments = self.judgments(run.task, self._file_of(run, year))
-            notes = (OF_POSTS,) if of_posts else ()
-            return score_run(run.rankings(), judgments._replace(notes=notes))
-        with _about(run.path):
+    def _score_by_map(self, run: Run) -> Scored:
+        """Score a run of Task 3 by the answer map, which names its answers."""
+        with naming(run.path):
             answer_map, judgments = self._answer_files()
-        runs = scores.read_answer_map(answer_map)
-        names = (_name(run.path), official_stem(run.path), run.name)
-        answers = next((runs[name] for name in names if name in runs), None)
-        if answers is None:
+        runs = read_answer_map(answer_map)
+        name = _name(run.path)
+        known = [key for key in (name, official_stem(run.path), run.name) if key in runs]
+        if not known:
             raise InputError(
-                f"{answer_map}: no answers of a run {names[0]} or {names[2]}; there are "
+                f"{answer_map}: no answers of a run {name} or {run.name}; there are "
                 f"{', '.join(runs)}"
             )
-        with _about(run.path):
-            result = scores.score_answers(answers, judgments.qrels, judgments.relevant)
-        return Scored(names[0], run.path, run.task, judgments, result)
+
+        with naming(run.path):
+            result = score_answers(runs[known[0]], judgments.qrels, judgments.relevant)
+        return Scored(name, run.path, run.task, judgments, result)
 
     def _answer_files(self) -> tuple[Path, Judgments]:
         if self.answer_map is None or self.qrels is None:
@@ -237,37 +257,34 @@ class Evaluator:
         return self.answer_map, self.judgments(TextRules.task, self.qrels)
 
     def _read_judgments(self, task: RunTask, file: Path) -> Judgments:
-        rules, on_site = RULES[task], self.collection.on_site
-        if rules.judged == "premises":
-            return Judgments(file, scores.read_gold(file), relevant=rules.relevant)
-        qrels = {t: g for t, g in read_qrels(file).items() if max(g.values()) >= self.least_grade}
-        if not qrels:
-            raise InputError(f"{file}: no topic has a grade of {self.least_grade} or more")
-        relevant = least_relevant(rules, qrels) if self.relevant is None else self.relevant
-        judgments, lacking = Judgments(file, qrels), None
-        if rules.by_formula:
-            ids = self.open_ids()
+        rules = RULES[task]
+        read = _READERS.get(task, read_qrels)
+        qrels = self._with_grade(read(file), file)
+        relevant = self.relevant
+        if relevant is None:
+            relevant = least_relevant(rules, qrels)
+
+        judgments = Judgments(file, qrels)
+        ids = rules.formula_ids(self.open_ids)
+        holds = rules.holds(self.collection)
+        if ids is not None:
             judgments = by_visual_id(qrels, ids, file, self.ids)
             holds = ids.has if judgments.ids == "formula" else ids.is_visual
-            lacking = coverage_note(qrels, holds) if on_site else None
-        elif rules.by_post and on_site and (posts := self.collection.posts_if_known):
-            lacking = coverage_note(qrels, lambda docs: posts.find(docs.astype(np.int64)) >= 0)
-        notes = (*judgments.notes, *filter(None, [lacking]))
+
+        notes = judgments.notes
+        if self.collection.on_site and holds is not None:
+            notes = (*notes, *coverage_notes(qrels, holds))
         return judgments._replace(notes=notes, relevant=relevant)
 
-
-@contextmanager
-def _about(source: object) -> Iterator[None]:
-    """Begin the message of an InputError with the name of the run."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"{source}: {error}") from None
-
-
-def _of_posts(run: Run) -> bool:
-    """Return whether every answer of a run names the post that it is taken from."""
-    return all(row.sources.startswith(POST) for row in run.rows)
+    def _with_grade(self, qrels: Qrels, file: Path) -> Qrels:
+        """Return the topics that have the least grade asked for; InputError if none has."""
+        kept = {}
+        for topic, grades in qrels.items():
+            if max(grades.values(), default=0) >= self.least_grade:
+                kept[topic] = grades
+        if not kept:
+            raise InputError(f"{file}: no topic has a grade of {self.least_grade} or more")
+        return kept
 
 
 def _name(path: Path) -> str:

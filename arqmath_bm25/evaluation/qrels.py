@@ -129,21 +129,23 @@ class Doubt(str):
     __slots__ = ()
 
 
-def coverage_note(
+def coverage_notes(
     qrels: Qrels, holds: Callable[[NDArray[np.int32]], NDArray[np.bool_]]
-) -> Doubt | None:
-    """Return a warning if a collection lacks most of what was judged; None if it does not.
+) -> list[Doubt]:
+    """Return a warning if a collection lacks most of the judged documents.
 
-    `holds` tells which of some ids the collection has.
+    `holds` says which of some ids the collection has.
     """
     judged = id_numbers(doc for grades in qrels.values() for doc in grades)
     held = int(holds(judged).sum())
     if held >= _MOST * len(judged):
-        return None
-    return Doubt(
+        return []
+
+    warning = (
         f"of {len(judged):,} judged documents the collection has {held:,}: these scores cannot be "
         "compared with published ones"
     )
+    return [Doubt(warning)]
 
 
 _FOLDER: Final = "qrel_with_formula_ids"  # of the official files of 2020

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_numbers
 
 if TYPE_CHECKING:
-    from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.collection.posts import PostTable
-    from arqmath_bm25.runs.run_rules import RunRules
 
 
 class Fault(NamedTuple):
@@ -27,15 +25,6 @@ class Fault(NamedTuple):
 
 
 Eligible = Callable[[str, str], Fault | None]  # document and post of a row → why it may not be
-
-
-def eligible(
-    rules: RunRules, collection: Collection, ids: Callable[[], FormulaIds]
-) -> Eligible | None:
-    """Return the check of what runs may return; None for tasks without one."""
-    if rules.by_formula:
-        return eligible_formulas(ids())
-    return eligible_answers(collection.posts) if rules.by_post else None
 
 
 def eligible_answers(posts: PostTable) -> Eligible:

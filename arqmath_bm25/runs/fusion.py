@@ -70,7 +70,7 @@ def fuse_runs(
                 f"{run.path}: no topic in common with {first.path} ({here}, ... and {there}, ...); "
                 "are these runs of the same year?"
             )
-    post_of = _posts(runs) if first.rules.by_formula and posts else {}
+    post_of = _posts(runs) if first.has_posts and posts else {}
     hits: dict[str, list[Hit]] = {}
     for topic in dict.fromkeys(topic for run in runs for topic in run.topics):
         ordered = (run.rules.order(run.topics.get(topic, []))[:MAX_DEPTH] for run in runs)

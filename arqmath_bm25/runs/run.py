@@ -7,20 +7,18 @@ The whole run decides which form it has, with the formula index if there is one.
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, Self
 
-from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, RunTask
 from arqmath_bm25.runs.eligible import Eligible
 from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_numbers
 from arqmath_bm25.runs.rows import Findings, RunRow
 from arqmath_bm25.runs.run_rules import in_order
-from arqmath_bm25.runs.task_rules import RULES, WITHOUT_POST, AnswerRules, LabRules, detect_task
+from arqmath_bm25.runs.task_rules import RULES, WITHOUT_POST, LabRules, detect_task
 
 Ranking = dict[str, float]  # document -> score
 RowForm = Literal["lab", "trec", "exchanged", "visual"]
@@ -72,7 +70,7 @@ class Run:
         self.form: RowForm = "lab"
         self.departures = Findings()  # of the rows from the lab's form
         self._open_ids = ids
-        if self.rules.by_formula and self.topics:
+        if self.has_posts and self.topics:
             self._put_right()
 
     @classmethod
@@ -90,16 +88,15 @@ class Run:
         what departs is for `faults`. Raises InputError as `RunRules.read` does.
         """
         columns = task or detect_task(path)
-        if not strict and RULES[columns].judged == "answers":
-            with suppress(InputError):
-                columns = AnswerRules.task if detect_task(path) == AnswerRules.task else columns
+        if not strict:
+            columns = RULES[columns].row_task(path)
         departures = Findings(refused=None if strict else path)
         run = cls(path, task or columns, RULES[columns].read(path, departures), ids)
         run.columns, run.departures = columns, departures
         return run
 
     def faults(
-        self, labs: Sequence[Collection[str]] = (), eligible: Eligible | None = None
+        self, labs: Sequence[Sequence[str]] = (), eligible: Eligible | None = None
     ) -> Findings:
         """Return every breach of the labs' rules, of a run that was read strictly.
 
@@ -147,7 +144,17 @@ class Run:
     @cached_property
     def ids(self) -> FormulaIds | None:
         """The formula index, if the run is of Task 2 and there is one."""
-        return self._open_ids() if self.rules.by_formula and self._open_ids is not None else None
+        return self.rules.formula_ids(self._open_ids)
+
+    @property
+    def has_posts(self) -> bool:
+        """Whether its rows have a formula and the post that holds it."""
+        return "post_id" in self.rules.hit_columns
+
+    @property
+    def judged_apart(self) -> bool:
+        """Whether its documents are judged under ids that it does not have."""
+        return RULES[self.columns].judged_apart(self.rows)
 
     def rankings(self, depth: int | None = MAX_DEPTH) -> Rankings:
         """Return the rankings that count, `depth` documents of a topic (None: all).
@@ -185,7 +192,7 @@ class Run:
         Formulas are ranked by visual ids, with `kind` visual_v2 those of v2; a run that itself
         holds such ids as it stands.
         """
-        if not self.rules.by_formula:
+        if not self.has_posts:
             return self.rankings(depth)
         ranked = copy.copy(self)
         if kind == "visual_v2" and self.ids is not None:

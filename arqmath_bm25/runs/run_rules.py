@@ -11,16 +11,29 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar, Final, Literal
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 import numpy as np
 
 from arqmath_bm25.core import labs
-from arqmath_bm25.core.errors import shown
+from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.runs.rows import RUN, Findings, RunRow, read_columns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.runs.eligible import Eligible
+    from arqmath_bm25.runs.formula_ids import FormulaIds
+
+    Mask = NDArray[np.bool_]
+
+# What may be done with runs: a task may not support all of it.
+Use = Literal["fuse", "pool", "validate", "report", "report scores", "moves", "TREC form"]
 
 _PLAIN: Final = re.compile("0|[1-9][0-9]*")  # an id: "07" is not "7"
 _NUMBER: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
@@ -48,6 +61,15 @@ def first_rows(rows: Iterable[RunRow]) -> dict[str, RunRow]:
     return first
 
 
+@contextmanager
+def naming(source: object) -> Iterator[None]:
+    """Begin the message of an InputError with the name of the run."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from None
+
+
 def number(text: str) -> float:
     """Return a written number; NaN for text and for infinity."""
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
@@ -64,10 +86,11 @@ class RunRules(ABC):
     trec_mark: ClassVar[re.Pattern[str] | None] = None  # column 2 of TREC's form, if it has one
     quoted: ClassVar[bool] = False  # whether columns may stand in quotes
     ids: ClassVar[Mapping[str, str]] = {}  # columns of ids that are numbers, with their fields
-    judged: ClassVar[Literal["documents", "answers", "premises"]] = "documents"  # what is scored
-    qrels_of: ClassVar[labs.LabTask] = "task1"  # the lab's task whose judgments name its documents
-    by_formula: ClassVar[bool] = False  # documents are formulas, and visual ids to judgments
-    by_post: ClassVar[bool] = False  # documents are answers of the collection
+    lab_task: ClassVar[labs.LabTask] = "task1"  # whose topics and judgments its runs have
+    topic_columns: ClassVar[tuple[str, ...]] = ("title", "question", "tags")  # fields of a topic
+    hit_columns: ClassVar[tuple[str, ...]] = ()  # fields of a hit, beside document, score and rank
+    grades: ClassVar[Mapping[int, str]] = {3: "high", 2: "medium", 1: "low", 0: "not relevant"}
+    unsupported: ClassVar[Mapping[Use, str]] = {}  # with the reason; {task} is its task
     relevant: ClassVar[int] = labs.RELEVANT  # the least grade that counts as relevant
     # Keys, and names of ir_measures, in which {n} is that grade.
     measures: ClassVar[Mapping[str, str]] = {}
@@ -123,6 +146,74 @@ class RunRules(ABC):
             findings.error("rank form", line, message)
             rank = min(max(rank, -_FAR), _FAR)
         return int(rank), score, run_id
+
+    @property
+    def topic_task(self) -> labs.RunTask:
+        """The task whose topics its runs answer."""
+        return self.lab_task
+
+    def supports(self, use: Use) -> bool:
+        """Return whether something can be done with its runs."""
+        return use not in self.unsupported
+
+    def require(self, use: Use, path: object) -> None:
+        """Raise InputError, naming the run, if something cannot be done with it."""
+        if not self.supports(use):
+            raise InputError(f"{path}: {self.unsupported[use].format(task=self.task)}")
+
+    def row_task(self, path: Path) -> labs.RunTask:
+        """Return the task whose columns a run has, if it is to be read as one of this task."""
+        del path
+        return self.task
+
+    def formula_ids(self, open_ids: Callable[[], FormulaIds] | None) -> FormulaIds | None:
+        """Return the formula index, if documents of its runs are formulas and there is one."""
+        del open_ids
+        return None
+
+    def eligible(
+        self, collection: Collection, open_ids: Callable[[], FormulaIds]
+    ) -> Eligible | None:
+        """Return the check of what its runs may return; None if they may return anything."""
+        del collection, open_ids
+        return None
+
+    def thread_of(self, collection: Collection) -> Callable[[str], str]:
+        """Return a function from a post of its hits to the thread that it belongs to."""
+        del collection
+        return str
+
+    def judged_years(self, collection: Collection) -> tuple[str, ...]:
+        """Return the years, or sets of statements, whose judgments a collection has."""
+        return collection.layout.years(self.lab_task, "qrels")
+
+    def judgments_named(self, collection: Collection, name: str) -> Path:
+        """Return the file with the judgments of a year or of a set; any other name is a path."""
+        for year in labs.YEARS:
+            if name == year:
+                return collection.layout.qrels(self.lab_task, year)
+        return Path(name)
+
+    def judgments_for(
+        self, collection: Collection, run: Path, topics: Iterable[str], year: labs.Year | None
+    ) -> Path:
+        """Return the file with the judgments of a run; InputError if there is none."""
+        topics = list(topics)
+        if not topics and year is None:  # an empty run lies in the folder of its year
+            folder = run.resolve().parent.name
+            year = next((known for known in labs.YEARS if known == folder), None)
+        with naming(run):
+            return collection.layout.qrels(self.lab_task, year or labs.year_of(topics))
+
+    def holds(self, collection: Collection) -> Callable[[NDArray[np.int32]], Mask] | None:
+        """Return a function that says which judged ids a collection has; None if unknown."""
+        del collection
+        return None
+
+    def judged_apart(self, rows: Iterable[RunRow]) -> bool:
+        """Return whether documents are judged under ids that the run does not have."""
+        del rows
+        return False
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return all rows that count, best first."""

@@ -15,17 +15,29 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import numpy as np
 
 from arqmath_bm25.analysis.answer_text import unpaired_dollars
 from arqmath_bm25.core import labs
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.writing import read_manifest
+from arqmath_bm25.runs.eligible import eligible_answers, eligible_formulas
 from arqmath_bm25.runs.rows import RUN, Findings, RunRow, read_columns
 from arqmath_bm25.runs.run_rules import RunRules, first_rows, number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.runs.eligible import Eligible
+    from arqmath_bm25.runs.formula_ids import FormulaIds
+    from arqmath_bm25.runs.run_rules import Mask
 
 WITHOUT_POST: Final = "TREC's columns; the lab expects the post as well"
 POST: Final = "post "  # begins what a run of Task 3 says of a source that is a post
@@ -38,16 +50,18 @@ class LabRules(RunRules):
     """Rules that ARQMath's three tasks share: names of runs and of topics."""
 
     letter: ClassVar[str] = "A"  # of its topics
+    name_part: ClassVar[str] = ""  # of its file names, between modality and priority
 
     def check_name(self, path: Path, findings: Findings) -> None:
         """Report what is wrong with the name of a run file."""
         stem = path.name.removesuffix(".gz").rpartition(".")[0]
         name, departures = labs.parse_run_name(stem), []
-        kind = "" if self.judged == "documents" else "-[extract|generate]"
         if labs.official_stem(path) != stem:
             departures.append(": a prime file: cut to what was judged")
         if name is None or path.suffix != self.ending:
-            form = f"[team]-{self.task}-[id]-[manual|auto]-[text|math|both]{kind}-[P|A].tsv"
+            form = (
+                f"[team]-{self.task}-[id]-[manual|auto]-[text|math|both]{self.name_part}-[P|A].tsv"
+            )
             departures.append(f"; expected {form}")
         elif name.task != self.task:
             departures.append(f" says {name.task}; checked as {self.task}")
@@ -57,7 +71,7 @@ class LabRules(RunRules):
             findings.warn("file name", None, f"{path.name}{departure}")
 
     def check_topics(
-        self, topics: Mapping[str, Sequence[RunRow]], official: Sequence[Collection[str]],
+        self, topics: Mapping[str, Sequence[RunRow]], official: Sequence[Sequence[str]],
         findings: Findings,
     ) -> None:  # fmt: skip
         """Report topic ids of another task, unknown topics and missing topics."""
@@ -104,9 +118,22 @@ class AnswerRules(LabRules):
     written = "{topic}\t{hit.doc_id}" + _RANKED
     trec_mark = re.compile("[Qq]0|[01]")
     ids: ClassVar = {"post": "doc_id"}
-    by_post = True
     measures = _LAB_MEASURES
     shown = _LAB_SHOWN
+
+    def eligible(
+        self, collection: Collection, open_ids: Callable[[], FormulaIds]
+    ) -> Eligible | None:
+        """Return the check that documents are answers of the collection."""
+        del open_ids
+        return eligible_answers(collection.posts)
+
+    def holds(self, collection: Collection) -> Callable[[NDArray[np.int32]], Mask] | None:
+        """Return a function that says which posts a collection has, where they are known."""
+        posts = collection.posts_if_known
+        if posts is None:
+            return None
+        return lambda ids: posts.find(ids.astype(np.int64)) >= 0
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row of the lab's columns, or of TREC's."""
@@ -132,12 +159,30 @@ class FormulaRules(LabRules):
     columns = ("topic", "formula", "post", "rank", "score", "run id")
     written = "{topic}\t{hit.doc_id}\t{hit.post_id}" + _RANKED
     trec_mark = re.compile("Q0")  # a digit may be a formula: the whole run tells
-    qrels_of = "task2"
+    lab_task = "task2"
+    topic_columns = (*LabRules.topic_columns, "formula_id", "latex")
+    hit_columns = ("post_id", "visual_id")
     letter = "B"
-    by_formula = True
     ids: ClassVar = {"formula": "doc_id", "post": "post_id"}
     measures = _LAB_MEASURES
     shown = _LAB_SHOWN
+
+    def formula_ids(self, open_ids: Callable[[], FormulaIds] | None) -> FormulaIds | None:
+        """Return the formula index, if there is one."""
+        if open_ids is None:
+            return None
+        return open_ids()
+
+    def eligible(
+        self, collection: Collection, open_ids: Callable[[], FormulaIds]
+    ) -> Eligible | None:
+        """Return the check that documents are formulas of posts."""
+        del collection
+        return eligible_formulas(open_ids())
+
+    def thread_of(self, collection: Collection) -> Callable[[str], str]:
+        """Return a function from a post to its question."""
+        return lambda post_id: collection.post(post_id).parent_id or post_id
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row of the lab's columns, or of TREC's, which lack the post."""
@@ -166,7 +211,29 @@ class TextRules(LabRules):
     task = "task3"
     columns = ("topic", "rank", "score", "run id", "sources", "answer")
     quoted = True
-    judged = "answers"
+    hit_columns = ("answer",)
+    name_part = "-[extract|generate]"
+    unsupported: ClassVar = {
+        "fuse": "a run of {task}; there is nothing to fuse",
+        "pool": "a run of {task}; there is nothing to pool",
+        "moves": "moves are listed of rankings of documents only",
+        "report scores": (
+            "answers of Task 3 are judged under ids of their own, which pages do not know; leave "
+            "out --qrels, and score them with `arqmath-bm25 eval --answer-map`"
+        ),
+        "TREC form": "a run of {task} has no TREC form; give --format lab",
+    }
+
+    def row_task(self, path: Path) -> labs.RunTask:
+        """Return task1 for its runs, whose answers are the first of each topic; else task3."""
+        with suppress(InputError):
+            if detect_task(path) == AnswerRules.task:
+                return AnswerRules.task
+        return self.task
+
+    def judged_apart(self, rows: Iterable[RunRow]) -> bool:
+        """Return whether an answer does not name the post that it is taken from."""
+        return not all(row.sources.startswith(POST) for row in rows)
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row that columns make; further TABs belong to the answer."""
@@ -216,11 +283,46 @@ class PremiseRules(RunRules):
     columns = ("statement", "premise")
     written = "{topic}\t{hit.doc_id}\n"
     ending = ".txt"
-    judged = "premises"
+    topic_columns = ()
+    grades: ClassVar = {1: "premise"}
     relevant = 1
+    unsupported: ClassVar = {
+        "fuse": "a run of {task}; there is nothing to fuse",
+        "pool": "a run of {task}; there is nothing to pool",
+        "moves": "moves are listed of rankings of documents only",
+        "validate": "a run of {task}, for which ARQMath has no rules",
+        "report": "premises have no pages; a report shows Tasks 1, 2 and 3",
+        "report scores": "premises have no pages; a report shows Tasks 1, 2 and 3",
+        "TREC form": "a run of {task} has no TREC form; give --format lab",
+    }
     measures: ClassVar = {
         "map_500": f"AP@{labs.PREMISES}", "recall_500": f"R@{labs.PREMISES}"
     }  # fmt: skip
+
+    @property
+    def topic_task(self) -> labs.RunTask:
+        """The task itself."""
+        return self.task
+
+    def judged_years(self, collection: Collection) -> tuple[str, ...]:
+        """Return the sets of statements whose premises are known: those of the test are masked."""
+        return tuple(split for split in collection.premises.splits() if split in labs.SPLITS[:1])
+
+    def judgments_named(self, collection: Collection, name: str) -> Path:
+        """Return the file with the statements of a set; any other name is a path."""
+        if name in labs.SPLITS:
+            return collection.premises.statements(name)
+        return Path(name)
+
+    def judgments_for(
+        self, collection: Collection, run: Path, topics: Iterable[str], year: labs.Year | None
+    ) -> Path:
+        """Return the file with the statements of the set in whose folder a run lies."""
+        del topics, year
+        folder = run.resolve().parent.name
+        if folder in collection.premises.splits():
+            return collection.premises.statements(folder)
+        raise InputError(f"{run}: give the relevant premises with --qrels FILE, as dev_set.json")
 
     def read(self, path: Path, findings: Findings | None = None) -> Iterator[RunRow]:
         """Yield the rows; the first of a statement has rank 1 and score 1, the next 2 and 1/2."""

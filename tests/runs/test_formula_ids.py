@@ -14,7 +14,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import (
     by_visual_id,
-    coverage_note,
+    coverage_notes,
     kind_of_name,
     read_qrels,
     write_qrels,
@@ -369,8 +369,7 @@ def test_all_instances_count_where_the_cut_is_off(tmp_path: Path, ids: FormulaId
 
 def test_a_collection_that_lacks_most_judged_formulas_is_told(tmp_path: Path) -> None:
     ids = [7, 8]
-    few = coverage_note({"B.1": {"7": 1, "70": 0, "71": 0}, "B.2": {"7": 2, "72": 0}},
-                        lambda found: np.isin(found, ids))  # fmt: skip
-    assert few is not None
+    qrels = {"B.1": {"7": 1, "70": 0, "71": 0}, "B.2": {"7": 2, "72": 0}}
+    (few,) = coverage_notes(qrels, lambda found: np.isin(found, ids))
     assert few.startswith("of 5 judged documents the collection has 2: ")
-    assert coverage_note({"B.1": {"7": 1, "70": 0}}, lambda found: found == 7) is None
+    assert coverage_notes({"B.1": {"7": 1, "70": 0}}, lambda found: found == 7) == []

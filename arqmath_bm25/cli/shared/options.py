@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, Literal, cast
 
 import typer
 from rich import box
@@ -97,14 +97,13 @@ def data_of(runs: Sequence[Path] | None, data: Path | None) -> Path | None:
     return made_of.data
 
 
-def task_of_runs(runs: Sequence[Path], verb: str) -> RankingTask:
+def task_of_runs(runs: Sequence[Path], verb: Literal["fuse", "pool"]) -> RankingTask:
     """Return the task of runs to `verb` (fuse, pool) together; InputError unless it is one.
 
     Task 3 has one answer a topic, so its runs cannot be combined.
     """
     first = detect_task(runs[0])
-    if RULES[first].judged != "documents":
-        raise InputError(f"{runs[0]}: a run of {first}; there is nothing to {verb}")
+    RULES[first].require(verb, runs[0])
     for run in runs[1:]:
         if (other := detect_task(run)) != first:
             raise InputError(

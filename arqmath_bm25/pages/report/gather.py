@@ -6,15 +6,17 @@ topics of each run; without either, a report shows what the runs returned and no
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, Final
 
+from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import QRELS, corpus_in
+from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, HIGHEST, RunTask, known_year
 from arqmath_bm25.core.records import Topic
@@ -49,104 +51,161 @@ class ReportedRun:
     manifest: dict[str, Any]  # what lies beside the run file
 
 
-class Gathered:
-    """What a report shows."""
+@dataclass(frozen=True)
+class ReportData:
+    """Everything that a report shows; templates may use each of these fields."""
 
-    def __init__(
-        self,
-        files: Sequence[Path],
-        collection: Collection,
-        *,
-        task: RunTask | None = None,
-        qrels: Path | None = None,
-        topics: Path | None = None,
-        relevant: int | None = None,
-        depth: int | None = None,
-        status: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        """Read all that a report of the run `files` shows; `topics` is their topic file.
-
-        Without `task`, the files tell it; without `topics`, the runs' own topic files are read, or
-        all of DATA.
-
-        `status` is told what is being done.
-
-        Raises InputError for whatever cannot be read or does not belong together: runs of several
-        tasks, topics that no topic file has, posts that DATA does not have.
-        """
-        self.ids = cache(lambda: FormulaIds.of(collection))  # the formula index of Task 2
-        corpus = corpus_in(collection.layout.data)
-        status("Reading runs")
-        task = task or (DocumentRules.task if corpus else None)
-        runs = [ReadRun.read(file, task, self.ids) for file in files]
-        _check(runs, qrels)
-        self.rules = runs[0].rules
-        self.task = task_class(self.rules.task).title  # what was looked for
-        status("Scoring")
-        self.runs, judgments = _score(runs, qrels, collection, relevant)
-        self.qrels_files = list(judgments)  # one for each year of the runs
-        self.qrels = {t: docs for read in judgments.values() for t, docs in read.qrels.items()}
-        self.relevant = max((read.relevant for read in judgments.values()), default=1)
-        scores = [run.score for run in self.runs if run.score]
-        keys = scores[0].shown if scores else ()
-        # Whether tables show measures over judged documents only.
-        self.primed = bool(scores) and not scores[0].primed.isdisjoint(keys)
-        self.words = _words(self.qrels)
-        self.measures = {key: NAMES.get(key, key) for key in keys}  # the first compares the runs
-        self.questions = _questions(runs, topics, collection)  # in the order of the topic files
-        status("Looking for posts")
-        self.collection = collection
-        few = len(self.questions) <= FEW_TOPICS
-        self.depth = depth or (20 if few else 10)  # hits of a topic that are shown
-        rankings = [rows for run in self.runs for rows in run.topics.values()]
-        places = [row.shown for rows in rankings for row in islice(rows.values(), self.depth)]
-        posts = {post for post, _ in places if post}
-        ids = posts | self.relevant_documents
-        self.post, self.delimiters, self.macros = post_reader(collection, ids)
-        self.latex = latex_of(collection, (formula for _, formula in places))
-        # How many posts would be shown, if the collection had them.
-        self.missing = sum(self.post(post_id) is None for post_id in posts)
-        if posts and self.missing == len(posts):
-            raise InputError(
-                f"{corpus or collection.posts.path}: none of the {self.missing:,} posts that the "
-                "runs return is in it; are runs and DATA of the same collection?"
-            )
-
-    @property
-    def relevant_documents(self) -> set[str]:
-        """The documents that are relevant for any topic."""
-        return set[str]().union(*map(self.relevant_to, self.qrels))
+    collection: Collection
+    rules: RunRules
+    task: str  # its title: what was looked for
+    formula_ids: FormulaIds | None  # of Task 2
+    runs: list[ReportedRun]
+    qrels_files: list[Path]  # one for each year of the runs
+    qrels: Qrels
+    relevant: int  # the least grade that counts as relevant
+    relevant_documents: set[str]  # relevant for any topic
+    measures: dict[str, str]  # keys with their titles; the first compares the runs
+    primed: bool  # whether tables show measures over judged documents only
+    words: dict[int, str]  # of the grades
+    questions: dict[str, Topic]  # in the order of the topic files
+    depth: int  # hits of a topic that are shown
+    post: Callable[[str], Post | None]
+    delimiters: Delimiters
+    macros: str
+    latex: Mapping[str, str]  # formula id -> LaTeX
+    missing: int  # posts that would be shown, if the collection had them
 
     def relevant_to(self, topic: str) -> set[str]:
         """Return the documents that are relevant for a topic."""
-        return {doc for doc, grade in self.qrels.get(topic, {}).items() if grade >= self.relevant}
+        return _relevant(self.qrels.get(topic, {}), self.relevant)
+
+
+def gather(
+    files: Sequence[Path],
+    collection: Collection,
+    *,
+    task: RunTask | None = None,
+    qrels: Path | None = None,
+    topics: Path | None = None,
+    relevant: int | None = None,
+    depth: int | None = None,
+    status: Callable[[str], None] = lambda _: None,
+) -> ReportData:
+    """Read everything that a report of the run `files` shows.
+
+    Without `task`, the files decide it; without `topics`, a topic file, those of the runs are
+    read, or all of DATA. `status` gets the name of each step.
+
+    Raises InputError for files that cannot be read or do not belong together: runs of several
+    tasks, topics that no topic file has, posts that DATA does not have.
+    """
+    status("Reading runs")
+    if task is None and corpus_in(collection.layout.data):
+        task = DocumentRules.task
+    open_ids = cache(lambda: FormulaIds.of(collection))
+    runs = [ReadRun.read(file, task, open_ids) for file in files]
+    _check(runs, qrels)
+    rules = runs[0].rules
+
+    status("Scoring")
+    reported, judgments = _score(runs, qrels, collection, relevant)
+    grades: Qrels = {}
+    for read in judgments.values():
+        grades.update(read.qrels)
+    least = max((read.relevant for read in judgments.values()), default=1)
+    scores = [run.score for run in reported if run.score]
+    keys = scores[0].shown if scores else ()
+    questions = _questions(runs, topics, collection)
+
+    status("Looking for posts")
+    if not depth:
+        depth = 20 if len(questions) <= FEW_TOPICS else 10
+    places = _places(reported, depth)
+    posts = {post for post, _ in places if post}
+    relevant_documents = _relevant_documents(grades, least)
+    post, delimiters, macros = post_reader(collection, posts | relevant_documents)
+    missing = sum(post(post_id) is None for post_id in posts)
+    if posts and missing == len(posts):
+        source = corpus_in(collection.layout.data) or collection.posts.path
+        raise InputError(
+            f"{source}: none of the {missing:,} posts that the runs return is in it; are runs and "
+            "DATA of the same collection?"
+        )
+
+    return ReportData(
+        collection=collection,
+        rules=rules,
+        task=task_class(rules.task).title,
+        formula_ids=rules.formula_ids(open_ids),
+        runs=reported,
+        qrels_files=list(judgments),
+        qrels=grades,
+        relevant=least,
+        relevant_documents=relevant_documents,
+        measures={key: NAMES.get(key, key) for key in keys},
+        primed=bool(scores) and not scores[0].primed.isdisjoint(keys),
+        words=_words(grades),
+        questions=questions,
+        depth=depth,
+        post=post,
+        delimiters=delimiters,
+        macros=macros,
+        latex=latex_of(collection, (formula for _, formula in places)),
+        missing=missing,
+    )
+
+
+def _places(runs: Sequence[ReportedRun], depth: int) -> list[tuple[str, str]]:
+    """Return post and formula of the hits that are shown."""
+    places = []
+    for run in runs:
+        for rows in run.topics.values():
+            places += [row.shown for row in islice(rows.values(), depth)]
+    return places
+
+
+def _relevant(grades: Mapping[str, int], least: int) -> set[str]:
+    return {doc for doc, grade in grades.items() if grade >= least}
+
+
+def _relevant_documents(qrels: Qrels, least: int) -> set[str]:
+    documents: set[str] = set()
+    for grades in qrels.values():
+        documents |= _relevant(grades, least)
+    return documents
 
 
 def _score(
     runs: Sequence[ReadRun], qrels: Path | None, collection: Collection, relevant: int | None
 ) -> tuple[list[ReportedRun], dict[Path, Judgments]]:
-    """Score runs that have judgments; return all, and the judgments that there are by file."""
+    """Score runs that have judgments; return all, and the judgments by file."""
     measures = _of_charts(runs[0].rules)
-    evaluator = cache(
-        lambda file: Evaluator(collection, qrels=file, measures=measures, relevant=relevant)
-    )
+    evaluators: dict[Path, Evaluator] = {}
     judgments: dict[Path, Judgments] = {}
-    scored_runs = []
+    reported = []
     names = _names([run.path for run in runs])
     for run, name, short in zip(runs, names, _short(names), strict=True):
         score, ranked = None, run.rankings()
-        if file := qrels or _judgments(run, collection):
-            scored = evaluator(file).score_run(run)
-            score = scored.score if isinstance(scored.score, RunScore) else None
-            judgments[file], ranked = scored.judgments, scored.ranked or ranked
-        if run.rules.by_formula and run.topics and not any(ranked.topics.values()):
+        file = qrels or _judgments(run, collection)
+        if file is not None:
+            if file not in evaluators:
+                evaluators[file] = Evaluator(
+                    collection, qrels=file, measures=measures, relevant=relevant
+                )
+            scored = evaluators[file].score_run(run)
+            judgments[file] = scored.judgments
+            ranked = scored.ranked or ranked
+            if isinstance(scored.score, RunScore):
+                score = scored.score
+
+        if run.ids is not None and run.topics and not any(ranked.topics.values()):
             raise InputError(
                 f"{run.path}: none of its formulas is in the formula index of DATA; are run and "
                 "DATA of the same collection? `arqmath-bm25 validate` says more"
             )
         manifest = read_manifest(run.path)
-        scored_runs.append(ReportedRun(short, name, ranked.rows, score, manifest))
-    return scored_runs, judgments
+        reported.append(ReportedRun(short, name, ranked.rows, score, manifest))
+    return reported, judgments
 
 
 def _of_charts(rules: RunRules) -> list[Measure]:
@@ -163,28 +222,29 @@ def _check(runs: Sequence[ReadRun], qrels: Path | None) -> None:
     """Raise InputError unless the runs can be compared in one report."""
     first = runs[0]
     for run in runs:
-        if run.rules.judged == "premises":
-            raise InputError(f"{run.path}: premises have no pages; a report shows Tasks 1, 2 and 3")
+        run.rules.require("report", run.path)
         if run.task != first.task:
             raise InputError(
                 f"{run.path}: a run of {run.task}, {first.path} of {first.task}; report one task "
                 "at a time"
             )
-    if first.rules.judged == "answers" and qrels is not None:
-        raise InputError(
-            f"{qrels}: answers of Task 3 are judged under ids of their own, which pages do not "
-            "know; leave out --qrels, and score them with `arqmath-bm25 eval --answer-map`"
-        )
+    if qrels is not None:
+        first.rules.require("report scores", qrels)
 
 
 def _judgments(run: ReadRun, collection: Collection) -> Path | None:
     """Find the judgments for the topics of a run in DATA; None if there are none."""
-    layout, rules = collection.layout, run.rules
-    if corpus := corpus_in(layout.data):
-        return file if (file := corpus.parent / QRELS).is_file() else None
-    year = known_year(run.topics)
-    has_some = rules.judged == "documents" and year in layout.years(rules.qrels_of, "qrels")
-    return layout.qrels(rules.qrels_of, year) if year and has_some else None
+    corpus = corpus_in(collection.layout.data)
+    if corpus:
+        file = corpus.parent / QRELS
+        return file if file.is_file() else None
+
+    year, rules = known_year(run.topics), run.rules
+    if year is None or not rules.supports("report scores"):
+        return None
+    if year not in rules.judged_years(collection):
+        return None
+    return rules.judgments_named(collection, year)
 
 
 def _questions(
@@ -192,7 +252,7 @@ def _questions(
 ) -> dict[str, Topic]:
     """Read the topics of the runs; InputError for a topic that no file has."""
     own_documents = corpus_in(collection.layout.data)
-    task = configured(DocumentRules.task if own_documents else runs[0].rules.qrels_of)
+    task = configured(DocumentRules.task if own_documents else runs[0].rules.topic_task)
     chosen = [str(topics)] if topics else topics_of(*(run.path for run in runs))
     by_id = task.asked(collection, chosen)
     for run in runs:

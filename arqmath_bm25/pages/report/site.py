@@ -25,7 +25,7 @@ from arqmath_bm25.evaluation.qrels import Doubt
 from arqmath_bm25.evaluation.score import runs_by_note
 from arqmath_bm25.pages.page_files import site
 from arqmath_bm25.pages.post_html import PostWriter
-from arqmath_bm25.pages.report.gather import DEPTHS, FEW_TOPICS, RECALL_LEVELS, Gathered
+from arqmath_bm25.pages.report.gather import DEPTHS, FEW_TOPICS, RECALL_LEVELS
 from arqmath_bm25.runs.formula_ids import id_number
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.evaluation.comparing import Comparison
     from arqmath_bm25.evaluation.score import RunScore
-    from arqmath_bm25.pages.report.gather import ReportedRun
+    from arqmath_bm25.pages.report.gather import ReportData, ReportedRun
 
     _Averages = Mapping[str, Mapping[str, float]]  # run -> measure -> value
 
@@ -48,7 +48,7 @@ _AT_10: Final = ("p10_prime", "p10", "P@10")
 
 
 def write_report(
-    gathered: Gathered,
+    data: ReportData,
     directory: Path,
     progress: Callable[[int], None] = lambda _: None,
     threads: Path | None = None,
@@ -62,54 +62,54 @@ def write_report(
         page.stem: quote(os.path.relpath(page, directory / "topics"))
         for page in (threads.glob("*.html") if threads else ())
     }
-    names = page_names(gathered.questions)
-    scores = {run.name: run.score for run in gathered.runs if run.score}
+    names = page_names(data.questions)
+    scores = {run.name: run.score for run in data.runs if run.score}
     averages = {name: score.averages() for name, score in scores.items()}
-    with site(directory, "report", "report.js", gathered.collection.origin) as pages:
+    with site(directory, "report", "report.js", data.collection.origin) as pages:
         pages.templates.globals.update(
-            vars(gathered), averages=averages,
-            values={run.name: run.score.values if run.score else {} for run in gathered.runs},
-            failures=(failures := {run.name: _failures(gathered, run) for run in gathered.runs}),
+            vars(data), averages=averages,
+            values={run.name: run.score.values if run.score else {} for run in data.runs},
+            failures=(failures := {run.name: _failures(data, run) for run in data.runs}),
             lacking=set[str]().union(*(reasons[_LACKING] for reasons in failures.values())),
-            settings={run.name: _settings(run) for run in gathered.runs},
+            settings={run.name: _settings(run) for run in data.runs},
             pages=names, threads=links,
         )  # fmt: skip
         titles = {}
-        for topic, question in gathered.questions.items():
-            values = topic_page(gathered, question)
+        for topic, question in data.questions.items():
+            values = topic_page(data, question)
             titles[topic] = values["title"]
             pages.write(f"topics/{names[topic]}", "topic.html", **values)
             progress(1)
-        for number, run in enumerate(gathered.runs, 1):
-            pages.write(f"runs/{number}.html", "run.html", run=run, baseline=gathered.runs[0])
+        for number, run in enumerate(data.runs, 1):
+            pages.write(f"runs/{number}.html", "run.html", run=run, baseline=data.runs[0])
         pages.write(
-            "index.html", "report.html", titles=titles, notes=_notes(gathered, scores),
+            "index.html", "report.html", titles=titles, notes=_notes(data, scores),
             curves=_curves(averages), depths=list(enumerate(DEPTHS)),
-            **_compared(gathered, scores, averages),
+            **_compared(data, scores, averages),
         )  # fmt: skip
 
 
-def _failures(gathered: Gathered, run: ReportedRun) -> dict[str, list[str]]:
+def _failures(data: ReportData, run: ReportedRun) -> dict[str, list[str]]:
     """Return the topics without a relevant one among the first ten judged documents, by reason."""
     missing: list[str] = []
     not_returned: list[str] = []
     low: list[str] = []
-    precision = next((key for key in gathered.measures if key in _AT_10), "")
+    precision = next((key for key in data.measures if key in _AT_10), "")
     for topic, values in run.score.values.items() if run.score else ():
         if values[precision] == 0:
-            relevant = gathered.relevant_to(topic)
+            relevant = data.relevant_to(topic)
             if relevant & run.topics.get(topic, {}).keys():
                 low.append(topic)
             else:
-                (not_returned if _holds_any(gathered, relevant) else missing).append(topic)
+                (not_returned if _holds_any(data, relevant) else missing).append(topic)
     return {_LACKING: missing, "not retrieved": not_returned, "ranked low": low}
 
 
-def _holds_any(gathered: Gathered, docs: set[str]) -> bool:
-    if gathered.rules.by_formula:
+def _holds_any(data: ReportData, docs: set[str]) -> bool:
+    if data.formula_ids is not None:
         numbers = np.fromiter(map(id_number, docs), np.int32)
-        return bool(gathered.ids().is_visual(numbers).any())
-    return any(gathered.post(doc) is not None for doc in docs)
+        return bool(data.formula_ids.is_visual(numbers).any())
+    return any(data.post(doc) is not None for doc in docs)
 
 
 def _settings(run: ReportedRun) -> dict[str, str]:
@@ -139,19 +139,19 @@ def page_names(topics: Iterable[str]) -> dict[str, str]:
     return names
 
 
-def _notes(gathered: Gathered, scores: Mapping[str, RunScore]) -> list[str]:
+def _notes(data: ReportData, scores: Mapping[str, RunScore]) -> list[str]:
     warned = runs_by_note((name, score.warnings) for name, score in scores.items())
     notes = [f"{', '.join(names)}: {warning}" for warning, names in warned.items()]
-    if gathered.missing:
-        notes.append(f"{gathered.missing:,} of the posts that are shown are not in the collection")
+    if data.missing:
+        notes.append(f"{data.missing:,} of the posts that are shown are not in the collection")
     return notes
 
 
 def _compared(
-    gathered: Gathered, scores: Mapping[str, RunScore], averages: _Averages
+    data: ReportData, scores: Mapping[str, RunScore], averages: _Averages
 ) -> dict[str, Any]:
     """Compare the first run with others on the same judged topics, by the first measure."""
-    first = next(iter(gathered.measures), "")
+    first = next(iter(data.measures), "")
     by_topic = {
         name: {topic: values[first] for topic, values in score.values.items()}
         for name, score in scores.items()
@@ -164,7 +164,7 @@ def _compared(
         if len(group) > 1 and len(topics) > 1:
             comparisons += (of_group := compare(group))
             of_runs = {name: averages[name] for name in group}
-            verdicts.append(_verdict(gathered.measures, of_runs, of_group))
+            verdicts.append(_verdict(data.measures, of_runs, of_group))
     doubtful = any(isinstance(note, Doubt) for score in scores.values() for note in score.warnings)
     return {
         "doubtful": doubtful,
@@ -223,29 +223,29 @@ class ShownDocument:
     """A document that was retrieved or should have been, with its rank in each run."""
 
     def __init__(
-        self, gathered: Gathered, doc_id: str, place: tuple[str, str], grade: int | None,
+        self, data: ReportData, doc_id: str, place: tuple[str, str], grade: int | None,
         ranks: list[int | None], writer: PostWriter,
     ) -> None:  # fmt: skip
         """`place` is the post to show, and the formula in that; both may be empty."""
         self.doc_id = doc_id
         self.grade = grade or 0
-        self.word = "Unjudged" if grade is None else gathered.words[max(grade, 0)]
+        self.word = "Unjudged" if grade is None else data.words[max(grade, 0)]
         self.ranks = ranks  # of each run
         post_id, self.formula_id = place
-        latex = gathered.latex.get(self.formula_id)
+        latex = data.latex.get(self.formula_id)
         self.formula = writer.formula(Formula(latex, None), display=True) if latex else Markup()
-        self.post = gathered.post(post_id) if post_id else None  # None if DATA does not have it
+        self.post = data.post(post_id) if post_id else None  # None if DATA does not have it
         self.title = self.body = Markup()
         self.whole = False  # whether the body is all of the post
         self.link = ""  # empty where there is none
         self.shares = 0, 0  # of the words, and of the formulas, that the question has
         if self.post is not None:
-            question = gathered.collection.question_of(self.post)
+            question = data.collection.question_of(self.post)
             heading = (question and question.title) or "(no question)"
             if heading == post_id:  # a document without a title
                 heading = beginning(self.post.body, _HEADING).prose or post_id
             self.title = writer.title(heading, self.formula_id)
-            self.link = gathered.collection.link(self.post)
+            self.link = data.collection.link(self.post)
             bodies = dict.fromkeys(post.body for post in (self.post, question) if post)
             self.shares = writer.shares([read_title(heading), *map(read_body, bodies)])
         elif post_id:
@@ -257,17 +257,17 @@ class ShownDocument:
         return -self.grade if self.grade >= relevant else 0, best, self.doc_id
 
 
-def topic_page(gathered: Gathered, topic: Topic) -> dict[str, Any]:
+def topic_page(data: ReportData, topic: Topic) -> dict[str, Any]:
     """Return the values for the template `topic.html`."""
-    delimiters = gathered.delimiters
+    delimiters = data.delimiters
     title, body = read_title(topic.title, delimiters), read_body(topic.question, delimiters)
     if topic.latex:  # Task 2 asks for one formula
         writer = PostWriter([Content((Formula(topic.latex, None),))])
     else:
         tags = Content((" ".join(topic.tags).replace("-", " "),))
-        writer = PostWriter([title, body, tags], delimiters, gathered.macros)
-    plain = PostWriter((), delimiters, gathered.macros)
-    documents, absent = _documents(gathered, topic.topic_id, writer)
+        writer = PostWriter([title, body, tags], delimiters, data.macros)
+    plain = PostWriter((), delimiters, data.macros)
+    documents, absent = _documents(data, topic.topic_id, writer)
     asked = plain.formula(Formula(topic.latex, None), display=True) if topic.latex else ""
     return {
         "topic": topic,
@@ -277,45 +277,43 @@ def topic_page(gathered: Gathered, topic: Topic) -> dict[str, Any]:
         "formula": asked,  # Task 2: what is searched
         "asks": writer.asks,  # how many words and formulas it has
         "documents": {document.doc_id: document for document in documents},
-        "judged": topic.topic_id in gathered.qrels,
-        "labels": [*dict.fromkeys(gathered.words.values()), "Unjudged"],
+        "judged": topic.topic_id in data.qrels,
+        "labels": [*dict.fromkeys(data.words.values()), "Unjudged"],
         "absent": absent,  # relevant ones that no run returns and DATA does not tell
         "answer": lambda hit: writer.content(read_title(hit.answer)),
     }
 
 
-def _documents(
-    gathered: Gathered, topic: str, writer: PostWriter
-) -> tuple[list[ShownDocument], int]:
+def _documents(data: ReportData, topic: str, writer: PostWriter) -> tuple[list[ShownDocument], int]:
     """Return what is shown of any run, and what is relevant; how much of that is not known.
 
     Relevant ones stand first, the best grade first, then those of the best rank. As many posts are
     whole as there is room: pages stay small however long posts are.
     """
-    grades = gathered.qrels.get(topic, {})
-    rankings = [run.topics.get(topic, {}) for run in gathered.runs]
+    grades = data.qrels.get(topic, {})
+    rankings = [run.topics.get(topic, {}) for run in data.runs]
     ranks = [{doc: rank for rank, doc in enumerate(ranking, 1)} for ranking in rankings]
     shown = {  # document -> its post, and the formula in that
         doc: row.shown
         for ranking in rankings
-        for doc, row in reversed(list(ranking.items())[: gathered.depth])
+        for doc, row in reversed(list(ranking.items())[: data.depth])
         if not row.answer
     }
     absent = 0
-    for doc in [doc for doc, grade in grades.items() if grade >= gathered.relevant]:
+    for doc in [doc for doc, grade in grades.items() if grade >= data.relevant]:
         row = next((ranking[doc] for ranking in rankings if doc in ranking), None)
         if row is not None:
             shown.setdefault(doc, row.shown)
-        elif not gathered.rules.by_formula and gathered.post(doc) is not None:
+        elif data.formula_ids is None and data.post(doc) is not None:
             shown[doc] = doc, ""
         else:  # of a formula that no run found, nothing is known
             absent += 1
     documents = []
     for doc, place in shown.items():
         of_runs = [of_run.get(doc) for of_run in ranks]
-        documents.append(ShownDocument(gathered, doc, place, grades.get(doc), of_runs, writer))
-    documents.sort(key=lambda document: document.order(gathered.relevant))
-    few = len(gathered.questions) <= FEW_TOPICS
+        documents.append(ShownDocument(data, doc, place, grades.get(doc), of_runs, writer))
+    documents.sort(key=lambda document: document.order(data.relevant))
+    few = len(data.questions) <= FEW_TOPICS
     room, begin = (_ROOM, _EXCERPT) if few else (_ROOM // 10, _EXCERPT // 2)
     for document in documents:
         if document.post is not None:
