@@ -25,14 +25,15 @@ from arqmath_bm25.analysis.mathml import source_latex
 from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.settings import AnalysisSettings, FormulaAnalysisSettings, FormulaField
 from arqmath_bm25.analysis.symbol_layout import read_layout
-from arqmath_bm25.analysis.terms import Bag, FormulaTree, Lines, Paths, Spelling, Tree
+from arqmath_bm25.analysis.terms import Bag, FormulaTree, Lines, Paths, Spelling
 from arqmath_bm25.analysis.text import WordAnalyzer
 from arqmath_bm25.analysis.tokenizer import load_tokenizer
+from arqmath_bm25.analysis.trees import Tree
 from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
 
 TermKind = Literal["words", "math", "operators"]  # math: n-grams of LaTeX tokens
-_PATHS: Final = Paths()  # through operator trees
+_PATHS: Final = Paths(structures=True)  # of operator trees
 _CACHED_FORMULAS: Final = 1 << 15  # half of all formulas are repeats; about 30 MB when full
 
 

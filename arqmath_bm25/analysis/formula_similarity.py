@@ -24,7 +24,8 @@ from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.latex import VARIABLES
 from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.term_numbers import Columns, Trees, mixed
-from arqmath_bm25.analysis.terms import EDGES, LOWER, PLACE, FormulaTree, Paths
+from arqmath_bm25.analysis.terms import FormulaTree, Paths
+from arqmath_bm25.analysis.trees import EDGES, LOWER, PLACE
 from arqmath_bm25.core.arrays import distinct
 
 Signature = NDArray[np.uint32]  # sorted, without repeats

@@ -21,7 +21,7 @@ from typing import Final
 
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.latex import CELL, CLOSE, OPEN, ROW, TABLE, VARIABLES
-from arqmath_bm25.analysis.terms import LOWER, Tree
+from arqmath_bm25.analysis.trees import LOWER, Tree
 from arqmath_bm25.core.tables import read_table
 
 _TABLE: Final = read_table(__file__)

@@ -8,7 +8,7 @@ from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.core.configuration import Settings
 
 # Raised when the same settings come to give other terms: indexes from before are stale then.
-VERSION: Final = 5
+VERSION: Final = 6
 
 
 def _ordered(lengths: tuple[int, int]) -> tuple[int, int]:

@@ -23,7 +23,7 @@ from typing import Final
 
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.latex import CELL, CLOSE, INFIX, OPEN, ROW, TABLE, TABLE_END
-from arqmath_bm25.analysis.terms import Tree
+from arqmath_bm25.analysis.trees import Tree
 
 _NEXT, _ABOVE, _BELOW, _OVER, _UNDER, _WITHIN, _ELEMENT, _SHAPE = "nabouwes"
 _ARGUMENTS: Final[dict[str, tuple[str, ...]]] = {

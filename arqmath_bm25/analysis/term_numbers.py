@@ -1,4 +1,4 @@
-"""Terms as numbers of 64 bits: of text, and of formulas whose terms are never spelled out.
+"""Terms as numbers of 64 bits, and formulas as columns of numbers, so that NumPy makes their terms.
 
 The number of a term is a polynomial in a fixed base whose coefficients are random numbers for its
 characters (Karp and Rabin 1987), so that number(a + b) = number(a) · base ** len(b) + number(b).
@@ -15,19 +15,21 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from arqmath_bm25.analysis.latex import VARIABLES
-from arqmath_bm25.analysis.terms import EDGES, LONGEST, LOWER, PLACE, WRITTEN, Paths
+from arqmath_bm25.analysis.structures import BASE, FACTORS
+from arqmath_bm25.analysis.trees import EDGES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from arqmath_bm25.analysis.terms import FormulaTree, Lines, Spelling
+    from arqmath_bm25.analysis.terms import FormulaTree
 
     Numbers = NDArray[np.uint64]
     Places = NDArray[np.int64]
 
-_BASE: Final = np.uint64(0xD1342543DE82EF95)  # odd and without a pattern
+_BASE: Final = np.uint64(BASE)
+_FIRST, _SECOND = map(np.uint64, FACTORS)
 _powers = np.ones(1, np.uint64)
 
 
@@ -55,8 +57,8 @@ def powers(exponents: Places) -> Numbers:
 
 def mixed(numbers: Numbers) -> Numbers:
     """Mix the bits, so that each depends on all (the end of SplitMix64, Steele et al. 2014)."""
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * _FIRST
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * _SECOND
     return numbers ^ (numbers >> np.uint64(31))
 
 
@@ -139,7 +141,7 @@ class Trees:
         )
 
 
-class _Texts:
+class Texts:
     """The parts of which numbers of terms are computed, by code."""
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -149,58 +151,4 @@ class _Texts:
         self.variables = np.fromiter(map(VARIABLES.__contains__, listed), np.bool_)
 
 
-_EDGES: Final = _Texts(EDGES.values())
-
-
-def spelled(spelling: Spelling, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
-    """Yield the terms of many trees: the number of the tree, and that of the term."""
-    if isinstance(spelling, Paths):
-        return _paths(spelling, columns)
-    return _lines(spelling, columns)
-
-
-def _paths(paths: Paths, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
-    """Yield the paths through many trees."""
-    _, trees, symbols, parents, edges = columns
-    texts = _Texts(columns.texts)
-    numbers, lengths = texts.numbers[symbols], texts.lengths[symbols]
-    root = parents == np.arange(len(parents))
-    for is_blind in (False, True)[: 1 + paths.also_blind]:
-        if is_blind:
-            hidden = texts.variables[symbols]
-            hidden[parents[edges != ord(LOWER)]] = False
-            numbers[hidden], lengths[hidden] = term_numbers([PLACE]), len(PLACE)
-        steps = _EDGES.numbers[edges] * powers(lengths) + numbers
-        shifts = powers(_EDGES.lengths[edges] + lengths)
-        ending, complete = numbers, np.ones(len(trees), np.bool_)
-        for nodes in range(2, paths.high + 1):
-            ending = ending[parents] * shifts + steps
-            complete = complete[parents] & ~root
-            if nodes >= paths.low:
-                yield trees[complete], ending[complete]
-
-
-def _lines(lines: Lines, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
-    """Yield the n-grams of many lines."""
-    _, trees, symbols, *_ = columns
-    texts = _Texts(columns.texts)
-    distances = np.full(len(symbols), LONGEST)
-    for distance in range(LONGEST - 1, 0, -1):
-        same = symbols[distance:] == symbols[:-distance]
-        distances[distance:][same & (trees[distance:] == trees[:-distance])] = distance
-    variables = np.flatnonzero(texts.variables[symbols] & lines.places)
-    distances = distances[variables]
-    longest = np.empty(0, np.uint64)
-    for place in range(min(lines.high, len(trees))):
-        joint, written = "~" if place else "", [each[place] for each in WRITTEN]
-        numbers = (term_numbers([joint]) * powers(texts.lengths) + texts.numbers)[symbols]
-        shifts = powers(texts.lengths + len(joint))[symbols]
-        numbers[variables] = term_numbers(written)[distances]
-        shifts[variables] = powers(np.array(list(map(len, written))))[distances]
-        if not place:
-            longest = numbers
-        else:
-            longest = longest[: len(trees) - place] * shifts[place:] + numbers[place:]
-        if place + 1 >= lines.low:
-            complete = trees[place:] == trees[: len(trees) - place]
-            yield trees[place:][complete], longest[complete]
+EDGE_TEXTS: Final = Texts(EDGES.values())

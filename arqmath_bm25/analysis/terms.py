@@ -2,7 +2,8 @@ r"""Formulas before they are terms: trees, lines of symbols, and how both are sp
 
 Terms of trees are paths through some nodes, which begin with a start mark. Of the operator tree of
 `x^2+1`: `~+`, `+~^`, `+~1`, `^~1~x`, `^~2~2`, and `~+~^`, `~+~1`, `+~^~1~x`, `+~^~2~2`. In a
-blind tree a placeholder, `\?`, stands for every variable that is not applied to something.
+blind tree a placeholder, `\?`, stands for every variable that is not applied to something. Further
+terms of trees are in `structures`.
 
 Terms of lines are n-grams. Patterns have placeholders for variables, so that `a^2+b^2` is like
 `x^2+y^2`: `\?` where a variable first occurs in the n-gram, and `\?d` where it last occurred d
@@ -21,38 +22,15 @@ from operator import add
 from typing import Final, NamedTuple
 
 from arqmath_bm25.analysis.latex import VARIABLES
+from arqmath_bm25.analysis.structures import structures
+from arqmath_bm25.analysis.trees import EDGES, PLACE, Tree, blind
 
-LOWER: Final = "_"  # the edge to a subscript
-# How edges, which are one character each, are written in terms.
-EDGES: Final = {chr(code): f"~{chr(code)}~" for code in range(128)} | {"~": "~"}
-PLACE: Final = "\\?"
 LONGEST: Final = 5  # tokens of a pattern
 # How a variable is written in each place of a pattern, by the distance to where it last occurred.
 WRITTEN: Final = [
     (PLACE, *(f"~{PLACE}{d if d <= place else ''}" for place in range(1, LONGEST)))
     for d in range(LONGEST + 1)
 ]
-
-
-class Tree(NamedTuple):
-    """A tree as three columns. Node 0 is the start mark, its own parent; a line is symbols only."""
-
-    symbols: Sequence[str]
-    parents: Sequence[int] = ()
-    edges: Sequence[str] = ()  # from the parent, as the keys of EDGES
-
-
-def blind(tree: Tree) -> Tree:
-    r"""Return a tree with `\?` for its variables; one with just a subscript is a variable too."""
-    symbols, parents, edges = tree
-    inner = set(parents)
-    if LOWER in edges:
-        inner = {parent for parent, edge in zip(parents, edges, strict=True) if edge != LOWER}
-    hidden = [
-        PLACE if symbol in VARIABLES and node not in inner else symbol
-        for node, symbol in enumerate(symbols)
-    ]
-    return Tree(hidden, parents, edges)
 
 
 def paths(tree: Tree, low: int = 2, high: int = 3) -> list[str]:
@@ -109,16 +87,24 @@ def patterns(tokens: Sequence[str], low: int, high: int) -> list[str]:
 
 @dataclass(frozen=True)  # tuples of both kinds would be equal
 class Paths:
-    """Paths through `low` … `high` nodes; also those of the `blind` tree, if that is asked for."""
+    """Paths through `low` … `high` nodes.
+
+    Also those of the `blind` tree, and the terms of `structures`, if they are asked for.
+    """
 
     low: int = 2
     high: int = 3
     also_blind: bool = False
+    structures: bool = False
 
     def strings(self, tree: Tree) -> list[str]:
         """Return the paths through a tree as text."""
         terms = paths(tree, self.low, self.high)
-        return terms + paths(blind(tree), self.low, self.high) if self.also_blind else terms
+        if self.also_blind:
+            terms += paths(blind(tree), self.low, self.high)
+        if self.structures:
+            terms += structures(tree)
+        return terms
 
 
 @dataclass(frozen=True)

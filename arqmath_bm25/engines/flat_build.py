@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary, spelled, term_numbers
+from arqmath_bm25.analysis.formula_numbers import spelled
+from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary, term_numbers
 from arqmath_bm25.analysis.terms import Bag, Paths, Spelling
 from arqmath_bm25.core.arrays import distinct, ranges
 from arqmath_bm25.core.errors import InputError
@@ -77,7 +78,7 @@ class FlatPart:
     def add(self, document: Document) -> None:
         """Add the next document."""
         if document.trees is not None and not self._ids:
-            self._trees[Paths()] = document.trees
+            self._trees[Paths(structures=True)] = document.trees
         if document.shared and document.shared is not self._shared:
             self._shared = document.shared
             self._group += 1

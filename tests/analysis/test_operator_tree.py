@@ -14,7 +14,8 @@ from mutation import check_terms, mutated, real_formulas
 
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.operator_tree import read_operators
-from arqmath_bm25.analysis.terms import Tree, blind, paths
+from arqmath_bm25.analysis.terms import paths
+from arqmath_bm25.analysis.trees import Tree, blind
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.sample_data import SAMPLE
 

@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arqmath_bm25.analysis import latex
+from arqmath_bm25.analysis.formula_numbers import spelled
 from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.symbol_layout import read_layout
-from arqmath_bm25.analysis.term_numbers import Trees, spelled, term_numbers
-from arqmath_bm25.analysis.terms import Bag, FormulaTree, Lines, Paths, Tree
+from arqmath_bm25.analysis.term_numbers import Trees, term_numbers
+from arqmath_bm25.analysis.terms import Bag, FormulaTree, Lines, Paths
+from arqmath_bm25.analysis.trees import Tree
 from arqmath_bm25.collection.formulas import read_formula_blocks
 from arqmath_bm25.core.arrays import distinct
 
@@ -30,6 +32,7 @@ FORMULAS = [
 ]  # fmt: skip
 SPELLINGS: list[Spelling] = [
     Paths(), Paths(also_blind=True), Paths(2, 5), Paths(3, 4, also_blind=True), Paths(4, 4),
+    Paths(structures=True),
     Lines(1, 3), Lines(2, 5), Lines(3, 4, places=True), Lines(1, 5, places=True),
 ]  # fmt: skip
 
@@ -67,7 +70,7 @@ def test_numbers_are_those_of_the_terms_as_text(
     hold_both_forms_together(sources, spelling, of_layout)
 
 
-@pytest.mark.parametrize("spelling", [SPELLINGS[1], SPELLINGS[7]])
+@pytest.mark.parametrize("spelling", [SPELLINGS[1], SPELLINGS[5], SPELLINGS[8]])
 def test_real_formulas(shared: Path, spelling: Spelling) -> None:
     file = shared / "data/arqmath-lite/Formulas/latex_representation_v3/1.tsv"
     block = next(iter(read_formula_blocks(file)))

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from arqmath_bm25.analysis.terms import Bag, FormulaTree, Lines, Paths, Tree
+from arqmath_bm25.analysis.terms import Bag, FormulaTree, Lines, Paths
+from arqmath_bm25.analysis.trees import Tree
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines import flat
 from arqmath_bm25.engines.engine import Document, flat_place

@@ -12,7 +12,8 @@ from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.formula_similarity import Signatures, signatures
 from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.term_numbers import Trees
-from arqmath_bm25.analysis.terms import FormulaTree, Paths, Tree, blind, paths
+from arqmath_bm25.analysis.terms import FormulaTree, Paths, paths
+from arqmath_bm25.analysis.trees import Tree, blind
 
 if TYPE_CHECKING:
     import pytest
