@@ -14,7 +14,6 @@ from html import escape
 from typing import Final
 
 from arqmath_bm25.analysis.html import Delimiters
-from arqmath_bm25.analysis.kinds import kind_of
 from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.sources import MATH_ENVIRONMENT, prose
 from arqmath_bm25.collection.own_documents import OwnDocument
@@ -31,7 +30,10 @@ _PARAGRAPH: Final = re.compile(r"\n[ \t]*+\n\s*+")
 _OPENING: Final = re.compile(rf"\\\\|\\\$|\$\$|\$|\\\[|\\\(|{MATH_ENVIRONMENT}")
 _CLOSING: Final = {"$$": "$$", "$": "$", r"\[": r"\]", r"\(": r"\)"}
 
-_DISPLAY: Final = re.compile(r"\$\$[^$<>]{1,999}+\$\$|\\\[(?:(?!\\\])[^<>]){1,999}+\\\]")
+_DISPLAY: Final = re.compile(
+    r'<span class="math-container">\$\$[^<>]{1,4000}+</span>'
+    r"|\$\$[^$<>]{1,999}+\$\$|\\\[(?:(?!\\\])[^<>]){1,999}+\\\]"
+)
 
 _COMMENT: Final = re.compile(r"(?<!\\)((?:\\\\)*+)%[^\n]*+(?:\n[ \t]*+(?!\n))?")
 _VERBATIM: Final = re.compile(
@@ -84,16 +86,16 @@ _LINK: Final = re.compile(
 
 def document_html(document: OwnDocument, delimiters: Delimiters) -> str:
     """Return the text of an own document as HTML, which is still to be made safe."""
-    kind = document.kind or kind_of(document.text)
-    if kind == "plain" and (delimiters == "latex" or delimiters == "markdown"):
-        kind = delimiters  # of the collection
-    if kind == "html" or kind == "post":
-        return _DISPLAY.sub(r"<br>\g<0><br>", document.text)
+    kind = document.kind_under(delimiters)
     if kind == "latex":
         return latex_html(document.text)
     if kind == "markdown":
         return markdown_html(document.text)
-    return plain_html(document.text)
+    if kind == "plain":
+        return plain_html(document.text)
+
+    html = document.body(delimiters)
+    return _DISPLAY.sub(r"<br>\g<0><br>", html)
 
 
 def latex_html(text: str) -> str:

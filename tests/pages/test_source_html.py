@@ -90,9 +90,21 @@ def test_displays_are_drawn_as_displays_whatever_the_kind() -> None:
     for text in ("So $$x^2$$ holds.", r"So \[x^2\] holds.", r"<p>So $$x^2$$ <b>holds</b></p>"):
         for kind in ("plain", "markdown", "latex", "html"):
             document = OwnDocument("1", text, kind=kind)
-            tree = LexborHTMLParser(PostWriter().body(document_html(document, "mathjax")))
+            tree = LexborHTMLParser(PostWriter().body(document_html(document, "auto")))
             (formula,) = tree.css("math")
             assert formula.attributes.get("display") == "block", (text, kind)
+
+
+def test_displays_of_other_programs_are_displays() -> None:
+    for text in (
+        '<p>So <math display="block"><msup><mi>x</mi><mn>2</mn></msup></math> holds.</p>',
+        '<p>So <span class="math display">\\[x^2\\]</span> holds.</p>',
+        '<p>So <span class="math-container">$$x^2$$</span> holds.</p>',
+    ):
+        tree = LexborHTMLParser(PostWriter().body(document_html(OwnDocument("1", text), "auto")))
+        (formula,) = tree.css("math")
+        assert formula.attributes.get("display") == "block", text
+        assert [part.strip(" .") for part in tree.css_first("p").text(deep=False).split()]
 
 
 def test_tags_of_equations_are_kept() -> None:
