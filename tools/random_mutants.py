@@ -3,7 +3,7 @@
     python tools/random_mutants.py [--number 60] [--seed N] [NAME ...]
 
 An operator, a number or a truth value becomes another one, or a statement goes. NAME restricts the
-files. The tests that import the module decide, or those of its room (without those on clusters); a
+files. The tests that import the module decide, or those of its room (without those on Spark); a
 mutant that takes them more than two minutes of CPU time is caught. A survivor may be of no
 consequence, or be caught by a test of another module or a slow one: read it. The same seed breaks
 the same places as long as the package does not change.
@@ -92,7 +92,7 @@ def tests_of(tree: Path, module: Path) -> list[Path]:
     """Return the tests that import a module, shortest first, or those of its room if none does."""
     name = ".".join(("arqmath_bm25", *module.with_suffix("").parts)).removesuffix(".__init__")
     files = sorted(tree.glob("tests/*/test_*.py"), key=lambda test: test.stat().st_size)
-    files = [test for test in files if not test.stem.startswith(("test_opensearch", "test_spark"))]
+    files = [test for test in files if not test.stem.startswith("test_spark")]
     room = module.parts[0] if len(module.parts) > 1 else ""
     rooms = ROOMS.get(room, (room,))
     return [test for test in files if re.search(rf"\b{name}\b(?!\.)", test.read_text())] or [
