@@ -219,7 +219,7 @@ def test_topics_without_anything_relevant_are_parted_by_the_reason(tmp_path: Pat
 def test_reports_of_own_documents_name_them_by_id_and_first_words(tmp_path: Path) -> None:
     """Long ids are shown with the hit; of more than 100 topics 10 hits of a run are."""
     long = "a" * 60
-    words = "The triangle has an area that everybody knows, and more that nobody does."
+    words = "The triangle $ABC$ has an area that everybody knows, and more that nobody does."
     documents = [{"id": f"{long}{n}", "text": f"{words} {n}"} for n in range(30)]
     queries = [{"id": f"q{n}", "text": "the triangle and its area"} for n in range(101)]
     for name, rows in (("corpus", documents), ("queries", queries)):
@@ -233,7 +233,8 @@ def test_reports_of_own_documents_name_them_by_id_and_first_words(tmp_path: Path
     hits = topic.css(".hits li")
     assert len(hits) == 10
     heading = hits[3].css_first(".heading").text()
-    assert heading == "The triangle has an area that everybody knows, and more …"
+    assert heading == "The triangle ABC has an area that everybody knows, and …"
+    assert hits[3].css(".heading math")
     assert f"{long}3" in hits[3].css_first(".hint").text()
     assert topic.css_first("h1").text().split() == ["q7"]
     assert "the triangle and its area" in topic.css_first(".question .post").text()

@@ -557,6 +557,32 @@ def test_nothing_of_a_document_can_act(documents: Client) -> None:
         assert not shown.css("img, [onerror], a[href^=javascript]")
 
 
+def test_hostile_files_are_inert(tmp_path: Path) -> None:
+    script = "<script>alert(1)</script>"
+    attacks = {
+        "markdown": f"# Attack\n\n{script} [x](javascript:alert(1)) <p onclick=alert(1)>",
+        "html": f"<h1>Attack</h1><svg onload=alert(1)>{script}</svg><math>{script}</math>",
+        "latex": rf"\section{{Attack}}{script}\href{{javascript:alert(1)}}{{x}} ${script}$",
+        "plain": f"Attack {script} ${script}$",
+    }
+    rows = [{"id": name, "kind": name, "text": text} for name, text in attacks.items()]
+    nested = {
+        "html": "Attack" + "<ul><li>" * 5000,
+        "markdown": "Attack\n\n" + "".join(" " * (n % 90) + "* x\n" for n in range(5000)),
+        "latex": "Attack" + r"\begin{itemize}\item " * 5000,
+    }
+    rows += [{"id": f"{name}-lists", "kind": name, "text": text} for name, text in nested.items()]
+    with running(documents_site(tmp_path, rows)) as address:
+        client = Client(address)
+        results = page(client, "/", q="attack", depth=20)
+        links = [link.attributes["href"] for link in results.css(".hit-link")]
+        assert len(links) == len(rows)
+        for tree in (results, *(page(client, link) for link in links)):
+            assert [s.attributes.get("src") for s in tree.css("script")] == ["/static/search.js"]
+            acting = "[onload], [onclick], svg, iframe, a[href^=javascript]"
+            assert not tree.css(acting)
+
+
 def test_a_document_that_is_not_there_is_not_found(documents: Client) -> None:
     for path in ("/documents/none", "/documents/", "/documents/thm%2F2", "/documents/" + "x" * 900):
         answer = documents.get(path)

@@ -243,7 +243,7 @@ class ShownDocument:
             question = data.collection.question_of(self.post)
             heading = (question and question.title) or "(no question)"
             if heading == post_id:  # a document without a title
-                heading = beginning(self.post.body, _HEADING).prose or post_id
+                heading = beginning(self.post.body, _HEADING).text or post_id
             self.title = writer.title(heading, self.formula_id)
             self.link = data.collection.link(self.post)
             bodies = dict.fromkeys(post.body for post in (self.post, question) if post)

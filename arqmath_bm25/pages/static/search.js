@@ -50,6 +50,11 @@ if (box) {
     clearTimeout(timer);
     timer = setTimeout(show, PAUSE);
   });
+  box.form.addEventListener("change", event => {
+    if (event.target.name !== "task") return;
+    box.form.elements.variant.value = ""; // each task has rankings of its own
+    if (box.value.trim()) box.form.requestSubmit();
+  });
   box.form.addEventListener("submit", () => {
     clearTimeout(timer);
     running?.abort();
