@@ -7,11 +7,9 @@ import json
 import shutil
 import subprocess
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 from cluster_proxy import Answer, Asked, Proxy, certificates, proxy, tls
 
 from arqmath_bm25.core.errors import InputError
@@ -22,6 +20,7 @@ from arqmath_bm25.engines.opensearch.connection import connect, patiently
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 pytest.importorskip("opensearchpy", reason="arqmath-bm25[opensearch] is not installed")
 
@@ -37,20 +36,6 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("keys")
     certificates(place)
     return place
-
-
-def test_the_container_of_the_guide_is_alone_secured_and_of_a_version_that_is_taken() -> None:
-    guide = Path(__file__).parents[2] / "docs" / "USAGE.md"
-    block = guide.read_text(encoding="utf-8").partition("```yaml\nservices:")[2]
-    compose = yaml.safe_load("services:" + block.partition("```")[0])
-    (service,) = compose["services"].values()
-    assert service["image"] == "opensearchproject/opensearch:3.4.0"
-    assert service["environment"]["discovery.type"] == "single-node"
-    assert service["environment"]["OPENSEARCH_INITIAL_ADMIN_PASSWORD"].startswith(
-        "${ARQMATH_OPENSEARCH_PASSWORD:?"
-    )
-    assert service["ports"] == ["127.0.0.1:9200:9200"]  # not of all networks
-    assert [volume.partition(":")[0] for volume in service["volumes"]] == [*compose["volumes"]]
 
 
 @contextmanager

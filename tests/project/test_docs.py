@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
+import yaml
 from program import arqmath
 
 from arqmath_bm25.cli import COMMANDS, FUNCTIONS, load
@@ -227,3 +228,17 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
         if anchor:
             headings = re.findall(r"^#+ (.*)$", file.read_text(), re.MULTILINE)
             assert anchor in {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings}
+
+
+def test_the_container_of_the_guide_is_alone_secured_and_of_a_version_that_is_taken() -> None:
+    guide = ROOT / "docs" / "USAGE.md"
+    block = guide.read_text(encoding="utf-8").partition("```yaml\nservices:")[2]
+    compose = yaml.safe_load("services:" + block.partition("```")[0])
+    (service,) = compose["services"].values()
+    assert service["image"] == "opensearchproject/opensearch:3.4.0"
+    assert service["environment"]["discovery.type"] == "single-node"
+    assert service["environment"]["OPENSEARCH_INITIAL_ADMIN_PASSWORD"].startswith(
+        "${ARQMATH_OPENSEARCH_PASSWORD:?"
+    )
+    assert service["ports"] == ["127.0.0.1:9200:9200"]  # not of all networks
+    assert [volume.partition(":")[0] for volume in service["volumes"]] == [*compose["volumes"]]
