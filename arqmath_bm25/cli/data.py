@@ -9,7 +9,8 @@ from pathlib import Path
 import typer
 
 from arqmath_bm25.cli.shared.command import command
-from arqmath_bm25.cli.shared.options import THREADS, Place, out, print_table, results
+from arqmath_bm25.cli.shared.options import THREADS, Place, out, results
+from arqmath_bm25.cli.shared.tables import ScoreTable, print_table
 from arqmath_bm25.collection import fetching, published
 from arqmath_bm25.collection.inspection import FileReport, files_in
 from arqmath_bm25.collection.inspection import inspect as inspect_file
@@ -160,7 +161,8 @@ def _print(reports: Sequence[FileReport]) -> None:
         rows.append([report.path, number, counts, dates, defects, says])
     if rows:
         texts = ["of these", "dates", "defects", "official"]
-        print_table(None, ["file", "rows", *texts], rows, left=texts)
+        header = ["file", "rows", *texts]
+        print_table(ScoreTable(caption="", header=header, rows=list(rows), left=texts))
     for report in reports:
         if report.status == "missing":
             optional = " (optional)" if report.optional else ""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean
@@ -15,20 +15,37 @@ from arqmath_bm25.cli.shared.options import (
     RUNS,
     command_line,
     data_of,
-    print_table,
     refuse_repeated,
     write,
+)
+from arqmath_bm25.cli.shared.tables import (
+    DAGGER,
+    PASTED,
+    Marked,
+    ScoreTable,
+    TableForm,
+    in_terminal,
+    print_tables,
 )
 from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS, RunTask, Year
 from arqmath_bm25.core.progress import console, status
-from arqmath_bm25.evaluation.comparing import Compared, Comparison, Move, compare_runs, moves
+from arqmath_bm25.evaluation.comparing import (
+    SIGNIFICANT,
+    Compared,
+    Comparison,
+    Move,
+    compare_runs,
+    differing,
+    moves,
+)
 from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
 from arqmath_bm25.evaluation.measures import NAMES, Measure, named_measures
 from arqmath_bm25.evaluation.qrels import IdKind
 from arqmath_bm25.evaluation.score import EXPLANATION, RunScore, shared_notes
 from arqmath_bm25.evaluation.topic_sets import read_topic_info, topic_sets
+from arqmath_bm25.runs.short_names import short_names
 from arqmath_bm25.runs.task_rules import detect_task
 from arqmath_bm25.tasks import trust
 
@@ -36,6 +53,14 @@ _ENDINGS: Final = {".tsv", ".trec", ".txt"}  # of NLPS: .txt
 _IDS: Final = {"visual_v2": " (visual ids of v2)", "formula": " (formula ids)"}
 _DEEP: Final = 10  # ranks that are looked at by --why
 _CAUSES: Final = 5  # of a move
+_ROUNDING: Final = 5e-5  # of four digits
+_PRIMED: Final = "′: documents without a judgment are left out"
+_TEST: Final = "p < .05 (randomization test, corrected by Holm)"
+_COMPARED: Final = [
+    "run", "mean", "difference", "95 % interval", "W/T/L", "p t-test", "Holm t-test", "p random.",
+    "Holm random.",
+]  # fmt: skip
+_DISPENSABLE: Final = ("p t-test", "p random.", "mean", "Holm t-test")  # the first goes first
 
 
 @dataclass
@@ -54,6 +79,7 @@ class Scoring:
     ids: IdKind | None = None
     answer_map: Path | None = None
     indexes: Path = INDEXES
+    form: TableForm = "terminal"
 
     def evaluator(self, runs: Sequence[Path] | None, measures: Iterable[Measure]) -> Evaluator:
         """Return the evaluator of these options."""
@@ -98,11 +124,10 @@ class Scoring:
 def _per_topic_csv(scored: Sequence[Scored]) -> str:
     from pandas import DataFrame  # takes half a second to load
 
-    rows = [
-        {"run": run.run, "task": run.task, "topic": topic, **values}
-        for run in scored
-        for topic, values in run.score.values.items()
-    ]
+    rows = []
+    for run in scored:
+        for topic, values in run.score.values.items():
+            rows.append({"run": run.run, "task": run.task, "topic": topic, **values})
     return DataFrame(rows).to_csv(index=False)
 
 
@@ -122,6 +147,10 @@ def evaluate(
 
     Example: arqmath-bm25 eval myrun.tsv --qrels qrel_official_task1 --measure nDCG@10
     """
+    if by and not topic_info:
+        raise InputError(f"--by {by}: give the labels of the topics with --topic-info FILE")
+
+    left_out: list[str] = []
     with status("Scoring"):
         evaluator = scoring.evaluator(runs, named_measures(*measure or ()))
         if runs:
@@ -129,77 +158,151 @@ def evaluate(
         elif scoring.answer_map is not None:
             scored = evaluator.score_answer_map()
         else:
-            scored = list(_score_folder(evaluator, run_folder, scoring))
-    sets: list[dict[str, list[str]]] = []
-    ranked = [run for run in scored if by and isinstance(run.score, RunScore)]
+            files = _run_files(evaluator, run_folder, scoring)
+            scored, left_out = _score_files(evaluator, files)
+
+    tables = _score_tables(scored, [each.key for each in evaluator.measures], scoring.form)
     if by:
-        if not topic_info:
-            raise InputError(f"--by {by}: give the labels of the topics with --topic-info FILE")
-        info = read_topic_info(*topic_info)
-        sets = [topic_sets(run.score.values, info, by) for run in ranked]
+        info = read_topic_info(*topic_info or ())
+        for run in scored:
+            if isinstance(run.score, RunScore):
+                sets = topic_sets(run.score.values, info, by)
+                tables.append(_table_of_sets(run, by, sets))
     if scoring.write(scored, [run.to_json() for run in scored]):
-        _print_scores(scored, [each.key for each in evaluator.measures])
-        for run, of_run in zip(ranked, sets, strict=True):
-            keys, averages = run.score.shown, run.score.averages
-            rows = [
-                [label, len(topics), *map(averages(topics).get, keys)]
-                for label, topics in of_run.items()
-            ]
-            print_table(f"{run.run} by {by}", ["topics", "number", *_names(keys)], rows)
+        print_tables(tables, scoring.form)
+    for note in left_out:
+        console.print(f"not scored: {note}", soft_wrap=True)
 
 
-def _score_folder(evaluator: Evaluator, folder: Path, scoring: Scoring) -> Iterator[Scored]:
-    """Score every run of the collection that has official judgments; name those left out."""
+def _table_of_sets(run: Scored, by: str, sets: Mapping[str, Sequence[str]]) -> ScoreTable:
+    """Return the scores of a run over groups of topics."""
+    keys, averages = run.score.shown, run.score.averages
+    rows = []
+    for label, topics in sets.items():
+        of_label = averages(topics)
+        rows.append([label, len(topics), *(of_label[key] for key in keys)])
+    header = ["topics", "number", *_names(keys)]
+    return ScoreTable(caption=f"{run.run} by {by}", header=header, rows=rows)
+
+
+def _run_files(
+    evaluator: Evaluator, folder: Path, scoring: Scoring
+) -> list[tuple[Path, Year | None]]:
+    """Return the run files of the collection, with the year that each is scored for."""
     collection, task = evaluator.collection, scoring.chosen_task
-    folders: dict[Path, Year | None] = {
-        folder / collection.name / year: year for year in scoring.years or YEARS
-    }
+    runs = folder / collection.name
+    folders: dict[Path, Year | None] = {runs / year: year for year in scoring.years or YEARS}
     if evaluator.own_documents:  # judged by queries, not by years
-        folders = dict.fromkeys(sorted((folder / collection.name).glob("*/")))
+        folders = dict.fromkeys(sorted(runs.glob("*/")))
     elif not scoring.years:
-        files = collection.premises
-        folders |= {folder / files.name / split: None for split in files.splits()}
-    paths = [
-        (path, year)
-        for part, year in folders.items()
-        for path in sorted(part.glob("*"))
-        if path.suffix in _ENDINGS and task in (None, detect_task(path))
-    ]
-    if not paths:
-        name = task or "all"
+        premises = collection.premises
+        for split in premises.splits():
+            folders[folder / premises.name / split] = None
+
+    files = []
+    for part, year in folders.items():
+        for path in sorted(part.glob("*")):
+            if path.suffix in _ENDINGS and task in (None, detect_task(path)):
+                files.append((path, year))
+    if not files:
         data = collection.layout.data if collection.on_site else None
-        run_it = command_line("run", name, data=data, runs=folder)
+        run_it = command_line("run", task or "all", data=data, runs=folder)
         of_task = f" of {task}" if task else ""
         raise InputError(
-            f"no run files{of_task} in {folder / collection.name}: write them with "
-            f"`{run_it}`, or name run files: eval RUN --qrels FILE"
+            f"no run files{of_task} in {runs}: write them with `{run_it}`, or name run files: "
+            "eval RUN --qrels FILE"
         )
-    for path, year in paths:
-        if lacking := evaluator.lacks(path, path.parent.name):
-            console.print(f"left out: {path}: {lacking}", soft_wrap=True)
+    return files
+
+
+def _score_files(
+    evaluator: Evaluator, files: Iterable[tuple[Path, Year | None]]
+) -> tuple[list[Scored], list[str]]:
+    """Score the run files that have judgments; return what the others lack."""
+    scored, left_out = [], []
+    for path, year in files:
+        lacking = evaluator.lacks(path, path.parent.name)
+        if lacking:
+            left_out.append(f"{path}: {lacking}")
         else:
-            yield evaluator.score(path, year=year)
+            scored.append(evaluator.score(path, year=year))
+    return scored, left_out
 
 
 def _names(keys: Iterable[str]) -> list[str]:
     return [NAMES.get(key, key) for key in keys]
 
 
-def _print_scores(scored: Sequence[Scored], extra: Sequence[str] = ()) -> None:
-    """Print one table for each task and judgments; `extra` are keys to show beside the usual."""
-    for (task, qrels), group in groupby(scored, lambda run: (run.task, run.judgments.file)):
+def _score_tables(
+    scored: Sequence[Scored], extra: Sequence[str], form: TableForm
+) -> list[ScoreTable]:
+    """Return a table for each task and judgments; `extra` are keys to show beside the usual."""
+    tables = []
+    for _, group in groupby(scored, lambda run: (run.task, run.judgments.file)):
         runs = list(group)
         keys = list(dict.fromkeys([*runs[0].score.shown, *extra]))
-        notes = [(run.run, _notes(run, keys)) for run in runs]
-        premises = "statements" in runs[0].score.counts
-        judgments = qrels.name + _IDS.get(runs[0].judgments.ids or "", "")
-        relevant = f"relevant: grade {runs[0].score.relevant} or more" if not premises else ""
-        print_table(
-            " · ".join(filter(None, [task, runs[0].year, judgments, relevant])),
-            ["run", "statements" if premises else "judged topics", *_names(keys)],
-            [[run.run, _count(run), *map(run.to_json().get, keys)] for run in runs],
-            [*shared_notes(notes), *([EXPLANATION] if premises else [])],
-        )
+        tables.append(_score_table(runs, keys, form))
+    return tables
+
+
+def _score_table(runs: Sequence[Scored], keys: Sequence[str], form: TableForm) -> ScoreTable:
+    """Return the scores of runs by the same judgments."""
+    first = runs[0]
+    premises = "statements" in first.score.counts
+    names = _short([run.run for run in runs], form)
+
+    marked: dict[str, set[int]] = {}
+    if form in PASTED:
+        marked = {key: differing(runs, key) for key in keys}
+    rows = []
+    for place, run in enumerate(runs):
+        numbers = run.to_json()
+        cells: list[object] = [names[place], _count(run)]
+        for key in keys:
+            is_marked = place in marked.get(key, ())
+            cells.append(Marked(numbers[key], DAGGER) if is_marked else numbers[key])
+        rows.append(cells)
+
+    counted = "statements" if premises else "judged topics"
+    header = ["run", counted, *_names(keys)]
+    if form == "csv":
+        header = ["run", counted, *keys]
+    notes = shared_notes([(run.run, _notes(run, keys)) for run in runs])
+    if premises:
+        notes.append(EXPLANATION)
+    caption = _caption(first)
+    if form in PASTED:
+        caption += _explained(_names(keys), names[0], any(marked.values()))
+    if len(runs) == 1 and form == "terminal" and in_terminal():  # no room for a long name
+        caption = f"{names[0]} · {caption}"
+        header, rows = header[1:], [rows[0][1:]]
+    return ScoreTable(caption=caption, header=header, rows=rows, notes=notes, dispensable=[counted])
+
+
+def _caption(run: Scored) -> str:
+    """Return what runs were scored by: task, year, judgments, the grade that is relevant."""
+    ids = _IDS.get(run.judgments.ids or "", "")
+    parts = [run.task, run.year, f"{run.judgments.file.name}{ids}"]
+    if "statements" not in run.score.counts:
+        parts.append(f"relevant: grade {run.score.relevant} or more")
+    return " · ".join(filter(None, parts))
+
+
+def _short(names: Sequence[str], form: TableForm) -> list[str]:
+    """Return the names of runs as tables show them; CSV and pipes have the full ones."""
+    if form in PASTED or (form == "terminal" and in_terminal()):
+        return short_names(names)
+    return list(names)
+
+
+def _explained(names: Sequence[str], baseline: str, marked: bool) -> str:
+    """Return what the caption of a pasted table says of its signs."""
+    text = ""
+    if any("′" in name for name in names):
+        text += f" · {_PRIMED}"
+    if marked:
+        text += f" · {DAGGER}: differs from {baseline}, {_TEST}"
+    return text
 
 
 def _count(run: Scored) -> str:
@@ -209,18 +312,19 @@ def _count(run: Scored) -> str:
 
 
 def _notes(run: Scored, keys: Sequence[str]) -> list[str]:
-    notes = [f"warning: {warning}" for warning in run.score.warnings]
+    """Return averages over the topics of the run where they differ, and its warnings."""
+    notes = []
     if isinstance(run.score, RunScore):
         everywhere, own = run.score.averages(), run.score.averages_of_run_topics()
-        differing: dict[str, list[str]] = {}
+        by_topics: dict[str, list[str]] = {}
         for key in keys:
-            if abs(everywhere[key] - own[key]) > 5e-5:
+            if abs(everywhere[key] - own[key]) > _ROUNDING:
                 value = f"{NAMES.get(key, key)} {own[key]:.4f}"
-                differing.setdefault(run.score.averaged_over(key), []).append(value)
-        notes[:0] = [
-            f"averaged over the {topics}, not all {len(run.score.values)}: {', '.join(values)}"
-            for topics, values in differing.items()
-        ]
+                by_topics.setdefault(run.score.averaged_over(key), []).append(value)
+        for topics, values in by_topics.items():
+            listed = ", ".join(values)
+            notes.append(f"averaged over the {topics}, not all {len(run.score.values)}: {listed}")
+    notes += [f"warning: {warning}" for warning in run.score.warnings]
     return notes
 
 
@@ -243,42 +347,83 @@ def compare(
     scored = scoring.score(evaluator, runs)
     compared = compare_runs(scored, measure)
     if scoring.write(scored, compared.to_json()):
-        _print_comparison(compared)
+        if scoring.form == "csv":
+            table = _all_digits(compared)
+        else:
+            table = _comparison_table(compared, scoring.form)
+        print_tables([table], scoring.form)
         if why is not None:
             places = why_indexes or [scoring.indexes]
             moved, unexplained = moves(evaluator.collection, scored[:2], why, _DEEP, places)
-            _print_moves(why, moved, unexplained)
+            print_tables([_table_of_moves(why, moved, unexplained)], scoring.form)
 
 
-def _print_comparison(compared: Compared) -> None:
-    """Print the mean of the first run, and the tests of each other run against it."""
-    (name,), runs = _names([compared.measure]), list(compared.values)
-    topics = compared.values[runs[0]]
-    header = "run,mean,difference,95 % interval,wins/ties/losses,p t-test,Holm,p randomization,Holm"
-    print_table(
+def _comparison_table(compared: Compared, form: TableForm) -> ScoreTable:
+    """Return the tests of each run against the first one, whose mean is in the caption."""
+    (name,) = _names([compared.measure])
+    topics, *_ = compared.values.values()
+    mean = fmean(topics.values())
+    names = _short(list(compared.values), form)
+    baseline = names[0]
+    caption = (
         f"{name} of {len(topics)} topics (relevant: grade {compared.relevant} or more), "
-        f"compared with {runs[0]} ({fmean(topics.values()):.4f})",
-        header.split(","),
-        map(_compared, compared.comparisons),
-        [f"warning: {warning}" for warning in compared.warnings],
+        f"compared with {baseline} ({mean:.4f})"
+    )
+    if form in PASTED:
+        marked = any(run.randomization_holm < SIGNIFICANT for run in compared.comparisons)
+        caption += _explained([name], baseline, marked)
+
+    rows = []
+    if form in PASTED:
+        rows.append([baseline, mean, *[""] * 7])
+    for short, run in zip(names[1:], compared.comparisons, strict=True):
+        cells = _cells(short, run)
+        if form in PASTED and run.randomization_holm < SIGNIFICANT:
+            cells[1] = Marked(run.mean, DAGGER)
+        rows.append(cells)
+    return ScoreTable(
+        caption=caption,
+        header=_COMPARED,
+        rows=rows,
+        notes=[f"warning: {warning}" for warning in compared.warnings],
+        dispensable=_DISPENSABLE,
     )
 
 
-def _compared(run: Comparison) -> list[object]:
+def _all_digits(compared: Compared) -> ScoreTable:
+    """Return the comparisons under the keys of `compare --json`."""
+    rows = [asdict(run) for run in compared.comparisons]
+    return ScoreTable(
+        caption="",
+        header=list(rows[0]),
+        rows=[list(row.values()) for row in rows],
+        notes=[f"warning: {warning}" for warning in compared.warnings],
+    )
+
+
+def _cells(name: str, run: Comparison) -> list[object]:
+    """Return a comparison as it is read."""
+    interval = f"{run.low:+.4f} … {run.high:+.4f}"
+    counts = f"{run.wins}/{run.ties}/{run.losses}"
     tests = (run.t_test_p, run.t_test_holm, run.randomization_p, run.randomization_holm)
-    return [
-        run.run, run.mean, f"{run.difference:+.4f}", f"{run.low:+.4f} … {run.high:+.4f}",
-        f"{run.wins}/{run.ties}/{run.losses}", *(p if p >= 0.0001 else "< 0.0001" for p in tests),
-    ]  # fmt: skip
+    p_values = [p if p >= 0.0001 else "< 0.0001" for p in tests]
+    return [name, run.mean, f"{run.difference:+.4f}", interval, counts, *p_values]
 
 
-def _print_moves(topic: str, moved: Sequence[Move], unexplained: Sequence[str] = ()) -> None:
-    """Print which documents moved, and the parts of their scores that changed most."""
+def _table_of_moves(
+    topic: str, moved: Sequence[Move], unexplained: Sequence[str] = ()
+) -> ScoreTable:
+    """Return which documents moved, and the parts of their scores that changed most."""
     rows = []
     for move in moved:
-        causes = [f"{name} {a:.1%} → {b:.1%}" for name, a, b in move.causes()[:_CAUSES] if a != b]
+        causes = []
+        for name, before, after in move.causes()[:_CAUSES]:
+            if before != after:
+                causes.append(f"{name} {before:.1%} → {after:.1%}")
         grade = "–" if move.grade is None else move.grade
-        rows.append([move.doc_id, grade, *(rank or "–" for rank in move.ranks), ", ".join(causes)])
+        ranks = [rank or "–" for rank in move.ranks]
+        rows.append([move.doc_id, grade, *ranks, ", ".join(causes)])
     parts = "what its score is made of, in shares of the best score"
     header = ["document", "grade", "from rank", "to", parts]
-    print_table(f"{topic}: what moved, and why", header, rows, unexplained, left=[parts])
+    caption = f"{topic}: what moved, and why"
+    return ScoreTable(caption=caption, header=header, rows=rows, notes=unexplained, left=[parts])

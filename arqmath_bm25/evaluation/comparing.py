@@ -38,6 +38,7 @@ Parts = dict[str, float]  # a field, or evidence as the configuration names it â
 
 RESAMPLES: Final = 9_999
 CONFIDENCE: Final = 0.95
+SIGNIFICANT: Final = 0.05  # p below it
 _SEED: Final = 2020
 _TIE: Final = 1e-9  # differences below it are rounding
 
@@ -121,6 +122,21 @@ def holm(p_values: Sequence[float]) -> list[float]:
     corrected = np.empty(len(order))
     corrected[order] = np.maximum.accumulate(raised)
     return [float(p_value) for p_value in corrected]
+
+
+def differing(runs: Sequence[Scored], key: str) -> set[int]:
+    """Return the places of the runs that differ from the first in a measure.
+
+    Those are of p < .05 in the randomization test, corrected by Holm. Runs that are not scored on
+    the same topics, two or more, cannot be tested.
+    """
+    first, values = runs[0].score.values, {}
+    for place, run in enumerate(runs):
+        values[str(place)] = {topic: of[key] for topic, of in run.score.values.items()}
+    same_topics = all(list(run.score.values) == list(first) for run in runs)
+    if len(runs) < 2 or len(first) < 2 or not same_topics:
+        return set()
+    return {int(pair.run) for pair in compare(values) if pair.randomization_holm < SIGNIFICANT}
 
 
 def contradicting(shown: Sequence[str]) -> Sequence[str]:

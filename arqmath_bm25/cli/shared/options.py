@@ -1,7 +1,7 @@
-"""Shared by several commands: groups of options, their use, tables."""
+"""Shared by several commands: groups of options, and their use."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Final, Literal, cast
 
 import typer
-from rich import box
-from rich.markup import escape
-from rich.table import Table
 
 from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.core.errors import InputError, NoIndexError
@@ -135,28 +132,3 @@ def write(texts: Mapping[Path, str]) -> None:
                 typer.echo(text, nl=False)
             else:
                 outputs.open(path).write(text)
-
-
-def print_table(
-    title: str | None,
-    header: Sequence[str],
-    rows: Iterable[Sequence[object]],
-    notes: Iterable[str] = (),
-    left: Sequence[str] = (),
-) -> None:
-    """Print a table, its first column and those of `left` to the left, with notes below it."""
-    table = Table(title=title and escape(title), title_justify="left", box=box.SIMPLE_HEAD)
-    for name in header:
-        if name in (header[0], *left):
-            table.add_column(escape(name), overflow="fold")
-        else:
-            table.add_column(escape(name), justify="right", no_wrap=True)
-    for row in rows:
-        cells = (f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row)
-        table.add_row(*map(escape, cells))
-    shown = PlainConsole(highlight=False)
-    if not shown.is_terminal:  # a pipe has no width, and must not cut tables
-        shown = PlainConsole(highlight=False, width=200)
-    shown.print(table)
-    for note in notes:
-        shown.print(f"  {escape(note)}", soft_wrap=True)

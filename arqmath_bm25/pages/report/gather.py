@@ -5,11 +5,10 @@ topics of each run; without either, a report shows what the runs returned and no
 """
 
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,13 +30,13 @@ from arqmath_bm25.runs.rows import RunRow
 from arqmath_bm25.runs.run import Run as ReadRun
 from arqmath_bm25.runs.run_rules import RunRules
 from arqmath_bm25.runs.run_writing import topics_of
+from arqmath_bm25.runs.short_names import short_names
 from arqmath_bm25.runs.task_rules import DocumentRules
 from arqmath_bm25.tasks import configured, task_class
 
 DEPTHS: Final = (1, 5, 10, 20, 50, 100, 200, 500, 1000)  # to which the share of judged is shown
 RECALL_LEVELS: Final = tuple(n / 10 for n in range(11))
 FEW_TOPICS: Final = 100  # of more, pages are smaller, so that all together stay small
-_WORD: Final = re.compile(r"[^-_./ ]*[-_./ ]+|[^-_./ ]+")  # of a name, with what ends it
 
 
 @dataclass(frozen=True)
@@ -184,7 +183,7 @@ def _score(
     judgments: dict[Path, Judgments] = {}
     reported = []
     names = _names([run.path for run in runs])
-    for run, name, short in zip(runs, names, _short(names), strict=True):
+    for run, name, short in zip(runs, names, short_names(names), strict=True):
         score, ranked = None, run.rankings()
         file = qrels or _judgments(run, collection)
         if file is not None:
@@ -288,18 +287,3 @@ def _names(files: Sequence[Path]) -> list[str]:
         if names.count(name) > 1:
             raise InputError(f"{file}: this run was given twice")
     return ["".join(c if c.isprintable() else "�" for c in name) for name in names]
-
-
-def _short(names: Sequence[str]) -> list[str]:
-    """Leave out the words with which all names begin or end; one is left of each."""
-    words = [_WORD.findall(name) for name in names]
-    most = min(map(len, words)) - 1
-    first = min(_common(words), most)
-    last = min(_common([of_name[::-1] for of_name in words]), most - first)
-    short = ["".join(of_name[first : len(of_name) - last]).strip("-_./ ") for of_name in words]
-    return short if len(names) > 1 and len(set(short) - {""}) == len(names) else list(names)
-
-
-def _common(words: Sequence[Sequence[str]]) -> int:
-    """Count the words with which all names begin."""
-    return len(list(takewhile(lambda column: len(set(column)) == 1, zip(*words, strict=False))))
