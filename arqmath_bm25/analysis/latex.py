@@ -53,6 +53,7 @@ _UNICODE = {
     ord(symbol): f" \\{name} " if name.isalpha() else name
     for symbol, name in zip(_TYPED[::2], _TYPED[1::2], strict=True)
 }
+_UNICODE |= dict.fromkeys([int(code, 16) for code in _TABLE["invisible"].split()], "")
 
 _RAISED, _LOWERED = _TABLE["scripts"]["raised"], _TABLE["scripts"]["lowered"]
 _PLAIN: Final = str.maketrans(_RAISED[0] + _LOWERED[0], _RAISED[1] + _LOWERED[1])
@@ -62,6 +63,11 @@ _SCRIPT_TYPED: Final = re.compile(rf"([{_RAISED[0]}]+)|([{_LOWERED[0]}]+)|(?<![\
 _SPELLINGS: Final = [
     (sign, re.compile(pattern), other) for sign, pattern, other in _TABLE["spellings"]
 ]
+
+_PLAIN_TABLES: Final[dict[str, str]] = _TABLE["plain_tables"]
+_PLAIN_TABLE: Final = re.compile(rf"\\({'|'.join(_PLAIN_TABLES)})\s*+(?=\{{)")
+_PLAIN_ROW: Final = re.compile(r"\\cr(?![A-Za-z])")
+_MOST_PLAIN_TABLES: Final = 50  # in one formula, so that time is linear
 
 MAX_TOKEN = 40  # characters of one token: five of them stay below Lucene's 255
 
@@ -126,7 +132,8 @@ def read(latex: str) -> tuple[list[str], str]:
     Words are the text inside `\text{…}` and the like, not yet analysed.
     """
     if not latex.isascii():
-        latex = normalize("NFKC", _SCRIPT_TYPED.sub(_script, latex).translate(_UNICODE))
+        composed = normalize("NFC", latex)  # an equals sign and a stroke are one sign
+        latex = normalize("NFKC", _SCRIPT_TYPED.sub(_script, composed).translate(_UNICODE))
     if "<" in latex:
         latex = _HTML.sub(" ", latex)
     if "amp;" in latex or "@" in latex or "%" in latex:
@@ -134,6 +141,8 @@ def read(latex: str) -> tuple[list[str], str]:
     for sign, pattern, other in _SPELLINGS:
         if sign in latex:
             latex = pattern.sub(other, latex)
+    if _PLAIN_TABLE.search(latex):
+        latex = _with_environments(latex)
     words: list[str] = []
     pieces = _PIECE.findall(latex)
     if not _TAKES_ARGUMENT.isdisjoint(pieces):
@@ -142,6 +151,21 @@ def read(latex: str) -> tuple[list[str], str]:
     if "not" in items:
         items = _negate(items)
     return items, " ".join(words)
+
+
+def _with_environments(latex: str) -> str:
+    r"""Write plain TeX's tables, such as `\pmatrix{a&b\cr c&d}`, as environments."""
+    begin = 0
+    for _ in range(_MOST_PLAIN_TABLES):
+        table = _PLAIN_TABLE.search(latex, begin)
+        if table is None:
+            break
+        body, end = _argument(latex, table.end())
+        name = _PLAIN_TABLES[table[1]]
+        rows = _PLAIN_ROW.sub(r"\\\\ ", body).strip().removesuffix(r"\\")
+        begin = table.start()
+        latex = f"{latex[:begin]}\\begin{{{name}}}{rows}\\end{{{name}}}{latex[end:]}"
+    return latex
 
 
 def _script(typed: re.Match[str]) -> str:

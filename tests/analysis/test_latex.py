@@ -253,3 +253,58 @@ def test_real_formulas_have_tokens(lite: Path) -> None:
                 silent += not tokenize(row["formula"]) and not words.strip()
     assert total == 81_203
     assert silent < 250  # blanks, spacing, definitions, swallowed HTML: 0.3 %
+
+
+@pytest.mark.parametrize(
+    ("written", "same"),
+    [
+        (r"a=b\\[2pt]c=d", r"a=b\\c=d"),
+        (r"a=b\\[ -1.5ex ]c=d", r"a=b\\c=d"),
+        (r"a=b\\*c=d", r"a=b\\c=d"),
+        (r"\pmatrix{a&b\cr c&d}", r"\begin{pmatrix}a&b\\c&d\end{pmatrix}"),
+        (r"\pmatrix{a&b\cr c&d\cr}", r"\begin{pmatrix}a&b\\c&d\end{pmatrix}"),
+        (
+            r"\pmatrix{\pmatrix{a\cr b}\cr c}",
+            r"\begin{matrix}\begin{matrix}a\\b\end{matrix}\\c\end{matrix}",
+        ),
+        (r"f=\cases{1&x>0\cr 0&x<0}", r"f=\begin{cases}1&x>0\\0&x<0\end{cases}"),
+        (r"\eqalign{a&=b\cr c&=d}", r"\begin{aligned}a&=b\\c&=d\end{aligned}"),
+        (r"\bbox[yellow,5px]{x^2+y}", "x^2+y"),
+        (r"\bbox[10px, border: 2px solid red]{x}", "x"),
+        (r"\smash[b]{x^2}+y", "x^2+y"),
+        (r"\root 3 \of x", r"\sqrt[3]{x}"),
+        (r"\root {n+1} \of {x+y}", r"\sqrt[n+1]{x+y}"),
+        (r"\genfrac{}{}{}{0}{a}{b}", r"\frac{a}{b}"),
+        (r"\genfrac{(}{)}{0pt}{}{n}{k}", r"\binom{n}{k}"),
+        (r"\cfrac[l]{a}{b}", r"\frac{a}{b}"),
+        (r"a=b \tag*{(A)}", "a=b"),
+        (r"x\hspace*{2em}+y", "x+y"),
+        (r"x\mspace{18mu}+y", "x+y"),
+        (r"\rule{0pt}{3ex}x+y", "x+y"),
+        (r"\rule[-1ex]{0pt}{3ex}x", "x"),
+        (r"\left\{a\over2\middle|b\right\}", r"\left\{\frac a2\middle|b\right\}"),
+        (r"\operatorname*{arg\,max}_x f", r"\arg\max_x f"),
+        (r"\operatorname{arg min}_x f", r"\arg\min_x f"),
+        (r"\bra{x}", r"\langle x|"),
+        (r"A\ket{\psi}", r"A|\psi\rangle"),
+        (r"\braket{a|b}", r"\langle a|b\rangle"),
+        (r"\sum_{\substack{i<n}} i", r"\sum_{i<n} i"),
+        ("90°", r"90^\circ"),
+        ("a=\u0338b", r"a\ne b"),
+        (r"A\not\subset B", r"A\nsubset B"),
+        (r"\mathbbm{R}", r"\mathbb{R}"),
+        (r"\\frac{1}{2}+\\alpha", r"\frac{1}{2}+\alpha"),
+        (r"\\sqrt{x}\\times\\left(y\\right)", r"\sqrt{x}\times\left(y\right)"),
+        *(
+            (f"x{invisible}^2{invisible}", "x^2")
+            for invisible in "\u200b\u200e\u2062\ufeff\xad\ufe0e"
+        ),
+    ],
+)
+def test_a_formula_written_in_another_way_has_the_same_tokens(written: str, same: str) -> None:
+    assert tokenize(written) == tokenize(same) != []
+
+
+def test_a_command_after_the_end_of_a_row_stays_one() -> None:
+    assert tokenize(r"a\\\alpha") == tokenize(r"a\\ \alpha")
+    assert tokenize(r"a\\b") == tokenize(r"a \\ b")
