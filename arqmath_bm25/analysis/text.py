@@ -1,13 +1,15 @@
 """Prose → words: folded, without stop words, stemmed.
 
 Words are runs of letters or of digits after NFKC and case folding, so that 𝐑, ﬁ and Ä meet R, fi
-and ä. Stemming is Porter's second English stemmer (Snowball, by PyStemmer). One analyzer serves
-all threads.
+and ä. Han ideographs and kana, which have no blanks between words, are pairs of neighbours, and
+vowel signs belong to their letters. Stemming is Porter's second English stemmer (Snowball, by
+PyStemmer). One analyzer serves all threads.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from threading import Lock
 from typing import Final, Literal, TypeVar
 
@@ -18,7 +20,21 @@ from arqmath_bm25.core.tables import read_table
 T = TypeVar("T")
 
 STOP_WORDS: Final = frozenset(read_table(__file__)["stop_words"].split())
+# Vowel signs and the like, which belong to their letters. Accents on Latin letters end a word, as
+# those that NFKC leaves alone stand on symbols of mathematics.
+_SIGNS: Final = "".join(
+    chr(code) for code in range(0x0483, 0x1CFF) if unicodedata.category(chr(code)) in ("Mn", "Mc")
+)
+# Written without blanks between words: Han ideographs and kana.
+_IDEOGRAPHS: Final = (
+    "\u3005\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_LETTER: Final = rf"[^\W\d_{_IDEOGRAPHS}]"
 _WORD = re.compile(r"[^\W\d_]+|\d+")
+_WORD_OF_OTHER_SCRIPTS = re.compile(rf"[{_IDEOGRAPHS}]+|{_LETTER}(?:{_LETTER}|[{_SIGNS}])*+|\d+")
+_OTHER_SCRIPTS: Final = re.compile(f"[{_SIGNS}{_IDEOGRAPHS}]")
+_IS_IDEOGRAPHIC: Final = re.compile(f"[{_IDEOGRAPHS}]")
 _ASCII_WORD = re.compile("[a-z]+|[0-9]+")  # the same of what is folded and ASCII, twice as fast
 _OTHERS = {chr(code): " " for code in range(128) if not chr(code).isalnum()}
 _ALPHANUMERIC = str.maketrans(_OTHERS)
@@ -45,6 +61,22 @@ def _fewer_marks(run: re.Match[str]) -> str:
         if marks <= _MAX_MARKS:
             kept.append(character)
     return "".join(kept)
+
+
+def _words(prose: str) -> list[str]:
+    if _OTHER_SCRIPTS.search(prose) is None:
+        return _WORD.findall(prose)
+    return list(_with_bigrams(_WORD_OF_OTHER_SCRIPTS.findall(prose)))
+
+
+def _with_bigrams(words: Iterable[str]) -> Iterator[str]:
+    """Yield words, but pairs of neighbours for a run of ideographs, as Lucene's CJK analyzer."""
+    for word in words:
+        if len(word) == 1 or not _IS_IDEOGRAPHIC.match(word):
+            yield word
+            continue
+        for first, second in pairwise(word):
+            yield first + second
 
 
 class Memo(dict[str, T]):
@@ -86,7 +118,7 @@ class WordAnalyzer:
         if "'" in prose or "’" in prose:
             prose = _CONTRACTION.sub(" ", prose)
         if not prose.isascii():
-            words = _WORD.findall(prose)
+            words = _words(prose)
         elif (letters := prose.translate(_LETTERS)) == prose.translate(_ALPHANUMERIC):
             words = letters.split()  # there is no digit, and this takes half as long
         else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,3 +44,25 @@ def test_any_text_gives_terms_without_white_space(prose: str) -> None:
 def test_case_does_not_matter(prose: str) -> None:
     analyze = WordAnalyzer(stemmer="none")
     assert analyze(prose.casefold()) == analyze(analyze and prose.casefold().casefold())
+
+
+@pytest.mark.parametrize(
+    ("prose", "words"),
+    [
+        ("证明素数有无穷多个", ["证明", "明素", "素数", "数有", "有无", "无穷", "穷多", "多个"]),
+        ("素数", ["素数"]),
+        ("数", ["数"]),
+        ("素数 p と合同式", ["素数", "p", "と合", "合同", "同式"]),
+        ("フェルマーの定理", ["フェ", "ェル", "ルマ", "マー", "ーの", "の定", "定理"]),
+        ("定理5は", ["定理", "5", "は"]),
+        ("त्रिभुज", ["त्रिभुज"]),
+        ("चतुर्भुज का क्षेत्रफल", ["चतुर्भुज", "का", "क्षेत्रफल"]),
+        ("จำนวนเฉพาะ", ["จํานวนเฉพาะ"]),  # NFKC parts the vowel
+        ("מִסְפָּר", ["מִסְפָּר"]),
+        ("소수는 무한하다", ["소수는", "무한하다"]),
+        ("Höhe x\u0304", ["höhe", "x"]),
+    ],
+)
+def test_words_of_other_scripts(prose: str, words: list[str]) -> None:
+    normal = [unicodedata.normalize("NFKC", word) for word in words]
+    assert WordAnalyzer(stemmer="none")(prose) == normal
