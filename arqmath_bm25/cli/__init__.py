@@ -6,6 +6,7 @@ Exit status: 0 done; 1 faulty input, with one message that says where; 2 wrong u
 import io
 import re
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Final
 
@@ -55,6 +56,18 @@ class _Shown:
 
 
 class _Command(_Shown, TyperCommand):
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read the arguments; if one is missing, say which come in which order."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            missing = type(error).__name__ == "MissingParameter"
+            if missing and given and isinstance(error.param, TyperArgument):
+                order = " ".join(self.collect_usage_pieces(ctx)[1:])
+                ctx.fail(f"{error.param.metavar} is missing: {ctx.info_name} takes {order}.")
+            raise
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         arguments = (param for param in self.params if isinstance(param, TyperArgument))
         return ["[OPTIONS]", *(str(argument.metavar) for argument in arguments)]
@@ -72,6 +85,10 @@ class _Commands(_Shown, TyperGroup):
         return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = get_close_matches(args[0].casefold(), COMMANDS, n=1)
+            advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}."
+            ctx.fail(f"No such command {args[0]!r}; {advice}")
         name, command, rest = super().resolve_command(ctx, args)
         return name, load(name) if name in COMMANDS else command, rest
 

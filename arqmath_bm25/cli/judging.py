@@ -25,13 +25,15 @@ from arqmath_bm25.runs.run_writing import topics_of
 from arqmath_bm25.runs.task_rules import RULES, DocumentRules
 from arqmath_bm25.tasks import configured
 
+_SECONDS = 60  # for a hit, an estimate
+
 
 @command
 def pool(
     runs: list[Path],
     output: Path,
     place: Place,
-    depth: int = 50,
+    depth: int = 10,
     primary_depth: int | None = None,
     task: RankingTask | None = None,
     topics: str | None = None,
@@ -45,7 +47,7 @@ def pool(
     Task 1 takes the best answers of each run, `docs` the best documents, Task 2 the best distinct
     formulas, each shown in at most five posts. `judge` turns the annotations into qrels.
 
-    Example: arqmath-bm25 pool runs/*-task1-*.tsv --depth 20 --primary-depth 45 -o batch.csv
+    Example: arqmath-bm25 pool runs/*/2021/*-task1-*.tsv --primary-depth 20 -o batch.csv
     """
     collection = place.of(runs).collection
     own = DocumentRules.task if corpus_in(collection.layout.data) else None
@@ -92,7 +94,11 @@ def _report(pooled: Pool, rows: int, output: Path) -> None:
     topics = len({item.topic_id for item in pooled.items})
     hits = sum(len(item.hits) for item in pooled.items)
     size = f"{counted(topics, 'topics')}, {counted(rows, 'rows')}"
-    out.print(f"{output}: {size}, {counted(hits, 'hits')} to judge")
+    hours = hits * _SECONDS / 3600
+    out.print(
+        f"{output}: {size}, {counted(hits, 'hits')} to judge (about {hours:,.1f} hours at "
+        f"{_SECONDS} seconds each)"
+    )
     out.print(f"{output.with_suffix('.html')}: the template")
     for rule, count in sorted(pooled.left_out.items()):
         out.print(f"  left out: {counted(count, 'hits')}, {rule}", style="yellow")

@@ -37,7 +37,7 @@ def report(
     the rankings side by side, with formulas drawn and relevance marked. Without --qrels the
     official judgments of the topics' year are used, if DATA has them.
 
-    Example: arqmath-bm25 report runs/arqmath-sample/2021/*.tsv -o report
+    Example: arqmath-bm25 report runs/arqmath-sample/2021/*task1*.tsv -o report
     """
     # Templates and charts take half a second to load, which other commands need not wait for.
     from arqmath_bm25.pages.report.gather import gather

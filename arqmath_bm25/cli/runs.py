@@ -145,7 +145,7 @@ def validate(
 
     Errors are what a lab refuses or drops, warnings what it tolerates.
 
-    Example: arqmath-bm25 validate runs/*.tsv --data /data/ARQMath
+    Example: arqmath-bm25 validate runs/*/2021/*.tsv --data /data/ARQMath
     """
     collection = None if data is None else Collection(data, indexes)
     tasks = [task or detect_task(run) for run in runs]

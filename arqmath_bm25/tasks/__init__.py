@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,7 +28,10 @@ TASKS: Final[dict[str, str]] = {
 def task_class(name: str) -> type[Task[Any]]:
     """Look a task up by its name; InputError if there is none."""
     if name not in TASKS:
-        raise InputError(f"unknown task {name!r}; there are: {', '.join(TASKS)}, all")
+        known = [*TASKS, "all"]
+        near = get_close_matches(name.casefold(), known, n=1)
+        advice = f"did you mean {near[0]}? " if near else ""
+        raise InputError(f"unknown task {name!r}; {advice}There are: {', '.join(known)}")
     module, _, cls = TASKS[name].partition(":")
     return getattr(import_module(module), cls)  # type: ignore[no-any-return]
 
