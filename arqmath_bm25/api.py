@@ -173,11 +173,12 @@ class Collection(_ByValue, Files):
                 for indexed in (owner, *owner.needed(files)) if by.name != "opensearch" else ():
                     add_engine(indexed, files, by, workers)
             except NoIndexError as error:
-                if error.stale and not overwrite:
+                if error.stale and not (overwrite or self.of_files):
                     raise InputError(
                         f"{error}; overwrite=True replaces it, another indexes= keeps both"
                     ) from None
-                for _ in ensure([task], files, workers, settings, overwrite, engines=[by]):
+                anew = overwrite or self.of_files
+                for _ in ensure([task], files, workers, settings, anew, engines=[by]):
                     pass
         return Index(files, task, threads, settings and settings.absolute(), by)
 

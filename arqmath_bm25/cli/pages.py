@@ -145,7 +145,11 @@ def _index_documents(place: SearchPlace) -> None:
     collection = place.collection
     with closing(Processes(THREADS)) as workers:
         for path, task, manifest in ensure(
-            ["docs"], collection, workers, engines=[place.chosen_engine]
+            ["docs"],
+            collection,
+            workers,
+            overwrite=collection.of_files,
+            engines=[place.chosen_engine],
         ):
             if manifest is not None:
                 out.print(f"{path}: {task.account(manifest.counts)}")

@@ -65,6 +65,7 @@ def index(
     until: str | None = None,
     site: str | None = None,
     delimiters: Delimiters | None = None,
+    whole: bool = False,
     shards: int = 1,
     replicas: int = 0,
     spark: str | None = None,
@@ -89,7 +90,10 @@ def index(
     with _workers(threads, spark, place) as workers:
         if workers.remote:  # whose processes have other working directories
             data, indexes = data and data.absolute(), indexes.absolute()
-        collection = Collection(data, indexes, site=site, until=until, delimiters=delimiters)
+        collection = Collection(
+            data, indexes, site=site, until=until, delimiters=delimiters, whole=whole
+        )
+        overwrite = overwrite or collection.of_files  # a changed file means another corpus
         for directory, built, manifest in ensure(
             _chosen(task, collection), collection, workers, config, overwrite, keep_documents,
             engines,

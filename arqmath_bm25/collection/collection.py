@@ -9,8 +9,9 @@ from threading import RLock
 from typing import Final
 
 from arqmath_bm25.collection.dump import parsed_rows
+from arqmath_bm25.collection.file_collection import is_file_collection, written_corpus
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.collection.own_documents import IRDS, written_set
+from arqmath_bm25.collection.own_documents import IRDS, corpus_in, written_set
 from arqmath_bm25.collection.posts import ANSWER, POST_TABLE, QUESTION, Post, PostTable
 from arqmath_bm25.collection.premises import PremiseFiles
 from arqmath_bm25.collection.site import Site, linked_post
@@ -21,6 +22,13 @@ from arqmath_bm25.core.writing import sources
 
 INDEXES: Final = Path("indexes")
 _UNTIL: Final = re.compile(r"[0-9]{4}|none")
+
+
+def _is_of_files(data: Path) -> bool:
+    """Return whether DATA is read file by file: it is no distribution, no dump, no corpus."""
+    if data.is_dir() and Layout(data).is_known():
+        return False
+    return corpus_in(data) is None and is_file_collection(data)
 
 
 class Collection:
@@ -34,10 +42,13 @@ class Collection:
         site: str | None = None,
         until: str | None = None,
         delimiters: str | None = None,
+        whole: bool | None = None,
     ) -> None:
         """`data` is the root of a distribution, by default the bundled sample; see Layout.
 
-        It may also be a file of documents, a directory with one, or irds:NAME (own_documents.py).
+        It may also be a file of documents, a directory with one, or irds:NAME (own_documents.py),
+        or a folder of LaTeX, Markdown, HTML, notebooks and texts (file_collection.py), of which
+        each part is a document; with `whole` each file is one.
 
         `indexes` is the directory below which indexes are kept, by collection. `site` is the
         address of a dump, `until` the last year of the posts that count, or `none`, `delimiters`
@@ -48,6 +59,9 @@ class Collection:
             raise InputError(f"--until {until}: expected a year, or none for all posts")
         if data is not None and str(data).startswith(IRDS):
             data = written_set(str(data).removeprefix(IRDS), Path(indexes) / "irds")
+        self.of_files = data is not None and _is_of_files(Path(data))
+        if data is not None and self.of_files:
+            data = written_corpus(Path(data), Path(indexes) / "files", whole)
         self.layout = Layout(Path(data) if data is not None else SAMPLE)
         self.name = self.layout.name  # of its directory; keeps its indexes and runs apart
         self.premises = PremiseFiles.at(Path(data) if data is not None else NLPS_SAMPLE)

@@ -17,6 +17,10 @@ Dump = Literal["Posts", "PostLinks", "Comments", "Votes", "Users", "Tags"]
 Representation = Literal["latex", "slt", "opt"]
 # Where a kind of dump lies, newest first; raw archive dumps lie in DATA itself.
 _DUMPS: Final = ("Collection/{}.V1.3.xml", "Collection/{}.V1.2.xml", "{}.xml", "Collection/{}.xml")
+# What tells a distribution of the labs, a dump, the files of NLPS or a corpus.
+_KNOWN: Final = tuple(
+    "Collection Topics Formulas Posts.xml knowledge_base.json nlps corpus.jsonl".split()
+)
 # Newest first. Formulas of v1 have no visual ids: they can be searched, but not evaluated.
 _FORMULAS: Final = ("v3", "v2", "v1")
 
@@ -31,13 +35,20 @@ class Layout:
             if data.is_file() and data.suffix.lower() in (".7z", ".zip", ".gz", ".bz2", ".xz"):
                 raise InputError(f"DATA={data}: an archive; unpack it and give the unpacked data")
             raise InputError(
-                f"DATA={data}: {what}. Expected documents: a .jsonl or .tsv file, or a directory "
-                "with corpus.jsonl; or the directory of an ARQMath distribution (published at "
+                f"DATA={data}: {what}. Expected documents: a .jsonl, .tsv, .csv or .parquet file, "
+                "a folder of LaTeX, Markdown, HTML, notebooks or texts, or a directory with "
+                "corpus.jsonl; or the directory of an ARQMath distribution (published at "
                 f"{PUBLISHED}), or one with Posts.xml or knowledge_base.json"
             )
         self.data = data
         # Of the collection: its directory's, used to keep its indexes and runs apart.
         self.name = data.resolve().stem if data.is_file() else data.resolve().name
+
+    def is_known(self) -> bool:
+        """Return whether the directory has the form of a distribution, a dump or a corpus."""
+        return any((self.data / name).exists() for name in _KNOWN) or any(
+            self.data.glob("*/Posts.xml")
+        )
 
     def posts(self) -> Path:
         """Posts of the newest version that is there, or of a raw dump."""

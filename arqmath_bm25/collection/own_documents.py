@@ -202,13 +202,16 @@ def _of_json(where: str, line: str) -> OwnDocument:
     )
 
 
-def write_corpus(rows: Iterable[Mapping[str, Any]], directory: Path) -> Path:
+def write_corpus(
+    rows: Iterable[Mapping[str, Any]], directory: Path, source: Path = Path("documents")
+) -> Path:
     """Write documents to the corpus of a directory, which is returned.
 
-    Raises InputError as `read_documents` does; nothing is written then.
+    `source` is named in errors. Raises InputError as `read_documents` does; nothing is written
+    then.
     """
     lines = (json.dumps(row, default=str).encode() for row in rows)
-    documents = (document for document, _ in _documents(Path("documents"), lines))
+    documents = (document for document, _ in _documents(source.with_suffix(""), lines))
     _write(directory / CORPUS, (_ENCODE(document._asdict()) for document in documents))
     return directory
 

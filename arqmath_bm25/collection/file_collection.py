@@ -1,0 +1,325 @@
+"""A folder of files as a collection: its parts are written as the rows of a corpus, once.
+
+The corpus is below the indexes, in `files/NAME`, as BEIR has it; `queries.jsonl`, `qrels/test.tsv`
+and `macros.tex` of the folder are taken over. It is written anew when a file of the folder has
+changed, and the index of the old corpus is then out of date. Hidden files and folders and those of
+packages are left out; so are links that lead out of the folder.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from arqmath_bm25.collection.own_documents import QRELS, QUERIES, write_corpus
+from arqmath_bm25.collection.source_files import READERS, FilePart, included_files, read_parts
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.progress import counted, progress, tell
+from arqmath_bm25.core.reading import open_bytes, read_text
+from arqmath_bm25.core.system import needed_by
+from arqmath_bm25.core.writing import complete
+from arqmath_bm25.version import __version__
+
+_MADE_OF: Final = "made_of.json"
+_MACROS: Final = "macros.tex"
+_TAKEN_OVER: Final = (QUERIES, QRELS, _MACROS)
+_LEFT_OUT: Final = frozenset(("node_modules", "__pycache__", "site-packages"))
+_NAMED: Final = 5  # files that could not be read
+# Of an id; written as in an address.
+_NO_ID: Final = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff]+")
+_LONGEST_ANCHOR: Final = 200
+
+
+@dataclass
+class Listing:
+    """The files of a folder."""
+
+    root: Path
+    files: list[Path] = field(default_factory=list)  # that can be read, in order
+    others: Counter[str] = field(default_factory=Counter)  # endings of the other files
+    links: int = 0  # that lead out of the folder
+
+
+def is_file_collection(data: Path) -> bool:
+    """Return whether DATA is a file, or a folder with a file, that is read into a corpus."""
+    if data.is_file():
+        return _ending(data) in {*READERS, *_TABLES}
+    return data.is_dir() and any(_ending(path) in READERS for path in _walk(data))
+
+
+def written_corpus(data: Path, place: Path, whole: bool | None = None) -> Path:
+    """Return the directory below `place` with the corpus of a folder or file, written if need be.
+
+    With `whole` each file is one document; None: as the corpus was written before. Raises
+    InputError if no file can be read, and for a table with a row that is no document.
+    """
+    directory = _directory(data, place)
+    before = _made_of(directory)
+    if whole is None:
+        whole = bool(before.get("whole", False))
+
+    listing = _listed(data)
+    made_of = {
+        "folder": str(data.resolve()),
+        "whole": whole,
+        "version": __version__,
+        "state": _state(listing),
+    }
+    if before == made_of:
+        return directory
+
+    if _ending(data) in _TABLES:
+        write_corpus(_TABLES[_ending(data)](data), directory, data)
+    else:
+        _write_parts(listing, directory, whole)
+    with complete(directory / _MADE_OF) as file:
+        json.dump(made_of, file)
+    return directory
+
+
+def _ending(path: Path) -> str:
+    """Return the ending of a name in lower case, with that of what is compressed."""
+    endings = [ending.lower() for ending in path.suffixes[-2:]]
+    if endings[-1:] in ([".gz"], [".zst"]):
+        return "".join(endings)
+    return "".join(endings[-1:])
+
+
+def _directory(data: Path, place: Path) -> Path:
+    """Return the directory of a corpus; a second folder of the same name gets a longer one."""
+    folder = data.resolve()
+    name = folder.name.partition(".")[0] if data.is_file() else folder.name
+    name = re.sub(r"[^\w.-]", "-", name).strip(".-") or "files"
+    directory = place / name
+    if _made_of(directory).get("folder") in (None, str(folder)):
+        return directory
+    digest = hashlib.sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()
+    return place / f"{name}-{digest[:8]}"
+
+
+def _made_of(directory: Path) -> dict[str, Any]:
+    try:
+        made_of = json.loads((directory / _MADE_OF).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return made_of if isinstance(made_of, dict) else {}
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder in order, without hidden ones; no folder is a link."""
+    for name, folders, files in os.walk(folder):
+        folders[:] = sorted(
+            inner for inner in folders if not inner.startswith(".") and inner not in _LEFT_OUT
+        )
+        for file in sorted(files):
+            if not file.startswith("."):
+                yield Path(name, file)
+
+
+def _listed(data: Path) -> Listing:
+    if data.is_file():
+        return Listing(data.parent, [data])
+
+    listing = Listing(data)
+    taken_over = {data / name for name in _TAKEN_OVER}
+    root = data.resolve()
+    for path in _walk(data):
+        if path.is_symlink() and not path.resolve().is_relative_to(root):
+            listing.links += 1
+        elif _ending(path) in READERS and path not in taken_over:
+            listing.files.append(path)
+        elif path not in taken_over:
+            listing.others[_ending(path) or "without an ending"] += 1
+    return listing
+
+
+def _state(listing: Listing) -> str:
+    """Return a digest of the names, sizes and times of all that is read."""
+    digest = hashlib.sha256()
+    beside = [listing.root / name for name in _TAKEN_OVER]
+    for path in (*listing.files, *beside):
+        if path.is_file():
+            status = path.stat()
+            name = os.fsencode(path.relative_to(listing.root))
+            digest.update(b"%b %d %d\n" % (name, status.st_size, status.st_mtime_ns))
+    return digest.hexdigest()
+
+
+def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
+    """Write the parts of all files, and say what was left out."""
+    included: set[Path] = set()
+    for path in listing.files:
+        included |= _included(path, listing.root)
+    files = [path for path in listing.files if path.resolve() not in included]
+
+    unread: dict[Path, str] = {}
+    places = _label_places(files, listing.root, whole)
+    with progress("Reading files", len(files), "files") as advance:
+
+        def rows() -> Iterator[dict[str, Any]]:
+            for path in files:
+                for part in _parts(path, listing.root, whole, unread):
+                    yield _row(path, listing.root, part, places)
+                advance(1)
+
+        try:
+            write_corpus(rows(), directory, listing.root)
+        except InputError:
+            if unread:
+                raise InputError(next(iter(unread.values()))) from None
+            raise
+
+    for name in _TAKEN_OVER:
+        file, copy = listing.root / name, directory / name
+        if file.is_file():
+            with complete(copy) as text:
+                text.write(read_text(file))
+        else:
+            copy.unlink(missing_ok=True)
+    _tell_of(listing, len(files), unread)
+
+
+def _included(path: Path, root: Path) -> set[Path]:
+    try:
+        return included_files(path, root)
+    except InputError:  # it is counted where its parts are read
+        return set()
+
+
+def _parts(path: Path, root: Path, whole: bool, unread: dict[Path, str]) -> Iterable[FilePart]:
+    try:
+        return read_parts(path, root, whole)
+    except InputError as error:
+        unread[path] = str(error)
+        return ()
+
+
+def _label_places(files: list[Path], root: Path, whole: bool) -> Mapping[str, str]:
+    """Return the id of the document that has each label."""
+    places: dict[str, str] = {}
+    for path in files:
+        if _ending(path) not in (".tex", ".ltx"):
+            continue
+        for part in _parts(path, root, whole, {}):
+            for label in part.labels:
+                places.setdefault(label, _id(path, root, part.anchor))
+    return places
+
+
+def _id(path: Path, root: Path, anchor: str) -> str:
+    name = path.relative_to(root).as_posix()
+    if anchor:
+        name += f"#{anchor[:_LONGEST_ANCHOR]}"
+    return _NO_ID.sub(lambda found: quote(found[0], errors="replace"), name)
+
+
+def _row(path: Path, root: Path, part: FilePart, places: Mapping[str, str]) -> dict[str, Any]:
+    row: dict[str, Any] = {"id": _id(path, root, part.anchor), "title": part.title}
+    row["text"] = part.text
+    if part.kind is not None:
+        row["kind"] = part.kind
+    references = [places[label] for label in part.references if label in places]
+    others = [name for name in dict.fromkeys(references) if name != row["id"]]
+    if others:
+        row["references"] = others
+    return row
+
+
+def _tell_of(listing: Listing, files: int, unread: Mapping[Path, str]) -> None:
+    """Say how many files were read, and what of the folder was not."""
+    left_out = [f"{count:,} {ending}" for ending, count in sorted(listing.others.items())]
+    if listing.links:
+        left_out.append(f"{counted(listing.links, 'links')} out of the folder")
+    if unread:
+        first = [str(path.relative_to(listing.root)) for path in list(unread)[:_NAMED]]
+        more = ", …" if len(unread) > _NAMED else ""
+        left_out.append(f"{len(unread):,} that cannot be read ({', '.join(first)}{more})")
+
+    said = f"{listing.root}: {counted(files - len(unread), 'files')} read"
+    if left_out:
+        said += f"; left out: {', '.join(left_out)}"
+    tell(said)
+    for message in list(unread.values())[:_NAMED]:
+        tell(message)
+
+
+# Tables
+
+
+def _csv_rows(path: Path) -> Iterator[dict[str, Any]]:
+    with open_bytes(path) as file:
+        lines = (line.decode("utf-8-sig") for line in file)
+        try:
+            for row in csv.DictReader(lines):
+                yield {name: text for name, text in row.items() if name and text}
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: {error}; expected a CSV file in UTF-8") from None
+
+
+def _json_rows(lines: Iterable[bytes], path: Path) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            raise InputError(f"{path}: line {number}: expected a JSON object") from None
+        if not isinstance(row, dict):
+            raise InputError(f"{path}: line {number}: expected a JSON object")
+        yield row
+
+
+def _gzip_rows(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with gzip.open(path) as lines:
+            yield from _json_rows(lines, path)
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise InputError(f"{path}: damaged gzip data: {error}") from None
+
+
+def _zst_rows(path: Path) -> Iterator[dict[str, Any]]:
+    with needed_by(str(path), "parquet"):
+        import pyarrow as pa
+    try:
+        with pa.input_stream(str(path), compression="zstd") as stream:
+            yield from _json_rows(_lines(stream), path)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path}: damaged zst data: {error}") from None
+
+
+def _lines(stream: Any) -> Iterator[bytes]:
+    rest = b""
+    while block := stream.read(1 << 20):
+        *lines, rest = (rest + block).split(b"\n")
+        yield from lines
+    yield rest
+
+
+def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
+    with needed_by(str(path), "parquet"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    try:
+        for batch in pq.ParquetFile(path).iter_batches(1_000):
+            for row in batch.to_pylist():
+                yield {name: content for name, content in row.items() if content is not None}
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path}: not a Parquet file: {error}") from None
+
+
+_TABLES: Final[dict[str, Callable[[Path], Iterator[dict[str, Any]]]]] = {
+    ".csv": _csv_rows,
+    ".jsonl.gz": _gzip_rows,
+    ".jsonl.zst": _zst_rows,
+    ".parquet": _parquet_rows,
+}

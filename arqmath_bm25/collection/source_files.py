@@ -1,0 +1,377 @@
+r"""Source files as documents: LaTeX, Markdown, HTML, notebooks, reStructuredText and plain text.
+
+A file is split where its author did: at headings and, in LaTeX, at labelled statements with the
+proofs that follow them. A part of `week1.tex` has the id `week1.tex#LABEL`, with the label of a
+statement or a section, or else its heading in lower case with hyphens; the text before the first
+heading has the name of the file alone. A part without words is left out.
+"""
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from html import unescape
+from pathlib import Path
+from typing import Any, Final
+
+from arqmath_bm25.analysis.foreign import as_post
+from arqmath_bm25.analysis.kinds import Kind
+from arqmath_bm25.analysis.macros import definitions
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.tables import read_table
+
+_TABLE: Final[dict[str, Any]] = read_table(__file__)
+_WORD: Final = re.compile(r"[^\W_]")
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """A part of a file."""
+
+    anchor: str  # its id within the file; "" for the text before the first heading
+    title: str
+    text: str
+    kind: Kind | None  # None: to be seen from the text
+    references: tuple[str, ...] = ()  # labels that it refers to
+    labels: tuple[str, ...] = ()  # labels that others may refer to
+
+
+def read_parts(path: Path, root: Path, whole: bool = False) -> list[FilePart]:
+    """Return the parts of a file below `root`, or with `whole` the file as one part.
+
+    Raises InputError for a file that is not UTF-8, or is not of the form that its ending says.
+    """
+    text = _read(path)
+    reader = READERS[path.suffix.lower()]
+    parts = reader(text, path, root)
+    if whole:
+        parts = [_joined(parts)] if parts else []
+    return _with_own_anchors([part for part in parts if _has_words(part)])
+
+
+def _has_words(part: FilePart) -> bool:
+    """Return whether a part says something; a title before the first heading does not."""
+    return bool(_WORD.search(part.text) or (part.anchor and _WORD.search(part.title)))
+
+
+def included_files(path: Path, root: Path) -> set[Path]:
+    r"""Return the files that a LaTeX file takes in by `\input` and its like, directly or not."""
+    if READERS[path.suffix.lower()] is not _latex_parts:
+        return set()
+    inputs = _Inputs(root)
+    inputs.expanded(_COMMENT.sub("", _read(path)), path)
+    return inputs.taken
+
+
+def _read(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start + 1} is not UTF-8; save it as UTF-8") from None
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _joined(parts: list[FilePart]) -> FilePart:
+    """Return parts as one, with the title of the first that has one."""
+    titles = [part.title for part in parts if part.title]
+    return FilePart(
+        anchor="",
+        title=titles[0] if titles else "",
+        text="\n\n".join(f"{part.title}\n\n{part.text}" for part in parts),
+        kind=parts[0].kind,
+        references=tuple(label for part in parts for label in part.references),
+        labels=tuple(label for part in parts for label in part.labels),
+    )
+
+
+def _with_own_anchors(parts: list[FilePart]) -> list[FilePart]:
+    """Number the anchors that occur more than once."""
+    taken: set[str] = set()
+    last: Counter[str] = Counter()
+    numbered = []
+    for part in parts:
+        anchor = part.anchor
+        while anchor in taken:
+            last[part.anchor] += 1
+            anchor = f"{part.anchor or 'text'}-{last[part.anchor] + 1}"
+        taken.add(anchor)
+        numbered.append(replace(part, anchor=anchor))
+    return numbered
+
+
+def anchor_of(heading: str) -> str:
+    """Return a heading as an anchor: letters and digits in lower case, with hyphens."""
+    plain = unicodedata.normalize("NFC", heading).lower()
+    return "-".join(re.findall(r"[^\W_]+", plain))[:80].strip("-") or "section"
+
+
+# LaTeX
+
+_COMMENT: Final = re.compile(r"(?<!\\)(?:\\\\)*+%[^\n]*")
+_INPUT: Final = re.compile(r"\\(?:input|include|subfile)\s*\{\s*([^{}\n]{1,200}?)\s*\}")
+_LABEL: Final = re.compile(r"\\label\s*\{([^{}\n]{1,200})\}")
+_REFERENCE: Final = re.compile(
+    r"\\(?:ref|eqref|cref|Cref|autoref|nameref|vref|hyperref)\*?\s*"
+    r"(?:\{([^{}\n]{1,400})\}|\[([^\[\]\n]{1,200})\])"
+)
+_HEADING_NAMES: Final = "part|chapter|section|subsection|subsubsection"
+_NESTED: Final = r"(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+"
+_LATEX_HEADING: Final = re.compile(
+    rf"\\(?:{_HEADING_NAMES})\*?\s*(?:\[[^\[\]]*\])?\s*\{{({_NESTED})\}}"
+)
+_LATEX_TITLE: Final = re.compile(rf"\\title\s*(?:\[[^\[\]]*\])?\s*\{{({_NESTED})\}}")
+_STATEMENT: Final = re.compile(
+    rf"\\begin\{{(?P<name>(?:{'|'.join(_TABLE['latex']['statements'].split())})\*?)\}}"
+    r"(?:\s*\[(?P<title>[^\[\]]{0,200})\])?"
+    r"(?P<text>(?:(?!\\begin\{(?P=name)\}).)*?)\\end\{(?P=name)\}"
+    r"(?P<proof>\s*\\begin\{proof\}(?:(?!\\begin\{proof\}).)*?\\end\{proof\})?",
+    re.DOTALL,
+)
+_MOST_INPUTS: Final = 2_000  # of a file; a file may take itself in by way of others
+
+
+def _latex_parts(text: str, path: Path, root: Path) -> list[FilePart]:
+    """Split LaTeX at headings and labelled statements; macros of the preamble go to each part."""
+    source = _Inputs(root).expanded(_COMMENT.sub("", text), path)
+    preamble, begin, body = source.partition(r"\begin{document}")
+    if not begin:
+        preamble, body = "", source
+    body = body.partition(r"\end{document}")[0]
+
+    macros = "".join(f"{preamble[begin:end]}\n" for begin, end in definitions(preamble))
+    named = _LATEX_TITLE.search(source)
+    title = named[1].strip() if named else ""
+
+    parts: list[FilePart] = []
+    for anchor, heading, section in _latex_sections(body, title):
+        parts += _section_parts(anchor, heading, section, macros)
+    return parts
+
+
+def _latex_sections(body: str, title: str) -> Iterator[tuple[str, str, str]]:
+    """Yield anchor, heading and text of each section, first of what is before them."""
+    for match, section in _cut(body, _LATEX_HEADING):
+        if match is None:
+            yield "", title, section
+            continue
+        label = _LABEL.match(section.lstrip())
+        anchor = label[1] if label else anchor_of(match[1])
+        yield anchor, match[1].strip(), section
+
+
+def _cut(text: str, heading: re.Pattern[str]) -> Iterator[tuple[re.Match[str] | None, str]]:
+    """Yield the text before the first heading, then each heading with the text after it."""
+    last, done = None, 0
+    for match in heading.finditer(text):
+        yield last, text[done : match.start()]
+        last, done = match, match.end()
+    yield last, text[done:]
+
+
+def _section_parts(anchor: str, heading: str, section: str, macros: str) -> Iterator[FilePart]:
+    """Yield a section without its labelled statements, then these."""
+    statements = [match for match in _STATEMENT.finditer(section) if _LABEL.search(match["text"])]
+    rest, done = "", 0
+    for match in statements:
+        rest += section[done : match.start()] + "\n\n"
+        done = match.end()
+    rest += section[done:]
+    yield _latex_part(anchor, heading, rest, macros)
+
+    for match in statements:
+        label = _LABEL.findall(match["text"])[0]
+        title = match["name"].rstrip("*").capitalize()
+        if match["title"]:
+            title = f"{title}: {match['title']}"
+        elif heading:
+            title = f"{title}. {heading}"
+        text = match["text"] + (match["proof"] or "")
+        yield _latex_part(label, title, text, macros)
+
+
+def _latex_part(anchor: str, title: str, text: str, macros: str) -> FilePart:
+    labels = tuple(_LABEL.findall(text))
+    named = [first or second for first, second in _REFERENCE.findall(text)]
+    references = [label.strip() for names in named for label in names.split(",")]
+    others = tuple(dict.fromkeys(label for label in references if label not in labels))
+    content = f"{macros}{text.strip()}\n" if _WORD.search(text) else ""
+    return FilePart(anchor, title, content, "latex", others, labels)
+
+
+class _Inputs:
+    r"""LaTeX with the files of `\input` in their places; none outside the collection is read."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root.resolve()
+        self.taken: set[Path] = set()
+        self._left = _MOST_INPUTS
+
+    def expanded(self, text: str, path: Path, within: frozenset[Path] = frozenset()) -> str:
+        """Return the text of a file with the files that it takes in, but for those it is within."""
+        opened = within | {path.resolve()}
+
+        def content(command: re.Match[str]) -> str:
+            file = self._file(command[1], path.parent)
+            if file is None or file in opened or self._left == 0:
+                return command[0]
+            self._left -= 1
+            self.taken.add(file)
+            return self.expanded(_COMMENT.sub("", _read(file)), file, opened)
+
+        return _INPUT.sub(content, text)
+
+    def _file(self, name: str, folder: Path) -> Path | None:
+        """Return the file of the collection that a name means, None if there is none."""
+        for base in (folder, self._root):
+            for candidate in (base / name, base / f"{name}.tex"):
+                file = candidate.resolve()
+                if file.is_file() and file.is_relative_to(self._root):
+                    return file
+        return None
+
+
+# Markdown, notebooks, reStructuredText
+
+_FRONT_MATTER: Final = re.compile(r"\A---\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT_TITLE: Final = re.compile(r"^title:[ \t]*[\"']?(.*?)[\"']?[ \t]*$", re.MULTILINE)
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
+_ATX: Final = re.compile(r" {0,3}#{1,6}[ \t]+(?P<heading>[^\n]*)$")
+_ANCHOR: Final = re.compile(r"\{#([^\s{}]{1,200})\}$")
+_UNDERLINE: Final = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
+
+
+def _markdown_parts(text: str, path: Path, root: Path) -> list[FilePart]:
+    """Split Markdown at its headings."""
+    title = ""
+    if front := _FRONT_MATTER.match(text):
+        text = text[front.end() :]
+        named = _FRONT_TITLE.search(front[1])
+        title = named[1] if named else ""
+    return list(_markdown_sections(text.split("\n"), title))
+
+
+def _markdown_sections(lines: list[str], title: str) -> Iterator[FilePart]:
+    anchor, heading, section = "", title, list[str]()
+    fence = ""
+    for line in lines:
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and line.strip().startswith(fence) and not line.strip().strip(fence[0]):
+            fence = ""
+        if fence or mark:
+            section.append(line)
+            continue
+
+        atx = _ATX.match(line)
+        underlined = section[-1].strip() if section and _UNDERLINE.match(line) else ""
+        if underlined and not section[-1].lstrip().startswith(("#", ">", "-", "*", "|")):
+            section.pop()
+        elif atx is None:
+            section.append(line)
+            continue
+
+        yield FilePart(anchor, heading, "\n".join(section).strip(), "markdown")
+        heading = underlined
+        if atx:
+            heading = atx["heading"].strip()
+        section = []
+        named = _ANCHOR.search(heading)
+        heading = _ANCHOR.sub("", heading).rstrip(" \t#")
+        anchor = named[1] if named else anchor_of(heading)
+    yield FilePart(anchor, heading, "\n".join(section).strip(), "markdown")
+
+
+def _notebook_parts(text: str, path: Path, root: Path) -> list[FilePart]:
+    """Split a notebook at the headings of its Markdown cells; code is code."""
+    try:
+        cells = json.loads(text)["cells"]
+        sources = [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError(f"{path}: expected a Jupyter notebook, as nbformat 4 has it") from None
+
+    blocks = []
+    for cell_type, source in sources:
+        if cell_type == "markdown":
+            blocks.append(source)
+        elif cell_type == "code":
+            fence = "`" * (3 + len(max(re.findall(r"`+", source), key=len, default="")))
+            blocks.append(f"{fence}\n{source}\n{fence}")
+    return _markdown_parts("\n\n".join(blocks), path, root)
+
+
+_RST_ROLE: Final = re.compile(r":math:`([^`]{1,2000})`")
+_RST_DISPLAY: Final = re.compile(
+    r"^\.\. math::[ \t]*(?P<first>[^\n]*)(?P<more>(?:\n(?:[ \t]+[^\n]*|[ \t]*))*)", re.MULTILINE
+)
+_RST_OPTION: Final = re.compile(r"^[ \t]+:[a-z-]+:[^\n]*$", re.MULTILINE)
+_RST_HEADING: Final = re.compile(
+    r"^(?P<title>\S[^\n]*)\n(?P<sign>[=\-~^\"'*+#:.])(?P=sign){2,}[ \t]*$", re.MULTILINE
+)
+_RST_OVERLINE: Final = re.compile(
+    r"^([=\-~^\"'*+#:.])\1{2,}[ \t]*\n(?=[^\n]+\n\1{3,}[ \t]*$)", re.MULTILINE
+)
+
+
+def _rst_parts(text: str, path: Path, root: Path) -> list[FilePart]:
+    """Read reStructuredText as Markdown: its formulas between dollars, its headings."""
+
+    def display(found: re.Match[str]) -> str:
+        more = _RST_OPTION.sub("", found["more"])
+        return f"$${found['first']}{more.rstrip()}$$\n\n"
+
+    text = _RST_OVERLINE.sub("", text)
+    text = _RST_DISPLAY.sub(display, text)
+    text = _RST_ROLE.sub(r"$\1$", text)
+    text = _RST_HEADING.sub(lambda found: f"# {found['title'].strip()}", text)
+    return _markdown_parts(text, path, root)
+
+
+# HTML and plain text
+
+_HTML_HEADING: Final = re.compile(r"<h([1-6])>(?P<text>.{0,2000}?)</h\1>", re.DOTALL)
+_HTML_TAG: Final = re.compile(r"<[^<>]*>")
+
+
+def _html_parts(text: str, path: Path, root: Path) -> list[FilePart]:
+    """Split the content of a page at its headings."""
+    page = as_post(text)
+    parts = []
+    for heading, section in _cut(page.body, _HTML_HEADING):
+        if heading is None:
+            parts.append(FilePart("", page.title, section, "post"))
+            continue
+        title = " ".join(unescape(_HTML_TAG.sub("", heading["text"])).split())
+        parts.append(FilePart(anchor_of(title), title, section, "post"))
+    return parts
+
+
+def _plain_parts(text: str, path: Path, root: Path) -> list[FilePart]:
+    """Return a text with its first line as the title, if an empty line follows that."""
+    first, _, rest = text.strip().partition("\n")
+    is_title = rest.startswith("\n") and len(first) <= 100
+    if is_title:
+        return [FilePart("", first.strip(), rest.strip(), None)]
+    return [FilePart("", "", text.strip(), None)]
+
+
+FileReader = Callable[[str, Path, Path], list[FilePart]]
+# A further form of files is a reader and a line here.
+READERS: Final[dict[str, FileReader]] = {
+    ".htm": _html_parts,
+    ".html": _html_parts,
+    ".ipynb": _notebook_parts,
+    ".ltx": _latex_parts,
+    ".markdown": _markdown_parts,
+    ".md": _markdown_parts,
+    ".qmd": _markdown_parts,
+    ".rmd": _markdown_parts,
+    ".rst": _rst_parts,
+    ".tex": _latex_parts,
+    ".txt": _plain_parts,
+    ".xhtml": _html_parts,
+}

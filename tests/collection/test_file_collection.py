@@ -1,0 +1,183 @@
+"""A folder of files as a collection: what is read, what is left out, when it is read again."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from program import arqmath, printed, refused
+
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.file_collection import written_corpus
+from arqmath_bm25.collection.own_documents import corpus_in, read_documents
+from arqmath_bm25.core.errors import InputError
+
+FILES = {
+    "week1.tex": r"\section{Limits}\label{sec:limits} A sequence $x_n$ converges."
+    r" \begin{theorem}\label{thm:bw} Bounded sequences.\end{theorem}",
+    "week2.tex": r"\section{Series} See Theorem \ref{thm:bw} and \ref{absent}.",
+    "sub/groups.md": "# Lagrange\n\nThe order $|H|$ divides $|G|$.\n",
+    "a page.html": "<html><title>Spaces</title><body><h1>Compact</h1>every cover</body></html>",
+    "note.txt": "Primes are infinitely many.",
+    ".git/config.md": "hidden",
+    "node_modules/x/README.md": "a package",
+    "slides.pdf": "%PDF",
+    "picture.PNG": "x",
+}
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    (tmp_path / "secret.md").write_text("outside")
+    (folder / "link.md").symlink_to(tmp_path / "secret.md")
+    return folder
+
+
+def documents(directory: Path) -> dict[str, tuple[str, ...]]:
+    corpus = corpus_in(directory)
+    assert corpus is not None
+    return {document.doc_id: document.references for document, _ in read_documents(corpus)}
+
+
+def test_every_part_is_a_document_and_references_are_ids(notes: Path, tmp_path: Path) -> None:
+    assert documents(written_corpus(notes, tmp_path / "files")) == {
+        "a%20page.html#compact": (),
+        "note.txt": (),
+        "sub/groups.md#lagrange": (),
+        "week1.tex#sec:limits": (),
+        "week1.tex#thm:bw": (),
+        "week2.tex#series": ("week1.tex#thm:bw",),
+    }
+
+
+def test_what_is_left_out_is_counted(notes: Path, tmp_path: Path) -> None:
+    (notes / "broken.md").write_bytes(b"\xff")
+    said = printed("index", "docs", "--data", notes, "--indexes", tmp_path, "--engine", "flat")
+    assert "6 documents indexed" in said
+    assert (
+        "5 files read; left out: 1 .pdf, 1 .png, 1 link out of the folder, "
+        "1 that cannot be read (broken.md)"
+    ) in said
+    assert "byte 1 is not UTF-8; save it as UTF-8" in said
+
+
+def test_every_file_is_found_and_a_changed_one_is_noticed(notes: Path, tmp_path: Path) -> None:
+    place = ("--data", notes, "--indexes", tmp_path / "indexes")
+    index = ("index", "docs", *place, "--engine", "flat")
+    arqmath(*index)
+    for query, name in {
+        "sequence converges $x_n$": "week1.tex#sec:limits",
+        "bounded sequences": "week1.tex#thm:bw",
+        "order divides $|G|$": "sub/groups.md#lagrange",
+        "every cover": "a%20page.html#compact",
+        "infinitely many primes": "note.txt",
+    }.items():
+        assert name in printed("search", "docs", query, *place, "--depth", 1)
+    assert "up to date" in printed(*index)
+
+    (notes / "note.txt").write_text("Twin primes.")
+    assert "index docs --data" in refused("search", "docs", "primes", *place)
+    assert "documents indexed" in printed(*index)
+    assert "Twin primes" in printed("search", "docs", "primes", *place)
+
+
+def test_a_whole_file_is_one_document_until_said_otherwise(notes: Path, tmp_path: Path) -> None:
+    names = ["a%20page.html", "note.txt", "week1.tex", "week2.tex", "sub/groups.md"]
+    for whole in (True, None):
+        assert list(documents(written_corpus(notes, tmp_path / "files", whole))) == names
+    assert len(documents(written_corpus(notes, tmp_path / "files", False))) == 6
+
+
+def test_two_folders_of_one_name_are_two_collections(notes: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other" / "notes"
+    other.mkdir(parents=True)
+    (other / "a.txt").write_text("words")
+    first, second = Collection(notes, tmp_path / "i"), Collection(other, tmp_path / "i")
+    assert first.directory != second.directory
+    assert Collection(notes, tmp_path / "i").directory == first.directory
+    assert Collection(other, tmp_path / "i").directory == second.directory
+
+
+def test_queries_and_judgments_of_the_folder_are_used(notes: Path, tmp_path: Path) -> None:
+    (notes / "queries.jsonl").write_text('{"id": "q", "text": "bounded sequences"}\n')
+    (notes / "qrels").mkdir()
+    (notes / "qrels" / "test.tsv").write_text(
+        "query-id\tcorpus-id\tscore\nq\tweek1.tex#thm:bw\t1\n"
+    )
+    place = ("--data", notes, "--indexes", tmp_path / "i")
+    arqmath("index", "docs", *place, "--engine", "flat")
+    arqmath("run", "docs", *place, "--runs", tmp_path / "runs", "--variant", "both")
+    (run,) = (tmp_path / "runs").rglob("both.trec")
+    assert "1.0000" in printed("eval", run, *place, "--measure", "RR")
+
+
+def test_a_folder_without_words_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "empty.md").write_text("\n")
+    with pytest.raises(InputError, match="there are no rows"):
+        Collection(tmp_path / "notes", tmp_path / "i")
+
+
+def test_distributions_and_corpora_are_no_folders_of_files(tmp_path: Path, lite: Path) -> None:
+    (tmp_path / "README.md").write_text("# A corpus")
+    (tmp_path / "corpus.jsonl").write_text('{"id": "1", "text": "a"}\n')
+    assert not Collection(tmp_path, tmp_path / "i").of_files
+    assert not Collection(lite, tmp_path / "i").of_files
+
+
+ROWS = [{"id": "1", "title": "T", "text": 'A, "b"\nand $c$'}, {"id": "2", "text": "d"}]
+
+
+def tables(folder: Path) -> list[Path]:
+    lines = "".join(json.dumps(row) + "\n" for row in ROWS)
+    (folder / "rows.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    with (folder / "table.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, ["id", "title", "text"])
+        writer.writeheader()
+        writer.writerows(ROWS)
+    return [folder / "rows.jsonl.gz", folder / "table.csv"]
+
+
+def test_tables_are_read_as_rows(tmp_path: Path) -> None:
+    for path in tables(tmp_path):
+        corpus = corpus_in(written_corpus(path, tmp_path / "files"))
+        assert corpus is not None
+        read = [(row.doc_id, row.title, row.text) for row, _ in read_documents(corpus)]
+        assert read == [(row["id"], row.get("title", ""), row["text"]) for row in ROWS]
+
+
+def test_parquet_and_zst_are_read_as_rows(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / "rows.parquet")
+    with pa.output_stream(str(tmp_path / "more.jsonl.zst"), compression="zstd") as file:
+        file.write("".join(json.dumps(row) + "\n" for row in ROWS).encode())
+    for name in ("rows.parquet", "more.jsonl.zst"):
+        corpus = corpus_in(written_corpus(tmp_path / name, tmp_path / "files"))
+        assert corpus is not None
+        assert [row.doc_id for row, _ in read_documents(corpus)] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", b"id,text\n1\n"),
+        ("a.csv", b"id,text\n1,\xff\n"),
+        ("a.jsonl.gz", b"no gzip"),
+        ("a.jsonl.gz", gzip.compress(b"[1]\n", mtime=0)),
+        ("a.jsonl.gz", gzip.compress(b'{"id": "1", "text": "x"}\n', mtime=0)[:-9]),
+    ],
+)
+def test_a_faulty_table_is_one_message(name: str, content: bytes, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=r"a(\.csv|\.jsonl)?"):
+        written_corpus(tmp_path / name, tmp_path / "files")
+    assert not list((tmp_path / "files").rglob("*.jsonl"))

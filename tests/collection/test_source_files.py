@@ -1,0 +1,203 @@
+"""Source files split into parts; expected parts are written by hand from the sources."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arqmath_bm25.collection.source_files import anchor_of, included_files, read_parts
+from arqmath_bm25.core.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+THESIS = r"""
+\documentclass{article}
+\newcommand{\R}{\mathbb{R}}
+\title{Analysis {\em One}}
+\begin{document}
+Welcome to the course.
+\section{Convergence}\label{sec:convergence}
+A sequence $x_n \in \R$ converges. % \section{Not one}
+\begin{theorem}[Bolzano] \label{thm:bw}
+Every bounded sequence in $\R^n$ has a convergent subsequence.
+\end{theorem}
+\begin{proof}
+By \cref{lem:a, lem:b} and Section~\ref{sec:convergence}.
+\end{proof}
+After it.
+\begin{lemma}Without a label.\end{lemma}
+\section*{Series}
+$\sum 1/n$ diverges.
+\end{document}
+\section{Never read}
+"""
+
+
+def parts_of(tmp_path: Path, name: str, text: str, whole: bool = False) -> dict[str, str]:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    parts = read_parts(tmp_path / name, tmp_path, whole)
+    return {part.anchor: f"{part.title} | {' '.join(part.text.split())}" for part in parts}
+
+
+def test_latex_is_split_at_headings_and_labelled_statements(tmp_path: Path) -> None:
+    parts = parts_of(tmp_path, "thesis.tex", THESIS)
+    macro = r"\newcommand{\R}{\mathbb{R}}"
+    assert list(parts) == ["", "sec:convergence", "thm:bw", "series"]
+    assert parts[""] == rf"Analysis {{\em One}} | {macro} Welcome to the course."
+    assert "Without a label." in parts["sec:convergence"]
+    assert "Bolzano" not in parts["sec:convergence"]
+    assert "Not one" not in parts["sec:convergence"]
+    assert parts["thm:bw"].startswith(rf"Theorem: Bolzano | {macro}")
+    assert "By \\cref" in parts["thm:bw"]
+    assert parts["series"] == rf"Series | {macro} $\sum 1/n$ diverges."
+
+
+def test_references_of_a_statement_are_those_of_its_proof_too(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text(THESIS)
+    parts = {part.anchor: part for part in read_parts(tmp_path / "thesis.tex", tmp_path)}
+    assert parts["thm:bw"].references == ("lem:a", "lem:b", "sec:convergence")
+    assert parts["thm:bw"].labels == ("thm:bw",)
+
+
+def test_a_whole_file_is_one_part(tmp_path: Path) -> None:
+    parts = parts_of(tmp_path, "thesis.tex", THESIS, whole=True)
+    assert list(parts) == [""]
+    assert parts[""].startswith(r"Analysis {\em One} | ")
+    for words in ("Welcome", "Bolzano", "diverges"):
+        assert words in parts[""]
+
+
+def test_inputs_are_read_where_they_are_taken_in(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "more.tex").write_text(r"Cauchy. \input{deep} \input{main}")
+    (tmp_path / "sub" / "deep.tex").write_text("Uniform.")
+    text = r"\section{A} \input{sub/more} \include{absent} % \input{sub/deep}"
+    parts = parts_of(tmp_path, "main.tex", text)
+    assert parts["a"].startswith(r"A | Cauchy. Uniform. \input{main} \include{absent}")
+    included = included_files(tmp_path / "main.tex", tmp_path)
+    assert {path.name for path in included} == {"more.tex", "deep.tex"}
+
+
+def test_no_input_leads_out_of_the_collection(tmp_path: Path) -> None:
+    root = tmp_path / "notes"
+    root.mkdir()
+    (tmp_path / "secret.tex").write_text("password")
+    (root / "link.tex").symlink_to(tmp_path / "secret.tex")
+    text = r"\section{A} words \input{../secret} \input{link} \input{/etc/passwd}"
+    assert "password" not in parts_of(root, "main.tex", text)["a"]
+
+
+def test_inputs_that_multiply_come_to_an_end(tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"f{number}.tex").write_text(rf"x \input{{f{number + 1}}}" * 10)
+    began = time.perf_counter()
+    parts_of(tmp_path, "main.tex", r"\section{A} \input{f0}")
+    assert time.perf_counter() - began < 20
+
+
+def test_markdown_is_split_at_headings_outside_of_code(tmp_path: Path) -> None:
+    text = (
+        '---\ntitle: "Groups"\n---\nIntro.\n\n# Lagrange’s theorem ##\n\nThe order.\n\n'
+        "```python\n# a comment\n```\n\nCosets\n------\n\n$gH$\n\n## Named {#own-anchor}\n\nx\n\n"
+        "# Cosets\n\nagain\n\n# Empty\n"
+    )
+    assert parts_of(tmp_path, "groups.md", text) == {
+        "": "Groups | Intro.",
+        "lagrange-s-theorem": "Lagrange’s theorem | The order. ```python # a comment ```",
+        "cosets": "Cosets | $gH$",
+        "own-anchor": "Named | x",
+        "cosets-2": "Cosets | again",
+        "empty": "Empty | ",
+    }
+
+
+def test_lists_and_rules_are_no_headings(tmp_path: Path) -> None:
+    text = "- a\n- b\n---\n\n| x | y |\n|---|---|\n\nText\n\n---\n\nmore #hashtag\n"
+    assert list(parts_of(tmp_path, "list.md", text)) == [""]
+
+
+def test_a_notebook_has_its_markdown_and_its_code(tmp_path: Path) -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# Fourier\n", "The transform $\\hat f$."]},
+        {"cell_type": "code", "source": "# no heading\nimport numpy"},
+        {"cell_type": "raw", "source": "left out"},
+    ]
+    parts = parts_of(tmp_path, "a.ipynb", json.dumps({"cells": cells}))
+    code = "``` # no heading import numpy ```"
+    assert parts == {"fourier": rf"Fourier | The transform $\hat f$. {code}"}
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"cells": [{}]}', '{"cells": 1}', "[" * 100_000])
+def test_a_damaged_notebook_is_named(tmp_path: Path, text: str) -> None:
+    with pytest.raises(InputError, match=r"a\.ipynb: expected a Jupyter notebook"):
+        parts_of(tmp_path, "a.ipynb", text)
+
+
+def test_restructured_text_has_formulas_and_headings(tmp_path: Path) -> None:
+    text = (
+        "=====\nTitle\n=====\n\nThe :math:`x^2` and\n\n.. math::\n   :label: one\n\n   a+b=c\n\n"
+        "Part\n----\n\nend\n"
+    )
+    parts = parts_of(tmp_path, "a.rst", text)
+    assert parts["title"] == "Title | The $x^2$ and $$ a+b=c$$"
+    assert parts["part"] == "Part | end"
+
+
+def test_a_page_is_split_at_its_headings_without_its_navigation(tmp_path: Path) -> None:
+    text = (
+        "<html><head><title>Topology</title></head><body><nav>menu</nav><main><p>first</p>"
+        r"<h1>Compact &amp; closed</h1><p>Every cover</p><h2>Hausdorff \(T_2\)</h2><p>separated</p>"
+        "</main></body></html>"
+    )
+    parts = parts_of(tmp_path, "page.html", text)
+    assert parts == {
+        "": "Topology | <p>first</p>",
+        "compact-closed": "Compact & closed | <p>Every cover</p>",
+        "hausdorff-t-2": r"Hausdorff \(T_2\) | <p>separated</p>",
+    }
+
+
+def test_the_first_line_of_a_text_is_its_title_if_it_stands_alone(tmp_path: Path) -> None:
+    assert parts_of(tmp_path, "a.txt", "Primes\n\nInfinitely many.") == {
+        "": "Primes | Infinitely many."
+    }
+    assert parts_of(tmp_path, "b.txt", "Primes are\ninfinitely many.") == {
+        "": " | Primes are infinitely many."
+    }
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(b"caf\xe9")
+    with pytest.raises(InputError, match=r"a\.md: byte 4 is not UTF-8"):
+        read_parts(tmp_path / "a.md", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("heading", "anchor"),
+    [("Émile Borel's  Lemma", "émile-borel-s-lemma"), ("$x^2$", "x-2"), ("***", "section")],
+)
+def test_anchors_of_headings(heading: str, anchor: str) -> None:
+    assert anchor_of(heading) == anchor
+
+
+@pytest.mark.parametrize("name", ["a.tex", "a.md", "a.html", "a.rst", "a.txt"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        r"\section{", r"\begin{theorem}", r"\begin{theorem}\label{a}\end{theorem}\begin{proof}",
+        "# ", "```\n", "<h1>", "<div>", "x\n===\n", ".. math::\n\n   x\n", ":math:`", "{", "%",
+    ],
+)  # fmt: skip
+def test_reading_takes_linear_time(tmp_path: Path, name: str, piece: str) -> None:
+    def seconds(times: int) -> float:
+        (tmp_path / name).write_text(piece * times)
+        began = time.process_time()
+        read_parts(tmp_path / name, tmp_path)
+        return time.process_time() - began
+
+    few, many = seconds(2_000), seconds(16_000)
+    assert many < 0.5 or many < 24 * few
