@@ -8,7 +8,7 @@ from threading import Thread
 from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import THREADS, Place, SearchPlace, command_line, out
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.labs import RunTask
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import counted, progress, status
@@ -141,15 +141,13 @@ def serve(
 
 
 def _index_documents(place: SearchPlace) -> None:
-    """Index own documents, unless their index is up to date."""
-    collection = place.collection
-    with closing(Processes(THREADS)) as workers:
-        for path, task, manifest in ensure(
-            ["docs"],
-            collection,
-            workers,
-            overwrite=collection.of_files,
-            engines=[place.chosen_engine],
-        ):
-            if manifest is not None:
-                out.print(f"{path}: {task.account(manifest.counts)}")
+    """Index own documents, unless an index of them is up to date, whatever its settings."""
+    collection, engine = place.collection, place.chosen_engine
+    try:
+        Index.open(collection, "docs", engine=engine)
+    except NoIndexError:
+        with closing(Processes(THREADS)) as workers:
+            builds = ensure(["docs"], collection, workers, overwrite=True, engines=[engine])
+            for path, task, manifest in builds:
+                if manifest is not None:
+                    out.print(f"{path}: {task.account(manifest.counts)}")

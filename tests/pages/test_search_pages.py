@@ -643,16 +643,21 @@ def test_serve_indexes_documents_that_are_not_indexed(tmp_path: Path) -> None:
     mine.write_text("".join(json.dumps(row) + "\n" for row in DOCUMENTS), encoding="utf-8")
     command = [sys.executable, "-m", "arqmath_bm25", "serve", str(mine), "--port", "0"]
     command += ["--url", "https://notes.uni.example/search", "--indexes", str(tmp_path / "i")]
-    for built in (True, False):
+    for documents in (4, 0, 5):  # that are indexed
+        if documents == 5:
+            with mine.open("a", encoding="utf-8") as file:
+                file.write('{"id": "new", "text": "A new triangle"}\n')
+
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout is not None
             try:
-                if built:
-                    assert "4 documents indexed" in server.stdout.readline()
+                if documents:
+                    assert f"{documents} documents indexed" in server.stdout.readline()
                 line = server.stdout.readline()
                 assert line.startswith("https://notes.uni.example/search (a proxy passes on to")
                 local = re.search(r"(http://127\.0\.0\.1:\d+/search)/\)", line)
                 assert local, line
-                assert page(Client(local[1]), "/", q="triangle").css(".result")
+                found = page(Client(local[1]), "/", q="triangle").css(".result")
+                assert len(found) == (2 if documents == 5 else 1)
             finally:
                 server.kill()
