@@ -49,6 +49,7 @@ from arqmath_bm25.tasks.document_parts import PartForm, write_parts
 from arqmath_bm25.tasks.field_ranker import FieldRanker
 from arqmath_bm25.tasks.settings import Task1Settings, kind
 from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, TopicFile
+from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 
 _PLACES: Final = "documents.npz"  # ids of documents, and where they are in their file
 _PER_PART: Final = 10_000  # documents
@@ -110,6 +111,7 @@ class DocumentRetrieval(AnswerRetrieval):
         counts: Counter[str] = Counter()
         for counted in write_parts(documents, parts, directory, workers, forms):
             counts.update(counted)
+        settle(counts, "documents")
         write_signatures(directory, place / SIGNATURES)
         kinds = [f"{name} {counts[name]:,}" for name in _COUNTED_KINDS.values() if counts[name]]
         if kinds and self.delimiters == "auto":
@@ -239,9 +241,13 @@ def _documents(
         if kind in _COUNTED_KINDS:
             counts[_COUNTED_KINDS[kind]] += 1
 
-        document = read.marked(delimiters)
-        title = analyzer.title(document.heading(delimiters))
-        text = analyzer.body(document.body(delimiters))
+        def fields(document: OwnDocument) -> tuple[OwnDocument, Terms, Terms]:
+            marked = document.marked(delimiters)
+            title = analyzer.title(marked.heading(delimiters))
+            return marked, title, analyzer.body(marked.body(delimiters))
+
+        empty = read._replace(title="", text="", kind="plain")
+        document, title, text = read_or_leave_out(fields, read, empty, read.doc_id, counts)
         signatures.add(text.operators.formulas, title.operators.formulas)
         counts[_WITHOUT_WORDS] += not (text.words.words or title.words.words)
         counts[_WITHOUT_FORMULAS] += not (text.operators.formulas or title.operators.formulas)

@@ -23,6 +23,7 @@ from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.answers.post_signatures import PartSignatures
 from arqmath_bm25.tasks.document_parts import JSON, PartForm, write_parts
 from arqmath_bm25.tasks.settings import Task1Settings
+from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.posts import PostTable, Thread
@@ -79,13 +80,14 @@ def answer_documents(
         if thread.question and not thread.answers:
             signatures.add()
         elif question := thread.question:
-            title = analyzer.title(question.title or "")
-            body = analyzer.body(question.body)
+            post_id = question.post_id
+            title = read_or_leave_out(analyzer.title, question.title or "", "", post_id, counts)
+            body = read_or_leave_out(analyzer.body, question.body, "", post_id, counts)
             signatures.add(body.operators.formulas, title.operators.formulas)
             context = question_fields(title, body, question.tags, analyzer)
         shared = {field: context[field] for field in fields if field in context}
         for answer in thread.answers:
-            terms = analyzer.body(answer.body)
+            terms = read_or_leave_out(analyzer.body, answer.body, "", answer.post_id, counts)
             signatures.add(terms.operators.formulas)
             own = answer_fields(terms)
             counts["answers without a question"] += not context
@@ -128,6 +130,7 @@ def write_answer_documents(
         for (begin, end), counted in zip(pairwise(cuts), written, strict=True):
             counts.update(counted)
             advance(end - begin)
+    settle(counts, "posts")
     return dict(counts)
 
 

@@ -36,6 +36,7 @@ from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING
 from arqmath_bm25.tasks.document_parts import JSON, PartForm, write_parts
 from arqmath_bm25.tasks.settings import Task2Settings
+from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 
 TYPES: Final = ("answer", "question", "title")  # what may be returned, preferred ones first
 _LARGEST: Final = 2**31 - 1
@@ -64,6 +65,7 @@ def write_formula_documents(
         documents, parts = partial(_documents, settings), _distinct(formulas, groups, advance)
         for counted in write_parts(documents, parts, directory, workers, forms):
             counts.update(counted)
+    settle(counts, "formulas")
     groups.save(instances)
     return {**groups.counts, **counts}
 
@@ -92,7 +94,7 @@ def _documents(
 ) -> Iterator[Document]:
     analyzer = _analyzer(settings.analysis, settings.fields)
     for visual_id, formula in formulas:
-        bags = analyzer.bags(formula)
+        bags = read_or_leave_out(analyzer.bags, formula, "", visual_id, counts)
         if bags["contents"].is_empty:
             counts["formulas without a symbol"] += 1
             bags["contents"] = NOTHING
