@@ -29,6 +29,7 @@ def report(
     topics: Path | None = None,
     relevant: int | None = None,
     depth: int | None = None,
+    baseline: Path | None = None,
     thread_pages: Path | None = None,
 ) -> None:
     """Write a report on runs as HTML pages that open from disk: scores, charts, every topic.
@@ -46,7 +47,7 @@ def report(
     with status("Reading runs") as say:
         data = gather(
             runs, place.of(runs).collection, task=task, qrels=qrels, topics=topics,
-            relevant=relevant, depth=depth, status=say,
+            relevant=relevant, depth=depth, baseline=baseline, status=say,
         )  # fmt: skip
     with progress("Writing pages", len(data.questions), "topics") as advance:
         write_report(data, output, advance, thread_pages)

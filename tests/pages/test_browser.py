@@ -83,7 +83,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows.append(f"A.203\t{unjudged}\t1\t-9\t{name}\n")  # else it looks like a prime run
         runs.append(directory / f"{name}.tsv")
         runs[-1].write_text("".join(rows))
-    report(runs, directory / "site", indexes=directory, depth=5)
+    report(runs, directory / "site", indexes=directory, depth=5, baseline=runs[0])
     return directory / "site"
 
 

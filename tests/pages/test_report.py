@@ -21,9 +21,9 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.pages.report.gather import _short
 from arqmath_bm25.pages.report.site import page_names
 from arqmath_bm25.pages.threads import ThreadReader, write_threads
+from arqmath_bm25.runs.short_names import short_names
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,8 +64,21 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture(scope="module")
 def site(runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("site") / "report"
-    report(runs, directory, indexes=directory.parent / "indexes", depth=3)
+    report(runs, directory, indexes=directory.parent / "indexes", depth=3, baseline=runs[0])
     return directory
+
+
+def test_the_weakest_run_is_the_baseline(runs: list[Path], tmp_path: Path) -> None:
+    report(runs, tmp_path / "report", indexes=tmp_path, depth=3)
+    overview = page(tmp_path / "report" / "index.html")
+    assert "compared with bad" in overview.css_first("#differences ~ .scroll caption").text()
+    assert overview.css_first("#differences ~ .scroll tbody td").text().startswith("+")
+    named = tmp_path / "named"
+    report(runs, named, indexes=tmp_path, depth=3, baseline=runs[0])
+    caption = page(named / "index.html").css_first("#differences ~ .scroll caption")
+    assert "compared with good" in caption.text()
+    with pytest.raises(InputError, match="not among the runs"):
+        report(runs, tmp_path / "none", indexes=tmp_path, baseline=tmp_path / "other.tsv")
 
 
 def test_scores_are_those_of_the_evaluation(site: Path, runs: list[Path]) -> None:
@@ -342,7 +355,7 @@ def test_posts_are_cut_by_their_own_length(tmp_path: Path, monkeypatch: pytest.M
     ],
 )
 def test_runs_have_short_names(names: list[str], short: list[str]) -> None:
-    assert _short(names) == short
+    assert short_names(names) == short
 
 
 def test_nothing_is_asked_of_the_network_and_no_script_is_inline(site: Path) -> None:

@@ -4,6 +4,7 @@ The runs of one report are of one task. Judgments are those given, else those th
 topics of each run; without either, a report shows what the runs returned and no scores.
 """
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -59,6 +60,7 @@ class ReportData:
     task: str  # its title: what was looked for
     formula_ids: FormulaIds | None  # of Task 2
     runs: list[ReportedRun]
+    baseline: ReportedRun  # with which others on the same topics are compared
     qrels_files: list[Path]  # one for each year of the runs
     qrels: Qrels
     relevant: int  # the least grade that counts as relevant
@@ -88,12 +90,14 @@ def gather(
     topics: Path | None = None,
     relevant: int | None = None,
     depth: int | None = None,
+    baseline: Path | None = None,
     status: Callable[[str], None] = lambda _: None,
 ) -> ReportData:
     """Read everything that a report of the run `files` shows.
 
     Without `task`, the files decide it; without `topics`, a topic file, those of the runs are
-    read, or all of DATA. `status` gets the name of each step.
+    read, or all of DATA. Runs are compared with the one in the file `baseline`, by default the
+    weakest. `status` gets the name of each step.
 
     Raises InputError for files that cannot be read or do not belong together: runs of several
     tasks, topics that no topic file has, posts that DATA does not have.
@@ -108,6 +112,7 @@ def gather(
 
     status("Scoring")
     reported, judgments = _score(runs, qrels, collection, relevant)
+    compared_with = reported[_place_of_baseline(reported, files, baseline)]
     grades: Qrels = {}
     for read in judgments.values():
         grades.update(read.qrels)
@@ -137,6 +142,7 @@ def gather(
         task=task_class(rules.task).title,
         formula_ids=rules.formula_ids(open_ids),
         runs=reported,
+        baseline=compared_with,
         qrels_files=list(judgments),
         qrels=grades,
         relevant=least,
@@ -152,6 +158,28 @@ def gather(
         latex=latex_of(collection, (formula for _, formula in places)),
         missing=missing,
     )
+
+
+def _place_of_baseline(
+    runs: Sequence[ReportedRun], files: Sequence[Path], baseline: Path | None
+) -> int:
+    """Return the place of the run that others are compared with: the weakest if none is named.
+
+    Raises InputError if the named one is not among the runs.
+    """
+    if baseline is not None:
+        for place, file in enumerate(files):
+            if file.resolve() == baseline.resolve():
+                return place
+        raise InputError(f"--baseline {baseline}: not among the runs of the report")
+
+    weakest, lowest = 0, math.inf
+    for place, run in enumerate(runs):
+        if run.score is not None:
+            mean = run.score.averages()[run.score.shown[0]]
+            if mean < lowest:
+                weakest, lowest = place, mean
+    return weakest
 
 
 def _places(runs: Sequence[ReportedRun], depth: int) -> list[tuple[str, str]]:

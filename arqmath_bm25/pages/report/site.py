@@ -81,10 +81,10 @@ def write_report(
             pages.write(f"topics/{names[topic]}", "topic.html", **values)
             progress(1)
         for number, run in enumerate(data.runs, 1):
-            pages.write(f"runs/{number}.html", "run.html", run=run, baseline=data.runs[0])
+            pages.write(f"runs/{number}.html", "run.html", run=run, baseline=data.baseline)
         pages.write(
             "index.html", "report.html", titles=titles, notes=_notes(data, scores),
-            curves=_curves(averages), depths=list(enumerate(DEPTHS)),
+            curves=_curves(averages), first_rows=FEW_TOPICS, depths=list(enumerate(DEPTHS)),
             **_compared(data, scores, averages),
         )  # fmt: skip
 
@@ -150,32 +150,40 @@ def _notes(data: ReportData, scores: Mapping[str, RunScore]) -> list[str]:
 def _compared(
     data: ReportData, scores: Mapping[str, RunScore], averages: _Averages
 ) -> dict[str, Any]:
-    """Compare the first run with others on the same judged topics, by the first measure."""
+    """Compare runs on the same judged topics with the baseline, by the first measure."""
     first = next(iter(data.measures), "")
-    by_topic = {
-        name: {topic: values[first] for topic, values in score.values.items()}
-        for name, score in scores.items()
-    }
-    groups: dict[tuple[str, ...], dict[str, dict[str, float]]] = {}
-    for name, values in by_topic.items():
-        groups.setdefault(tuple(values), {})[name] = values
-    comparisons, verdicts = [], []
-    for topics, group in groups.items():
-        if len(group) > 1 and len(topics) > 1:
-            comparisons += (of_group := compare(group))
-            of_runs = {name: averages[name] for name in group}
+    values: dict[str, dict[str, float]] = {}
+    for name, score in scores.items():
+        values[name] = {topic: of_topic[first] for topic, of_topic in score.values.items()}
+
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name, of_run in values.items():
+        groups.setdefault(tuple(of_run), []).append(name)
+
+    comparisons: list[Comparison] = []
+    verdicts = []
+    for topics, names in groups.items():
+        if len(names) > 1 and len(topics) > 1:
+            baseline = min(names, key=lambda name: averages[name][first])
+            if data.baseline.name in names:
+                baseline = data.baseline.name
+            order = [baseline, *(name for name in names if name != baseline)]
+            of_group = compare({name: values[name] for name in order})
+            of_runs = {name: averages[name] for name in names}
+            comparisons += of_group
             verdicts.append(_verdict(data.measures, of_runs, of_group))
-    doubtful = any(isinstance(note, Doubt) for score in scores.values() for note in score.warnings)
+
+    differences = {}
+    for pair in comparisons:
+        run, baseline_values = values[pair.run], values[pair.baseline]
+        differences[pair.run] = {topic: run[topic] - baseline_values[topic] for topic in run}
+    warnings = [note for score in scores.values() for note in score.warnings]
+    doubtful = any(isinstance(note, Doubt) for note in warnings)
     return {
         "doubtful": doubtful,
         "verdicts": [] if doubtful else verdicts,
         "comparisons": comparisons,
-        "differences": {
-            pair.run: {
-                t: by_topic[pair.run][t] - by_topic[pair.baseline][t] for t in by_topic[pair.run]
-            }
-            for pair in comparisons
-        },
+        "differences": differences,
     }
 
 

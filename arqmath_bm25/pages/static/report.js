@@ -33,6 +33,21 @@ for (const form of all("form[data-filter]")) {
   apply(); // a browser that goes back keeps what was typed
 }
 
+// A long table begins with its first rows; a button, a filter or sorting shows all of them.
+for (const table of all("table.begun")) {
+  const more = document.createElement("button");
+  more.type = "button";
+  more.textContent = `Show all ${table.tBodies[0].rows.length}`;
+  const showAll = () => {
+    table.classList.remove("begun");
+    more.remove();
+  };
+  more.addEventListener("click", showAll);
+  table.tHead.addEventListener("click", showAll);
+  document.querySelector(`form[data-filter="${table.dataset.filtered}"]`).addEventListener("input", showAll);
+  table.parentElement.after(more);
+}
+
 // Heads of tables sort: numbers by size, ranks best first, what is missing always last.
 const GRADES = all("input[name=grade]").map(box => box.parentElement.textContent.trim());
 const MOVES = { new: 1e6, gone: -1e6, "=": 0 };
