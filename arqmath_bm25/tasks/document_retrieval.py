@@ -31,7 +31,7 @@ from arqmath_bm25.collection.own_documents import (
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.manifest import Manifest
-from arqmath_bm25.core.progress import tell
+from arqmath_bm25.core.progress import counted, tell
 from arqmath_bm25.core.reading import read_text
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers import Workers
@@ -109,8 +109,8 @@ class DocumentRetrieval(AnswerRetrieval):
         )
         documents = partial(_documents, path.absolute(), self.settings)
         counts: Counter[str] = Counter()
-        for counted in write_parts(documents, parts, directory, workers, forms):
-            counts.update(counted)
+        for of_part in write_parts(documents, parts, directory, workers, forms):
+            counts.update(of_part)
         settle(counts, "documents")
         write_signatures(directory, place / SIGNATURES)
         kinds = [f"{name} {counts[name]:,}" for name in _COUNTED_KINDS.values() if counts[name]]
@@ -150,9 +150,36 @@ class DocumentRetrieval(AnswerRetrieval):
         """Read queries, or topics of the labs."""
         if path.suffix == ".xml":
             return super().read(collection, folder, path)
-        queries = (query for query, _ in read_documents(path))
-        topics = (self.marked(_topic(query, self.delimiters)) for query in queries)
-        return TopicFile(folder, path, list(topics))
+        queries = [query for query, _ in read_documents(path)]
+        own = self._own_documents(queries, collection)
+        if own:
+            tell(
+                f"{path}: {len(own):,} of {counted(len(queries), 'queries')} are documents of the "
+                "collection; each is left out of its own hits"
+            )
+
+        topics = []
+        for query in queries:
+            if query.doc_id in own:
+                query = query._replace(excluded=(*query.excluded, query.doc_id))
+            topics.append(self.marked(_topic(query, self.delimiters)))
+        return TopicFile(folder, path, topics)
+
+    def _own_documents(self, queries: Sequence[OwnDocument], collection: Collection) -> set[str]:
+        """Return the ids of queries that are documents: the same id and the same text."""
+        if not _table_path(collection).is_file():
+            return set()
+        rows, places = _table(collection)
+        corpus = _corpus(collection)
+        own = set()
+        for query in queries:
+            row = rows.get(query.doc_id)
+            if row is None:
+                continue
+            document = read_document(corpus, tuple(places[row].tolist()))
+            if document.text.split() == query.text.split():
+                own.add(query.doc_id)
+        return own
 
     def runnable(self, collection: Collection) -> tuple[list[str], str]:
         """Return the variants for which some document of the index has a field."""
@@ -213,8 +240,12 @@ class DocumentStage(SecondStage):
 
 def _table(collection: Collection) -> tuple[dict[str, int], NDArray[np.int64]]:
     """Return the row number of every document, and where each row is in the file."""
-    file = collection.directory / DocumentRetrieval.name / _PLACES
+    file = _table_path(collection)
     return _load_table(file, file.stat().st_mtime_ns)
+
+
+def _table_path(collection: Collection) -> Path:
+    return collection.directory / DocumentRetrieval.name / _PLACES
 
 
 @lru_cache(maxsize=1)

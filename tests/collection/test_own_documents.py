@@ -333,3 +333,24 @@ def test_macros_beside_the_documents_hold_for_documents_queries_and_pages(tmp_pa
     results = LexborHTMLParser(page).css_first(".results")
     assert results.html.count("<mi>ℝ</mi>") == 3  # in two texts and a title
     assert "normR" not in results.html
+
+
+@pytest.mark.parametrize("text", ["another question about rings", "something else"])
+def test_a_query_that_is_a_document_is_left_out_of_its_own_hits(tmp_path: Path, text: str) -> None:
+    data = tmp_path / "forum"
+    data.mkdir()
+    rows = [{"id": "1", "text": "a question about rings"}, {"id": "2", "text": text}]
+    jsonl(data / "corpus.jsonl", *rows)
+    jsonl(
+        data / "queries.jsonl",
+        {"id": "1", "text": "a question  about rings"},
+        {"id": "2", "text": "rings"},
+    )
+    place = ("--data", data, "--indexes", tmp_path / "i", "--engine", "flat")
+    arqmath("index", "docs", *place)
+    said = printed("run", "docs", *place, "--runs", tmp_path / "r", "--variant", "text")
+    assert "1 of 2 queries are documents of the collection" in said
+    (run,) = (tmp_path / "r").rglob("text.trec")
+    hits = [line.split()[:3] for line in run.read_text().splitlines()]
+    assert ["1", "Q0", "1"] not in hits
+    assert ["2", "Q0", "1"] in hits
