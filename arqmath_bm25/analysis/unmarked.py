@@ -20,7 +20,19 @@ _TABLE: Final[dict[str, Any]] = read_table(__file__)
 _WORDS: Final[dict[str, list[str]]] = {key: text.split() for key, text in _TABLE["words"].items()}
 _KIND_OF: Final = {name: kind for kind, names in _TABLE["kinds"].items() for name in names.split()}
 _SIGNS: Final = "".join(sign for sign in _KIND_OF if len(sign) == 1 and sign.isalnum())  # ², ℝ
+_SIGN_KINDS: Final = frozenset("pru=+^_")
 _LETTERS: Final = rf"[^\W\d_{_SIGNS}]+"
+
+
+def _signs_of_kinds() -> Iterator[str]:
+    """Yield the characters of the signs of which every proof has one."""
+    for sign, kind in _KIND_OF.items():
+        if kind in _SIGN_KINDS and not sign.isascii():
+            yield sign
+        elif kind in "=+^_":
+            yield from (character for character in sign if character not in "-.:!")
+
+
 _TOKEN: Final = re.compile(
     r"(?P<x>(?:\b[CD]:\\|https?://|[\w.]{1,99}@)\S*"
     rf"|\\\\|\\(?:{'|'.join(_WORDS['commands'])})(?![A-Za-z])(?:\{{[^{{}}]{{0,999}}\}})?)"
@@ -65,6 +77,25 @@ _MANY_DIGITS: Final = re.compile(r"(?<=[\^_])[0-9]{2,99}")
 _TYPED: Final = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{2,9}(?![A-Za-z])|<=>|[-=]>|!=|\*\*")
 
 
+# What each proof and each mark needs: a sign, a letter beside a bracket, a comma or a minus between
+# letters and numbers, or the name of a letter or a function. Few texts of prose have one.
+_NEEDED_SIGNS: Final = re.compile(
+    "[" + re.escape("".join(sorted({*"\\^_", *_signs_of_kinds()}))) + "\u0391-\u03c9]"
+)
+_LETTER: Final = r"[^\W\d_]"
+_DIGIT: Final = "[\\d½⅓¼¾⅔]"
+# It begins with a class of signs, for which expressions are searched fastest.
+_NEEDED_PLACES: Final = re.compile(
+    rf"[(\[{{,\-−/](?:(?<={_LETTER}[(\[{{])|(?<=[\w'’!],)(?={_LETTER})"
+    rf"|(?<={_DIGIT}[-−/])|(?<={_DIGIT}\s[-−/])|(?<=\s\s[-−/])"
+    rf"|(?:(?<={_LETTER}[-−/])|(?<={_LETTER}\s[-−/]))(?=\s*+(?:\.|{_DIGIT})))"
+)
+_NEEDED_NAMES: Final = frozenset(
+    name for name, kind in _KIND_OF.items() if kind in "gFR" and name.isalpha()
+)
+_NAME: Final = re.compile("[A-Za-z]+")
+
+
 class _Token(NamedTuple):
     kind: str
     begin: int
@@ -95,8 +126,16 @@ def with_formulas(*contents: Content) -> list[Content]:
     Backticks around one go.
     """
     texts = ["".join(map(str, content.pieces)) for content in contents]
-    proved = any(map(formulas_in, texts))
-    return [Content(tuple(_pieces(text, proved))) for text in texts]
+    if not any(may_hold_formula(text) and formulas_in(text) for text in texts):
+        return [Content((text,) if text else ()) for text in texts]
+    return [Content(tuple(_pieces(text, proved=True))) for text in texts]
+
+
+def may_hold_formula(text: str) -> bool:
+    """Return whether a text has anything that a proof of a formula needs, which is quickly told."""
+    if _NEEDED_SIGNS.search(text) or _NEEDED_PLACES.search(text):
+        return True
+    return not _NEEDED_NAMES.isdisjoint(_NAME.findall(text))
 
 
 def with_marks(content: Content, mark: str = "$") -> str:

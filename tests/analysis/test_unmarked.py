@@ -7,11 +7,19 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from lxml import etree
 
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis.html import Content, Formula, read_body
-from arqmath_bm25.analysis.unmarked import as_latex, formulas_in, with_formulas, with_marks
+from arqmath_bm25.analysis.unmarked import (
+    as_latex,
+    formulas_in,
+    may_hold_formula,
+    with_formulas,
+    with_marks,
+)
 from arqmath_bm25.collection.own_documents import OwnDocument
 
 if TYPE_CHECKING:
@@ -176,3 +184,22 @@ def test_plain_documents_without_a_delimiter_get_dollars_and_no_others() -> None
     for text in ("a_n costs 5$", r"\(x\) or y^2", "<p>x^2</p>", "no formula", "p = .05"):
         assert OwnDocument("1", text).marked("mathjax").text == text
     assert document.marked("latex") is document.marked("none") is document
+
+
+PROVING = r"""
+x y ab f n ( ) [ ] , - − / + = < > ~ 2 3 . sin log alpha oo infinity sqrt gcd max a I { } ' ! ’ ½ …
+² ≤ ∑ ω Ω ϕ : | _ ^ \ \{ \| \; is on and
+""".split()
+
+
+@settings(max_examples=400)
+@given(st.lists(st.sampled_from([*PROVING, *[" "] * 9]), max_size=12).map("".join))
+def test_the_quick_look_misses_no_formula(text: str) -> None:
+    assert may_hold_formula(text) or not formulas_in(text)
+
+
+@pytest.mark.parametrize(
+    "prose", ["Primes are many.", "so-called rings (of course), and/or fields: 1998", "it's here!"]
+)
+def test_prose_is_told_by_the_quick_look(prose: str) -> None:
+    assert not may_hold_formula(prose)
