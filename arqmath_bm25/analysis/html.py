@@ -170,6 +170,10 @@ def read_body(html: str, delimiters: Delimiters = "mathjax") -> Content:
     """Read an HTML body. Any string is read; nothing raises."""
     if delimiters == "auto" and is_foreign(html):
         html = as_post(html).body
+    return _read_post(html, delimiters)
+
+
+def _read_post(html: str, delimiters: Delimiters) -> Content:
     text, formulas = cut_spans(html)
     if "$" in text or "\\" in text:
         text = _hide_code(text)
@@ -212,16 +216,16 @@ def read_title(title: str, delimiters: Delimiters = "mathjax") -> Content:
     return _split(unescape(text), formulas, delimiters)
 
 
-def read_text(text: str, kind: Kind | None = None) -> Content:
+def read_text(text: str, kind: Kind | None = None, delimiters: Delimiters = "auto") -> Content:
     """Read a text of any kind; without one, of the kind that it is itself."""
     kind = kind or kind_of(text)
     if kind == "latex" or kind == "markdown":
         return read_title(text, kind)
     if kind == "html":
-        return read_body(as_post(text).body)
+        return _read_post(as_post(text).body, delimiters)
     if kind == "post":
-        return read_body(text)
-    return _split(_PARAGRAPH.sub(BLOCK_END, text.translate(_CLEAN)), [], "auto")
+        return _read_post(text, delimiters)
+    return _split(_PARAGRAPH.sub(BLOCK_END, text.translate(_CLEAN)), [], delimiters)
 
 
 def write_out(content: Content, preamble: str = "") -> Content:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 from arqmath_bm25.analysis.foreign import as_post
-from arqmath_bm25.analysis.html import Content, Delimiters, as_body, read_title
+from arqmath_bm25.analysis.html import Content, Delimiters, as_body, read_text, read_title
 from arqmath_bm25.analysis.kinds import Kind, kind_of
 from arqmath_bm25.analysis.unmarked import with_formulas, with_marks
 from arqmath_bm25.core.errors import InputError, shown
@@ -92,6 +92,17 @@ class OwnDocument(NamedTuple):
             return as_body(read_title(self.text, kind))
         parts = _PARAGRAPH.split(self.text)
         return "".join(f"<p>{escape(part, quote=False)}</p>" for part in parts if part)
+
+    def contents(self, delimiters: Delimiters) -> tuple[Content, Content]:
+        """Return title and text, read by the kind of the text."""
+        kind = self.kind_under(delimiters)
+        if kind == "html":
+            page = as_post(self.text)
+            title = read_title(self.title or page.title, delimiters)
+            return title, read_text(page.body, "post", delimiters)
+        if kind == "latex" or kind == "markdown":
+            return read_title(self.title, kind), read_title(self.text, kind)
+        return read_title(self.title, delimiters), read_text(self.text, kind, delimiters)
 
     def heading(self, delimiters: Delimiters) -> str:
         """Return the title: that of the row, or else of the page that the text is."""

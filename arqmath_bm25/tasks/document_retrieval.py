@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
-from arqmath_bm25.analysis.html import Delimiters, read_body, read_title
+from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.collection.collection import Collection
@@ -128,8 +128,7 @@ class DocumentRetrieval(AnswerRetrieval):
         analyzer = Analyzer(self.settings.analysis)
         for read, _ in read_documents(_corpus(collection)):
             document = read.marked(self.delimiters)
-            title = read_title(document.heading(self.delimiters), self.delimiters)
-            text = read_body(document.body(self.delimiters), self.delimiters)
+            title, text = document.contents(self.delimiters)
             indexed = _indexed(
                 document, analyzer(title), analyzer(text), analyzer, self.settings.fields
             )
@@ -274,9 +273,10 @@ def _documents(
 
         def fields(document: OwnDocument) -> tuple[OwnDocument, Terms, Terms]:
             marked = document.marked(delimiters)
-            title = analyzer.title(marked.heading(delimiters))
-            return marked, title, analyzer.body(marked.body(delimiters))
+            title, text = marked.contents(delimiters)
+            return marked, analyzer(title), analyzer(text)
 
+        read = read._replace(kind=kind)
         empty = read._replace(title="", text="", kind="plain")
         document, title, text = read_or_leave_out(fields, read, empty, read.doc_id, counts)
         signatures.add(text.operators.formulas, title.operators.formulas)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import arqmath_bm25 as arq
-from arqmath_bm25.analysis.html import read_title
+from arqmath_bm25.analysis.html import read_body, read_title
+from arqmath_bm25.collection.own_documents import OwnDocument
 
 
 @pytest.mark.parametrize(
@@ -47,3 +48,24 @@ def test_a_text_says_itself_how_it_is_read(text: str, words: list[str], formulas
 def test_a_kind_can_be_chosen_for_all_texts() -> None:
     assert arq.terms(r"\emph{ring}", delimiters="mathjax") == ["emph", "ring"]
     assert arq.terms("<p>ring</p>", html=True) == ["ring"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Let $a<b$ & so.\n\nThen \\(c\\), `$d$` and &amp; <b",
+        r"\begin{lemma} A \emph{ring} $A$.% so" "\n\n" r"\end{lemma} \newcommand{\R}{R} $\R$",
+        "# Rings\n\n`$x$` is **code**, $A$ not, $5 and $6",
+        "<p>a <b>$b$</b></p><pre>$c$</pre> &lt; $d<e$",
+        "<article><h1>T</h1><math><mi>x</mi></math> and $y$</article>",
+        "x^2+y^2=z^2 is\n\nPythagoras' theorem",
+    ],
+)
+def test_contents_are_those_of_the_body_that_pages_show(text: str) -> None:
+    document = OwnDocument("1", text, "On $t$").marked("auto")
+    title, content = document.contents("auto")
+    body = read_body(document.body("auto"), "auto")
+    assert [formula.latex for formula in title.formulas] == ["t"]
+    assert content.prose == body.prose
+    latex = [formula.latex for formula in content.formulas if formula.latex]
+    assert latex == [formula.latex for formula in body.formulas if formula.latex]
