@@ -41,6 +41,12 @@ _VERBATIM: Final = re.compile(
     r"(?P<code>(?:(?!\\(?:begin|end)\{).)*+)\\end\{(?P=name)\*?\}",
     re.DOTALL,
 )
+_TABULAR: Final = re.compile(
+    r"\\begin\{(?P<name>tabular|tabularx|longtable)\*?\}(?:\{[^{}]{0,99}+\}){1,2}"
+    r"(?P<rows>(?:(?!\\(?:begin|end)\{).)*+)\\end\{(?P=name)\*?\}",
+    re.DOTALL,
+)
+_TABLE_LINE: Final = re.compile(r"\\(?:hline|toprule|midrule|bottomrule)(?![A-Za-z])")
 _ARGUMENT: Final = r"\{(?P<text>[^{}]{0,999}+)\}"
 _SECTION: Final = re.compile(
     r"\\(?P<level>chapter|section|subsection|subsubsection|paragraph)\*?\s?"
@@ -111,6 +117,7 @@ def latex_html(text: str) -> str:
     text = kept.macros(text)
     text = kept.formulas(text)
     text = _SECTION.sub(kept.section, text)
+    text = _TABULAR.sub(kept.tabular, text)
     text = _EDGE.sub(kept.edge, text)
     text = _LIST_ITEM.sub(kept.item, text)
     text = _HREF.sub(kept.link, _URL.sub(kept.bare_link, text))
@@ -222,6 +229,15 @@ class _Kept:
         tag = _LEVELS.get(found["level"], "h4")
         text = escape(prose(found["text"]), quote=False)
         return self.block(f"<{tag}>{text}</{tag}>")
+
+    def tabular(self, found: re.Match[str]) -> str:
+        """Write a table."""
+        written = []
+        for row in _TABLE_LINE.sub("", found["rows"]).split(r"\\"):
+            if row.strip():
+                written.append(_row(escape(prose(row), quote=False).split("&amp;"), "td"))
+
+        return self.block(f"<table>{''.join(written)}</table>")
 
     def edge(self, found: re.Match[str]) -> str:
         """Write the begin or end of a list or statement; other environments end a paragraph."""
@@ -382,12 +398,15 @@ def _end_of_table(lines: list[str], number: int) -> int:
 def _table(lines: list[str]) -> str:
     """Return the HTML of a table: its head, a line of dashes, its rows."""
     head, _, *rows = lines
-    written = [_row(head, "th")]
-    written += [_row(row, "td") for row in rows]
+    written = [_row(_cells(head), "th")]
+    written += [_row(_cells(row), "td") for row in rows]
     return f"<table>{''.join(written)}</table>"
 
 
-def _row(line: str, tag: str) -> str:
-    cells = line.strip().strip("|").split("|")
+def _cells(line: str) -> list[str]:
+    return line.strip().strip("|").split("|")
+
+
+def _row(cells: list[str], tag: str) -> str:
     written = [f"<{tag}>{cell.strip()}</{tag}>" for cell in cells]
     return f"<tr>{''.join(written)}</tr>"

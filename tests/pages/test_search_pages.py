@@ -532,16 +532,19 @@ def test_the_name_of_an_untitled_document_has_its_formulas(documents: Client) ->
     assert found["title"] == r"If $a_n = a > n$, then there is one prime among $a_1, \dots, a_n$."
 
 
+GROUPS = r"\newcommand{\G}{\mathbb G}\section{Groups}A \emph{group} is $\G$."
+
+
 def test_source_is_shown_as_readers_see_it(tmp_path: Path) -> None:
     rows = [
         {"id": "md", "kind": "markdown", "text": "# Primes of $n$\n\nThere are **many** `primes`."},
-        {"id": "tex", "kind": "latex", "text": "\\section{Groups}A \\emph{group} is $G$."},
+        {"id": "tex", "kind": "latex", "text": GROUPS},
     ]
     with running(documents_site(tmp_path, rows)) as address:
         client = Client(address)
         for query, name, text in (
             ("primes", "Primes of $n$", "Primes of $n$ There are many primes."),
-            ("group", "Groups", "Groups A group is $G$."),
+            ("group", "Groups", r"Groups A group is $\mathbb G$."),
         ):
             (found,) = client.get("/api/search", q=query).json()["results"]
             assert (found["title"], found["text"]) == (name, text)

@@ -50,6 +50,12 @@ def test_lists_of_latex() -> None:
     assert [" ".join(item.text().split()) for item in items] == ["one", "b two"]
 
 
+def test_tables_of_latex() -> None:
+    html = latex_html("\\begin{tabular}{l|r}\\hline n & $n^2$ \\\\ \\emph{2} & 4\n\\end{tabular}")
+    rows = [[cell.text() for cell in row.css("td")] for row in LexborHTMLParser(html).css("tr")]
+    assert rows == [["n", "$n^2$"], ["2", "4"]]
+
+
 def test_macros_of_a_document_are_written_out() -> None:
     source = r"\newcommand{\R}{\mathbb R}\begin{document}In $\R$.\end{document}"
     html = PostWriter().body(latex_html(source))
