@@ -21,18 +21,25 @@ _LONGEST: Final = 1000  # characters of a definition or an argument
 _LONGEST_FORMULA: Final = 20_000  # characters, unless it was longer to begin with
 
 _DEFINES: Final = re.compile(
-    r"\\(?:(?P<command>(?:(?:re)?new|provide)command)|(?P<operator>DeclareMathOperator)|[gx]?def)"
+    r"\\(?:(?P<command>(?:(?:re)?new|provide)command)|(?P<operator>DeclareMathOperator)"
+    r"|(?P<document>(?:New|Renew|Provide|Declare)DocumentCommand)|(?P<pair>DeclarePairedDelimiter)"
+    r"|(?P<alias>let)|[gx]?def)"
     r"(?![A-Za-z])"
 )
 _OPENS_LINE: Final = re.compile(rf"^[ \t]*+{_DEFINES.pattern}", re.MULTILINE)
+_FOLLOWS: Final = re.compile(rf"[ \t]{{0,99}}+{_DEFINES.pattern}")  # another on the same line
 _COMMAND: Final = re.compile(r"\\([A-Za-z]+|.)", re.DOTALL)
 _NAME: Final = re.compile(r"(\*?)\s{0,9}(?:\{\s{0,9})?\\([A-Za-z]+|[^\s{}])\s{0,9}\}?")
 _COUNT: Final = re.compile(r"\s{0,9}\[([0-9])\](?:\s{0,9}\[([^\[\]]{0,100})\])?")
 _HASHES: Final = re.compile(r"(?:\s{0,9}#[1-9])+")
 _OPTION: Final = re.compile(r"\s{0,9}\[([^\[\]]{0,100})\]")
+_SIGNATURE: Final = re.compile(r"O\{[^{}]{0,100}\}|[mOos]")  # of \NewDocumentCommand
+_OPTIONAL: Final = re.compile(r"\s{0,9}(?:o|O\{(?P<default>[^{}]{0,100})\})")
+_ALIASED: Final = re.compile(r"\s{0,9}=?\s{0,9}(\\(?:[A-Za-z]+|.)|[^\s{}])")
 _TOKEN: Final = re.compile(r"\s{0,9}(\{|\\(?:[A-Za-z]+|.)|[^\s}])", re.DOTALL)
 _BRACE: Final = re.compile(r"\\.|[{}]", re.DOTALL)
 _PARAMETER: Final = re.compile(r"(\\[A-Za-z]+)?#([1-9])")
+_EDGE: Final = re.compile(r"\\(?:begin|end)\s*\{[A-Za-z]{1,40}\*?\}(?:\{[^{}]{0,40}\})?")
 _LAST_COMMAND: Final = re.compile(r"\\[A-Za-z]+\Z")
 
 
@@ -51,7 +58,7 @@ class Macro(NamedTuple):
             arguments.append(option[1] if option else self.default)
             begin = option.end() if option else begin
         while len(arguments) < self.arguments:
-            argument = _argument(text, begin)
+            argument = argument_at(text, begin)
             if argument is None:
                 return None
             arguments.append(_apart(argument[0]))
@@ -99,16 +106,47 @@ class Macros(dict[str, Macro]):
         if name is None:
             return definition.end()
         begin, arguments, default = name.end(), 0, None
+        if definition["alias"]:
+            return self._alias(name[2], text, begin)
+        if definition["pair"]:
+            return self._pair(name[2], text, begin)
+        if definition["document"]:
+            signature = argument_at(text, begin)
+            if signature is None:
+                return begin
+            begin = signature[1]
+            arguments = len(_SIGNATURE.findall(signature[0]))
+            option = _OPTIONAL.match(signature[0])
+            if option is not None:
+                default = option["default"] or ""
         if definition["command"] and (count := _COUNT.match(text, begin)):
             arguments, default, begin = int(count[1]), count[2], count.end()
         elif hashes := _HASHES.match(text, begin):
             arguments, begin = hashes[0].count("#"), hashes.end()
-        body = _argument(text, begin)
+        body = argument_at(text, begin)
         if body is None:
             return begin
         operator = f"\\operatorname{name[1]}{{{body[0]}}}"
         self[name[2]] = Macro(operator if definition["operator"] else body[0], arguments, default)
         return body[1]
+
+    def _alias(self, name: str, text: str, begin: int) -> int:
+        r"""Keep what `\let` says: a name is another command."""
+        other = _ALIASED.match(text, begin)
+        if other is None:
+            return begin
+        target = self.get(other[1][1:])
+        self[name] = target or Macro(other[1])
+        return other.end()
+
+    def _pair(self, name: str, text: str, begin: int) -> int:
+        """Keep a pair of delimiters as a command of one argument."""
+        left = argument_at(text, begin)
+        right = left and argument_at(text, left[1])
+        if not left or not right:
+            return begin
+        self[name] = Macro(f"{left[0]} #1 {right[0]}", 1)
+        return right[1]
 
 
 def written_out(formulas: Sequence[str], preamble: str = "") -> Sequence[str]:
@@ -129,15 +167,28 @@ def preamble_macros(preamble: str) -> Macros:
 
 
 def definitions(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the places of definitions that open a line of LaTeX source."""
+    """Yield the places of definitions that open a line of LaTeX source, or follow another."""
     macros, done = Macros(), 0
-    for definition in _OPENS_LINE.finditer(text):
-        if definition.start() >= done:
+    for opening in _OPENS_LINE.finditer(text):
+        if opening.start() < done:
+            continue
+        definition: re.Match[str] | None = opening
+        while definition is not None:
             done = macros._define(definition, text)
             yield definition.start(), done
+            definition = _FOLLOWS.match(text, done)
 
 
-def _argument(text: str, begin: int) -> tuple[str, int] | None:
+def environment_names(preamble: str) -> dict[str, str]:
+    r"""Return the names that stand for `\begin{…}` or `\end{…}`, as `\be` and `\ee` often do."""
+    names: dict[str, str] = {}
+    for name, macro in preamble_macros(preamble).items():
+        if not macro.arguments and _EDGE.fullmatch(macro.body.strip()):
+            names[name] = macro.body.strip()
+    return names
+
+
+def argument_at(text: str, begin: int) -> tuple[str, int] | None:
     """Return the argument that begins there, without its braces, and where it ends."""
     token = _TOKEN.match(text, begin)
     if token is None or token[1] != "{":

@@ -16,7 +16,7 @@ import re
 import unicodedata
 from typing import Any, Final, Literal
 
-from arqmath_bm25.analysis.macros import definitions
+from arqmath_bm25.analysis.macros import argument_at, definitions, environment_names
 from arqmath_bm25.core.tables import read_table
 
 SourceName = Literal["latex", "markdown"]
@@ -39,7 +39,12 @@ _UNREAD: Final = rf"{_any_of('code')}|{_any_of('dropped')}"
 _HIDDEN: Final = re.compile(
     rf"\\begin\{{(?P<name>{_UNREAD})\*?\}}(?P<code>(?:(?!\\(?:begin|end)\{{(?:{_UNREAD})\*?\}}).)*+)"
     r"\\end\{(?P=name)\*?\}"
-    r"|\\verb\*?(?P<bar>[^\sA-Za-z*])(?P<verb>[^\n]{0,200}?)(?P=bar)"
+    r"|\\(?:verb\*?|lstinline(?:\[[^\]\n]{0,99}\])?)(?P<bar>[^\sA-Za-z*{\[])"
+    r"(?P<verb>[^\n]{0,200}?)(?P=bar)"
+    r"|\\lstinline(?:\[[^\]\n]{0,99}\])?\{(?P<inline>[^{}\n]{0,200})\}"
+    r"|\\iffalse(?![A-Za-z])(?P<unread>(?:(?!\\iffalse|\\fi(?![A-Za-z])).)*+)\\fi(?![A-Za-z])"
+    r"|\\(?:url|path|href|(?:eq|page|auto|[cC])?ref|label|cite[pt]?)"
+    r"\{(?P<address>[^{}\n$]{0,300}+\$[^{}\n]{0,300}+)\}"
     r"|(?<!\\)(?:\\\\)*+(?P<comment>%[^\n]*+(?:\n[ \t]*+(?!\n))?)",
     re.DOTALL,
 )
@@ -65,6 +70,10 @@ _COMMAND: Final = re.compile(
     r"\\(?:documentclass|(?:sub){0,2}section|chapter|emph|item|cite|footnote|newtheorem)(?![A-Za-z])"
     r"|\\[\"'`]\{?[aeiouAEIOU]"
 )
+_NEW_ENVIRONMENT: Final = re.compile(
+    r"\\(?:re)?newenvironment\*?\s*+\{(?P<name>[A-Za-z]{1,40}\*?)\}"
+    r"(?:\[[0-9]\])?(?:\[[^\[\]]{0,99}\])?"
+)
 _FENCE: Final = re.compile(
     r"^ {0,3}(?P<fence>```|~~~)[`~]*+(?P<language>[^\n]*+)\n"
     r"(?P<code>(?:(?! {0,3}(?P=fence))[^\n]*+\n)*+)(?: {0,3}(?P=fence)[`~]*+)?",
@@ -89,7 +98,7 @@ def hide_math(code: str) -> str:
 def prepared(text: str, source: SourceName) -> str:
     """Return a text in which the formulas of a source can be found, with ends of blocks."""
     if source == "latex":
-        text = _HIDDEN.sub(_without_code, text)
+        text = _with_environments(_HIDDEN.sub(_without_code, text))
         head, document, body = text.partition(r"\begin{document}")
         body = body.partition(r"\end{document}")[0]
         text = f"{_marked(head, True)}\n\n{body}" if document else _marked(text, False)
@@ -97,6 +106,46 @@ def prepared(text: str, source: SourceName) -> str:
         text = _CODE.sub(_code_of_markdown, _FENCE.sub(_code_of_markdown, text))
         text = _LINK.sub("]", text)
     return _PARAGRAPH.sub(BLOCK_END, text)
+
+
+def _with_environments(text: str) -> str:
+    r"""Write `\be … \ee` and environments of one's own as the environments that they stand for."""
+    text, names = _without_new_environments(text)
+    spans = list(definitions(text))
+    if not names and not spans:
+        return text
+    preamble = "\n".join([text[begin:end] for begin, end in spans])
+    for name, edge in environment_names(preamble).items():
+        names[f"\\{name}"] = edge
+    if not names:
+        return text
+
+    use = re.compile(rf"(?:{'|'.join(map(re.escape, names))})(?![A-Za-z])")
+    parts, done = list[str](), 0
+    for begin, end in [*spans, (len(text), len(text))]:
+        parts.append(use.sub(lambda name: names[name[0]], text[done:begin]))
+        parts.append(text[begin:end])
+        done = end
+    return "".join(parts)
+
+
+def _without_new_environments(text: str) -> tuple[str, dict[str, str]]:
+    r"""Cut out `\newenvironment`; return the text, and what edges of mathematics stand for."""
+    edges: dict[str, str] = {}
+    parts, done = list[str](), 0
+    for new in _NEW_ENVIRONMENT.finditer(text):
+        opening = argument_at(text, new.end())
+        closing = opening and argument_at(text, opening[1])
+        if new.start() < done or not opening or not closing:
+            continue
+        begin = re.search(MATH_ENVIRONMENT, opening[0])
+        if begin is not None:
+            edges[rf"\begin{{{new['name']}}}"] = begin[0]
+            edges[rf"\end{{{new['name']}}}"] = rf"\end{{{begin['name']}}}"
+        parts.append(text[done : new.start()])
+        done = closing[1]
+    parts.append(text[done:])
+    return "".join(parts), edges
 
 
 def prose(text: str) -> str:
@@ -119,9 +168,13 @@ def is_markdown(text: str) -> bool:
 def _without_code(hidden: re.Match[str]) -> str:
     if hidden["comment"] is not None:
         return hidden[0][: -len(hidden["comment"])]
+    if hidden["address"] is not None:
+        return hidden[0].replace("$", CODE_DOLLAR)
+    if hidden["unread"] is not None:
+        return " "
     if hidden["name"] in _TABLE["dropped"].split():
         return "\n"
-    return hide_math(hidden["code"] or hidden["verb"] or "")
+    return hide_math(hidden["code"] or hidden["verb"] or hidden["inline"] or "")
 
 
 def _marked(text: str, alone: bool) -> str:

@@ -308,3 +308,7 @@ def test_a_formula_written_in_another_way_has_the_same_tokens(written: str, same
 def test_a_command_after_the_end_of_a_row_stays_one() -> None:
     assert tokenize(r"a\\\alpha") == tokenize(r"a\\ \alpha")
     assert tokenize(r"a\\b") == tokenize(r"a \\ b")
+
+
+def test_the_columns_of_an_environment_are_no_symbols() -> None:
+    assert tokenize(r"\begin{IEEEeqnarray}{rCl} a&=&b \end{IEEEeqnarray}") == ["a", "=", "b"]

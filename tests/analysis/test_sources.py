@@ -197,3 +197,39 @@ def test_questions_and_answers_are_read_as_pandoc_reads_them(shared: Path) -> No
         read(text, "markdown") == read_by_pandoc(parsed(f"{form}-smart", text)) for text in texts
     )
     assert same / len(texts) >= 0.97
+
+
+@pytest.mark.parametrize(
+    ("source", "formulas", "prose"),
+    [
+        ("\\def\\cA{\\mathcal A}% first\n\\def\\cB{\\mathcal B}%\n$\\cA\\cB$",
+         [r"\mathcal A\mathcal B"], ""),
+        (r"\newcommand{\cA}{A}\newcommand{\cB}{B}" "\n" r"$\cA\cB$", ["AB"], ""),
+        (r"\newcommand{\cA}{A} \def\cB{B} \DeclareMathOperator{\cC}{C}" "\n" r"$\cA+\cB$",
+         ["A+B"], ""),
+        ("\\newcommand{\\be}{\\begin{equation}}\n\\newcommand{\\ee}{\\end{equation}}\n"
+         "We \\be x^2 \\ee so",
+         [r"\begin{equation} x^2 \end{equation}"], "We so"),
+        ("\\def\\bea{\\begin{eqnarray}}\\def\\eea{\\end{eqnarray}}\n\\bea a\\eea",
+         [r"\begin{eqnarray} a\end{eqnarray}"], ""),
+        ("\\newenvironment{eq}{\\begin{equation}}{\\end{equation}}\nWe \\begin{eq} x \\end{eq} so",
+         [r"\begin{equation} x \end{equation}"], "We so"),
+        ("\\newenvironment{claim}[1]{\\textbf{#1}}{}\nA \\begin{claim}$x$\\end{claim}", ["x"], "A"),
+        (r"a \emph{b} \iffalse hidden $y$ \fi $x$", ["x"], "a b"),
+        (r"\emph{code} \lstinline|a $x$ b| and \lstinline[language=C]{$y$} $z$", ["z"],
+         "code a $x$ b and $y$"),
+        (r"\emph{see} \url{http://a.b/$c$} and $x$", ["x"], "see and"),
+        (r"\emph{by} \ref{eq:$1} and \cite{$a} $x$", ["x"], "by and"),
+        ("\\NewDocumentCommand{\\norm}{m}{\\|#1\\|}\n$\\norm{x}$", [r"\|x\|"], ""),
+        ("\\NewDocumentCommand{\\f}{O{2} m}{#2^{#1}}\n$\\f{x}+\\f[3]{y}$", ["x^{2}+y^{3}"], ""),
+        ("\\let\\eps\\varepsilon\n$\\eps$", [r"\varepsilon"], ""),
+        ("\\DeclarePairedDelimiter{\\abs}{\\lvert}{\\rvert}\n$\\abs{x}$", [r"\lvert x \rvert"], ""),
+    ],
+)  # fmt: skip
+def test_latex_as_people_write_it(source: str, formulas: list[str], prose: str) -> None:
+    content = write_out(read_title(source, "latex"))
+    latex = [
+        "".join(formula.latex.split()) for formula in content.formulas if formula.latex.strip()
+    ]
+    assert latex == ["".join(formula.split()) for formula in formulas]
+    assert content.prose == prose
