@@ -278,40 +278,54 @@ def _questions(
     runs: Sequence[ReadRun], topics: Path | None, collection: Collection
 ) -> dict[str, Topic]:
     """Read the topics of the runs; InputError for a topic that no file has."""
-    own_documents = corpus_in(collection.layout.data)
-    task = configured(DocumentRules.task if own_documents else runs[0].rules.topic_task)
+    asked_by = runs[0].rules.topic_task
+    if corpus_in(collection.layout.data):
+        asked_by = DocumentRules.task
+    task = configured(asked_by)
     chosen = [str(topics)] if topics else topics_of(*(run.path for run in runs))
     by_id = task.asked(collection, chosen)
+
+    asked: set[str] = set()
     for run in runs:
+        asked.update(run.topics)
         for topic in run.topics:
             if topic not in by_id:
                 data = "DATA" if collection.on_site else "the bundled sample: give --data DATA"
+                files = [file.name for _, file in task.topic_files(collection, chosen)]
                 raise InputError(
                     f"{run.path}: topic {shown(topic)} is in none of the topic files "
-                    f"({', '.join(file.name for _, file in task.topic_files(collection, chosen))}) "
-                    f"of {data}, or name its own with --topics FILE"
+                    f"({', '.join(files)}) of {data}, or name its own with --topics FILE"
                 )
-    return {name: by_id[name] for name in by_id if any(name in run.topics for run in runs)}
+    return {name: topic for name, topic in by_id.items() if name in asked}
 
 
 def _words(qrels: Qrels) -> dict[int, str]:
     """Return the names of grades: those of the labs, or "Relevant" for binary judgments."""
-    most = max((grade for docs in qrels.values() for grade in docs.values()), default=0)
+    most = 0
+    for grades in qrels.values():
+        most = max([most, *grades.values()])
     words = {grade: word for word, grade in GRADE_OF_LABEL.items() if grade is not None}
     if most <= 1:
         return {1: "Relevant", 0: words[0]}
-    return words | dict.fromkeys(range(HIGHEST + 1, most + 1), words[HIGHEST])
+    for grade in range(HIGHEST + 1, most + 1):
+        words[grade] = words[HIGHEST]
+    return words
 
 
 def _names(files: Sequence[Path]) -> list[str]:
     """Name runs by their files, with the folders that differ where that is not enough."""
     stems = [file.name.rsplit(".", 1)[0] for file in files]
     common = os.path.commonpath([file.absolute().parent for file in files])
-    names = [
-        stem if stems.count(stem) == 1 else os.path.relpath(file, common)
-        for stem, file in zip(stems, files, strict=True)
-    ]
+    names = []
+    for stem, file in zip(stems, files, strict=True):
+        unique = stems.count(stem) == 1
+        names.append(stem if unique else os.path.relpath(file, common))
+
     for name, file in zip(names, files, strict=True):
         if names.count(name) > 1:
             raise InputError(f"{file}: this run was given twice")
-    return ["".join(c if c.isprintable() else "�" for c in name) for name in names]
+    return [_printable(name) for name in names]
+
+
+def _printable(name: str) -> str:
+    return "".join(character if character.isprintable() else "�" for character in name)

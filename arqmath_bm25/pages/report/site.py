@@ -58,22 +58,25 @@ def write_report(
     Posts lead to their pages in `threads`, as far as these are there. `progress` is told the topics
     that each step did. Raises InputError if `directory` holds something else than a report.
     """
-    links = {
-        page.stem: quote(os.path.relpath(page, directory / "topics"))
-        for page in (threads.glob("*.html") if threads else ())
-    }
     names = page_names(data.questions)
     scores = {run.name: run.score for run in data.runs if run.score}
     averages = {name: score.averages() for name, score in scores.items()}
+    failures = {run.name: _failures(data, run) for run in data.runs}
+    lacking: set[str] = set()
+    for reasons in failures.values():
+        lacking.update(reasons[_LACKING])
+
     with site(directory, "report", "report.js", data.collection.origin) as pages:
         pages.templates.globals.update(
-            vars(data), averages=averages,
+            vars(data),
+            averages=averages,
             values={run.name: run.score.values if run.score else {} for run in data.runs},
-            failures=(failures := {run.name: _failures(data, run) for run in data.runs}),
-            lacking=set[str]().union(*(reasons[_LACKING] for reasons in failures.values())),
+            failures=failures,
+            lacking=lacking,
             settings={run.name: _settings(run) for run in data.runs},
-            pages=names, threads=links,
-        )  # fmt: skip
+            pages=names,
+            threads=_thread_links(directory, threads),
+        )
         titles = {}
         for topic, question in data.questions.items():
             values = topic_page(data, question)
@@ -83,10 +86,24 @@ def write_report(
         for number, run in enumerate(data.runs, 1):
             pages.write(f"runs/{number}.html", "run.html", run=run, baseline=data.baseline)
         pages.write(
-            "index.html", "report.html", titles=titles, notes=_notes(data, scores),
-            curves=_curves(averages), first_rows=FEW_TOPICS, depths=list(enumerate(DEPTHS)),
+            "index.html",
+            "report.html",
+            titles=titles,
+            notes=_notes(data, scores),
+            curves=_curves(averages),
+            first_rows=FEW_TOPICS,
+            depths=list(enumerate(DEPTHS)),
             **_compared(data, scores, averages),
-        )  # fmt: skip
+        )
+
+
+def _thread_links(directory: Path, threads: Path | None) -> dict[str, str]:
+    """Return the links from pages of topics to pages of threads, by the ids of posts."""
+    links: dict[str, str] = {}
+    if threads is not None:
+        for page in threads.glob("*.html"):
+            links[page.stem] = quote(os.path.relpath(page, directory / "topics"))
+    return links
 
 
 def _failures(data: ReportData, run: ReportedRun) -> dict[str, list[str]]:
@@ -95,13 +112,17 @@ def _failures(data: ReportData, run: ReportedRun) -> dict[str, list[str]]:
     not_returned: list[str] = []
     low: list[str] = []
     precision = next((key for key in data.measures if key in _AT_10), "")
-    for topic, values in run.score.values.items() if run.score else ():
-        if values[precision] == 0:
-            relevant = data.relevant_to(topic)
-            if relevant & run.topics.get(topic, {}).keys():
-                low.append(topic)
-            else:
-                (not_returned if _holds_any(data, relevant) else missing).append(topic)
+    values = run.score.values if run.score else {}
+    for topic, of_topic in values.items():
+        if of_topic[precision] > 0:
+            continue
+        relevant = data.relevant_to(topic)
+        if relevant & run.topics.get(topic, {}).keys():
+            low.append(topic)
+        elif _holds_any(data, relevant):
+            not_returned.append(topic)
+        else:
+            missing.append(topic)
     return {_LACKING: missing, "not retrieved": not_returned, "ranked low": low}
 
 
@@ -114,20 +135,31 @@ def _holds_any(data: ReportData, docs: set[str]) -> bool:
 
 def _settings(run: ReportedRun) -> dict[str, str]:
     """Return the settings that a run was made with; of several variants those of its own."""
-    variant, settings = run.manifest.get("variant"), run.manifest.get("settings")
+    variant = run.manifest.get("variant")
+    settings = run.manifest.get("settings")
     flat = {"variant": str(variant)} if variant else {}
-    left: list[tuple[str, Any]] = [("", settings if isinstance(settings, dict) else {})]
-    while left:
-        name, value = left.pop()
-        if isinstance(value, dict):
-            if part := _OF_VARIANTS.get(name.split(" ")[-1]):
-                name, value = part, value.get(variant) or {}
-            left += [(f"{name} {key}".strip(), inner) for key, inner in reversed(value.items())]
-        elif isinstance(value, str) and Path(value).is_absolute():
-            flat[name] = Path(value).name  # where files are is nobody's business
-        else:
-            flat[name] = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(settings, dict):
+        for name, value in settings.items():
+            flat |= _flattened(str(name), value, variant)
     return flat
+
+
+def _flattened(name: str, value: object, variant: object) -> dict[str, str]:
+    """Return the settings of a part of a configuration, as text, by their names."""
+    if isinstance(value, dict):
+        part = _OF_VARIANTS.get(name.split(" ")[-1])
+        if part is not None:
+            name, value = part, value.get(variant) or {}
+    if isinstance(value, dict):
+        flat: dict[str, str] = {}
+        for key, inner in value.items():
+            flat |= _flattened(f"{name} {key}", inner, variant)
+        return flat
+    if isinstance(value, list):
+        return {name: ", ".join(map(str, value))}
+    if isinstance(value, str) and Path(value).is_absolute():
+        return {name: Path(value).name}  # where files are is nobody's business
+    return {name: str(value)}
 
 
 def page_names(topics: Iterable[str]) -> dict[str, str]:
@@ -191,35 +223,52 @@ def _verdict(
     measures: Mapping[str, str], averages: _Averages, comparisons: Sequence[Comparison]
 ) -> dict[str, Any]:
     """Return the best runs, and the lead of the first over each other one."""
-    first, others = next(iter(measures)), contradicting(list(measures))
+    first = next(iter(measures))
     value = max(of_run[first] for of_run in averages.values())
     best = [name for name, of_run in averages.items() if of_run[first] == value]
     leads = []
-    for pair in comparisons if len(best) == 1 else ():
-        if best[0] in (pair.run, pair.baseline):
-            turned = best[0] == pair.baseline
-            other = pair.run if turned else pair.baseline
-            leads.append({
-                "other": other,
-                "difference": abs(pair.difference),
-                "wins": pair.losses if turned else pair.wins,
-                "losses": pair.wins if turned else pair.losses,
-                "p_value": pair.randomization_holm,
-                "against": [
-                    measures[key] for key in others if averages[best[0]][key] < averages[other][key]
-                ],
-            })  # fmt: skip
+    if len(best) == 1:
+        for pair in comparisons:
+            if best[0] in (pair.run, pair.baseline):
+                leads.append(_lead(best[0], pair, measures, averages))
     return {"best": best, "value": value, "leads": leads}
+
+
+def _lead(
+    best: str, pair: Comparison, measures: Mapping[str, str], averages: _Averages
+) -> dict[str, Any]:
+    """Return by how much the best run of a pair leads, and which measures say the opposite."""
+    other, wins, losses = pair.baseline, pair.wins, pair.losses
+    if best == pair.baseline:
+        other, wins, losses = pair.run, pair.losses, pair.wins
+    against = []
+    for key in contradicting(list(measures)):
+        if averages[best][key] < averages[other][key]:
+            against.append(measures[key])
+    return {
+        "other": other,
+        "difference": abs(pair.difference),
+        "wins": wins,
+        "losses": losses,
+        "p_value": pair.randomization_holm,
+        "against": against,
+    }
 
 
 def _curves(averages: _Averages) -> dict[str, dict[str, list[tuple[float, float]]]]:
     """Return the points of two charts by run: precision by recall, and how much is judged."""
     recall = [(level, f"iprec_{level}") for level in RECALL_LEVELS]
     judged = [(float(x), f"judged_{depth}") for x, depth in enumerate(DEPTHS)]
-    return {
-        name: {run: [(x, values[key]) for x, key in keys] for run, values in averages.items()}
-        for name, keys in (("recall", recall), ("judged", judged))
-    }
+    return {"recall": _points(recall, averages), "judged": _points(judged, averages)}
+
+
+def _points(
+    keys: Sequence[tuple[float, str]], averages: _Averages
+) -> dict[str, list[tuple[float, float]]]:
+    points = {}
+    for run, values in averages.items():
+        points[run] = [(x, values[key]) for x, key in keys]
+    return points
 
 
 _EXCERPT: Final = 160  # characters
@@ -300,33 +349,47 @@ def _documents(data: ReportData, topic: str, writer: PostWriter) -> tuple[list[S
     """
     grades = data.qrels.get(topic, {})
     rankings = [run.topics.get(topic, {}) for run in data.runs]
-    ranks = [{doc: rank for rank, doc in enumerate(ranking, 1)} for ranking in rankings]
-    shown = {  # document -> its post, and the formula in that
-        doc: row.shown
-        for ranking in rankings
-        for doc, row in reversed(list(ranking.items())[: data.depth])
-        if not row.answer
-    }
+    ranks = []
+    shown: dict[str, tuple[str, str]] = {}  # document -> its post, and the formula in that
+    for ranking in rankings:
+        ranks.append({doc: rank for rank, doc in enumerate(ranking, 1)})
+        first = list(ranking.items())[: data.depth]
+        for doc, row in reversed(first):
+            if not row.answer:
+                shown[doc] = row.shown
+
     absent = 0
-    for doc in [doc for doc, grade in grades.items() if grade >= data.relevant]:
-        row = next((ranking[doc] for ranking in rankings if doc in ranking), None)
-        if row is not None:
-            shown.setdefault(doc, row.shown)
+    for doc, grade in grades.items():
+        if grade < data.relevant:
+            continue
+        rows = [ranking[doc] for ranking in rankings if doc in ranking]
+        if rows:
+            shown.setdefault(doc, rows[0].shown)
         elif data.formula_ids is None and data.post(doc) is not None:
             shown[doc] = doc, ""
         else:  # of a formula that no run found, nothing is known
             absent += 1
+
     documents = []
     for doc, place in shown.items():
         of_runs = [of_run.get(doc) for of_run in ranks]
         documents.append(ShownDocument(data, doc, place, grades.get(doc), of_runs, writer))
     documents.sort(key=lambda document: document.order(data.relevant))
-    few = len(data.questions) <= FEW_TOPICS
-    room, begin = (_ROOM, _EXCERPT) if few else (_ROOM // 10, _EXCERPT // 2)
-    for document in documents:
-        if document.post is not None:
-            document.body = writer.content(beginning(document.post.body, begin))
-            if len(document.post.body) <= room:
-                document.body = writer.body(document.post.body, document.formula_id)
-                document.whole, room = True, room - len(document.post.body)
+    _write_bodies(documents, len(data.questions) <= FEW_TOPICS, writer)
     return documents, absent
+
+
+def _write_bodies(documents: Iterable[ShownDocument], few: bool, writer: PostWriter) -> None:
+    """Write the bodies of documents: whole as long as there is room, else their beginnings."""
+    room, begin = _ROOM, _EXCERPT
+    if not few:
+        room, begin = _ROOM // 10, _EXCERPT // 2
+    for document in documents:
+        if document.post is None:
+            continue
+        body = document.post.body
+        document.body = writer.content(beginning(body, begin))
+        if len(body) <= room:
+            document.body = writer.body(body, document.formula_id)
+            document.whole = True
+            room -= len(body)
