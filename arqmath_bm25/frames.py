@@ -73,7 +73,7 @@ def evaluate(
     or of the run, or `task`; without these the topics decide, which are the labs' or others.
     Relevant is a grade of 2 or more for topics of the labs, else of 1 or more, or as `relevant`
     says. Warnings about the scores are ScoreWarnings. Raises InputError if the two do not fit each
-    other, and for a label that is none of -9 … 9.
+    other, and for a label that is not from -9 to 9.
     """
     names = _measure_names(measures)
     scored = _score("run", run, qrels, task, named_measures(*names or ()), relevant)
@@ -248,7 +248,7 @@ def read_run(path: str | Path) -> pd.DataFrame:
 
     Returns the columns of `Index.run` (but for visual_id), rows and ranks as in the file; attrs
     have its `name`, and its manifest if there is one. Rows of NLPS have no scores: they get
-    1 / rank. Raises InputError for what is no run.
+    1 / rank. Raises InputError for any other file.
     """
     run = Run.read(Path(path))
     further = run.rules.hit_columns[:1]
@@ -262,7 +262,7 @@ def read_run(path: str | Path) -> pd.DataFrame:
 def read_qrels(path: str | Path) -> pd.DataFrame:
     """Read judgments of documents in TREC's form or BEIR's; see `Collection.qrels` for the labs'.
 
-    Returns qid, docno and label. Raises InputError for what are no judgments.
+    Returns qid, docno and label. Raises InputError for any other file.
     """
     return qrels_frame(qrels_files.read_qrels(Path(path)))
 
@@ -276,7 +276,7 @@ def qrels_frame(qrels: Qrels) -> pd.DataFrame:
 def write_run(
     run: Table, path: str | Path, name: str | None = None, form: run_writing.RunForm = "lab"
 ) -> None:
-    """Write a run as the labs, or TREC, want it; `name` stands in every row.
+    """Write a run as the labs, or TREC, want it; every row has `name`.
 
     Rows are put in the order of their scores, and equal scores are lowered by the least that
     leaves no tie, so that the file scores what the run does; rows that repeat a document are left
@@ -328,8 +328,8 @@ def rows_of(rows: object, what: str) -> Iterator[dict[str, Any]]:
 def table(rows: Table, what: str, *columns: str) -> pd.DataFrame:
     """Return rows as a frame that has these columns; ids are strings.
 
-    Nested dicts are topic → document → the last of the columns. Raises InputError for what is no
-    table, and for a column, or a value in one, that is missing.
+    Nested dicts are topic → document → the last of the columns. Raises InputError for anything
+    else, and for a column, or a value in one, that is missing.
     """
     if isinstance(rows, pd.DataFrame):
         frame = rows

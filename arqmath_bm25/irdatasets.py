@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def register_ir_datasets(collection: "Collection") -> list[str]:
-    """Make what a collection has known to ir_datasets in this process, and return the ids.
+    """Make a collection known to ir_datasets in this process, and return the ids.
 
     Raises InputError if another collection of the same name is known already.
     """
@@ -92,7 +92,7 @@ class FormulaDoc(NamedTuple):
 
 
 class OwnDoc(NamedTuple):
-    """A document of one's own."""
+    """A document of the user's own."""
 
     doc_id: str
     text: str
@@ -161,7 +161,7 @@ class Documents(formats.DocstoreBackedDocs):  # type: ignore[misc]  # ir_dataset
 
 
 class TopicQuery(NamedTuple):
-    """A topic, as `collection.topics` has it; what a task lacks is empty."""
+    """A topic, as `collection.topics` has it; fields that a task lacks are empty."""
 
     query_id: str
     query: str

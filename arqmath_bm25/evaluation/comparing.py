@@ -28,6 +28,7 @@ from arqmath_bm25.core.records import Hit
 from arqmath_bm25.evaluation.evaluator import Scored
 from arqmath_bm25.evaluation.measures import key_of
 from arqmath_bm25.evaluation.score import shared_notes
+from arqmath_bm25.runs.run import Ranking
 from arqmath_bm25.runs.run_writing import provenance, topics_of
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import task_class
@@ -73,19 +74,35 @@ def compare(values: Mapping[str, Mapping[str, float]]) -> list[Comparison]:
     topics = list(values[names[0]])
     if any(list(values[name]) != topics for name in names) or len(topics) < 2:
         raise InputError("the runs have to be scored on the same topics, two or more")
-    table = {name: np.array([values[name][t] for t in topics]) for name in names}
+    table = {name: np.array([values[name][topic] for topic in topics]) for name in names}
     baseline, *others = names
-    differences = {name: table[name] - table[baseline] for name in others}
-    t_tests = list(map(_t_test, differences.values()))
-    randomizations = list(map(_randomization, differences.values()))
-    tests = zip(t_tests, randomizations, holm(t_tests), holm(randomizations), strict=True)
+    differences = [table[name] - table[baseline] for name in others]
+
+    t_tests = [_t_test(difference) for difference in differences]
+    randomizations = [_randomization(difference) for difference in differences]
+    t_tests_holm, randomizations_holm = holm(t_tests), holm(randomizations)
+
     comparisons = []
-    for (name, difference), p_values in zip(differences.items(), tests, strict=True):
-        wins, losses = int((difference > _TIE).sum()), int((difference < -_TIE).sum())
-        comparisons.append(Comparison(
-            name, baseline, float(table[name].mean()), float(difference.mean()),
-            *_interval(difference), wins, len(topics) - wins - losses, losses, *p_values,
-        ))  # fmt: skip
+    for place, (name, difference) in enumerate(zip(others, differences, strict=True)):
+        low, high = _interval(difference)
+        wins = int((difference > _TIE).sum())
+        losses = int((difference < -_TIE).sum())
+        comparison = Comparison(
+            run=name,
+            baseline=baseline,
+            mean=float(table[name].mean()),
+            difference=float(difference.mean()),
+            low=low,
+            high=high,
+            wins=wins,
+            ties=len(topics) - wins - losses,
+            losses=losses,
+            t_test_p=t_tests[place],
+            randomization_p=randomizations[place],
+            t_test_holm=t_tests_holm[place],
+            randomization_holm=randomizations_holm[place],
+        )
+        comparisons.append(comparison)
     return comparisons
 
 
@@ -187,22 +204,34 @@ def compare_runs(runs: Sequence[Scored], measure: str | None = None) -> Compared
                 f"with {first.judgments.file}; runs can be compared on the same judgments only"
             )
         scored[run.run if run.run not in scored else str(run.file)] = run
-    values = {
-        name: {topic: by_measure[measure] for topic, by_measure in run.score.values.items()}
-        for name, run in scored.items()
-    }
+    values: dict[str, dict[str, float]] = {}
+    for name, run in scored.items():
+        values[name] = {topic: of[measure] for topic, of in run.score.values.items()}
+
     comparisons = compare(values)
+    warnings = shared_notes([(name, run.score.warnings) for name, run in scored.items()])
+    warnings += _contradictions(scored, comparisons, measure)
+    qrels, relevant = str(first.judgments.file), first.score.relevant
+    return Compared(measure, qrels, relevant, values, comparisons, warnings)
+
+
+def _contradictions(
+    scored: Mapping[str, Scored], comparisons: Sequence[Comparison], measure: str
+) -> list[str]:
+    """Return which measures say the opposite of the one that compares the runs."""
     averages = {name: run.score.averages() for name, run in scored.items()}
-    warnings = shared_notes({name: run.score.warnings for name, run in scored.items()}.items())
+    first = next(iter(scored.values()))
     others = [key for key in contradicting(first.score.shown) if key != measure]
+    notes = []
     for pair in comparisons:
         means, base = averages[pair.run], averages[pair.baseline]
         against = [key for key in others if pair.difference * (means[key] - base[key]) < 0]
         if against:
-            names = f"{pair.run} against {pair.baseline}: {', '.join(against)}"
-            warnings.append(f"{names} say the opposite of {measure}")
-    qrels, relevant = str(first.judgments.file), first.score.relevant
-    return Compared(measure, qrels, relevant, values, comparisons, warnings)
+            listed = ", ".join(against)
+            notes.append(
+                f"{pair.run} against {pair.baseline}: {listed} say the opposite of {measure}"
+            )
+    return notes
 
 
 class Move(NamedTuple):
@@ -236,28 +265,44 @@ def moves(
             rankings.append(run.ranked.topics.get(topic, {}))
     if not any(rankings):
         raise InputError(f"{topic}: none of the runs has this topic")
-    places = [{doc: rank for rank, doc in enumerate(ranking, 1)} for ranking in rankings]
-    near = {doc for ranks in places for doc, rank in ranks.items() if rank <= depth}
-    ranks_of = {doc: [ranks.get(doc) for ranks in places] for doc in near}
-    moved = sorted(doc for doc, (before, after) in ranks_of.items() if before != after)
+    ranks_of = _moved(rankings, depth)
+    moved = sorted(ranks_of)
+
     parts: list[list[Parts]] = []
     unexplained = []
-    for run, ranking, place in zip(runs, rankings, (indexes[0], indexes[-1]), strict=True):
-        data = collection.layout.data if collection.on_site else None
+    data = collection.layout.data if collection.on_site else None
+    for run, ranking, path in zip(runs, rankings, (indexes[0], indexes[-1]), strict=True):
         top = max(ranking.values(), default=1.0)
         try:
-            parts.append(_parts(Collection(data, place), run, topic, moved, top))
+            parts.append(_parts(Collection(data, path), run, topic, moved, top))
         except InputError as error:
-            parts.append([{}] * len(moved))
+            parts.append([{} for _ in moved])
             unexplained.append(f"scores are not explained: {error}")
+
     grades = runs[0].judgments.qrels.get(topic, {})
-    listed = [
-        Move(doc, grades.get(doc), ranks_of[doc], list(of_doc))
-        for doc, *of_doc in zip(moved, *parts, strict=True)
-    ]
-    last = max(map(len, places)) + 1
+    listed = []
+    for place, doc in enumerate(moved):
+        of_doc = [of_run[place] for of_run in parts]
+        listed.append(Move(doc, grades.get(doc), ranks_of[doc], of_doc))
+    last = max(len(ranking) for ranking in rankings) + 1
     listed.sort(key=lambda move: [rank or last for rank in move.ranks[::-1]])
     return listed, unexplained
+
+
+def _moved(rankings: Sequence[Ranking], depth: int) -> dict[str, list[int | None]]:
+    """Return the ranks of the documents that moved among the `depth` best of two rankings."""
+    ranks = [{doc: rank for rank, doc in enumerate(ranking, 1)} for ranking in rankings]
+    near: set[str] = set()
+    for ranking in rankings:
+        near.update(list(ranking)[:depth])
+
+    moved = {}
+    for doc in near:
+        of_doc = [of_run.get(doc) for of_run in ranks]
+        before, after = of_doc
+        if before != after:
+            moved[doc] = of_doc
+    return moved
 
 
 def _parts(
@@ -276,8 +321,12 @@ def _parts(
             "of this version, are explained"
         ) from None
     index = Index.of(task, collection)
-    if (topic := task.asked(collection, topics_of(run.file)).get(topic_id)) is None:
+    topic = task.asked(collection, topics_of(run.file)).get(topic_id)
+    if topic is None:
         raise InputError(f"{topic_id}: no topic file of {collection.layout.data} has this topic")
     hits = [Hit(doc, 0, visual_id=doc) for doc in docs]
     explained = index.explain(topic, made_of.variant, hits)
-    return [{part.name: part.score / top for part in parts} for parts in explained]
+    shares = []
+    for parts in explained:
+        shares.append({part.name: part.score / top for part in parts})
+    return shares

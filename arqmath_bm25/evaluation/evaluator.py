@@ -94,7 +94,7 @@ def score_run(
     measures: Iterable[Measure] = (),
     depth: int | None = MAX_DEPTH,
 ) -> Scored:
-    """Score a run of any task, by `measures` on top of those of its task.
+    """Score a run of any task, by the measures of its task and further `measures`.
 
     The best `depth` documents of a topic count (None: all). Raises InputError if run and judgments
     do not fit each other.
@@ -160,7 +160,7 @@ class Evaluator:
         self.open_ids = cache(partial(FormulaIds.of, self.collection))
 
     def score(self, path: Path, task: RunTask | None = None, year: Year | None = None) -> Scored:
-        """Score one run; a Task 1 run scored as `task3` stands for the answers at its top.
+        """Score one run; of a Task 1 run scored as `task3` the first answer of each topic counts.
 
         Raises InputError for a file that cannot be read or does not fit its judgments.
         """
@@ -187,7 +187,7 @@ class Evaluator:
         return scored
 
     def lacks(self, path: Path, folder: str) -> str | None:
-        """Return what a run of a year or of a set lacks to be scored; None if nothing."""
+        """Return the reason why a run of a year or of a set cannot be scored; None if it can."""
         task = detect_task(path)
         rules = RULES[task]
         if rules.judged_apart(rules.read(path)):

@@ -89,7 +89,7 @@ _MOST: Final = 4  # the largest grade that ERR knows
 
 
 def named_measures(*names: str) -> list[Measure]:
-    """Return the measures with names of ir_measures or trec_eval, and those of the labs by key.
+    """Return measures by their names of ir_measures or trec_eval, or by their key here.
 
     Keys of Task 3 and NLPS are left out: runs of these have them anyway. Raises InputError for any
     other name, and for parameters that are not understood.

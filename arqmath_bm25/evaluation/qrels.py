@@ -40,7 +40,7 @@ IdKind = Literal["visual", "visual_v2", "formula"]  # of the judgments of Task 2
 
 
 class Judgments(NamedTuple):
-    """The judgments of a file; those of Task 2 by visual id."""
+    """The judgments of a file; in Task 2 by visual id."""
 
     file: Path
     qrels: Qrels
@@ -52,8 +52,8 @@ class Judgments(NamedTuple):
 def least_relevant(rules: RunRules, qrels: Qrels) -> int:
     """Return the least grade that counts as relevant for runs of a task.
 
-    The labs' rule holds for the labs' own topics. What somebody else judged, as the topics of an
-    experiment or queries of one's own, is relevant from grade 1 on, as trec_eval has it.
+    The labs' rule holds for the labs' own topics. For all other topics, as of an
+    experiment or of a user, grade 1 is relevant, as in trec_eval.
     """
     return rules.relevant if all(map(is_official, qrels)) else 1
 
@@ -69,7 +69,7 @@ def read_qrels(path: Path) -> Qrels:
     """Read the judgments of a file, with TREC's columns or with BEIR's header.
 
     Raises InputError naming file and row for a missing, empty or binary file, a wrong number of
-    columns, columns in another order, a grade that is none of -9 … 9, and a document with two
+    columns, columns in another order, a grade that is not from -9 to 9, and a document with two
     different grades.
     """
     qrels: Qrels = {}
@@ -171,9 +171,9 @@ _NOTE_2020: Final = Doubt(
 def by_visual_id(
     qrels: Qrels, ids: FormulaIds, file: Path, kind: IdKind | None = None
 ) -> Judgments:
-    """Return judgments by visual id; those by formula id are re-keyed with the maximum grade.
+    """Return judgments by visual id; formula ids are re-keyed with the maximum grade.
 
-    Without `kind`, the name of the file tells which ids they are, else the ids themselves. Raises
+    Without `kind`, the name of the file decides which ids they are, else the ids themselves. Raises
     InputError if these can be either.
     """
     judged = id_numbers({doc for grades in qrels.values() for doc in grades})
@@ -201,7 +201,10 @@ def kind_of_name(file: Path) -> IdKind | None:
     if file.parent.name == _FOLDER:
         return "formula"
     name = file.name.lower()
-    return next((kind for pattern, kind in _NAMES if re.search(pattern, name)), None)
+    for pattern, kind in _NAMES:
+        if re.search(pattern, name):
+            return kind
+    return None
 
 
 def _kind_of_ids(judged: NDArray[np.int32], ids: FormulaIds, file: Path) -> IdKind:

@@ -18,7 +18,7 @@ standard average precision divides by all relevant ones, so it is lower unless a
 Published figures are the script's. Statements without predictions count 0.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -95,28 +95,38 @@ class RunScore(Score):
 
     def averages_of_run_topics(self) -> dict[str, float]:
         """Averages over the topics of the run, as trec_eval without `-c` prints them."""
-        return {
-            key: average(values[key] for topic, values in self.values.items() if topics.get(topic))
-            for key in self.keys
-            for topics in [self._topics_of(key)]
-        }
+        averages = {}
+        for key in self.keys:
+            topics = self._topics_of(key)
+            values = [of_topic[key] for topic, of_topic in self.values.items() if topics.get(topic)]
+            averages[key] = average(values)
+        return averages
 
     def averaged_over(self, key: str) -> str:
         """Return which of the run's topics a measure is averaged over there."""
         topics = self._topics_of(key)
-        what = "topics that the run has" if topics is self.answered else "topics with a judged hit"
-        return f"{sum(map(bool, topics.values()))} {what}"
+        number = sum(1 for documents in topics.values() if documents)
+        if topics is self.answered:
+            return f"{number} topics that the run has"
+        return f"{number} topics with a judged hit"
 
     def to_json(self) -> dict[str, Any]:
         """Return the numbers under the keys of `eval --json`."""
-        rows, rows_judged = sum(self.answered.values()), sum(self.judged.values())
-        return {
-            **super().to_json(),
-            "rows": rows,
-            "rows_judged": rows_judged,
-            "judged_rate": rows_judged / rows if rows else 0.0,
-            "run_topics_only": self.averages_of_run_topics(),
-        }
+        averages = self.averages_of_run_topics()
+        rates = {"rows": self.rows, "rows_judged": self.rows_judged, "judged_rate": 0.0}
+        if self.rows:
+            rates["judged_rate"] = self.rows_judged / self.rows
+        return {**super().to_json(), **rates, "run_topics_only": averages}
+
+    @property
+    def rows(self) -> int:
+        """The documents that the run has for judged topics."""
+        return sum(self.answered.values())
+
+    @property
+    def rows_judged(self) -> int:
+        """The judged documents among them."""
+        return sum(self.judged.values())
 
     def _topics_of(self, key: str) -> dict[str, int]:
         """Return the run's topics that a measure is averaged over, with their hits."""
@@ -137,9 +147,12 @@ def score(
     put before the warnings. Without rankings all scores are 0. Raises InputError if the qrels judge
     no topic of the rankings.
     """
-    relevant = rules.relevant if relevant is None else relevant
-    of_task = {measure.key: measure for measure in measures_of(rules)}
-    measures = list({**of_task, **{m.key: m for m in further if m.key not in of_task}}.values())
+    if relevant is None:
+        relevant = rules.relevant
+    measures = {measure.key: measure for measure in measures_of(rules)}
+    for one in further:
+        measures.setdefault(one.key, one)
+
     answered = {topic: len(rankings[topic]) for topic in qrels if rankings.get(topic)}
     if rankings and not answered:
         raise InputError(
@@ -147,49 +160,66 @@ def score(
             f"the qrels {_some(qrels)}; are they of another task or year?"
         )
     judged = {topic: len(rankings[topic].keys() & qrels[topic].keys()) for topic in answered}
-    # As in the judgments of duplicates: none says that a document is not relevant.
-    grades = {grade for of_topic in qrels.values() for grade in of_topic.values()}
+
     result = RunScore(
-        values=measure(rankings, qrels, measures, relevant),
+        values=measure(rankings, qrels, list(measures.values()), relevant),
         counts={"topics": len(qrels), "topics_in_run": len(answered)},
         relevant=relevant,
         warnings=tuple(notes),
-        primed=frozenset(measure.key for measure in measures if measure.primed),
+        primed=frozenset(key for key, named in measures.items() if named.primed),
         answered=answered,
         judged=judged,
         of_task=rules.shown,
-        only_relevant=min(grades, default=0) > 0,
+        only_relevant=_least_grade(qrels) > 0,  # as in the judgments of duplicates
     )
-    doubts = _doubts(rankings, qrels, result) if answered else ()
+    if not answered:
+        return result
+    doubts = _doubts(rankings, qrels, result)
     return replace(result, warnings=(*result.warnings, *doubts))
 
 
-def _doubts(rankings: Mapping[str, Ranking], qrels: Qrels, score: RunScore) -> Iterator[Doubt]:
-    rows, rows_judged = sum(score.answered.values()), sum(score.judged.values())
+def _least_grade(qrels: Qrels) -> int:
+    grades = [min(of_topic.values()) for of_topic in qrels.values() if of_topic]
+    return min(grades, default=0)
+
+
+def _doubts(rankings: Mapping[str, Ranking], qrels: Qrels, score: RunScore) -> list[Doubt]:
+    """Return why the scores may mean nothing."""
     primed = score.primed.intersection(score.of_task)
     if primed and score.only_relevant:
-        yield Doubt(_ONLY_RELEVANT)
-    elif primed and rows_judged == rows:
-        yield Doubt(_PRIME)
-    elif rows_judged < _LEAST_FOUND * rows:
-        returned = set[str]().union(*(rankings[topic] for topic in score.answered))
-        of_qrels = set[str]().union(*(qrels[topic] for topic in score.answered))
-        common = len(returned & of_qrels)
-        if common < _LEAST_FOUND * min(len(returned), len(of_qrels)):
-            yield Doubt(
-                f"only {common:,} of the {len(of_qrels):,} judged ids are among the "
-                f"{len(returned):,} ids of the run: are they ids of the same kind (answers, "
-                "formulas, visual ids)?"
-            )
+        return [Doubt(_ONLY_RELEVANT)]
+    if primed and score.rows_judged == score.rows:
+        return [Doubt(_PRIME)]
+    if score.rows_judged >= _LEAST_FOUND * score.rows:
+        return []
+
+    returned: set[str] = set()
+    of_qrels: set[str] = set()
+    for topic in score.answered:
+        returned.update(rankings[topic])
+        of_qrels.update(qrels[topic])
+    common = len(returned & of_qrels)
+    if common >= _LEAST_FOUND * min(len(returned), len(of_qrels)):
+        return []
+    doubt = (
+        f"only {common:,} of the {len(of_qrels):,} judged ids are among the "
+        f"{len(returned):,} ids of the run: are they ids of the same kind (answers, "
+        "formulas, visual ids)?"
+    )
+    return [Doubt(doubt)]
 
 
 def _some(topics: Iterable[str]) -> str:
     names = list(topics)
-    return f"{names[0]} … {names[-1]}" if len(names) > 1 else names[0] if names else "none"
+    if not names:
+        return "none"
+    if len(names) == 1:
+        return names[0]
+    return f"{names[0]} … {names[-1]}"
 
 
 def runs_by_note(notes: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:
-    """Return the runs of each note; `notes` are what is to be said of each run."""
+    """Return the runs of each note; `notes` has the notes of each run."""
     runs: dict[str, list[str]] = {}
     for run, of_run in notes:
         for note in of_run:
@@ -199,10 +229,11 @@ def runs_by_note(notes: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[s
 
 def shared_notes(notes: Collection[tuple[str, Iterable[str]]]) -> list[str]:
     """Return the notes of runs, each with the names of its runs unless it is of all."""
-    return [
-        note if len(runs) == len(notes) else f"{', '.join(runs)}: {note}"
-        for note, runs in runs_by_note(notes).items()
-    ]
+    shared = []
+    for note, runs in runs_by_note(notes).items():
+        of_all = len(runs) == len(notes)
+        shared.append(note if of_all else f"{', '.join(runs)}: {note}")
+    return shared
 
 
 Answers = dict[str, str]  # topic -> id of its answer
@@ -234,7 +265,7 @@ def read_answer_map(path: Path) -> dict[str, Answers]:
 def score_answers(
     answers: Mapping[str, str], qrels: Qrels, relevant: int = RELEVANT, notes: tuple[str, ...] = ()
 ) -> Score:
-    """Score one answer per topic, over the judged ones; InputError if none of them is judged."""
+    """Score one answer per topic, over the judged ones; InputError without any judged answer."""
     values = {}
     for topic, judged in qrels.items():
         grade = judged.get(answers.get(topic, ""))
@@ -253,6 +284,7 @@ def score_answers(
 
 
 _PREMISES: Final = RULES[PremiseRules.task]
+_REFUSED: Final = "the official script refuses this"
 EXPLANATION: Final = (
     "MAP@500 (official) averages precision over the relevant premises that were retrieved, "
     "as the shared task's script does; MAP@500 divides by all relevant premises."
@@ -262,8 +294,8 @@ EXPLANATION: Final = (
 def read_gold(path: Path) -> Qrels:
     """Read the relevant premises of a dev or train set, all with grade 1.
 
-    Raises InputError as `collection.premises.read_statements` does, and for a set that names no
-    premises: those of the test set are masked.
+    Raises InputError as `collection.premises.read_statements` does, and for a set without
+    premises, as the test set.
     """
     gold = {row.statement_id: dict.fromkeys(row.premises, 1) for row in read_statements(path)}
     if not any(gold.values()):
@@ -284,24 +316,27 @@ def score_premises(
             f"the first prediction is for {next(iter(predicted), None)}"
         )
     rankings: dict[str, Ranking] = {}
-    for statement in gold:
-        premises = enumerate(predicted.get(statement, ()))
-        rankings[statement] = {premise: -float(rank) for rank, premise in premises}
-    judged = {statement: dict.fromkeys(premises, 1) for statement, premises in gold.items()}
-    values = {
-        statement: {"map_500_official": of["map_500"] / (of["recall_500"] or 1), **of}
-        for statement, of in measure(rankings, judged, measures_of(_PREMISES)).items()
-    }
+    judged: Qrels = {}
+    for statement, premises in gold.items():
+        listed = enumerate(predicted.get(statement, ()))
+        rankings[statement] = {premise: -float(rank) for rank, premise in listed}
+        judged[statement] = dict.fromkeys(premises, 1)
+
+    values: TopicValues = {}
+    for statement, of_statement in measure(rankings, judged, measures_of(_PREMISES)).items():
+        official = of_statement["map_500"] / (of_statement["recall_500"] or 1)
+        values[statement] = {"map_500_official": official, **of_statement}
+
     missing = len(gold.keys() - predicted.keys())
     short = sum(len(ranking) < DEPTH for ranking in rankings.values()) - missing
-    departures = (
-        (missing, "are not predicted and count 0"),
-        (short, f"have fewer than {DEPTH} premises"),
-    )
-    warnings = (
-        f"{n:,} statements {what}; the official script refuses this" for n, what in departures if n
-    )
+    warnings = []
+    if missing:
+        warnings.append(f"{missing:,} statements are not predicted and count 0; {_REFUSED}")
+    if short:
+        warnings.append(f"{short:,} statements have fewer than {DEPTH} premises; {_REFUSED}")
     return Score(
-        values=values, counts={"statements": len(gold)}, relevant=_PREMISES.relevant,
+        values=values,
+        counts={"statements": len(gold)},
+        relevant=_PREMISES.relevant,
         warnings=tuple(warnings),
-    )  # fmt: skip
+    )

@@ -44,7 +44,7 @@ def eligible_answers(posts: PostTable) -> Eligible:
 
 
 def eligible_formulas(ids: FormulaIds) -> Eligible:
-    """Return the check for formulas of a formula index that stand in posts."""
+    """Return the check for formulas of a formula index that occur in posts."""
 
     def fault(doc_id: str, post_id: str) -> Fault | None:
         places = ids.find(id_numbers([doc_id, post_id]))

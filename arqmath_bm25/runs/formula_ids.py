@@ -78,8 +78,8 @@ class FormulaIds:
     def cached(cls, formulas: Path, directory: Path) -> Self:
         """Map the table that an earlier call left in `directory`, or read it and leave it there.
 
-        The file's name tells names, sizes and times of the TSVs: other TSVs, another table. One
-        that is damaged is written again.
+        The name of the file depends on names, sizes and times of the TSVs: other TSVs, another table.
+        A damaged one is written again.
         """
         stats = [(file.name, file.stat()) for file in formula_files(formulas)]
         key = "with old ids\n" + "\n".join(
@@ -94,7 +94,7 @@ class FormulaIds:
         return cls(load_array(path))
 
     def of_v2(self) -> Self:
-        """Return the same formulas with the visual ids of v2, those of the judgments of 2021."""
+        """Return the same formulas with the visual ids of v2, as in the judgments of 2021."""
         older = copy.copy(self)
         older.visual = self._old_visual
         return older
@@ -123,10 +123,10 @@ class FormulaIds:
         wanted = id_numbers(visual)
         places = np.flatnonzero(np.isin(self.visual, wanted[wanted >= 0]))
         ids, first = np.unique(self.visual[places], return_index=True)
-        return {
-            str(number): (str(self.formula[place]), str(self.post[place]))
-            for number, place in zip(ids.tolist(), places[first].tolist(), strict=True)
-        }
+        found = {}
+        for number, place in zip(ids.tolist(), places[first].tolist(), strict=True):
+            found[str(number)] = str(self.formula[place]), str(self.post[place])
+        return found
 
     def find(self, formulas: Ids) -> NDArray[np.int64]:
         """Return the places of formula ids in the columns, -1 for those without a visual id."""
@@ -148,7 +148,7 @@ def _places(ascending: Ids, ids: Ids) -> NDArray[np.int64]:
 
 
 def id_numbers(texts: Iterable[str]) -> Ids:
-    """Return ids as numbers of the table, -1 for those that are none."""
+    """Return ids as numbers of the table; -1 for anything else."""
     return np.fromiter(map(id_number, texts), np.int32)
 
 

@@ -73,8 +73,10 @@ def fuse_runs(
     post_of = _posts(runs) if first.has_posts and posts else {}
     hits: dict[str, list[Hit]] = {}
     for topic in dict.fromkeys(topic for run in runs for topic in run.topics):
-        ordered = (run.rules.order(run.topics.get(topic, []))[:MAX_DEPTH] for run in runs)
-        rankings = [[(row.doc_id, row.score) for row in rows] for rows in ordered]
+        rankings = []
+        for run in runs:
+            rows = run.rules.order(run.topics.get(topic, []))[:MAX_DEPTH]
+            rankings.append([(row.doc_id, row.score) for row in rows])
         fused = fuse_rankings(rankings, weights, method, k)[:depth]
         hits[topic] = [Hit(doc, score, post_of.get(doc, "")) for doc, score in fused]
     return hits
@@ -84,9 +86,10 @@ def _posts(runs: Sequence[Run]) -> dict[str, str]:
     """Return the post of every formula; InputError where it is unknown or runs disagree."""
     posts: dict[str, tuple[str, Run]] = {}
     # Formula and post of the rows that have both.
-    pairs = [
-        dict.fromkeys((row.doc_id, row.post_id) for row in run.rows if row.post_id) for run in runs
-    ]
+    pairs = []
+    for run in runs:
+        with_posts = [(row.doc_id, row.post_id) for row in run.rows if row.post_id]
+        pairs.append(dict.fromkeys(with_posts))
     for run, of_run in zip(runs, pairs, strict=True):
         if any((post, formula) in pairs[0] for formula, post in of_run if formula != post):
             raise InputError(

@@ -81,11 +81,11 @@ class Run:
         ids: Callable[[], FormulaIds] | None = None,
         strict: bool = False,
     ) -> Self:
-        """Read a run; its name or its first row tells the task if none is given.
+        """Read a run; without `task`, its name or its first row decides the task.
 
         A Task 1 run can be read as one of Task 3, whose answers are the first of each topic. With
         `strict` it has to be in its task's form, and rows that cannot be understood are left out;
-        what departs is for `faults`. Raises InputError as `RunRules.read` does.
+        departures are for `faults`. Raises InputError as `RunRules.read` does.
         """
         columns = task or detect_task(path)
         if not strict:
@@ -113,23 +113,29 @@ class Run:
             findings.error("swapped columns", None, message)
         elif self.form == "trec" and not findings.count(rule="TREC form"):
             findings.error("TREC form", None, WITHOUT_POST)
+
         if isinstance(self.rules, LabRules):
             self.rules.check_name(self.path, findings)
         for topic, rows in self.topics.items():
             self.rules.check(topic, rows, findings)
         if eligible is not None:
             for row in self.rows:
-                if fault := eligible(row.doc_id, row.post_id):
+                fault = eligible(row.doc_id, row.post_id)
+                if fault:
                     findings.error(fault.rule, row.line, fault.message)
+
+        self._check_run_ids(findings)
+        if isinstance(self.rules, LabRules) and self.topics:
+            self.rules.check_topics(self.topics, labs, findings)
+        return findings
+
+    def _check_run_ids(self, findings: Findings) -> None:
         if "" in self.run_ids:
             findings.error("run id", None, "there are rows without a run id")
         if len(self.run_ids) > 1:
             some = ", ".join(map(repr, list(self.run_ids)[:3]))
             message = f"{len(self.run_ids)} run ids ({some}, …); expected one"
             findings.warn("run id", None, message)
-        if isinstance(self.rules, LabRules) and self.topics:
-            self.rules.check_topics(self.topics, labs, findings)
-        return findings
 
     @property
     def rows(self) -> list[RunRow]:
@@ -162,24 +168,30 @@ class Run:
         Documents of Task 2 are visual ids if there is a formula index, else formulas: the official
         scripts walk down the instances by score and keep the first of each visual id.
         """
-        topics, rows, counts = {}, {}, Counter[str]()
+        topics: dict[str, Ranking] = {}
+        rows: dict[str, dict[str, RunRow]] = {}
+        counts: Counter[str] = Counter()
         for topic, of_topic in self.topics.items():
             ordered = self.rules.order(of_topic)
             documents = self._distinct(ordered, counts)
+            kept = dict(islice(documents.items(), depth))
             counts["repeated"] += len(of_topic) - len(ordered)
-            counts["cut"] += len(documents) - len(list(documents)[:depth])
-            rows[topic] = dict(islice(documents.items(), depth))
-            topics[topic] = {doc: row.score for doc, row in rows[topic].items()}
-        notes = [
-            f"{text.format(depth=depth)}: {counts[key]:,}"
-            for key, text in _NOTES.items()
-            if counts[key]
-        ]
+            counts["cut"] += len(documents) - len(kept)
+            rows[topic] = kept
+            topics[topic] = {doc: row.score for doc, row in kept.items()}
+        return Rankings(self, topics, rows, counts, self._notes(counts, depth))
+
+    def _notes(self, counts: Counter[str], depth: int | None) -> list[str]:
+        """Describe the rows that do not count, in sentences."""
+        notes = []
+        for key, text in _NOTES.items():
+            if counts[key]:
+                notes.append(f"{text.format(depth=depth)}: {counts[key]:,}")
         if self.form == "exchanged":
             notes.append("columns 2 and 3 (formula, post) are exchanged")
         if self.form == "visual":
             notes.append("the run holds visual ids, as the judgments do, and no formula ids")
-        return Rankings(self, topics, rows, counts, notes)
+        return notes
 
     def ranked_by(
         self,
@@ -198,12 +210,13 @@ class Run:
         if kind == "visual_v2" and self.ids is not None:
             ranked.ids = self.ids.of_v2()
         rankings = ranked.rankings(depth)
-        judged = {(topic, doc) for topic, docs in qrels.items() for doc in docs}
-        as_formulas = judged.intersection(
-            (topic, doc) for topic, docs in rankings.topics.items() for doc in docs
-        )
-        as_they_stand = judged.intersection((row.topic_id, row.doc_id) for row in self.rows)
-        if len(as_they_stand) <= len(as_formulas):
+        as_formulas = as_they_stand = 0
+        for topic, grades in qrels.items():
+            rows = self.topics.get(topic, [])
+            returned = {row.doc_id for row in rows}
+            as_formulas += len(grades.keys() & rankings.topics.get(topic, {}).keys())
+            as_they_stand += len(grades.keys() & returned)
+        if as_they_stand <= as_formulas:
             return rankings
         ranked.form = "visual"
         return ranked.rankings(depth)
@@ -219,7 +232,8 @@ class Run:
         faults: Counter[str] = Counter()
         kept: dict[str, list[RunRow]] = {}
         for row in self.rows:
-            if fault := eligible(row.doc_id, row.post_id):
+            fault = eligible(row.doc_id, row.post_id)
+            if fault:
                 faults[fault.rule] += 1
             else:
                 kept.setdefault(row.topic_id, []).append(row)
@@ -231,18 +245,13 @@ class Run:
 
     def _distinct(self, rows: Sequence[RunRow], counts: Counter[str]) -> dict[str, RunRow]:
         """Return the row of each document; of Task 2 by visual id, in trec_eval's order."""
-        by_id = {row.doc_id: row for row in rows}
-        if self.form == "visual":  # each with an instance, where the formula index has one
-            shown = {} if self.ids is None else self.ids.instances(by_id)
-            instances = {
-                visual: row._replace(doc_id=formula, post_id=post)
-                for visual, row in by_id.items()
-                for formula, post in [shown.get(visual, ("", ""))]
-            }
-            return in_order(instances)
+        if self.form == "visual":
+            return self._with_instances({row.doc_id: row for row in rows})
         if self.ids is None:
-            return by_id
-        ids, first = self.ids, dict[str, RunRow]()
+            return {row.doc_id: row for row in rows}
+
+        ids = self.ids
+        first: dict[str, RunRow] = {}
         places = ids.find(id_numbers(row.doc_id for row in rows))
         for place, row in zip(places.tolist(), rows, strict=True):
             if place < 0:
@@ -256,18 +265,30 @@ class Run:
                 first[visual] = row._replace(post_id=str(ids.post[place]))
         return in_order(first)
 
+    def _with_instances(self, by_visual: dict[str, RunRow]) -> dict[str, RunRow]:
+        """Give each visual id an instance and its post, where the formula index has one."""
+        instances: dict[str, tuple[str, str]] = {}
+        if self.ids is not None:
+            instances = self.ids.instances(by_visual)
+        rows = {}
+        for visual, row in by_visual.items():
+            formula, post = instances.get(visual, ("", ""))
+            rows[visual] = row._replace(doc_id=formula, post_id=post)
+        return in_order(rows)
+
     def _put_right(self) -> None:
         self.form = self._form_of(self.rows)
         if self.form == "lab":
             return
-        exchanged = self.form == "exchanged"
-        for rows in self.topics.values():
-            rows[:] = [
-                row._replace(doc_id=row.post_id, post_id=row.doc_id if exchanged else "")
-                if row.post_id
-                else row
-                for row in rows
-            ]
+        for topic, rows in self.topics.items():
+            self.topics[topic] = [self._with_formula_first(row) for row in rows]
+
+    def _with_formula_first(self, row: RunRow) -> RunRow:
+        """Return a row of exchanged columns, or of TREC's, with the formula as its document."""
+        if not row.post_id:
+            return row
+        post = row.doc_id if self.form == "exchanged" else ""
+        return row._replace(doc_id=row.post_id, post_id=post)
 
     def _form_of(self, rows: Sequence[RunRow]) -> RowForm:
         """Return the form of the rows: `formula, post`, `post, formula` or TREC's `1, formula`."""

@@ -77,7 +77,7 @@ def number(text: str) -> float:
 
 
 class RunRules(ABC):
-    """The rules of a task: how rows are read and written, which count, what is measured."""
+    """The rules of a task: how rows are read and written, which count, how they are measured."""
 
     task: ClassVar[labs.RunTask]
     columns: ClassVar[tuple[str, ...]]  # of a row

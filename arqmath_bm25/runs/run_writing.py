@@ -34,20 +34,24 @@ _LOWEST: Final = np.float32(-math.inf)
 def separated(scores: Sequence[float]) -> list[float]:
     """Lower tied scores by the smallest step, so that every tool sees one order.
 
-    `scores` stand in rank order. trec_eval keeps them as 32-bit floats; the results are such
+    `scores` are in rank order. trec_eval keeps them as 32-bit floats; the results are such
     floats, each below the one before it.
     """
     result, above = [], math.inf
     with np.errstate(over="ignore"):
         for score in np.asarray(scores, np.float32).tolist():
-            above = score if score < above else float(np.nextafter(np.float32(above), _LOWEST))
-            result.append(above)
+            if score >= above:
+                score = float(np.nextafter(np.float32(above), _LOWEST))
+            above = score
+            result.append(score)
     return result
 
 
 def file_name(run: str, task: RunTask, form: RunForm) -> str:
     """Return the name of the file of a run; Task 3 and NLPS have no TREC form."""
-    return f"{run}{'.trec' if form == 'trec' and RULES[task].trec_mark else RULES[task].ending}"
+    if form == "trec" and RULES[task].trec_mark:
+        return f"{run}.trec"
+    return f"{run}{RULES[task].ending}"
 
 
 def write_run(
@@ -76,9 +80,10 @@ def write_run(
 def hits_of(run: Run) -> Iterator[tuple[str, list[Hit]]]:
     """Yield the hits of every topic that count, as they are written."""
     for topic, docs in run.rankings(None).rows.items():
-        yield topic, [
-            Hit(doc, row.score, row.post_id, text=one_line(row.answer)) for doc, row in docs.items()
-        ]  # fmt: skip
+        hits = []
+        for doc, row in docs.items():
+            hits.append(Hit(doc, row.score, row.post_id, text=one_line(row.answer)))
+        yield topic, hits
 
 
 class Provenance(NamedTuple):
@@ -92,7 +97,7 @@ class Provenance(NamedTuple):
 
 
 def provenance(run: Path) -> Provenance:
-    """Read from the manifest beside a run how it was made."""
+    """Read how a run was made from its manifest."""
     manifest = read_manifest(run)
     data, settings, variant = (manifest.get(name) for name in ("data", "settings", "variant"))
     of_tests = data.get("test collection") if isinstance(data, dict) else None

@@ -53,7 +53,7 @@ class LabRules(RunRules):
     name_part: ClassVar[str] = ""  # of its file names, between modality and priority
 
     def check_name(self, path: Path, findings: Findings) -> None:
-        """Report what is wrong with the name of a run file."""
+        """Report faults in the name of a run file."""
         stem = path.name.removesuffix(".gz").rpartition(".")[0]
         name, departures = labs.parse_run_name(stem), []
         if labs.official_stem(path) != stem:
@@ -305,7 +305,7 @@ class PremiseRules(RunRules):
         return self.task
 
     def judged_years(self, collection: Collection) -> tuple[str, ...]:
-        """Return the sets of statements whose premises are known: those of the test are masked."""
+        """Return the sets of statements whose premises are known: the test set masks them."""
         return tuple(split for split in collection.premises.splits() if split in labs.SPLITS[:1])
 
     def judgments_named(self, collection: Collection, name: str) -> Path:
@@ -355,7 +355,7 @@ class DocumentRules(RunRules):
     shown = tuple(measures)
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
-        """Return the row of TREC's columns, or of those of Task 1."""
+        """Return the row of TREC's columns, or of Task 1's."""
         if len(columns) == len(AnswerRules.columns):
             columns = [columns[0], "Q0", *columns[1:]]
         return super().row(line, columns, findings)
@@ -375,7 +375,7 @@ RULES: Final[Mapping[labs.RunTask, RunRules]] = {
 def detect_task(path: Path) -> labs.RunTask:
     """Return the task of a run, by its official name, its manifest, or its first row.
 
-    A file without rows is a run of own documents. Raises InputError if nothing tells the task.
+    A file without rows is a run of own documents. Raises InputError if the task stays unknown.
     """
     if name := labs.parse_run_name(labs.official_stem(path)):
         return name.task

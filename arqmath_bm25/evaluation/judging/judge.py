@@ -73,7 +73,7 @@ class JudgedBatch(NamedTuple):
 def read_annotations(files: Sequence[Path]) -> Annotations:
     """Read the annotations of batches, one of each assessor for a hit.
 
-    Assessors are told by Turkle's columns, else by the file. Raises InputError for a file that is
+    Assessors are named by Turkle's columns, else by the file. Raises InputError for a file that is
     no results CSV, a hit without label, an unknown label, and an assessor who gives a hit two
     different labels, naming the rows.
     """
@@ -94,19 +94,20 @@ def judge(
 
     Raises InputError for a hit with different labels that neither settles.
     """
-    labels = {
-        hit: (adjudicated or {}).get(hit) or settle(notes, rule)
-        for hit, notes in annotations.items()
-    }
-    best: dict[str, dict[str, int]] = {}
+    labels = {}
+    for hit, notes in annotations.items():
+        labels[hit] = (adjudicated or {}).get(hit) or settle(notes, rule)
+
+    best: Qrels = {}
     for hit, label in labels.items():
-        if (grade := GRADE_OF_LABEL[label]) is not None:
+        grade = GRADE_OF_LABEL[label]
+        if grade is not None:
             grades = best.setdefault(hit.topic_id, {})
             grades[hit.doc_id] = max(grade, grades.get(hit.doc_id, grade))
-    qrels = {
-        topic: {doc: best[topic][doc] for doc in sorted(best[topic], key=in_order)}
-        for topic in sorted(best, key=in_order)
-    }
+
+    qrels: Qrels = {}
+    for topic in sorted(best, key=in_order):
+        qrels[topic] = {doc: best[topic][doc] for doc in sorted(best[topic], key=in_order)}
     documents = {(hit.topic_id, hit.doc_id) for hit in annotations}
     without_grade = len(documents) - sum(map(len, qrels.values()))
     return JudgedBatch(qrels, Counter(labels.values()), without_grade, len(_disputed(annotations)))
@@ -114,9 +115,12 @@ def judge(
 
 def _disputed(annotations: Annotations) -> Annotations:
     """Return the hits to which assessors gave different labels."""
-    return {
-        hit: notes for hit, notes in annotations.items() if len({note.label for note in notes}) > 1
-    }
+    disputed = {}
+    for hit, notes in annotations.items():
+        labels = {note.label for note in notes}
+        if len(labels) > 1:
+            disputed[hit] = notes
+    return disputed
 
 
 def settle(notes: list[Annotation], rule: Rule = "agreed") -> str:
@@ -137,31 +141,38 @@ def settle(notes: list[Annotation], rule: Rule = "agreed") -> str:
 
 
 def _unsettled(first: Annotation, other: Annotation) -> InputError:
-    where = f"row {first.row}" + (f" of {first.file}" if first.file != other.file else "")
+    where = f"row {first.row}"
+    if first.file != other.file:
+        where += f" of {first.file}"
+    rule = ""
+    if first.assessor != other.assessor:
+        rule = f", or name a rule: {', '.join(RULES[1:])}"
     return InputError(
         f"{other.file}: row {other.row}: post {other.hit.post_id} for topic {other.hit.topic_id} "
         f"is {shown(other.label)}, in {where} {shown(first.label)}; settle which it is and "
-        "keep that row"
-        + (f", or name a rule: {', '.join(RULES[1:])}" if first.assessor != other.assessor else "")
+        f"keep that row{rule}"
     )
 
 
 def _read(path: Path) -> Iterator[Annotation]:
     """Yield every labelled hit of a results CSV."""
     for number, row in enumerate(read_csv(path, _KIND, *COLUMNS), 2):
-        assessor = next(filter(None, (row.get(name) for name in _ASSESSOR)), path.name)
+        assessor = path.name
+        for column in reversed(_ASSESSOR):
+            assessor = row.get(column) or assessor
         topic, doc = row["Input.topic_id"], row["Input.doc_id"]
         if not topic or not doc:
             raise InputError(f"{path}: row {number}: Input.topic_id or Input.doc_id is empty")
         for hit in range(1, MAX_INSTANCES + 1):
-            if post := row.get(f"Input.post_{hit}"):
+            post = row.get(f"Input.post_{hit}")
+            if post:
                 label = read_label(path, number, row, f"Answer.grade_{hit}")
                 comment = row.get(f"Answer.comment_{hit}", "").strip()
                 yield Annotation(HitKey(topic, doc, post), assessor, label, comment, path, number)
 
 
 def read_label(path: Path, number: int, row: Mapping[str, str], column: str) -> str:
-    """Return the label in a column of row `number`; InputError if it is none of GRADE_OF_LABEL."""
+    """Return the label in a column of row `number`; InputError unless GRADE_OF_LABEL has it."""
     label = row.get(column, "").strip()
     if label not in GRADE_OF_LABEL:
         expected = f"expected one of {', '.join(GRADE_OF_LABEL)}"
@@ -269,8 +280,10 @@ def read_adjudication(path: Path) -> dict[HitKey, str]:
 
     Raises InputError for a missing file, one of other columns, and an unknown label.
     """
-    return {
-        HitKey(*(row[name] for name in _KEY)): read_label(path, number, row, "label")
-        for number, row in enumerate(read_csv(path, "file of adjudicated hits", *_KEY, "label"), 2)
-        if row["label"].strip()
-    }
+    labels = {}
+    rows = read_csv(path, "file of adjudicated hits", *_KEY, "label")
+    for number, row in enumerate(rows, 2):
+        if row["label"].strip():
+            hit = HitKey(row["topic_id"], row["doc_id"], row["post_id"])
+            labels[hit] = read_label(path, number, row, "label")
+    return labels

@@ -63,10 +63,10 @@ def pool(
     seed: int,
     thread_of: Callable[[str], str] = str,
 ) -> Pool:
-    """Pool the documents of runs of one task; those of Task 2 with the posts to be shown.
+    """Pool the documents of runs of one task; in Task 2 with the posts to be shown.
 
     Candidates for these are the hits in the pool: what a run returns down to the last of the
-    formulas that it adds. `thread_of` tells the question of a post.
+    formulas that it adds. `thread_of` returns the question of a post.
     """
     instances: dict[tuple[str, str], dict[str, str]] = {}  # topic, document -> post -> formula
     left_out: Counter[str] = Counter()
@@ -120,7 +120,7 @@ def in_order(name: str) -> tuple[int, str]:
 
 
 def _shuffled(items: Iterable[Item], seed: int) -> list[Item]:
-    """Order items by topic, and by chance within: their place must not tell of ranks."""
+    """Order items by topic, and by chance within: their place must not reveal ranks."""
     items = sorted(items)
     random.Random(seed).shuffle(items)  # noqa: S311
     return sorted(items, key=lambda item: in_order(item.topic_id))

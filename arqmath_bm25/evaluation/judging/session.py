@@ -57,7 +57,7 @@ _ENTRY: Final = TypeAdapter(JournalEntry)
 
 
 def journal_path(results: Path) -> Path:
-    """Return where the journal of results stands."""
+    """Return the path of the journal of results."""
     return results.with_name(f"{results.name}.journal.jsonl")
 
 
@@ -74,7 +74,7 @@ def read_journal(journal: Path) -> Iterator[JournalEntry]:
 
 
 class Session:
-    """The labels of one assessor; what others change is taken over before anything is written."""
+    """The labels of one assessor; changes by others are taken over before anything is written."""
 
     def __init__(
         self, batch: Path, hits: Container[HitKey], results: Path, descriptor: int
@@ -116,7 +116,7 @@ class Session:
         self._write_results()
 
     def _take_over(self) -> None:
-        """Append to the journal what somebody has changed in the results."""
+        """Append the changes that somebody made in the results to the journal."""
         content = self.results.read_bytes() if self.results.exists() else self._written
         if content == self._written:
             return

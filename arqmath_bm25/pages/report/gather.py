@@ -100,7 +100,7 @@ def gather(
     weakest. `status` gets the name of each step.
 
     Raises InputError for files that cannot be read or do not belong together: runs of several
-    tasks, topics that no topic file has, posts that DATA does not have.
+    tasks, topics without a topic file, posts that DATA lacks.
     """
     status("Reading runs")
     if task is None and corpus_in(collection.layout.data):
@@ -300,7 +300,7 @@ def _questions(
 
 
 def _words(qrels: Qrels) -> dict[int, str]:
-    """Return the names of grades: those of the labs, or "Relevant" for binary judgments."""
+    """Return the names of grades: the labs' names, or "Relevant" for binary judgments."""
     most = 0
     for grades in qrels.values():
         most = max([most, *grades.values()])

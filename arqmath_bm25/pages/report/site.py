@@ -55,7 +55,7 @@ def write_report(
 ) -> None:
     """Write the report to `directory`, which appears only when it is complete.
 
-    Posts lead to their pages in `threads`, as far as these are there. `progress` is told the topics
+    Posts link to their pages in `threads`, where these exist. `progress` is told the topics
     that each step did. Raises InputError if `directory` holds something else than a report.
     """
     names = page_names(data.questions)
@@ -134,7 +134,7 @@ def _holds_any(data: ReportData, docs: set[str]) -> bool:
 
 
 def _settings(run: ReportedRun) -> dict[str, str]:
-    """Return the settings that a run was made with; of several variants those of its own."""
+    """Return the settings that a run was made with, without those of other variants."""
     variant = run.manifest.get("variant")
     settings = run.manifest.get("settings")
     flat = {"variant": str(variant)} if variant else {}
@@ -342,7 +342,7 @@ def topic_page(data: ReportData, topic: Topic) -> dict[str, Any]:
 
 
 def _documents(data: ReportData, topic: str, writer: PostWriter) -> tuple[list[ShownDocument], int]:
-    """Return what is shown of any run, and what is relevant; how much of that is not known.
+    """Return the hits that are shown and the relevant documents, and how many are unknown.
 
     Relevant ones stand first, the best grade first, then those of the best rank. As many posts are
     whole as there is room: pages stay small however long posts are.
