@@ -24,7 +24,6 @@ from urllib.parse import quote
 from arqmath_bm25.collection.own_documents import QRELS, QUERIES, write_corpus
 from arqmath_bm25.collection.source_files import READERS, FilePart, included_files, read_parts
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.progress import counted, progress, tell
 from arqmath_bm25.core.reading import open_bytes, read_text
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.writing import complete
@@ -157,6 +156,8 @@ def _state(listing: Listing) -> str:
 
 def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
     """Write the parts of all files, and say what was left out."""
+    from arqmath_bm25.core.progress import progress  # loads rich, which scoring need not
+
     included: set[Path] = set()
     for path in listing.files:
         included |= _included(path, listing.root)
@@ -237,6 +238,8 @@ def _row(path: Path, root: Path, part: FilePart, places: Mapping[str, str]) -> d
 
 def _tell_of(listing: Listing, files: int, unread: Mapping[Path, str]) -> None:
     """Say how many files were read, and what of the folder was not."""
+    from arqmath_bm25.core.progress import counted, tell
+
     left_out = [f"{count:,} {ending}" for ending, count in sorted(listing.others.items())]
     if listing.links:
         left_out.append(f"{counted(listing.links, 'links')} out of the folder")

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Final
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.progress import tell
 
 _NO_LOCKS: Final = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 _CURRENT: Final = -100  # AT_FDCWD and RENAME_EXCHANGE of renameat2(2)
@@ -39,6 +38,8 @@ def lock(descriptor: int, wait: bool = True) -> None:
 
 @cache  # so that it is said once
 def _tell_of_no_locks() -> None:
+    from arqmath_bm25.core.progress import tell  # loads rich, which scoring need not wait for
+
     tell("this file system has no locks: two processes must not write the same files at once")
 
 

@@ -78,8 +78,8 @@ class FormulaIds:
     def cached(cls, formulas: Path, directory: Path) -> Self:
         """Map the table that an earlier call left in `directory`, or read it and leave it there.
 
-        The name of the file depends on names, sizes and times of the TSVs: other TSVs, another table.
-        A damaged one is written again.
+        The name of the file depends on names, sizes and times of the TSVs: other TSVs,
+        another table. A damaged one is written again.
         """
         stats = [(file.name, file.stat()) for file in formula_files(formulas)]
         key = "with old ids\n" + "\n".join(
