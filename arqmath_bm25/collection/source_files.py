@@ -112,7 +112,7 @@ def anchor_of(heading: str) -> str:
 # LaTeX
 
 _COMMENT: Final = re.compile(r"(?<!\\)(?:\\\\)*+%[^\n]*")
-_INPUT: Final = re.compile(r"\\(?:input|include|subfile)\s*\{\s*([^{}\n]{1,200}?)\s*\}")
+_INPUT: Final = re.compile(r"\\(?:input|include|subfile)\s{0,9}+\{([^{}\n]{1,200}+)\}")
 _LABEL: Final = re.compile(r"\\label\s*\{([^{}\n]{1,200})\}")
 _REFERENCE: Final = re.compile(
     r"\\(?:ref|eqref|cref|Cref|autoref|nameref|vref|hyperref)\*?\s*"
@@ -121,9 +121,11 @@ _REFERENCE: Final = re.compile(
 _HEADING_NAMES: Final = "part|chapter|section|subsection|subsubsection"
 _NESTED: Final = r"(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+"
 _LATEX_HEADING: Final = re.compile(
-    rf"\\(?:{_HEADING_NAMES})\*?\s*(?:\[[^\[\]]*\])?\s*\{{({_NESTED})\}}"
+    rf"\\(?:{_HEADING_NAMES})\*?\s{{0,9}}+(?:\[[^\[\]]{{0,200}}+\]\s{{0,9}}+)?\{{({_NESTED})\}}"
 )
-_LATEX_TITLE: Final = re.compile(rf"\\title\s*(?:\[[^\[\]]*\])?\s*\{{({_NESTED})\}}")
+_LATEX_TITLE: Final = re.compile(
+    rf"\\title\s{{0,9}}+(?:\[[^\[\]]{{0,200}}+\]\s{{0,9}}+)?\{{({_NESTED})\}}"
+)
 _STATEMENT: Final = re.compile(
     rf"\\begin\{{(?P<name>(?:{'|'.join(_TABLE['latex']['statements'].split())})\*?)\}}"
     r"(?:\s*\[(?P<title>[^\[\]]{0,200})\])?"
@@ -215,7 +217,7 @@ class _Inputs:
         opened = within | {path.resolve()}
 
         def content(command: re.Match[str]) -> str:
-            file = self._file(command[1], path.parent)
+            file = self._file(command[1].strip(), path.parent)
             if file is None or file in opened or self._left == 0:
                 return command[0]
             self._left -= 1
@@ -237,11 +239,11 @@ class _Inputs:
 # Markdown, notebooks, reStructuredText
 
 _FRONT_MATTER: Final = re.compile(r"\A---\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-_FRONT_TITLE: Final = re.compile(r"^title:[ \t]*[\"']?(.*?)[\"']?[ \t]*$", re.MULTILINE)
+_FRONT_TITLE: Final = re.compile(r"^title:(.*+)", re.MULTILINE)
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
 _ATX: Final = re.compile(r" {0,3}#{1,6}[ \t]+(?P<heading>[^\n]*)$")
 _ANCHOR: Final = re.compile(r"\{#([^\s{}]{1,200})\}$")
-_UNDERLINE: Final = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
+_UNDERLINE: Final = re.compile(r"\A {0,3}(?:=++|-{2,}+)[ \t]*+$")
 
 
 def _markdown_parts(text: str, path: Path, root: Path) -> list[FilePart]:
@@ -250,7 +252,8 @@ def _markdown_parts(text: str, path: Path, root: Path) -> list[FilePart]:
     if front := _FRONT_MATTER.match(text):
         text = text[front.end() :]
         named = _FRONT_TITLE.search(front[1])
-        title = named[1] if named else ""
+        if named:
+            title = named[1].strip(" \t\r\"'")
     return list(_markdown_sections(text.split("\n"), title))
 
 
@@ -333,7 +336,7 @@ def _rst_parts(text: str, path: Path, root: Path) -> list[FilePart]:
 
 # HTML and plain text
 
-_HTML_HEADING: Final = re.compile(r"<h([1-6])>(?P<text>.{0,2000}?)</h\1>", re.DOTALL)
+_HTML_HEADING: Final = re.compile(r"<h([1-6])>(?P<text>(?:(?!</?h[1-6]>).)*+)</h\1>", re.DOTALL)
 _HTML_TAG: Final = re.compile(r"<[^<>]*>")
 
 
