@@ -53,6 +53,7 @@ from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 
 _PLACES: Final = "documents.npz"  # ids of documents, and where they are in their file
 _PER_PART: Final = 10_000  # documents
+_LEAST_SHARE: Final = 0.01  # of documents with formulas, for those of queries to be searched for
 # Kinds that are counted; what is left are posts and plain texts.
 _COUNTED_KINDS: Final = {
     "html": "HTML of other programs",
@@ -195,8 +196,24 @@ class DocumentRetrieval(AnswerRetrieval):
         return [variant for variant, words in of_words.items() if words], note
 
     def ranker(self, index: OpenIndex) -> FieldRanker:
-        """Return the ranker of documents."""
-        return FieldRanker(index, self.settings, DocumentStage)
+        """Return the ranker of documents.
+
+        Where hardly a document has a formula, those of queries are searched for as words.
+        """
+        settings = self.settings
+        if self._lacks_formulas(index.collection):
+            latex = settings.analysis.latex.model_copy(update={"form": "raw"})
+            analysis = settings.analysis.model_copy(update={"latex": latex})
+            settings = settings.model_copy(update={"analysis": analysis})
+        return FieldRanker(index, settings, DocumentStage)
+
+    def _lacks_formulas(self, collection: Collection) -> bool:
+        manifest = Manifest.read(collection.directory / self.name)
+        if manifest is None:
+            return False
+        documents = manifest.counts.get("documents", 0)
+        with_formulas = documents - manifest.counts.get(_WITHOUT_FORMULAS, 0)
+        return with_formulas < _LEAST_SHARE * documents
 
     def run_name(self, variant: str) -> str:
         """Return the id of a run, as it stands in its rows."""
