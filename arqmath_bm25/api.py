@@ -46,6 +46,7 @@ from arqmath_bm25.frames import (
     rows_of,
     run_frame,
     table,
+    texts_as_rows,
     write_run,
 )
 from arqmath_bm25.runs.task_rules import RULES
@@ -110,14 +111,15 @@ class Collection(_ByValue, Files):
         """Keep documents of one's own below `indexes`, and return the collection that they are.
 
         Rows have id (or docno, doc_id, _id) and text, and may have title and tags: a frame, or
-        dicts or named tuples from any iterable, which is read once. A collection of the same name
-        is replaced; its index is then stale, unless the documents are the same. Raises InputError
-        for a row that is no document.
+        dicts or named tuples from any iterable, which is read once; or texts alone, in a list (ids
+        "1", "2", …) or by their ids in a dict. A collection of the same name is replaced; its index
+        is then stale, unless the documents are the same. Raises InputError for any other row.
         """
         if not _NAME.fullmatch(name):
             raise InputError(f"name {name!r}: expected letters, digits and . _ - between them")
         place = Path(indexes) / "own" / name
-        return cls(write_corpus(rows_of(documents, "documents"), place), indexes)
+        rows = texts_as_rows(documents, "id", "text")
+        return cls(write_corpus(rows_of(rows, "documents"), place), indexes)
 
     def __repr__(self) -> str:
         return f"<Collection {self.name}>"
@@ -408,7 +410,9 @@ class Index(_ByValue):
         depth: int = MAX_DEPTH,
         text: bool = False,
     ) -> pd.DataFrame:
-        """Rank for topics as `Collection.topics` returns them, or with qid and query alone.
+        """Rank for topics as `Collection.topics` returns them, with qid and query alone, or texts.
+
+        Texts are a list, with the qids "1", "2", …, or a dict by qid.
 
         A row's title and question are searched while its query is still their text; a query that
         was rewritten is searched as it is. Returns the `depth` best documents of each: qid, docno,
@@ -418,7 +422,8 @@ class Index(_ByValue):
         variant that the configuration lacks.
         """
         task, chosen, depth = self._opened.task, self.chosen(variant), _count("depth", depth)
-        topics = table(topics, "topics", "qid", "query")
+        rows = texts_as_rows(topics, "qid", "query")
+        topics = table(rows, "topics", "qid", "query")
         if topics["qid"].duplicated().any():
             twice = topics["qid"][topics["qid"].duplicated()].iloc[0]
             raise InputError(f"topics: qid {twice} comes twice; drop_duplicates('qid') first")

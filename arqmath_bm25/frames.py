@@ -296,13 +296,11 @@ def write_run(
 
 def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: RunTask) -> pd.DataFrame:
     """Return the hits of every topic as a run of the task."""
-    rows = [
-        (qid, hit.doc_id, score, rank, hit.post_id, hit.visual_id, hit.text)
-        for qid, hits in ranked
-        for rank, (hit, score) in enumerate(
-            zip(hits, run_writing.separated([hit.score for hit in hits]), strict=True), 1
-        )
-    ]
+    rows = []
+    for qid, hits in ranked:
+        scores = run_writing.separated([hit.score for hit in hits])
+        for rank, (hit, score) in enumerate(zip(hits, scores, strict=True), 1):
+            rows.append((qid, hit.doc_id, score, rank, hit.post_id, hit.visual_id, hit.text))
     frame = pd.DataFrame(rows, columns=[*_RANKED, "post_id", "visual_id", "answer"])
     frame = frame.astype({"score": float, "rank": int})
     return frame[[*_RANKED, *RULES[task].hit_columns]]
@@ -315,14 +313,32 @@ def rows_of(rows: object, what: str) -> Iterator[dict[str, Any]]:
     """
     if isinstance(rows, pd.DataFrame):
         rows = rows.astype(object).where(rows.notna(), None).to_dict("records")
-    rows = rows.iter_rows(named=True) if hasattr(rows, "iter_rows") else rows  # of polars
+    elif hasattr(rows, "iter_rows"):  # of polars
+        rows = rows.iter_rows(named=True)
     if isinstance(rows, str | Mapping) or not isinstance(rows, Iterable):
         raise _other(what, rows)
     for row in rows:
-        row = row._asdict() if hasattr(row, "_asdict") else row
-        if not isinstance(row, Mapping):
-            raise _other(what, row, f"{_kind(rows)} with ")
-        yield {str(name): value for name, value in row.items()}
+        fields = row._asdict() if hasattr(row, "_asdict") else row
+        if not isinstance(fields, Mapping):
+            raise _other(what, fields, f"{_kind(rows)} with ")
+        yield {str(name): value for name, value in fields.items()}
+
+
+def texts_as_rows(texts: object, id_column: str, text_column: str) -> Any:
+    """Return texts, in a list or by their ids, as rows; any other table as it is.
+
+    The texts of a list have the ids "1", "2", ….
+    """
+    if isinstance(texts, list | tuple):
+        texts_by_id = {str(number): text for number, text in enumerate(texts, 1)}
+    elif isinstance(texts, Mapping):
+        texts_by_id = dict(texts)
+    else:
+        return texts
+
+    if not texts_by_id or not all(isinstance(text, str) for text in texts_by_id.values()):
+        return texts
+    return [{id_column: name, text_column: text} for name, text in texts_by_id.items()]
 
 
 def table(rows: Table, what: str, *columns: str) -> pd.DataFrame:
@@ -331,23 +347,28 @@ def table(rows: Table, what: str, *columns: str) -> pd.DataFrame:
     Nested dicts are topic → document → the last of the columns. Raises InputError for anything
     else, and for a column, or a value in one, that is missing.
     """
+    nested = isinstance(rows, Mapping) and all(isinstance(row, Mapping) for row in rows.values())
     if isinstance(rows, pd.DataFrame):
         frame = rows
-    elif isinstance(rows, Mapping) and all(isinstance(row, Mapping) for row in rows.values()):
-        triples = [(qid, doc, value) for qid, of in rows.items() for doc, value in of.items()]
+    elif isinstance(rows, Mapping) and nested:
+        triples = []
+        for qid, of_topic in rows.items():
+            triples += [(qid, doc, value) for doc, value in of_topic.items()]
         frame = pd.DataFrame(triples, columns=["qid", "docno", columns[-1]])
     else:
         frame = pd.DataFrame(list(rows_of(rows, what)))
+
     for name in columns:
         if name not in frame:
-            called = (other for other in _CALLED.get(name, ()) if other in frame)
-            frame = frame.rename(columns={next(called, name): name})
+            others = [other for other in _CALLED.get(name, ()) if other in frame]
+            frame = frame.rename(columns=dict.fromkeys(others[:1], name))
     missing = [name for name in columns if name not in frame]
     if missing:
         has = ", ".join(map(str, frame.columns)) or "none"
         raise InputError(f"{what}: no column {' and no '.join(missing)}; it has {has}")
     for name in columns:
-        if (empty := frame[name].isna()).any():
+        empty = frame[name].isna()
+        if empty.any():
             raise InputError(f"{what}: no {name} in row {int(empty.to_numpy().argmax())}")
     return frame.astype({name: str for name in ("qid", "docno") if name in columns})
 

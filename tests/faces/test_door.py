@@ -229,3 +229,14 @@ def test_messages_name_what_was_given(index: arq.Index, tmp_path: Path) -> None:
         with pytest.raises(arq.InputError, match=message):
             fault()
     assert not list(tmp_path.rglob("*.jsonl"))  # nothing half-written
+
+
+def test_texts_alone_are_documents_and_topics(tmp_path: Path) -> None:
+    texts = ["the sine of $x$", "groups of prime order"]
+    listed = arq.Collection.of(texts, "listed", indexes=tmp_path).index("docs", engine="flat")
+    run = listed.run(["prime order", "sine"])
+    assert list(zip(run["qid"], run["docno"], strict=True)) == [("1", "2"), ("2", "1")]
+    by_id = {"a": texts[0], "b": texts[1]}
+    named = arq.Collection.of(by_id, "named", indexes=tmp_path).index("docs", engine="flat")
+    run = named.run({"q": "prime order"})
+    assert list(zip(run["qid"], run["docno"], strict=True)) == [("q", "b")]
