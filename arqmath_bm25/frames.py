@@ -254,7 +254,7 @@ def read_run(path: str | Path) -> pd.DataFrame:
     further = run.rules.hit_columns[:1]
     frame = pd.DataFrame(sorted(run.rows)).rename(columns={"topic_id": "qid", "doc_id": "docno"})
     frame = frame[[*_RANKED, *further]]
-    attrs = {"name": run.name, "manifest": read_manifest(Path(path))}
+    attrs = {"name": run.tag, "manifest": read_manifest(Path(path))}
     frame.attrs.update(task=run.task, **{key: value for key, value in attrs.items() if value})
     return frame
 

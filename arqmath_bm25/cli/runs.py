@@ -52,7 +52,7 @@ def convert(run: Path, output: Path, form: RunForm = "lab") -> None:
     elif read.has_posts:
         _require_posts(read)
     keep_runs(output, [run])
-    name = read.name or official_stem(output)
+    name = read.tag or official_stem(output)
     rows = write_run(output, hits_of(read), name, read.task, form)
     repeated = len(read) - rows
     note = f"; {repeated:,} left out, since they repeat a document" if repeated else ""

@@ -236,10 +236,10 @@ class Evaluator:
             answer_map, judgments = self._answer_files()
         runs = read_answer_map(answer_map)
         name = _name(run.path)
-        known = [key for key in (name, official_stem(run.path), run.name) if key in runs]
+        known = [key for key in (name, official_stem(run.path), run.tag) if key in runs]
         if not known:
             raise InputError(
-                f"{answer_map}: no answers of a run {name} or {run.name}; there are "
+                f"{answer_map}: no answers of a run {name} or {run.tag}; there are "
                 f"{', '.join(runs)}"
             )
 

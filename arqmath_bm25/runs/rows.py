@@ -101,7 +101,7 @@ class RunRow(NamedTuple):
     doc_id: str  # post (Task 1), formula (Task 2), source of the answer (Task 3), premise (NLPS)
     rank: int
     score: float  # NLPS: 1 / rank
-    run_id: str
+    tag: str
     post_id: str = ""  # Task 2: the post that holds the formula
     sources: str = ""  # Task 3: where the answer comes from, free text
     answer: str = ""  # Task 3

@@ -62,10 +62,10 @@ class Run:
         self.task = task  # whose rules it follows
         self.rules = RULES[task]
         self.topics: dict[str, list[RunRow]] = {}
-        self.run_ids: Counter[str] = Counter()
+        self.tags: Counter[str] = Counter()
         for row in rows:
             self.topics.setdefault(row.topic_id, []).append(row)
-            self.run_ids[row.run_id] += 1
+            self.tags[row.tag] += 1
         self.columns = task  # the task whose columns the file has
         self.form: RowForm = "lab"
         self.departures = Findings()  # of the rows from the lab's form
@@ -124,17 +124,17 @@ class Run:
                 if fault:
                     findings.error(fault.rule, row.line, fault.message)
 
-        self._check_run_ids(findings)
+        self._check_tags(findings)
         if isinstance(self.rules, LabRules) and self.topics:
             self.rules.check_topics(self.topics, labs, findings)
         return findings
 
-    def _check_run_ids(self, findings: Findings) -> None:
-        if "" in self.run_ids:
+    def _check_tags(self, findings: Findings) -> None:
+        if "" in self.tags:
             findings.error("run id", None, "there are rows without a run id")
-        if len(self.run_ids) > 1:
-            some = ", ".join(map(repr, list(self.run_ids)[:3]))
-            message = f"{len(self.run_ids)} run ids ({some}, …); expected one"
+        if len(self.tags) > 1:
+            some = ", ".join(map(repr, list(self.tags)[:3]))
+            message = f"{len(self.tags)} run ids ({some}, …); expected one"
             findings.warn("run id", None, message)
 
     @property
@@ -143,9 +143,9 @@ class Run:
         return list(chain.from_iterable(self.topics.values()))
 
     @property
-    def name(self) -> str:
-        """The run id in its rows, or nothing."""
-        return next(filter(None, self.run_ids), "")
+    def tag(self) -> str:
+        """The run tag in its rows (the "run id" of the labs), or nothing."""
+        return next(filter(None, self.tags), "")
 
     @cached_property
     def ids(self) -> FormulaIds | None:

@@ -81,7 +81,7 @@ class RunRules(ABC):
 
     task: ClassVar[labs.RunTask]
     columns: ClassVar[tuple[str, ...]]  # of a row
-    written: ClassVar[str]  # a row as it is written: `topic`, `hit`, `rank`, `score`, `run_id`
+    written: ClassVar[str]  # a row as it is written: `topic`, `hit`, `rank`, `score`, `tag`
     ending: ClassVar[str] = ".tsv"  # of its files
     trec_mark: ClassVar[re.Pattern[str] | None] = None  # column 2 of TREC's form, if it has one
     quoted: ClassVar[bool] = False  # whether columns may stand in quotes
@@ -130,7 +130,7 @@ class RunRules(ABC):
     ) -> tuple[int, float, str] | None:
         """Return rank, score and run id of a row; None, and a finding, if one is unreadable."""
         first = self.columns.index("rank")
-        rank_text, score_text, run_id = columns[first : first + 3]
+        rank_text, score_text, tag = columns[first : first + 3]
         rank, score = number(rank_text), number(score_text)
         if line == 1 and math.isnan(rank) and math.isnan(score):
             header = shown(" ".join(columns))
@@ -145,7 +145,7 @@ class RunRules(ABC):
             message = f"rank is {shown(rank_text)}; expected a whole number"
             findings.error("rank form", line, message)
             rank = min(max(rank, -_FAR), _FAR)
-        return int(rank), score, run_id
+        return int(rank), score, tag
 
     @property
     def topic_task(self) -> labs.RunTask:
@@ -219,9 +219,9 @@ class RunRules(ABC):
         """Return all rows that count, best first."""
         return list(in_order(first_rows(rows)).values())
 
-    def line(self, topic: str, hit: Hit, rank: int, score: float, run_id: str) -> str:
+    def line(self, topic: str, hit: Hit, rank: int, score: float, tag: str) -> str:
         """Return a hit as a row of a run."""
-        return self.written.format(topic=topic, hit=hit, rank=rank, score=score, run_id=run_id)
+        return self.written.format(topic=topic, hit=hit, rank=rank, score=score, tag=tag)
 
     def check(self, topic: str, rows: Sequence[RunRow], findings: Findings) -> None:
         """Report faults among the rows of one topic."""

@@ -57,7 +57,7 @@ def file_name(run: str, task: RunTask, form: RunForm) -> str:
 def write_run(
     path: Path,
     rankings: Iterable[tuple[str, Sequence[Hit]]],
-    run_id: str,
+    tag: str,
     task: RunTask,
     form: RunForm = "lab",
     manifest: Mapping[str, Any] | None = None,
@@ -72,7 +72,7 @@ def write_run(
         for topic, hits in rankings:
             scores = separated([hit.score for hit in hits])
             for rank, (hit, score) in enumerate(zip(hits, scores, strict=True), 1):
-                file.write(line(topic, hit, rank, score, run_id))
+                file.write(line(topic, hit, rank, score, tag))
                 count += 1
     return count
 

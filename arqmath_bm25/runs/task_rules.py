@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 WITHOUT_POST: Final = "TREC's columns; the lab expects the post as well"
 POST: Final = "post "  # begins what a run of Task 3 says of a source that is a post
 _POST_ID: Final = re.compile(r"[0-9]+")
-_RANKED: Final = "\t{rank}\t{score:.9g}\t{run_id}\n"
+_RANKED: Final = "\t{rank}\t{score:.9g}\t{tag}\n"
 _OF_EXPERIMENT: Final = re.compile(r"D\.[1-9][0-9]*")  # topics that `experiments` makes
 
 
@@ -248,12 +248,12 @@ class TextRules(LabRules):
         doc, topic = sources.removeprefix(POST), columns[0].strip()
         return scored and RunRow(line, topic, doc, *scored, "", sources, answer)
 
-    def line(self, topic: str, hit: Hit, rank: int, score: float, run_id: str) -> str:
+    def line(self, topic: str, hit: Hit, rank: int, score: float, tag: str) -> str:
         """Return an answer as a row of a run, in quotes where it needs them."""
         source = f"{POST if _POST_ID.fullmatch(hit.doc_id) else ''}{hit.doc_id}"
         row = io.StringIO()
         table = csv.writer(row, delimiter="\t", lineterminator="\n")
-        table.writerow((topic, 1, f"{score:.9g}", run_id, source, hit.text))
+        table.writerow((topic, 1, f"{score:.9g}", tag, source, hit.text))
         return row.getvalue()
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:

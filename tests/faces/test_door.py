@@ -208,8 +208,8 @@ def test_messages_name_what_was_given(index: arq.Index, tmp_path: Path) -> None:
     run = pd.DataFrame(triples(RUN), columns=["qid", "docno", "score"])
     faults: dict[str, Any] = {
         "topics: got a str; expected a frame": lambda: index.run("triangle"),
-        "topics: got a list with a str; expected": lambda: index.run(["triangle"]),
-        "topics: got a dict; expected": lambda: index.run({"q1": "triangle"}),  # type: ignore[dict-item]
+        "topics: got a list with a str; expected": lambda: index.run(["triangle", None]),
+        "topics: got a dict; expected": lambda: index.run({"q1": 1}),  # type: ignore[dict-item]
         "documents: got a str; expected": lambda: arq.Collection.of("a.jsonl", "x", tmp_path),
         "run: got a NoneType": lambda: arq.evaluate(None, QRELS),  # type: ignore[call-overload]
         "qrels: got a numpy ndarray with a numpy ndarray": lambda: arq.evaluate(

@@ -40,7 +40,7 @@ def test_the_fused_run_is_valid_and_bears_its_file_name(
         ("A.2", "11", 1),
     ]
     assert rows[0].score == pytest.approx(1 / 62 + 1 / 61)
-    assert {row.run_id for row in rows} == {"Team-task1-rrf-auto-both-A"}
+    assert {row.tag for row in rows} == {"Team-task1-rrf-auto-both-A"}
     assert Run.read(output, "task1", strict=True).faults().by_rule() == []
 
 

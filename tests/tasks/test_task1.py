@@ -97,7 +97,7 @@ def test_runs_are_in_the_labs_form(workplace: Path) -> None:
             assert [row.rank for row in of_topic] == list(range(1, len(of_topic) + 1))
             assert all(a.score > b.score for a, b in itertools.pairwise(of_topic))
             assert {row.doc_id for row in of_topic} <= answers
-            assert {row.run_id for row in of_topic} == {NAME.removesuffix(".tsv")}
+            assert {row.tag for row in of_topic} == {NAME.removesuffix(".tsv")}
 
 
 def test_a_run_says_what_it_was_made_of(workplace: Path) -> None:

@@ -73,7 +73,7 @@ def test_runs_have_official_names_columns_and_places(workplace: Path) -> None:
                 assert rows[row.doc_id].type != "comment"
                 assert row.rank == ranks.get(row.topic_id, 0) + 1 <= 1000
                 assert row.score < scores.get(row.topic_id, float("inf"))
-                assert row.run_id == name
+                assert row.tag == name
                 ranks[row.topic_id], scores[row.topic_id] = row.rank, row.score
                 visual.add((row.topic_id, rows[row.doc_id].visual_id))
             assert len(ranks) == 7

@@ -55,7 +55,7 @@ def assert_valid(path: Path, topics: list[str]) -> None:
         assert 0 < len(row.answer) <= 1200
         assert unpaired_dollars(row.answer) == []
         assert len(re.findall(r"(?<!\\)\$", row.answer)) % 2 == 0
-        assert (row.rank, row.run_id) == (1, path.stem)
+        assert (row.rank, row.tag) == (1, path.stem)
 
 
 def test_the_runs_of_2022_are_valid_and_say_where_answers_come_from(workplace: Path) -> None:
