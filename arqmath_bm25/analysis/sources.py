@@ -70,6 +70,18 @@ _COMMAND: Final = re.compile(
     r"\\(?:documentclass|(?:sub){0,2}section|chapter|emph|item|cite|footnote|newtheorem)(?![A-Za-z])"
     r"|\\[\"'`]\{?[aeiouAEIOU]"
 )
+# What is left of \alpha, \beta, … where a program took the backslash and its letter for an escape.
+_LOST_ESCAPES: Final = {
+    "\x07": ("a", "lpha|pprox|ngle|rcsin|rctan|rccos|st"),
+    "\x08": ("b", "eta|ar|inom|egin|igl|igr|igcup|igcap|ig|oldsymbol|mod|ullet|matrix|f"),
+    "\t": ("t", r"imes|heta|ext|au(?=[_^$})\\])|ilde|riangle|frac|anh"),
+    "\x0b": ("v", "arepsilon|ec|arphi|ee|dots|ert|artheta"),
+    "\x0c": ("f", "rac|orall|lat"),
+    "\r": ("r", "ho|ight|angle|ightarrow|floor|ceil"),
+}
+_LOST: Final = re.compile(
+    "|".join(rf"{sign}(?:{rests})(?![A-Za-z])" for sign, (_, rests) in _LOST_ESCAPES.items())
+)
 _NEW_ENVIRONMENT: Final = re.compile(
     r"\\(?:re)?newenvironment\*?\s*+\{(?P<name>[A-Za-z]{1,40}\*?)\}"
     r"(?:\[[0-9]\])?(?:\[[^\[\]]{0,99}\])?"
@@ -88,6 +100,11 @@ _MARKDOWN: Final = re.compile(
     re.MULTILINE,
 )
 _LINK: Final = re.compile(r"\]\([^()\s]{1,200}+\)")
+
+
+def with_lost_escapes(text: str) -> str:
+    r"""Return a text whose commands are whole again: `\frac` for a form feed and `rac`."""
+    return _LOST.sub(lambda lost: f"\\{_LOST_ESCAPES[lost[0][0]][0]}{lost[0][1:]}", text)
 
 
 def hide_math(code: str) -> str:

@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple, Self
 from arqmath_bm25.analysis.foreign import as_post
 from arqmath_bm25.analysis.html import Content, Delimiters, as_body, read_text, read_title
 from arqmath_bm25.analysis.kinds import Kind, kind_of
+from arqmath_bm25.analysis.sources import with_lost_escapes
 from arqmath_bm25.analysis.unmarked import with_formulas, with_marks
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.system import needed_by
@@ -203,7 +204,7 @@ def _of_json(where: str, line: str) -> OwnDocument:
         raise InputError(f"{where}: {faults(error)}; {expected}") from None
     return OwnDocument(
         doc_id=row.id,
-        text=row.text,
+        text=with_lost_escapes(row.text),
         title=row.title or "",
         tags=row.tags or (),
         excluded=row.excluded_ids or (),

@@ -2,16 +2,29 @@ r"""HTML of other programs, as they write it: pandoc, KaTeX, MathJax, LaTeXML, M
 
 from __future__ import annotations
 
+import subprocess
 import time
+from collections import Counter
 from html import escape
+from shutil import which
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from latex_statements import statements
 
 from arqmath_bm25.analysis.foreign import as_post
-from arqmath_bm25.analysis.html import read_body
+from arqmath_bm25.analysis.html import read_body, read_title, write_out
 from arqmath_bm25.analysis.kinds import is_foreign
+from arqmath_bm25.analysis.latex import tokenize
+from arqmath_bm25.analysis.text import WordAnalyzer
+
+WORDS = WordAnalyzer()
+
+
+def symbols(latex: str) -> str:
+    return " ".join(tokenize(latex))
+
 
 FORMULAS = [
     "x^2+y^2=z^2", r"\frac{a}{b}", r"\sum_{n=1}^\infty \frac1{n^2}", "a<b", r"\sqrt[3]{x}",
@@ -114,3 +127,24 @@ PIECES = """
 @given(st.lists(st.sampled_from(PIECES)).map("".join))
 def test_any_page_is_read(page: str) -> None:
     read_body(f"<article>{page}", "auto")
+
+
+@pytest.mark.skipif(not which("pandoc"), reason="pandoc is not installed")
+@pytest.mark.parametrize("form", ["--mathjax", "--katex", "--mathml"])
+def test_a_text_rendered_by_pandoc_has_the_formulas_and_words_of_its_source(form: str) -> None:
+    source = "\n\n".join(statements(200))
+    command = ["pandoc", "-f", "latex", "-t", "html5", "-s", "--metadata", "title=On rings", form]
+    page = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
+
+    expected = write_out(read_title(source, "latex"))
+    content = read_body(page, "auto")
+
+    # Footnotes move to the end.
+    latex = (formula.latex for formula in content.formulas if formula.latex.strip())
+    of_text = (formula.latex for formula in expected.formulas if formula.latex.strip())
+    assert Counter(map(symbols, latex)) == Counter(map(symbols, of_text))
+    words, of_source = (Counter(WORDS(part.prose)) for part in (content, expected))
+    assert not of_source - words
+    # What pandoc writes itself: the title, names of environments, their numbers.
+    added = {word for word in words - of_source if not word.isdecimal()}
+    assert added <= {"lem", "proof", "theorem", "lemma", "title", "on", "ring"}

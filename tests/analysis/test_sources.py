@@ -15,6 +15,7 @@ from latex_statements import statements
 
 from arqmath_bm25.analysis.html import Delimiters, as_body, read_body, read_title, write_out
 from arqmath_bm25.analysis.kinds import kind_of
+from arqmath_bm25.analysis.sources import with_lost_escapes
 from arqmath_bm25.analysis.text import WordAnalyzer
 
 if TYPE_CHECKING:
@@ -233,3 +234,21 @@ def test_latex_as_people_write_it(source: str, formulas: list[str], prose: str) 
     ]
     assert latex == ["".join(formula.split()) for formula in formulas]
     assert content.prose == prose
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("so $\frac{1}{2}$", r"so $\frac{1}{2}$"),
+        ("so $5\times 10$", r"so $5\times 10$"),
+        ("so $\beta$ and $\boldsymbol{x}$", r"so $\beta$ and $\boldsymbol{x}$"),
+        ("$\alpha$, $\vec{x}$, $\rho$", r"$\alpha$, $\vec{x}$, $\rho$"),
+        ("a\ttab and a\rline", "a\ttab and a\rline"),
+        ("a\ttotal\tof three", "a\ttotal\tof three"),
+        ("an\tau lait, $\tau_1$", "an\tau lait, $\\tau_1$"),
+    ],
+)
+def test_commands_that_lost_their_backslash_to_an_escape_are_whole_again(
+    text: str, expected: str
+) -> None:
+    assert with_lost_escapes(text) == expected
