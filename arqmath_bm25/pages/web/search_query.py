@@ -87,7 +87,7 @@ def check_length(query: str) -> None:
 
 
 def _fault(name: str) -> str:
-    """Say what is wrong with a parameter."""
+    """Return the sentence for a faulty parameter."""
     if name in _EXPECTED:
         return f"{name}: {_EXPECTED[name]}."
     names = ", ".join(SearchQuery.model_fields)

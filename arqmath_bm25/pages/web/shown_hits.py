@@ -92,7 +92,7 @@ def shown_hit(
 
 
 def as_json(result: Result) -> dict[str, Any]:
-    """Return a hit for the JSON interface; formulas stand between dollars."""
+    """Return a hit for the JSON interface, with dollars around formulas."""
     hit, found = result.hit, result.found
     if found.post:
         text = beginning(found.body, _TEXT, found.delimiters).text
