@@ -111,8 +111,12 @@ def fuse(
     }
     rows = write_run(output, fused.items(), output.stem, task, form, manifest)
     lacking = [topic for topic in fused if any(topic not in run.topics for run in read)]
-    some = ", ".join(lacking[:5]) + (", ..." if len(lacking) > 5 else "")
-    note = f"; {len(lacking):,} not in every run: {some}" if lacking else ""
+    note = ""
+    if lacking:
+        some = ", ".join(lacking[:5])
+        if len(lacking) > 5:
+            some += ", ..."
+        note = f"; {len(lacking):,} not in every run: {some}"
     size = f"{counted(len(fused), 'topics')}, {counted(rows, 'rows')}"
     out.print(f"{output}: {size}, from {len(runs)} runs{note}")
     for run in read:
@@ -185,9 +189,11 @@ def _lookup(
 
     Raises InputError for a year without DATA, or one whose file is not there.
     """
-    may_be_returned, files = None, [Path(topics)] if topics else []
     if task not in LAB_TASKS:  # topics and documents of one's own have any ids
         return [], None
+
+    may_be_returned = None
+    files = [Path(topics)] if topics else []
     if collection is not None:
         chosen = [topics] if topics else collection.layout.years(task)
         files = [file for _, file in collection.layout.topic_files(task, chosen)] if chosen else []
@@ -202,7 +208,7 @@ def _print(run: Run, findings: Findings, looked_up: bool) -> None:
     levels = Counter(breaches.level for breaches in findings.by_rule())
     verdict = "not valid" if levels["error"] else "valid"
     for level, rules in levels.items():
-        verdict += f", {level}s of {rules} {'rule' if rules == 1 else 'rules'}"
+        verdict += f", {level}s of {counted(rules, 'rules')}"
     what = f"{run.task}, {counted(len(run.topics), 'topics')}, {counted(len(run), 'rows')}"
     if not looked_up:
         what += "; ids were not looked up: --data does"

@@ -203,7 +203,10 @@ def compare_runs(runs: Sequence[Scored], measure: str | None = None) -> Compared
                 f"{run.file}: scored as {run.task} with {file}, but {first.file} as {first.task} "
                 f"with {first.judgments.file}; runs can be compared on the same judgments only"
             )
-        scored[run.run if run.run not in scored else str(run.file)] = run
+        name = run.run
+        if name in scored:
+            name = str(run.file)
+        scored[name] = run
     values: dict[str, dict[str, float]] = {}
     for name, run in scored.items():
         values[name] = {topic: of[measure] for topic, of in run.score.values.items()}

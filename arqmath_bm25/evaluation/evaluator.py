@@ -77,15 +77,16 @@ class Scored:
 
     def to_json(self) -> dict[str, Any]:
         """Return the object of `eval --json`."""
-        return {
+        about: dict[str, Any] = {
             "run": self.run,
             "file": str(self.file),
             "task": self.task,
             "year": self.year,
             "qrels": str(self.judgments.file),
-            **({"ids": self.judgments.ids} if self.judgments.ids else {}),
-            **self.score.to_json(),
         }
+        if self.judgments.ids:
+            about["ids"] = self.judgments.ids
+        return {**about, **self.score.to_json()}
 
 
 def score_run(
@@ -153,8 +154,10 @@ class Evaluator:
 
     def __post_init__(self) -> None:
         self.own_documents = corpus_in(self.collection.layout.data)
-        if self.own_documents and (judged := self.own_documents.parent / QRELS).is_file():
-            self.qrels = self.qrels or judged
+        if self.own_documents and self.qrels is None:
+            judged = self.own_documents.parent / QRELS
+            if judged.is_file():
+                self.qrels = judged
         self.measures = tuple(dict.fromkeys(self.measures))
         self.judgments = cache(self._read_judgments)
         self.open_ids = cache(partial(FormulaIds.of, self.collection))

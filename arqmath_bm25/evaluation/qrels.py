@@ -180,7 +180,8 @@ def by_visual_id(
     kind = kind or kind_of_name(file) or _kind_of_ids(judged, ids, file)
     if kind != "formula":
         of_2020 = len(judged) > _LAST_OF_2020 // 2 and judged.max() <= _LAST_OF_2020
-        return Judgments(file, qrels, kind, (_NOTE_2020,) if of_2020 else ())
+        notes = (_NOTE_2020,) if of_2020 else ()
+        return Judgments(file, qrels, kind, notes)
     rekeyed: Qrels = {}
     for topic, grades in qrels.items():
         places = ids.find(id_numbers(grades))

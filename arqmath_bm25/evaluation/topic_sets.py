@@ -51,7 +51,8 @@ def topic_sets(topics: Iterable[str], info: TopicInfo, column: str) -> dict[str,
     sets: dict[str, list[str]] = {}
     for topic in topics:
         labels = info.get(topic) or info.get(topic.replace("B.", "A.", 1), {})
-        if label := labels.get(column):
+        label = labels.get(column)
+        if label:
             sets.setdefault(label, []).append(topic)
     if not sets:
         raise InputError("the topic information is about none of the judged topics")

@@ -111,7 +111,9 @@ class RunRow(NamedTuple):
         """The post to show for the row, and the formula in that post; nothing for Task 3."""
         if self.answer:  # judged under an id of its own, it stands in no post
             return "", ""
-        return (self.post_id, self.doc_id) if self.post_id else (self.doc_id, "")
+        if self.post_id:
+            return self.post_id, self.doc_id
+        return self.doc_id, ""
 
 
 def read_columns(
@@ -125,7 +127,10 @@ def read_columns(
     run; without `findings` also for a row that cannot be understood.
     """
     findings = findings or Findings(refused=path)
-    return (_answer_columns if quoted else _columns)(_lines(path, kind, findings), findings)
+    lines = _lines(path, kind, findings)
+    if quoted:
+        return _answer_columns(lines, findings)
+    return _columns(lines, findings)
 
 
 def _columns(lines: Iterable[tuple[int, str]], findings: Findings) -> Iterator[Numbered]:

@@ -90,7 +90,7 @@ class Run:
         columns = task or detect_task(path)
         if not strict:
             columns = RULES[columns].row_task(path)
-        departures = Findings(refused=None if strict else path)
+        departures = Findings() if strict else Findings(refused=path)
         run = cls(path, task or columns, RULES[columns].read(path, departures), ids)
         run.columns, run.departures = columns, departures
         return run

@@ -104,16 +104,19 @@ class RunRules(ABC):
         """
         findings = findings or Findings(refused=path)
         for line, columns in read_columns(path, RUN, findings, self.quoted):
-            if (row := self.row(line, columns, findings)) is not None:
+            row = self.row(line, columns, findings)
+            if row is not None:
                 yield row
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row that columns make; None, and a finding, if they make none."""
         if len(columns) == len(self.columns):
             return self.record(line, columns, findings)
-        form = f"{len(self.columns)} columns ({', '.join(self.columns)}"
-        form += "; or TREC form)" if self.trec_mark else ")"
-        findings.unreadable("columns", line, f"expected {form}, found {len(columns)}")
+        names = ", ".join(self.columns)
+        if self.trec_mark:
+            names += "; or TREC form"
+        message = f"expected {len(self.columns)} columns ({names}), found {len(columns)}"
+        findings.unreadable("columns", line, message)
         return None
 
     @abstractmethod

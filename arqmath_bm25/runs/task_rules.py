@@ -88,7 +88,9 @@ class LabRules(RunRules):
         for year in official:
             missing = [topic for topic in year if topic not in topics]
             if 0 < len(missing) < len(year):
-                some = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
+                some = ", ".join(missing[:5])
+                if len(missing) > 5:
+                    some += ", …"
                 message = f"{len(missing)} of {len(year)} topics have no rows: {some}"
                 findings.warn("missing topic", None, message)
 
@@ -250,7 +252,9 @@ class TextRules(LabRules):
 
     def line(self, topic: str, hit: Hit, rank: int, score: float, tag: str) -> str:
         """Return an answer as a row of a run, in quotes where it needs them."""
-        source = f"{POST if _POST_ID.fullmatch(hit.doc_id) else ''}{hit.doc_id}"
+        source = hit.doc_id
+        if _POST_ID.fullmatch(source):
+            source = f"{POST}{source}"
         row = io.StringIO()
         table = csv.writer(row, delimiter="\t", lineterminator="\n")
         table.writerow((topic, 1, f"{score:.9g}", tag, source, hit.text))
@@ -271,7 +275,8 @@ class TextRules(LabRules):
             if len(row.answer) > labs.MAX_ANSWER:
                 message = f"{len(row.answer):,} characters; at most {labs.MAX_ANSWER:,} are taken"
                 findings.error("answer length", row.line, message)
-            if unpaired := unpaired_dollars(row.answer):
+            unpaired = unpaired_dollars(row.answer)
+            if unpaired:
                 where = f"the $ at character {unpaired[0] + 1} of the answer has no partner"
                 findings.warn("dollars", row.line, f"{where}; a dollar sign is written \\$")
 
@@ -377,7 +382,8 @@ def detect_task(path: Path) -> labs.RunTask:
 
     A file without rows is a run of own documents. Raises InputError if the task stays unknown.
     """
-    if name := labs.parse_run_name(labs.official_stem(path)):
+    name = labs.parse_run_name(labs.official_stem(path))
+    if name:
         return name.task
     told = read_manifest(path).get("task")
     for task in RULES:
@@ -405,12 +411,17 @@ def check_teams(runs: Iterable[tuple[Path, labs.RunTask, Findings]]) -> None:
     counts: Counter[tuple[str, labs.RunTask]] = Counter()
     primaries: dict[tuple[str, labs.RunTask], Path] = {}
     for path, task, findings in runs:
-        if name := labs.parse_run_name(path.stem):
-            key = name.team, task
-            counts[key] += 1
-            if counts[key] > labs.MAX_RUNS:
-                run = f"run {counts[key]} of {name.team} for {task}"
-                findings.error("runs of a team", None, f"{run}; at most {labs.MAX_RUNS} are taken")
-            if name.primary and (other := primaries.setdefault(key, path)) != path:
+        name = labs.parse_run_name(path.stem)
+        if name is None:
+            continue
+
+        key = name.team, task
+        counts[key] += 1
+        if counts[key] > labs.MAX_RUNS:
+            run = f"run {counts[key]} of {name.team} for {task}"
+            findings.error("runs of a team", None, f"{run}; at most {labs.MAX_RUNS} are taken")
+        if name.primary:
+            other = primaries.setdefault(key, path)
+            if other != path:
                 message = f"{other.name} is {name.team}'s primary run as well"
                 findings.error("primary run", None, message)

@@ -102,7 +102,8 @@ def task_of_runs(runs: Sequence[Path], verb: Literal["fuse", "pool"]) -> Ranking
     first = detect_task(runs[0])
     RULES[first].require(verb, runs[0])
     for run in runs[1:]:
-        if (other := detect_task(run)) != first:
+        other = detect_task(run)
+        if other != first:
             raise InputError(
                 f"{run}: a run of {other}, {runs[0]} of {first}; {verb} runs of one task only"
             )

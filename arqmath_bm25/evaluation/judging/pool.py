@@ -77,7 +77,10 @@ def pool(
             chosen = dict.fromkeys(list(docs)[: depths.of(run.path)])
             least = min(docs[doc].score for doc in chosen)
             for row in run.rules.order(run.topics[topic]):
-                if row.score >= least and (doc := run.document(row)) in chosen:
+                if row.score < least:
+                    continue
+                doc = run.document(row)
+                if doc in chosen:
                     posts = instances.setdefault((topic, doc), {})
                     post, formula = row.shown
                     posts[post] = min(posts.get(post, formula), formula, key=in_order)

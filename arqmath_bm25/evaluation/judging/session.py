@@ -101,7 +101,8 @@ class Session:
     def label(self, hit: HitKey, label: str) -> None:
         """Save the label of a hit; InputError for a hit that has another one."""
         self._take_over()
-        if (old := self.labels.get(hit, label)) != label:
+        old = self.labels.get(hit, label)
+        if old != label:
             raise InputError(f"This hit has the label {old} already; to change it, undo that.")
         if hit not in self.labels:
             self._append(hit, label)
@@ -154,7 +155,8 @@ class Session:
         line = json.dumps(entry._asdict(), ensure_ascii=False).encode() + b"\n"
         end = os.lseek(self._descriptor, 0, os.SEEK_END)
         try:
-            if (count := os.write(self._descriptor, line)) < len(line):
+            count = os.write(self._descriptor, line)
+            if count < len(line):
                 raise OSError(f"{len(line)} requested and {count} written")
             os.fsync(self._descriptor)
         except OSError as error:
