@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.latex import VARIABLES
+from arqmath_bm25.analysis.macros import written_out
 from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.term_numbers import Columns, Trees, mixed
 from arqmath_bm25.analysis.terms import FormulaTree, Paths
@@ -131,7 +132,8 @@ def formula_similarity(one: str, other: str) -> float:
 def formula_similarities(formulas: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
     """Return how alike each formula (rows) is to each of the others (columns)."""
     trees = Trees()
-    read = [read_operators(latex.read(source)[0]) for source in (*formulas, *others)]
+    sources = [written_out([source])[0] for source in (*formulas, *others)]  # each by its macros
+    read = [read_operators(latex.read(source)[0]) for source in sources]
     trees.add([FormulaTree(str(number), tree, Paths()) for number, tree in enumerate(read)])
     all_terms, ends = signatures(trees)
     sets = [frozenset(terms.tolist()) for terms in np.split(all_terms, ends[:-1])]

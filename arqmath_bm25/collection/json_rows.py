@@ -4,9 +4,11 @@ Only what reads such rows imports this module, since pydantic takes a tenth of a
 """
 
 import re
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, Field, TypeAdapter
+
+from arqmath_bm25.analysis.kinds import Kind
 
 # Names that BEIR, PyTerrier, ir_datasets and Pyserini give to the id and the text of a row.
 _IDS: Final = ("_id", "docno", "doc_id", "qid", "query_id")
@@ -33,7 +35,7 @@ class DocumentRow(BaseModel):
     title: str | None = None
     tags: tuple[_Name, ...] | None = None
     excluded_ids: tuple[_Name, ...] | None = None
-    kind: Literal["post", "html", "latex", "markdown", "plain"] | None = None
+    kind: Kind | None = None
     url: str | None = None
     references: tuple[_Name, ...] | None = None
 

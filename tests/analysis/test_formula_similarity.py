@@ -112,3 +112,14 @@ def test_the_library_compares_formulas() -> None:
     assert table.shape == (2, 3)
     assert table.tolist() == [[alike(one, other) for other in others] for one in formulas]
     assert arq.formula_similarities([], others).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (r"\def\norm#1{\|#1\|} \norm{x}", r"\|x\|"),
+        (r"\newcommand{\R}{\mathbb R} f:\R\to\R", r"f:\mathbb{R}\to\mathbb{R}"),
+    ],
+)
+def test_macros_in_a_formula_are_written_out(one: str, other: str) -> None:
+    assert arq.formula_similarity(one, other) == 1

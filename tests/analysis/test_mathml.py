@@ -106,3 +106,31 @@ def test_an_empty_formula_is_none(empty: str) -> None:
     content = read_body(f"<p>Let {empty} be <math><mi>x</mi></math>.</p>")
     assert [formula.latex for formula in content.formulas] == ["x"]
     assert content.prose == "Let be ."
+
+
+@pytest.mark.parametrize(
+    ("element", "expected"),
+    [
+        # A note on a part is not the whole.
+        ('<math><mrow><mi>a</mi><mo>+</mo><semantics><mi>b</mi><annotation encoding="application/'
+         'x-tex">b</annotation></semantics></mrow></math>', "a+b"),
+        ('<math><semantics><mi>q</mi><annotation encoding="application/x-tex">a+b</annotation>'
+         "</semantics></math>", "a+b"),
+        # Macros that say what a symbol means, as in the DLMF.
+        (r'<math alttext="\EulerGamma@{z}"><mi mathvariant="normal">Γ</mi><mo>(</mo><mi>z</mi>'
+         "<mo>)</mo></math>", r"\Gamma(z)"),
+        (r'<math alttext="\BesselJ{\nu}@{x}"><msub><mi>J</mi><mi>ν</mi></msub><mo>⁡</mo><mo>(</mo>'
+         "<mi>x</mi><mo>)</mo></math>", r"J_\nu(x)"),
+        # English.
+        ('<math alttext="x squared plus y"><msup><mi>x</mi><mn>2</mn></msup><mo>+</mo><mi>y</mi>'
+         "</math>", "x^2+y"),
+        ('<math alttext="a@b"><mi>a</mi></math>', "a@b"),
+        ('<math alttext="x+y"><mi>q</mi></math>', "x+y"),
+    ],
+)  # fmt: skip
+def test_notes_that_are_no_latex_of_the_whole_give_way_to_the_elements(
+    element: str, expected: str
+) -> None:
+    for page in (f"<p>{element}</p>", f"<article>{element}</article>"):
+        (formula,) = read_body(page, "auto").formulas
+        assert latex.tokenize(formula.latex) == latex.tokenize(expected)
