@@ -21,11 +21,7 @@ _TABLE: Final = {key: frozenset(names.split()) for key, names in read_table(__fi
 _MATHML_PREFIX: Final = re.compile(
     r"(</?)[a-z]{1,9}:(?=(?:math|semantics|annotation|m[a-z]{1,12})\b)", re.IGNORECASE
 )
-_DELIMITED: Final = re.compile(
-    r"\s*(?:\\\((?P<round>.*)\\\)|\\\[(?P<square>.*)\\\]|(?P<dollars>\${1,2})(?P<latex>.*)(?P=dollars))"
-    r"\s*",
-    re.DOTALL,
-)
+_DELIMITERS: Final = ((r"\(", r"\)"), (r"\[", r"\]"), ("$$", "$$"), ("$", "$"))
 _TEX_SCRIPT: Final = re.compile(r"<script\b[^<>]*\bmath/tex", re.IGNORECASE)
 _TAG: Final = re.compile(r"<(?P<end>/?)(?P<name>[a-z][^\s<>/]{0,40})[^<>]*+>", re.IGNORECASE)
 _NOT_NESTED: Final = frozenset("br hr img p li dt dd tr td th meta link input wbr col".split())
@@ -206,13 +202,14 @@ def _held(node: Any) -> str | None:
         return node_latex(math)
     if node.css_first("script, img, mjx-container, .katex, .MathJax") is not None:
         return None
-    text = node.text()
-    delimited = _DELIMITED.fullmatch(text)
-    if delimited is not None:
-        return delimited["round"] or delimited["square"] or delimited["latex"] or ""
-    if "\\(" in text or "\\[" in text or "$$" in text:
+    text = str(node.text()).strip()
+    for begin, end in _DELIMITERS:
+        inner = text[len(begin) : -len(end)]
+        if text.startswith(begin) and text.endswith(end) and end not in inner:
+            return inner
+    if "\\(" in text or "\\[" in text or "$" in text:
         return None  # a block with formulas in it, and perhaps a number beside them
-    return str(text)
+    return text
 
 
 def _is_display(node: Any, attributes: dict[str, str | None]) -> bool:

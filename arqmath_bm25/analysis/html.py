@@ -155,9 +155,8 @@ _TOKEN = re.compile(
 # In Markdown: no dollar ends a formula there.
 _NO_END: Final[dict[Delimiters, re.Pattern[str]]] = {"markdown": re.compile(r"\s|.\$[0-9]")}
 # In plain text: prose between the dollars of $5 and $10, or of $HOME and $PATH.
-_BETWEEN_PRICES: Final = re.compile(
-    r"(?!\s)[^\\^_{}$]*+(?<=\s)(?=\$)|(?!\s)[^\\^_{}$]*+(?=\$[0-9])"
-)
+_SIGNS_OF_FORMULAS: Final = frozenset("\\^_{}")
+_LONGEST_PRICE: Final = 1000  # characters between two dollars that are prices
 _PROSE_WORD: Final = re.compile(r"[A-Za-z]{3}")
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 _ENDS_TRIED: Final = 100  # for one start, so that time is linear
@@ -433,8 +432,13 @@ class _Ends:
 
     def _is_price(self, begin: int) -> bool:
         """Return whether prose, not a formula, follows a dollar up to the next one."""
-        between = _BETWEEN_PRICES.match(self._text, begin)
-        return between is not None and _PROSE_WORD.search(between[0]) is not None
+        end = self._text.find("$", begin, begin + _LONGEST_PRICE)
+        between = self._text[begin : max(begin, end)]
+        if not between or between[0].isspace():
+            return False
+        if not between[-1].isspace() and not self._text[end + 1 : end + 2].isdecimal():
+            return False
+        return _SIGNS_OF_FORMULAS.isdisjoint(between) and bool(_PROSE_WORD.search(between))
 
     def _next(self, kind: str, begin: int) -> int:
         places = self._places.get(kind, [])
