@@ -30,7 +30,7 @@ _CLASSES: Final = "katex|MathJax|mjx-|math inline|math display|code math|mwe-mat
 _FOREIGN: Final = re.compile(
     r"<!doctype\b|<\?xml\b|<!\[CDATA\["
     rf"|</?(?:{_ELEMENTS})(?=[\s/>])"
-    rf"|<(?:span|div|code|img|p|table)\b[^<>]*?\sclass=[\"']?[^\"'<>]*?(?:{_CLASSES})"
+    rf"|<(?:span|div|code|img|p|table)\b[^<>]{{0,500}}?\sclass=[\"']?[^\"'<>]{{0,200}}?(?:{_CLASSES})"
     r"|<[a-z][a-z0-9]{0,9}\s[^<>]{0,300}?\bdata-(?:math|latex|tex|expr)="
     r"|<(?:p|div|td|th|tr|table|ul|ol|li|a|img|h[1-6]|span)\s+(?:[a-z]+=(?:\"[^\"<>]*\"|[^\s\"'<>=]+)"
     r"\s+){0,9}[a-z]+(?:=[^\s\"'<>=]+)?\s*/?>",
