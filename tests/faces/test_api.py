@@ -215,7 +215,7 @@ def test_faults_are_named(sample: arq.Collection, tmp_path: Path) -> None:
         "depth 5000: expected .* to 1,000": lambda: index.run(topics, depth=5000),
         "query None: expected a text": lambda: index.search(None),  # type: ignore[arg-type]
         "query 3: expected a text": lambda: index.run([{"qid": "a", "query": 3}]),
-        "topics: got a dict; expected a frame": lambda: index.run({"qid": "a"}),  # type: ignore[dict-item]
+        "topics: got a dict; expected a frame": lambda: index.run({"qid": 3}),  # type: ignore[dict-item]
         "candidates: no column docno": lambda: index.score(topics),
         "only rows of task1 and docs can be scored": lambda: sample.index("task2").score(
             sample.topics("task2", 2020).assign(docno="1")
