@@ -39,7 +39,7 @@ def test_the_default_has_the_three_variants_and_official_names() -> None:
         ({"analysis": {"latex": {"ngrams": [3, 1]}}}, "ngrams: the first number must not exceed"),
         ({"analysis": {"latex": {"ngrams": [1, 9]}}}, "analysis.latex.ngrams.1"),
         (
-            {"analysis": {"latex": {"operators": False}}},
+            {"analysis": {"latex": {"operators": False}}, "stages": {"both": {"formulas": 0.1}}},
             "stages.both.formulas: needs analysis.latex.operators",
         ),
         (

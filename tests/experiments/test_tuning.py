@@ -44,7 +44,7 @@ class Known(Trials):
 
 def test_what_changes_together_and_to_which_values() -> None:
     found = knobs(DEFAULT, "both", Trials.places)
-    assert len(found) == 3 + 5 + 2  # bm25 and query; fields, paths together; second stage
+    assert len(found) == 3 + 5 + 1  # bm25 and query; fields, paths together; second stage
     assert {"bm25__k1": 1.5} in found[0]
     assert {"query__saturation": 8.0} in found[2]
     paths = {f"variants__both__{part}_operators": 0.6 for part in ("answer", "question", "title")}

@@ -93,7 +93,7 @@ def test_the_second_stage_is_explained_as_the_configuration_names_it(
     sample: arq.Collection, tmp_path: Path
 ) -> None:
     settings = yaml.safe_load(CONFIG.read_text())
-    settings["stages"]["both"]["depth"] = 100
+    settings["stages"]["both"] = {"formulas": 0.1, "thread": 1, "depth": 100}
     config = tmp_path / "task1.yaml"
     config.write_text(yaml.safe_dump(settings))
     index = Index.open(sample, "task1", config)
@@ -141,7 +141,7 @@ def test_the_command_shows_the_parts_of_each_score(sample: arq.Collection) -> No
     starts = [at for at, line in enumerate(lines) if line[1:2] == ["answer"]]
     for begin, end, score in zip(starts, [starts[1], len(lines)], hits["score"], strict=True):
         parts = {line[1]: float(line[0]) for line in lines[begin + 1 : end] if _is_part(line)}
-        assert {"question_text", "formulas", "thread"} <= set(parts)
+        assert {"question_text", "thread"} <= set(parts)
         assert sum(parts.values()) == pytest.approx(score, abs=0.02)
 
 
