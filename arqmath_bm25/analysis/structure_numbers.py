@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from arqmath_bm25.analysis.structures import BELOW, LARGEST, RANK_BITS, SMALLEST
+from arqmath_bm25.analysis.structures import BELOW, LARGEST, LONGEST_TERM, RANK_BITS, SMALLEST
 from arqmath_bm25.analysis.term_numbers import EDGE_TEXTS, Texts, mixed, powers, term_numbers
 from arqmath_bm25.analysis.trees import LOWER, PLACE
 from arqmath_bm25.core.arrays import ranges
@@ -165,7 +165,8 @@ def _subexpressions(
     whole = (
         symbols.of(begins) + opened.of(begins) + rest + brackets.of(depths[last] - depths[begins])
     )
-    return columns.trees[nodes[begins]], whole.numbers
+    kept = whole.lengths <= LONGEST_TERM
+    return columns.trees[nodes[begins]][kept], whole.numbers[kept]
 
 
 def _joined(pieces: _Pieces, counts: Places) -> _Pieces:

@@ -1,9 +1,9 @@
 r"""Two kinds of terms of operator trees that are more than a path: `sub` and `coref`.
 
-A `sub` is a complete sub-expression of 3 to 40 nodes. It is written with its arguments in brackets,
-in canonical order where they have none of their own, and with `\?` for variables: `\?` where one
-first occurs in the sub-expression, and `\?d` where it last occurred d nodes before. Of `x^2+xy`,
-and of `ba+a^2`:
+A `sub` is a complete sub-expression of 3 to 40 nodes and at most 127 characters. It is written with
+its arguments in brackets, in canonical order where they have none of their own, and with `\?` for
+variables: `\?` where one first occurs in the sub-expression, and `\?d` where it last occurred d
+nodes before. Of `x^2+xy`, and of `ba+a^2`:
 
     ^(~1~\?~2~2)    times(~\?~\?)    +(~^(~1~\?~2~2)~times(~\?3~\?))
 
@@ -21,6 +21,9 @@ from arqmath_bm25.analysis.trees import EDGES, PLACE, Tree, blind
 
 SMALLEST: Final = 3  # nodes of a sub-expression
 LARGEST: Final = 40
+# Characters of a term, of which each may be two units of UTF-16: Lucene and OpenSearch cut tokens
+# at 255 units.
+LONGEST_TERM: Final = 127
 BASE: Final = 0xD1342543DE82EF95  # of the numbers of terms; odd and without a pattern
 BELOW: Final = 0xD6E8FEB86659FD93  # what stands below a node counts this often
 FACTORS: Final = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # SplitMix64 (Steele et al. 2014)
@@ -66,7 +69,9 @@ def _subexpressions(hidden: Tree, outline: Outline, before: Sequence[int]) -> li
             pieces.append(opened[place])
         last = begin + size - 1
         pieces.append(")" * (depths[last] - depths[begin]))
-        terms.append("".join(pieces))
+        term = "".join(pieces)
+        if len(term) <= LONGEST_TERM:
+            terms.append(term)
     return terms
 
 

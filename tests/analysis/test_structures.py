@@ -112,3 +112,11 @@ def test_large_formulas_take_linear_time(source: str) -> None:
 @pytest.mark.parametrize("text", ["", "x", "+~times~", "𝔸\ud800"])
 def test_one_term_has_the_number_that_it_has_among_many(text: str) -> None:
     assert number(text) == term_numbers(["a", text, "b"])[1]
+
+
+def test_a_long_term_is_left_out_as_lucene_would_cut_it() -> None:
+    sums = "+".join(rf"\operatorname{{name{n}}}(x_{{{n}}})" for n in range(6))
+    assert max(len(term.encode("utf-16-le")) // 2 for term in terms(f"{sums}=1")) < 255
+    short = "+".join(f"x_{{{n}}}" for n in range(6))
+    assert any(term.startswith("+(") for term in terms(f"{short}=1"))
+    assert not any(term.startswith("+(") for term in terms(f"{sums}=1"))
