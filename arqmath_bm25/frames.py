@@ -291,7 +291,8 @@ def write_run(
     if manifest and manifest.get("tag") != name:
         data = manifest.get("data")
         manifest = {"version": __version__, "tag": name, "data": data, "made from": manifest}
-    run_writing.write_run(path, run_writing.hits_of(read), name, read.task, form, manifest)
+    hits = run_writing.hits_of(read)
+    run_writing.write_run(path, hits, name, read.task, form, manifest, by_user=True)
 
 
 def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: RunTask) -> pd.DataFrame:

@@ -53,7 +53,7 @@ def convert(run: Path, output: Path, form: RunForm = "lab") -> None:
         _require_posts(read)
     keep_runs(output, [run])
     name = read.tag or official_stem(output)
-    rows = write_run(output, hits_of(read), name, read.task, form)
+    rows = write_run(output, hits_of(read), name, read.task, form, by_user=True)
     repeated = len(read) - rows
     note = f"; {repeated:,} left out, since they repeat a document" if repeated else ""
     out.print(f"{output}: {counted(len(read.topics), 'topics')}, {counted(rows, 'rows')}{note}")
@@ -109,7 +109,7 @@ def fuse(
         "depth": depth,
         "runs": [asdict(source) for source in sources(runs)],
     }
-    rows = write_run(output, fused.items(), output.stem, task, form, manifest)
+    rows = write_run(output, fused.items(), output.stem, task, form, manifest, by_user=True)
     lacking = [topic for topic in fused if any(topic not in run.topics for run in read)]
     note = ""
     if lacking:

@@ -14,6 +14,7 @@ import io
 import json
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from arqmath_bm25.core.system import lock
 
 _REMEMBERED: Final = 1 << 22  # bytes from which on the digest of a file is kept
 _KEPT: Final = 5000  # digests, those that were found last
+_MANIFEST: Final = ".manifest.json"
 _DESCRIPTOR: Final = re.compile(r"/dev/(fd/|std(out|err)$)|/proc/[^/]+/fd/")
 
 
@@ -94,17 +96,22 @@ def sources(paths: Iterable[Path]) -> list[Source]:
 
 @contextmanager
 def complete(
-    path: Path, encoding: str | None = "utf-8", manifest: Mapping[str, Any] | None = None
+    path: Path,
+    encoding: str | None = "utf-8",
+    manifest: Mapping[str, Any] | None = None,
+    *,
+    by_user: bool = False,
 ) -> Iterator[IO[Any]]:
     """Yield a file to write, of bytes without `encoding`; it becomes `path` if no error is raised.
 
     Content for a name that ends in .gz is compressed. `manifest` becomes PATH.manifest.json, with
-    the digest of the file, in the same step for all that ask `read_manifest`. If `path` is a link,
-    its target is replaced; a device or a pipe is written to. Raises InputError if nothing can be
-    written, or while another process writes the same file.
+    the digest of the file, in the same step for all that ask `read_manifest`. With `by_user`, who
+    named this very path, the target of a link is replaced, and a device or a pipe is written to;
+    whatever else bears the name is replaced itself. Raises InputError if nothing can be written,
+    or while another process writes the same file.
     """
     with together() as outputs:
-        yield outputs.open(path, encoding, manifest)
+        yield outputs.open(path, encoding, manifest, by_user=by_user)
 
 
 @contextmanager
@@ -144,25 +151,38 @@ class Outputs:
         path: Path,
         encoding: str | None = "utf-8",
         manifest: Mapping[str, Any] | None = None,
+        *,
+        by_user: bool = False,
     ) -> IO[Any]:
-        """Return a file to write, of bytes without `encoding`, that becomes `path`."""
-        if _is_stream(path):
+        """Return a file to write, as `complete` does."""
+        if by_user and _is_stream(path):
             output = _Output(path, None, manifest)
             descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
             self.locks.callback(os.close, descriptor)
         else:
-            target = path.resolve() if path.is_symlink() else path
+            target = path.resolve() if by_user and path.is_symlink() else path
             partial = target.with_name(f".{target.name}.partial")
             output = _Output(target, partial, manifest)
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 busy = f"{path}: another process is writing this; wait for it, or name another file"
                 descriptor = self.locks.enter_context(locked(partial, lambda: busy))
+                _refuse_others_file(partial, descriptor)
             except OSError as error:
                 cannot_write(target, error)
 
         self.files.append(output)
         return output.begin(descriptor, encoding)
+
+
+def _refuse_others_file(partial: Path, descriptor: int) -> None:
+    """Raise InputError if a temporary name is a pipe, or a second name of somebody's file."""
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+        raise InputError(
+            f"{partial}: this is a file of somebody else's, where only this program writes; "
+            "remove it and try again"
+        )
 
 
 def _is_stream(path: Path) -> bool:
@@ -203,7 +223,7 @@ class _Output:
         """Bring the content to the disk."""
         self._opened.close()
         if self.partial is not None:
-            os.fsync(self._descriptor)
+            _sync(self._descriptor)
 
     def publish(self) -> None:
         """Give the file its name, and make its manifest."""
@@ -219,12 +239,19 @@ class _Output:
             self.partial.unlink(missing_ok=True)
 
 
+def _sync(descriptor: int) -> None:
+    """Bring a file or the names in a directory to the disk, where the file system can do that."""
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):
+            raise
+
+
 def _sync_directory(path: Path) -> None:
-    """Bring the names in a directory to the disk, where the file system can do that."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        with suppress(OSError):
-            os.fsync(descriptor)
+        _sync(descriptor)
     finally:
         os.close(descriptor)
 
@@ -235,7 +262,9 @@ def _rename(partial: Path, path: Path, manifest: Mapping[str, Any] | None) -> No
         partial.replace(path)
         return
 
-    beside, coming = manifest_path(path), _coming_manifest(path)
+    # Not by `manifest_path`: a link that is about to be replaced leads somewhere else.
+    beside = path.with_name(f"{path.name}{_MANIFEST}")
+    coming = path.with_name(f".{beside.name}.coming")
     (digest,) = digests([partial])
     text = json.dumps({**manifest, "sha256": digest}, indent=2, ensure_ascii=False) + "\n"
     # The lock of the file ends with its first name; that of the directory lasts for both names.
@@ -256,7 +285,7 @@ def _rename(partial: Path, path: Path, manifest: Mapping[str, Any] | None) -> No
 def manifest_path(path: Path) -> Path:
     """Return the path of a file's manifest; that of a link is beside its target."""
     path = path.resolve() if path.is_symlink() else path
-    return path.with_name(f"{path.name}.manifest.json")
+    return path.with_name(f"{path.name}{_MANIFEST}")
 
 
 def _coming_manifest(path: Path) -> Path:

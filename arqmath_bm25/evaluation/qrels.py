@@ -115,7 +115,7 @@ def read_grade(where: str, doc: str, text: str) -> int:
 
 def write_qrels(path: Path, qrels: Qrels) -> None:
     """Write judgments in the order given; `path` appears only when it is complete."""
-    with complete(path) as file:
+    with complete(path, by_user=True) as file:
         for topic, grades in qrels.items():
             file.writelines(f"{topic}\t0\t{doc}\t{grade}\n" for doc, grade in grades.items())
 

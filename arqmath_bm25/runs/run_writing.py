@@ -61,14 +61,17 @@ def write_run(
     task: RunTask,
     form: RunForm = "lab",
     manifest: Mapping[str, Any] | None = None,
+    *,
+    by_user: bool = False,
 ) -> int:
     """Write a run and return its number of rows; `path` appears only when it is complete.
 
-    `rankings` holds the hits of each topic in rank order, `manifest` what stands beside the run.
+    `rankings` holds the hits of each topic in rank order, `manifest` what is kept
+    beside the run; `by_user` says who named `path` (`complete`).
     """
     rules, count = RULES[task], 0
     line = _TREC_LINE if form == "trec" and rules.trec_mark else rules.line
-    with complete(path, manifest=manifest) as file:
+    with complete(path, manifest=manifest, by_user=by_user) as file:
         for topic, hits in rankings:
             scores = separated([hit.score for hit in hits])
             for rank, (hit, score) in enumerate(zip(hits, scores, strict=True), 1):

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.progress import tell
 
 UNREADABLE: Final = "of them unreadable"
 _NAME: Final = "unreadable: "  # before an id and its error, as a key of counts
@@ -47,6 +46,8 @@ def settle(counts: Counter[str], things: str) -> None:
 
     Raises InputError if they are more than one in a thousand, and more than five.
     """
+    from arqmath_bm25.core.progress import tell  # loads rich, which workers need not
+
     named = [key.removeprefix(_NAME) for key in counts if key.startswith(_NAME)]
     for key in [key for key in counts if key.startswith(_NAME)]:
         del counts[key]

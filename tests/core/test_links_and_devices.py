@@ -122,7 +122,7 @@ def test_the_manifest_of_a_link_is_beside_its_target(tmp_path: Path) -> None:
     link = tmp_path / "run.tsv"
     (tmp_path / "real").mkdir()
     link.symlink_to(tmp_path / "real" / "run.tsv")
-    with complete(link, manifest={"tag": "x"}) as file:
+    with complete(link, manifest={"tag": "x"}, by_user=True) as file:
         file.write(RUN)
     assert manifest_path(link).parent == tmp_path / "real"
     assert read_manifest(link)["tag"] == "x"
@@ -175,3 +175,45 @@ def test_outputs_that_belong_together_appear_together(tmp_path: Path) -> None:
         raise OSError(28, "No space left on device")
     assert first.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+def test_a_link_under_a_name_that_the_program_chose_is_replaced(
+    victim: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run.tsv"
+    run.symlink_to(victim / "thesis.tex")
+    with complete(run, manifest={"tag": "x"}) as file:
+        file.write(RUN)
+    assert is_whole(victim)
+    assert not run.is_symlink()
+    assert run.read_text() == RUN
+    assert read_manifest(run)["tag"] == "x"
+
+
+def test_a_run_is_not_written_through_a_link(victim: Path, tmp_path: Path) -> None:
+    place = ("--indexes", tmp_path / "i", "--engine", "flat")
+    ranked = ("run", "task1", *place, "--topics", "2021", "--variant", "text")
+    arqmath("index", "task1", *place)
+    arqmath(*ranked, "--runs", tmp_path / "r")
+    (run,) = (tmp_path / "r").rglob("*.tsv")
+    content = run.read_bytes()
+    run.unlink()
+    run.symlink_to(victim / "thesis.tex")
+    arqmath(*ranked, "--runs", tmp_path / "r", "--overwrite")
+    assert is_whole(victim)
+    assert run.read_bytes() == content
+
+
+def test_a_second_name_of_a_file_is_not_written_to(victim: Path, tmp_path: Path) -> None:
+    os.link(victim / "thesis.tex", tmp_path / ".x.tsv.partial")
+    planted = pytest.raises(InputError, match=r"\.x\.tsv\.partial: this is a file of somebody")
+    with planted, complete(tmp_path / "x.tsv"):
+        pass
+    assert is_whole(victim)
+
+
+def test_a_pipe_under_a_temporary_name_is_named(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".x.tsv.partial")
+    planted = pytest.raises(InputError, match=r"\.x\.tsv\.partial: this is a file of somebody")
+    with planted, complete(tmp_path / "x.tsv"):
+        pass

@@ -249,8 +249,10 @@ def test_any_other_id_is_taken(tmp_path: Path, name: str) -> None:
     (tmp_path / "d.jsonl").write_text(f"{json.dumps({'id': name, 'text': 'x'})}\n")
     place = ("--data", tmp_path / "d.jsonl", "--indexes", tmp_path / "i", "--engine", "flat")
     arqmath("index", "docs", *place)
-    arqmath("run", "docs", *place, "--topics", tmp_path / "d.jsonl", "--runs", tmp_path / "r")
-    assert (tmp_path / "r/d/d/both.trec").read_text().split("\t")[0::2][:2] == [name, name]
+    # Another text than the document's, which would be left out of its own hits.
+    (tmp_path / "q.jsonl").write_text(f"{json.dumps({'id': name, 'text': 'x x'})}\n")
+    arqmath("run", "docs", *place, "--topics", tmp_path / "q.jsonl", "--runs", tmp_path / "r")
+    assert (tmp_path / "r/d/q/both.trec").read_text().split("\t")[0::2][:2] == [name, name]
 
 
 def test_why_says_which_documents_moved(own: Path) -> None:

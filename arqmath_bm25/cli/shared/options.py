@@ -132,4 +132,4 @@ def write(texts: Mapping[Path, str]) -> None:
             if str(path) == "-":
                 typer.echo(text, nl=False)
             else:
-                outputs.open(path).write(text)
+                outputs.open(path, by_user=True).write(text)

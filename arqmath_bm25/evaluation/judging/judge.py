@@ -258,7 +258,7 @@ def write_disagreements(path: Path, annotations: Annotations) -> int:
     disputed = _disputed(annotations)
     assessors = sorted({note.assessor for notes in disputed.values() for note in notes})
     columns = [f"{kind} of {name}" for name in assessors for kind in ("label", "comment")]
-    with complete(path) as file:
+    with complete(path, by_user=True) as file:
         table = csv.DictWriter(file, [*_KEY, "label", *columns], restval="", quoting=csv.QUOTE_ALL)
         table.writeheader()
         for hit, notes in disputed.items():
