@@ -23,7 +23,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import progress, tell
-from arqmath_bm25.core.writing import refuse_link
+from arqmath_bm25.core.writing import refuse_planted
 from arqmath_bm25.version import __version__
 
 SCHEMES: Final = ("http", "https")
@@ -83,7 +83,7 @@ def download(
         raise InputError(f"{url}: expected an http or https address")
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.part")
-    refuse_link(part)
+    refuse_planted(part)
     furthest, failures = _size(part), 0
     while True:
         try:

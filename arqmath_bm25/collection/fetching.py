@@ -20,7 +20,7 @@ from arqmath_bm25.collection.download import SCHEMES, AbsentError, check_room, d
 from arqmath_bm25.collection.published import Archive, PublishedFile, check, has_hash
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import progress
-from arqmath_bm25.core.writing import complete, locked, refuse_link
+from arqmath_bm25.core.writing import complete, locked, refuse_planted
 
 Outcome = Literal["fetched", "there", "differs", "absent"]
 _BLOCK: Final = 1 << 20
@@ -108,7 +108,7 @@ def unpack(path: Path, archive: Archive, target: Path) -> None:
     that zlib does not read.
     """
     part = target.with_name(f"{target.name}.part")
-    refuse_link(part)
+    refuse_planted(part)
     shutil.rmtree(part, ignore_errors=True)
     try:
         part.mkdir(parents=True)

@@ -126,9 +126,11 @@ def together() -> Iterator[Outputs]:
             try:
                 yield outputs
                 for output in outputs.files:
-                    output.finish()
+                    with _naming(output.path):
+                        output.finish()
                 for output in outputs.files:
-                    output.publish()
+                    with _naming(output.path):
+                        output.publish()
             except BaseException:
                 for output in outputs.files:
                     output.discard()
@@ -163,26 +165,23 @@ class Outputs:
             target = path.resolve() if by_user and path.is_symlink() else path
             partial = target.with_name(f".{target.name}.partial")
             output = _Output(target, partial, manifest)
-            try:
+            busy = f"{path}: another process is writing this; wait for it, or name another file"
+            with _naming(target):
                 target.parent.mkdir(parents=True, exist_ok=True)
-                busy = f"{path}: another process is writing this; wait for it, or name another file"
+                refuse_planted(partial)
                 descriptor = self.locks.enter_context(locked(partial, lambda: busy))
-                _refuse_others_file(partial, descriptor)
-            except OSError as error:
-                cannot_write(target, error)
 
         self.files.append(output)
         return output.begin(descriptor, encoding)
 
 
-def _refuse_others_file(partial: Path, descriptor: int) -> None:
-    """Raise InputError if a temporary name is a pipe, or a second name of somebody's file."""
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
-        raise InputError(
-            f"{partial}: this is a file of somebody else's, where only this program writes; "
-            "remove it and try again"
-        )
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Turn what the system says of a file into an InputError that names it."""
+    try:
+        yield
+    except OSError as error:
+        cannot_write(path, error)
 
 
 def _is_stream(path: Path) -> bool:
@@ -351,6 +350,19 @@ def refuse_link(path: Path) -> None:
     if path.is_symlink():
         raise InputError(
             f"{path}: this is a link, where only this program writes; remove it and try again"
+        )
+
+
+def refuse_planted(path: Path) -> None:
+    """Raise InputError if a temporary name is a link, a pipe, or a second name of some file."""
+    refuse_link(path)
+    if not path.exists() or path.is_dir():
+        return
+    status = path.lstat()
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+        raise InputError(
+            f"{path}: this is a file of somebody else's, where only this program writes; remove it "
+            "and try again"
         )
 
 

@@ -105,6 +105,13 @@ def test_a_download_is_not_written_through_a_link(victim: Path, tmp_path: Path) 
     assert is_whole(victim)
 
 
+def test_a_download_is_not_written_to_a_second_name_of_a_file(victim: Path, tmp_path: Path) -> None:
+    os.link(victim / "thesis.tex", tmp_path / "Posts.xml.part")
+    with pytest.raises(InputError, match=r"Posts\.xml\.part: this is a file of somebody"):
+        download("http://127.0.0.1:9/Posts.xml", tmp_path / "Posts.xml", lambda _: None)
+    assert is_whole(victim)
+
+
 def test_a_link_that_is_an_output_stays_one_and_its_target_is_replaced(
     scored: list[object], tmp_path: Path
 ) -> None:
@@ -217,3 +224,22 @@ def test_a_pipe_under_a_temporary_name_is_named(tmp_path: Path) -> None:
     planted = pytest.raises(InputError, match=r"\.x\.tsv\.partial: this is a file of somebody")
     with planted, complete(tmp_path / "x.tsv"):
         pass
+
+
+def test_of_outputs_that_belong_together_the_one_that_fails_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync, calls = os.fsync, list[int]()
+
+    def full_at_first(descriptor: int) -> None:
+        calls.append(descriptor)
+        if len(calls) == 1:
+            raise OSError(28, "No space left on device")
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full_at_first)
+    full = pytest.raises(InputError, match=r"first\.csv: the disk is full")
+    with full, together() as outputs:
+        outputs.open(tmp_path / "first.csv").write("text")
+        outputs.open(tmp_path / "second.csv").write("text")
+    assert list(tmp_path.iterdir()) == []
