@@ -9,7 +9,6 @@ packages are left out; so are links that lead out of the folder.
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
 import json
 import os
@@ -44,7 +43,8 @@ class Listing:
     """The files of a folder."""
 
     root: Path
-    files: list[Path] = field(default_factory=list)  # that can be read, in order
+    files: list[Path] = field(default_factory=list)  # that are read, in order
+    watched: list[Path] = field(default_factory=list)  # of which a change is a change of the corpus
     others: Counter[str] = field(default_factory=Counter)  # endings of the other files
     links: int = 0  # that lead out of the folder
 
@@ -127,7 +127,8 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 def _listed(data: Path) -> Listing:
     if data.is_file():
-        return Listing(data.parent, [data])
+        beside = [data.parent / name for name in _TAKEN_OVER]
+        return Listing(data.parent, [data], [data, *sorted(_included(data, data.parent)), *beside])
 
     listing = Listing(data)
     taken_over = {data / name for name in _TAKEN_OVER}
@@ -135,7 +136,10 @@ def _listed(data: Path) -> Listing:
     for path in _walk(data):
         if path.is_symlink() and not path.resolve().is_relative_to(root):
             listing.links += 1
-        elif _ending(path) in READERS and path not in taken_over:
+            continue
+
+        listing.watched.append(path)  # another may take it in by \input
+        if _ending(path) in READERS and path not in taken_over:
             listing.files.append(path)
         elif path not in taken_over:
             listing.others[_ending(path) or "without an ending"] += 1
@@ -143,13 +147,12 @@ def _listed(data: Path) -> Listing:
 
 
 def _state(listing: Listing) -> str:
-    """Return a digest of the names, sizes and times of all that is read."""
+    """Return a digest of the names, sizes and times of all that is watched."""
     digest = hashlib.sha256()
-    beside = [listing.root / name for name in _TAKEN_OVER]
-    for path in (*listing.files, *beside):
+    for path in listing.watched:
         if path.is_file():
             status = path.stat()
-            name = os.fsencode(path.relative_to(listing.root))
+            name = os.fsencode(os.path.relpath(path.resolve(), listing.root.resolve()))
             digest.update(b"%b %d %d\n" % (name, status.st_size, status.st_mtime_ns))
     return digest.hexdigest()
 
@@ -191,6 +194,8 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
 
 
 def _included(path: Path, root: Path) -> set[Path]:
+    if _ending(path) not in READERS:
+        return set()
     try:
         return included_files(path, root)
     except InputError:  # it is counted where its parts are read
@@ -283,11 +288,8 @@ def _json_rows(lines: Iterable[bytes], path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _gzip_rows(path: Path) -> Iterator[dict[str, Any]]:
-    try:
-        with gzip.open(path) as lines:
-            yield from _json_rows(lines, path)
-    except (gzip.BadGzipFile, EOFError) as error:
-        raise InputError(f"{path}: damaged gzip data: {error}") from None
+    with open_bytes(path) as lines:
+        yield from _json_rows(lines, path)
 
 
 def _zst_rows(path: Path) -> Iterator[dict[str, Any]]:

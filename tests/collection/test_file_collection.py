@@ -88,6 +88,19 @@ def test_every_file_is_found_and_a_changed_one_is_noticed(notes: Path, tmp_path:
     assert "Twin primes" in printed("search", "docs", "primes", *place)
 
 
+def test_a_changed_file_that_another_takes_in_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "week.tex").write_text(r"\section{A} Limits. \input{part.inc}")
+    for given in (tmp_path, tmp_path / "week.tex"):
+        texts = []
+        for words in ("Series.", "Integrals."):
+            (tmp_path / "part.inc").write_text(words)
+            corpus = corpus_in(written_corpus(given, tmp_path / ".files"))
+            assert corpus is not None
+            texts.append(corpus.read_text())
+        assert "Series." in texts[0]
+        assert "Integrals." in texts[1]
+
+
 def test_a_whole_file_is_one_document_until_said_otherwise(notes: Path, tmp_path: Path) -> None:
     names = ["a%20page.html", "note.txt", "week1.tex", "week2.tex", "sub/groups.md"]
     for whole in (True, None):
