@@ -48,15 +48,15 @@ def settle(counts: Counter[str], things: str) -> None:
     """
     from arqmath_bm25.core.progress import tell  # loads rich, which workers need not
 
-    named = [key.removeprefix(_NAME) for key in counts if key.startswith(_NAME)]
-    for key in [key for key in counts if key.startswith(_NAME)]:
-        del counts[key]
     unreadable = counts[UNREADABLE]
     if not unreadable:
         del counts[UNREADABLE]
         return
 
-    first = ", ".join(named[:_NAMED])
+    keys = [key for key in counts if key.startswith(_NAME)]
+    for key in keys:
+        del counts[key]
+    first = ", ".join(key.removeprefix(_NAME) for key in keys[:_NAMED])
     said = f"{unreadable:,} {things} cannot be read: {first}"
     if unreadable > max(_FEW, counts["documents"] // _PER):
         raise InputError(
