@@ -43,13 +43,6 @@ def hosts(opensearch: Nodes) -> list[str]:
     return opensearch.hosts
 
 
-@pytest.fixture
-def client(hosts: list[str]) -> Iterator[Any]:
-    connected = connect(hosts)
-    yield connected
-    connected.close()
-
-
 def written(place: Path, count: int) -> Path:
     place.mkdir()
     documents = [

@@ -17,7 +17,6 @@ from arqmath_bm25.engines.opensearch.cluster_index import (
     stored_indexes,
 )
 from arqmath_bm25.engines.opensearch.cluster_search import OpenSearchSearcher
-from arqmath_bm25.engines.opensearch.connection import connect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,13 +37,6 @@ QUERIES = (
 @pytest.fixture
 def hosts(opensearch: Nodes) -> list[str]:
     return opensearch.hosts
-
-
-@pytest.fixture
-def client(hosts: list[str]) -> Iterator[Any]:
-    connected = connect(hosts)
-    yield connected
-    connected.close()
 
 
 @pytest.fixture

@@ -22,7 +22,6 @@ from arqmath_bm25.engines.opensearch.cluster_index import (
     stored_indexes,
 )
 from arqmath_bm25.engines.opensearch.cluster_search import OpenSearchSearcher
-from arqmath_bm25.engines.opensearch.connection import connect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,13 +42,6 @@ def cluster() -> Iterator[StubCluster]:
 @pytest.fixture
 def hosts(cluster: StubCluster) -> list[str]:
     return [cluster.proxy.url]
-
-
-@pytest.fixture
-def client(hosts: list[str]) -> Iterator[Any]:
-    connected = connect(hosts)
-    yield connected
-    connected.close()
 
 
 @pytest.fixture
