@@ -1,4 +1,4 @@
-"""What users did besides posting: comments, votes, links, tags; and the users themselves.
+"""Other records of a dump: comments, votes, links, tags, users.
 
 Rows are read with their attributes as the lab's files and the archive's dumps name them
 (README_DATA.md of the lab, the archive's schema). Only the ids and texts without which a row is
@@ -43,8 +43,10 @@ class RowKind:
 
     def lacks(self, row: Attributes) -> str | None:
         """Return why a row does not count; None if it does."""
-        if all(is_id(row.get(name, "")) for name in self.ids) and row.keys() >= set(self.texts):
+        has_ids = all(is_id(row.get(name, "")) for name in self.ids)
+        if has_ids and row.keys() >= set(self.texts):
             return None
+
         *names, last = (*self.ids, *self.texts)
         return f"rows without {', '.join(names)} or {last}"
 
@@ -62,10 +64,13 @@ def good_rows(
         counts["rows"] += 1
         if row is None:
             counts[BROKEN] += 1
-        elif reason := kind.lacks(row):
-            counts[reason] += 1
-        else:
+            continue
+
+        reason = kind.lacks(row)
+        if reason is None:
             yield place, row
+        else:
+            counts[reason] += 1
 
 
 KINDS: Final = {root: RowKind(root, **what) for root, what in read_table(__file__).items()}
@@ -79,16 +84,19 @@ class RowTable:
     """
 
     def __init__(self, path: Path, kind: RowKind, key: str, workers: Workers = HERE) -> None:
-        """Note the place of every row by its attribute `key`, one of the kind's `ids`.
+        """Record the offset of every row by its attribute `key`, one of the kind's `ids`.
 
-        Left out and counted: rows that are broken or lack what is required, and every further one
-        with the Id of an earlier one. Raises InputError as `scan` does.
+        Broken rows, rows without a required attribute and rows that repeat an Id are left out and
+        counted. Raises InputError as `scan` does.
         """
         place = partial(_place, kind=kind, key=key)
         places, self.counts = scan_places(path, kind.root, place, workers)
         self.counts["rows kept"] = len(places)
-        self._places = places[np.argsort(places[:, 0], kind="stable")]  # key, id, offset, length
-        self._path, self._key, self.name = path, key, path.name
+        by_key = np.argsort(places[:, 0], kind="stable")
+        self._places = places[by_key]  # key, id, offset, length
+        self._path = path
+        self._key = key
+        self.name = path.name
 
     def of(self, key: str) -> list[Attributes]:
         """Read the rows of a post or user, in the order of the file.
@@ -97,9 +105,12 @@ class RowTable:
         """
         if not is_id(key):
             return []
-        begin = bisect_left(self._places[:, 0], int(key))  # NumPy would copy the column
-        end = bisect_right(self._places[:, 0], int(key), begin)
-        return read_places(self._path, self._key, self._places[begin:end, [0, 2, 3]].tolist())
+
+        keys = self._places[:, 0]
+        begin = bisect_left(keys, int(key))  # NumPy would copy the column
+        end = bisect_right(keys, int(key), begin)
+        places = self._places[begin:end, [0, 2, 3]]
+        return read_places(self._path, self._key, places.tolist())
 
 
 def _place(row: Attributes, kind: RowKind, key: str) -> tuple[int, int] | str:

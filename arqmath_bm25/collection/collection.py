@@ -57,18 +57,29 @@ class Collection:
         """
         if until is not None and not _UNTIL.fullmatch(until):
             raise InputError(f"--until {until}: expected a year, or none for all posts")
-        if data is not None and str(data).startswith(IRDS):
-            data = written_set(str(data).removeprefix(IRDS), Path(indexes) / "irds")
-        self.of_files = data is not None and _is_of_files(Path(data))
-        if data is not None and self.of_files:
-            data = written_corpus(Path(data), Path(indexes) / "files", whole)
-        self.layout = Layout(Path(data) if data is not None else SAMPLE)
-        self.name = self.layout.name  # of its directory; keeps its indexes and runs apart
-        self.premises = PremiseFiles.at(Path(data) if data is not None else NLPS_SAMPLE)
+
         self.indexes = Path(indexes)
         self.on_site = data is not None  # the sample's posts are not on Math Stack Exchange
+        self.of_files = False
+        layout_root, premises_root = SAMPLE, NLPS_SAMPLE
+        if data is not None:
+            layout_root = premises_root = self._written(data, whole)
+
+        self.layout = Layout(layout_root)
+        self.name = self.layout.name  # of its directory; keeps its indexes and runs apart
+        self.premises = PremiseFiles.at(premises_root)
         self._reading = RLock()
         self._chosen = {"site": site, "until": until, "delimiters": delimiters}
+
+    def _written(self, data: str | Path, whole: bool | None) -> Path:
+        """Return DATA, or the corpus that is written from a set of ir_datasets or a folder."""
+        if str(data).startswith(IRDS):
+            return written_set(str(data).removeprefix(IRDS), self.indexes / "irds")
+
+        self.of_files = _is_of_files(Path(data))
+        if self.of_files:
+            return written_corpus(Path(data), self.indexes / "files", whole)
+        return Path(data)
 
     @property
     def directory(self) -> Path:
@@ -92,7 +103,8 @@ class Collection:
         """Yield the indexes with their manifests; damaged ones are reported when opened."""
         for path in sorted(self.directory.glob(f"*/{MANIFEST}")):
             with suppress(NoIndexError):
-                if manifest := Manifest.read(path.parent):
+                manifest = Manifest.read(path.parent)
+                if manifest is not None:
                     yield path.parent, manifest
 
     @property
@@ -103,7 +115,9 @@ class Collection:
     @cached_property
     def has_answers(self) -> bool:
         """Return whether any post is an answer, which is found early in the file."""
-        return self.has_posts and any(
+        if not self.has_posts:
+            return False
+        return any(
             row is not None and row.get("PostTypeId") == str(ANSWER)
             for _, row in parsed_rows(self.site.posts, "posts")
         )
@@ -112,19 +126,21 @@ class Collection:
     def _posts(self) -> PostTable:
         made_of = sources([self.site.posts])
         for index, manifest in self._manifests():
-            if (
-                POST_TABLE in manifest.files
-                and all(source in manifest.sources for source in made_of)
-                and not any(manifest.damages(index, [POST_TABLE]))
-            ):
+            of_same_file = all(source in manifest.sources for source in made_of)
+            if POST_TABLE not in manifest.files or not of_same_file:
+                continue
+            if not any(manifest.damages(index, [POST_TABLE])):
                 return PostTable.load(index / POST_TABLE, self.site.posts)
+
         return self.site.scan()
 
     @property
     def posts_if_known(self) -> PostTable | None:
         """The posts, if an index has their table."""
         have_table = "_posts" in vars(self) or any(self.directory.glob(f"*/{POST_TABLE}"))
-        return self.posts if have_table and self.layout.has_posts() else None
+        if have_table and self.layout.has_posts():
+            return self.posts
+        return None
 
     @property
     def posts(self) -> PostTable:
@@ -141,22 +157,32 @@ class Collection:
 
     def question_of(self, post: Post) -> Post | None:
         """Return the question of an answer, None if it is missing; of a question, itself."""
-        return post if post.post_type == QUESTION else self.posts.read(post.parent_id or "")
+        if post.post_type == QUESTION:
+            return post
+        return self.posts.read(post.parent_id or "")
 
     def link(self, post: Post) -> str:
         """Return the URL of a post, or nothing for posts of the sample."""
-        kind = "q" if post.post_type == QUESTION else "a"
-        return f"https://{self.origin}/{kind}/{post.post_id}" if self.origin else ""
+        if not self.origin:
+            return ""
+        kind = "a"
+        if post.post_type == QUESTION:
+            kind = "q"
+        return f"https://{self.origin}/{kind}/{post.post_id}"
 
     @property
     def origin(self) -> str:
         """The address of the site of the posts, or "" if unknown."""
-        return self._address if self.on_site else ""
+        if self.on_site:
+            return self._address
+        return ""
 
     @cached_property
     def _address(self) -> str:
         """The address of the site whose users wrote the posts."""
-        return (self.chosen.get("site") or self.site.address) if self.has_posts else ""
+        if not self.has_posts:
+            return ""
+        return self.chosen.get("site") or self.site.address
 
     def linked_post(self, url: str) -> str | None:
         """Return the id of the post that a link on the page of a post leads to.
@@ -164,9 +190,13 @@ class Collection:
         None if it leads to no post of this site. The collection need not have the post.
         """
         host, number = linked_post(url) or ("", "")
-        return number or None if host in ("", self._address) else None
+        if number and host in ("", self._address):
+            return number
+        return None
 
     def place(self, post: Post) -> str:
         """Return the URL of a post, or else its kind and id."""
-        kind = "question" if post.post_type == QUESTION else "answer"
+        kind = "answer"
+        if post.post_type == QUESTION:
+            kind = "question"
         return self.link(post) or f"{kind} {post.post_id}"

@@ -55,13 +55,16 @@ class _WebOnly(HTTPRedirectHandler):
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> Request | None:
-        allowed = SCHEMES if req.type == "http" else ("https",)
+        allowed: tuple[str, ...] = ("https",)
+        if req.type == "http":
+            allowed = SCHEMES
         if urlsplit(newurl).scheme not in allowed:
             fp.close()
             raise InputError(
                 f"{req.full_url}: the server redirects to {newurl}; only {' and '.join(allowed)} "
                 "addresses are followed"
             )
+
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -71,64 +74,84 @@ def download(
     check: Callable[[Path], None],
     pause: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Download `url` to `target`, which appears only once it is complete and `check` accepts it.
+    """Download `url` to `target`, which appears once the file is complete and `check` accepts it.
 
-    An attempt that breaks off is repeated after each of PAUSES; the count starts again when one
-    gets clearly further than all before. Raises AbsentError if the server has no such file, and
-    InputError if the last attempt fails too (what was read is kept for the next call), if the
-    server encodes the file or does not say how long it is, if the disk is too small, and what
-    `check` raises (nothing is kept).
+    A broken attempt is repeated after each of PAUSES; the count starts again when an attempt gets
+    clearly further than all before. Raises AbsentError if the server has no such file. Raises
+    InputError if the last attempt fails too (the partial file is kept for the next call), if the
+    server encodes the file or does not say how long it is, if the disk is too small, and if `check`
+    does (nothing is kept).
     """
     if urlsplit(url).scheme not in SCHEMES:
         raise InputError(f"{url}: expected an http or https address")
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.part")
     refuse_planted(part)
-    furthest, failures = _size(part), 0
-    while True:
-        try:
-            _attempt(url, part)
-            break
-        except _BrokenError as error:
-            if isinstance(error, _OtherFileError):
-                part.unlink()
-            failures += 1
-            if _size(part) > furthest + _BLOCK:
-                furthest, failures = _size(part), 1
-            if failures > len(PAUSES):
-                why = f"gave up after {failures} attempts; the same command resumes the download"
-                raise InputError(f"{url}: {error}; {why}") from None
-            seconds = PAUSES[failures - 1]
-            tell(f"{url}: {error}; trying again in {seconds:.0f} s")
-            pause(seconds)
+
+    _attempt_until_complete(url, part, pause)
+
     try:
         check(part)
     except InputError:
         part.unlink()
         raise
+
     part.replace(target)
 
 
+def _attempt_until_complete(url: str, part: Path, pause: Callable[[float], None]) -> None:
+    """Repeat attempts until `part` is complete, or too many have failed without getting further."""
+    furthest = _size(part)
+    failures = 0
+
+    while True:
+        try:
+            _attempt(url, part)
+            return
+        except _BrokenError as error:
+            if isinstance(error, _OtherFileError):
+                part.unlink()
+            failures += 1
+            if _size(part) > furthest + _BLOCK:
+                furthest = _size(part)
+                failures = 1
+            if failures > len(PAUSES):
+                why = f"gave up after {failures} attempts; the same command resumes the download"
+                raise InputError(f"{url}: {error}; {why}") from None
+
+            seconds = PAUSES[failures - 1]
+            tell(f"{url}: {error}; trying again in {seconds:.0f} s")
+            pause(seconds)
+
+
 def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+    if not path.exists():
+        return 0
+    return path.stat().st_size
 
 
 def _attempt(url: str, part: Path) -> None:
     """Append the missing bytes of `url` to `part`, or start over if that is impossible."""
     headers = {"User-Agent": f"arqmath-bm25/{__version__}", "Accept-Encoding": "identity"}
-    # Of a file without a date, or of 1970, nothing tells whether it is still the same.
-    have = _size(part) if part.exists() and part.stat().st_mtime else 0
+    have = 0
+    # Without a date, or with that of 1970, the server cannot say whether the file is the same.
+    if part.exists() and part.stat().st_mtime:
+        have = _size(part)
     if have:
         date = formatdate(part.stat().st_mtime, usegmt=True)
         headers |= {"Range": f"bytes={have}-", "If-Range": date}
+
     request = Request(url, headers=headers)  # noqa: S310  # http and https alone
+
     with _open(request) as response:
         have, length = _announced(request, response, have)
         check_room(part, length - have)
+
         try:
             with part.open("ab") as file, progress(part.stem, length / _MB, "MB") as advance:
                 file.truncate(have)
                 advance(have / _MB)
+
                 # No more than was announced, whatever is sent.
                 while have < length:
                     with _connected(url):
@@ -139,6 +162,7 @@ def _attempt(url: str, part: Path) -> None:
                     advance(len(block) / _MB)
         finally:
             os.utime(part, (_date(response),) * 2)
+
     if have != length:
         raise _BrokenError(f"the connection broke off at byte {have:,} of {length:,}")
 
@@ -152,6 +176,7 @@ def _announced(request: Request, response: HTTPResponse, have: int) -> tuple[int
         if rest and int(rest[1]) == have and same_file:
             return have, int(rest[2])
         raise _OtherFileError("the server sent another file, or another part of it")
+
     length = headers.get("Content-Length", "")
     if not _NUMBER.fullmatch(length):
         raise InputError(f"{request.full_url}: the server does not say how long the file is")
@@ -188,11 +213,17 @@ def _open(request: Request) -> HTTPResponse:
             raise _BrokenError(message) from None
         if error.code == 416:
             raise _OtherFileError(message) from None
-        raise (AbsentError if error.code in _ABSENT else InputError)(f"{url}: {message}") from None
+        if error.code in _ABSENT:
+            raise AbsentError(f"{url}: {message}") from None
+        raise InputError(f"{url}: {message}") from None
+
     encoding = response.headers.get("Content-Encoding", "identity")
-    wanted = (200, 206) if request.has_header("Range") else (200,)
+    wanted = [200]
+    if request.has_header("Range"):
+        wanted.append(206)
     if response.status in wanted and encoding.lower() == "identity":
         return response
+
     response.close()
     raise InputError(
         f"{url}: the server answers {response.status} {response.reason} with content encoded as "
@@ -202,7 +233,7 @@ def _open(request: Request) -> HTTPResponse:
 
 @contextmanager
 def _connected(url: str) -> Iterator[None]:
-    """Turn what a bad connection raises into a _BrokenError, which is worth another attempt.
+    """Turn the errors of a bad connection into a _BrokenError, which is worth another attempt.
 
     Raises InputError for a certificate that is not trusted.
     """
@@ -215,4 +246,5 @@ def _connected(url: str) -> Iterator[None]:
         if isinstance(reason, SSLCertVerificationError):
             trust = "if you trust this server, set SSL_CERT_FILE to its authority's certificate"
             raise InputError(f"{url}: {reason.strerror}; {trust}") from None
+
         raise _BrokenError(f"no connection: {reason}") from None

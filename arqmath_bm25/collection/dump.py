@@ -16,7 +16,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import islice, pairwise
+from itertools import islice, pairwise, repeat
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
@@ -77,10 +77,12 @@ def check(path: Path, root: str) -> None:
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     size = path.stat().st_size
+
     with path.open("rb") as file:
         _check_head(path, file.read(_BLOCK), root)
         file.seek(max(0, size - _MAX_HEAD))
         tail = file.read().rstrip()
+
     closing = f"</{root}>"
     empty = tail.endswith(b"/>") and tail[tail.rfind(b"<") :].startswith(f"<{root}".encode())
     if not (tail.endswith(closing.encode()) or empty):
@@ -101,33 +103,52 @@ def rows(path: Path, root: str, begin: int = 0, end: int | None = None) -> Itera
         offset = file.seek(begin)  # of text[0] in the file
         text = file.read(_BLOCK)
         start = text.find(_ROW)
-        if not begin and (head := _before_rows(text, start, closing)).xml:
-            yield head
+        if not begin:
+            head = _before_rows(text, start, closing)
+            if head.xml:
+                yield head
+
         while end is None or offset + max(start, 0) < end:
-            following = text.find(_ROW, start + len(_ROW)) if start >= 0 else -1
-            # As much again as a long row has by now: the time is linear in its length.
-            if following < 0 and (block := file.read(max(_BLOCK, len(text) - start))):
-                # What is left: the row that is being read, or what may begin a first one.
-                left = start if start >= 0 else max(0, len(text) - len(_ROW))
-                offset += left
-                text = text[left:] + block
-                start = text.find(_ROW)
+            following = -1
+            if start >= 0:
+                following = text.find(_ROW, start + len(_ROW))
+            if following >= 0:
+                yield Row(offset + start, text[start:following].rstrip())
+                start = following
                 continue
-            if following < 0:
+
+            # Twice the length of a long row, so that the time is linear in it.
+            block = file.read(max(_BLOCK, len(text) - start))
+            if not block:
                 if start >= 0:
                     last = text[start:].rstrip().removesuffix(closing).rstrip()
                     yield Row(offset + start, last)
+
                 return
-            yield Row(offset + start, text[start:following].rstrip())
-            start = following
+
+            # Keep the row that is being read, or the bytes that may begin the first one.
+            kept = start
+            if start < 0:
+                kept = max(0, len(text) - len(_ROW))
+            offset += kept
+            text = text[kept:] + block
+            start = text.find(_ROW)
 
 
 def _before_rows(text: bytes, start: int, closing: bytes) -> Row:
     """Return the text between the start tag of the root and the first row of a file."""
-    prologue = _PROLOGUE.match(text)
-    begin = text.find(b">", prologue.end() if prologue else 0) + 1
-    head = text[begin : start if start >= 0 else len(text)]
+    begin = text.find(b">", _prologue_end(text)) + 1
+    head = text[begin:]
+    if start >= 0:
+        head = text[begin:start]
     return Row(begin, head.rstrip().removesuffix(closing).strip())
+
+
+def _prologue_end(text: bytes) -> int:
+    prologue = _PROLOGUE.match(text)
+    if prologue is None:
+        return 0
+    return prologue.end()
 
 
 def _check_head(path: Path, text: bytes, root: str) -> None:
@@ -135,18 +156,23 @@ def _check_head(path: Path, text: bytes, root: str) -> None:
     for magic, kind in (*ARCHIVES.items(), (GZIP, "gzip")):  # rows are found by their places
         if text.startswith(magic):
             raise InputError(f"{path}: this is a {kind} archive; unpack it first")
+
     if not text.strip():
         raise InputError(f"{path}: the file is empty; expected <{root}> with <row .../> elements")
-    prologue = _PROLOGUE.match(text)
-    head = text[prologue.end() if prologue else 0 :]
+
+    head = text[_prologue_end(text) :]
     if head.startswith(b"<!"):
         raise InputError(f"{path}: the file declares a DTD, as no dump does; remove <!DOCTYPE …>")
+
     tag = _ROOT.match(head)
     if tag is None or tag[1] != root.encode():
-        shown = f"<{tag[1].decode()}>" if tag else repr(head[:20].decode(errors="replace"))
+        shown = repr(head[:20].decode(errors="replace"))
+        if tag:
+            shown = f"<{tag[1].decode()}>"
         raise InputError(
             f"{path}: not a {root} file: expected the root element <{root}>, found {shown}"
         )
+
     if len(text) > _MAX_HEAD and _ROW not in text:
         raise InputError(f"{path}: not a {root} file: no <row .../> in its first {len(text)} bytes")
 
@@ -155,26 +181,31 @@ def parsed_rows(path: Path, root: str, begin: int = 0, end: int | None = None) -
     """Yield what `rows` yields, each with its attributes, or None if it is broken."""
     pieces = rows(path, root, begin, end)
     while batch := list(islice(pieces, ROWS_TOGETHER)):
-        if parsed := _together([row.xml for row in batch]):
+        parsed = _together([row.xml for row in batch])
+        if parsed:
             yield from zip(batch, parsed, strict=True)
-        else:
-            for row in batch:
-                yield from _apart(row)
+            continue
+
+        for row in batch:
+            yield from _apart(row)
 
 
 def _apart(piece: Row) -> ParsedRows:
     """Yield the rows in the text between two cuts."""
     offset, xml = piece
-    end = 0
-    while (begin := end) < len(xml):
-        part = cast("re.Match[bytes]", _PART.match(xml, begin))  # which matches anything
-        end = part.end()
-        attributes = _attributes(part["row"]) if part["row"] else None
-        if attributes is not None:
-            yield Row(offset + part.start("row"), part["row"]), attributes
-        elif rest := part["row"] or part["broken"]:
+    for part in _PART.finditer(xml):
+        row = part["row"]
+        if row:
+            attributes = _attributes(row)
+            if attributes is not None:
+                yield Row(offset + part.start("row"), row), attributes
+                continue
+
+        rest = row or part["broken"]
+        if rest:
+            broken = Row(offset + part.start(), part[0])
             lost = max(1, len(_HAS_ID.findall(rest)))
-            yield from [(Row(offset + begin, xml[begin:end]), None)] * lost
+            yield from repeat((broken, None), lost)
 
 
 def scan(
@@ -190,11 +221,13 @@ def scan(
     size = path.stat().st_size
     ranges = list(pairwise([*range(0, size, _RANGE), size]))
     parts = []
+
     with progress(f"Reading {path.name}", size, "B") as advance:
         of_ranges = workers.map(partial(_in_range, path, root, work), ranges)
         for (begin, end), part in zip(ranges, of_ranges, strict=True):
             parts.append(part)
             advance(end - begin)
+
     return parts
 
 
@@ -212,24 +245,35 @@ def scan_places(
     """
     parts = scan(path, root, partial(_places, place=place), workers)
     counts = sum((counted for _, counted in parts), Counter(rows=0))
-    places = np.concatenate([noted for noted, _ in parts if noted.size] or [parts[0][0]])
-    first = np.unique(places[:, 1], return_index=True)[1]
-    if len(first) < len(places):
-        counts["rows with a repeated Id"] = len(places) - len(first)
+    # An empty part does not know how many columns there are.
+    filled = [noted for noted, _ in parts if noted.size]
+    places = np.concatenate(filled or [parts[0][0]])
+
+    _, first = np.unique(places[:, 1], return_index=True)
+    repeated = len(places) - len(first)
+    if repeated:
+        counts["rows with a repeated Id"] = repeated
     return places[np.sort(first)], counts
 
 
 def _places(rows: ParsedRows, place: PlaceOf) -> tuple[IntMatrix, Counter[str]]:
     counts: Counter[str] = Counter()
-    noted, columns = array("q"), 4
+    noted = array("q")
+    columns = 4
+
     for row, parsed in rows:
         counts["rows"] += 1
-        numbers = BROKEN if parsed is None else place(parsed)
+        if parsed is None:
+            counts[BROKEN] += 1
+            continue
+
+        numbers = place(parsed)
         if isinstance(numbers, str):
             counts[numbers] += 1
         else:
             columns = len(numbers) + 2
             noted.extend((*numbers, row.offset, len(row.xml)))
+
     return np.frombuffer(noted, np.int64).reshape(-1, columns), counts
 
 
@@ -243,13 +287,16 @@ def read_places(
     with path.open("rb", buffering=0) as file:
         pieces = [os.pread(file.fileno(), length, offset) for _, offset, length in places]
     rows = []
+
     for row, (number, offset, _) in zip(attributes(pieces), places, strict=True):
         if row is None or row.get(attribute) != str(number):
             raise InputError(
                 f"{path}: the file has changed since it was indexed: there is no {attribute} "
                 f"{number} at byte {offset:,}. Run `arqmath-bm25 index` again, then this command."
             )
+
         rows.append(row)
+
     return rows
 
 
@@ -270,10 +317,15 @@ def _together(rows: Sequence[bytes]) -> list[dict[str, str]] | None:
         root = etree.fromstring(b"".join((b"<rows>", *rows, b"</rows>")), parser)
     except etree.XMLSyntaxError:
         return None
+
     parsed = list(root)
-    texts = [root.text, *(text for row in parsed for text in (row.text, row.tail))]
     plain = len(parsed) == len(rows) and all(row.tag == "row" and not len(row) for row in parsed)
-    if not plain or any(text and not text.isspace() for text in texts):
+    if not plain:
+        return None
+    texts = [root.text]
+    for row in parsed:
+        texts += (row.text, row.tail)
+    if any(text and not text.isspace() for text in texts):
         return None
     return [cast("dict[str, str]", dict(row.attrib)) for row in parsed]
 
@@ -282,11 +334,22 @@ def _attributes(row: bytes) -> dict[str, str] | None:
     text = _FORBIDDEN_RAW.sub("", row.decode("utf-8", "replace"))
     repaired = _REFERENCE.sub(_legal_reference, text).encode("utf-8", "replace")
     parsed = _together([row]) or _together([repaired])
-    return parsed[0] if parsed else None
+    if parsed is None:
+        return None
+    return parsed[0]
 
 
 def _legal_reference(match: re.Match[str]) -> str:
+    """Return a reference to a character that XML allows, and nothing for any other."""
+    base = 10
+    if match[1]:
+        base = 16
     digits = (match[1] or match[2]).lstrip("0")
-    code = int(digits or "0", 16 if match[1] else 10) if len(digits) < 9 else 0
+    if not 0 < len(digits) < 9:
+        return ""
+
+    code = int(digits, base)
     legal = code in (9, 10, 13) or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD
-    return match[0] if legal or 0x10000 <= code <= 0x10FFFF else ""
+    if legal or 0x10000 <= code <= 0x10FFFF:
+        return match[0]
+    return ""

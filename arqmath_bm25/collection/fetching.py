@@ -11,6 +11,7 @@ import shutil
 import struct
 import zlib
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 from urllib.parse import quote, urlsplit
@@ -39,11 +40,13 @@ def read_source(source: str) -> str | Path:
         if not Path(source).is_dir():
             raise InputError(f"--from {source}: no such folder; a web address begins with https://")
         return Path(source)
+
     try:
         address = urlsplit(source)
         good = address.scheme in SCHEMES and address.hostname and address.port != 0
     except ValueError:  # of a port or an IPv6 address
         good = False
+
     if not good:
         raise InputError(f"--from {source}: expected an http or https address, or a folder")
     return source.rstrip("/")
@@ -64,7 +67,10 @@ def fetch(file: PublishedFile, source: str | Path, data: Path) -> Outcome:
     """
     target = data / file.target
     if target.exists():
-        return "differs" if file.sha256 and not has_hash(target, file.sha256) else "there"
+        if file.sha256 and not has_hash(target, file.sha256):
+            return "differs"
+        return "there"
+
     try:
         if isinstance(source, Path):
             _take(file, source / file.path, target)
@@ -74,8 +80,9 @@ def fetch(file: PublishedFile, source: str | Path, data: Path) -> Outcome:
         return "absent"
     except OSError as error:
         raise InputError(
-            f"{error.filename or target}: {error.strerror or error}; put this right and try again"
+            f"{error.filename or target}: {error.strerror or error}; correct this and try again"
         ) from None
+
     return "fetched"
 
 
@@ -86,6 +93,7 @@ def _take(file: PublishedFile, source: Path, target: Path) -> None:
     if file.archive:
         unpack(source, file.archive, target)
         return
+
     with source.open("rb") as original, complete(target, encoding=None) as copy:
         shutil.copyfileobj(original, copy)
 
@@ -103,21 +111,24 @@ def unpack(path: Path, archive: Archive, target: Path) -> None:
     """Unpack the members of `archive` from the zip file at `path` to `target`, all or nothing.
 
     `target` becomes the only member, or a directory with every member. Raises InputError for a file
-    that is damaged or no zip archive, for members that are missing, doubled, encrypted or not what
-    they should be, for sizes beyond what is published or what the disk has, and for compression
-    that zlib does not read.
+    that is damaged or no zip archive, for members that are missing, doubled or encrypted, for sizes
+    beyond the published ones or the free disk, and for compression that zlib does not read.
     """
     part = target.with_name(f"{target.name}.part")
     refuse_planted(part)
     shutil.rmtree(part, ignore_errors=True)
+
     try:
         part.mkdir(parents=True)
         _extract(path, archive, target, part)
-        single = (target.name,) == archive.members
-        (part / target.name if single else part).replace(target)
+        unpacked = part
+        if (target.name,) == archive.members:
+            unpacked = part / target.name
+        unpacked.replace(target)
     except _DAMAGE as error:
         if isinstance(error, OSError) and error.errno != errno.EINVAL:  # an offset beyond all files
             raise
+
         reason = str(error) or type(error).__name__
         raise InputError(
             f"{path}: damaged, or not a zip archive ({reason}); remove it and fetch it again"
@@ -126,7 +137,7 @@ def unpack(path: Path, archive: Archive, target: Path) -> None:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _extract(path: Path, archive: Archive, target: Path, place: Path) -> None:
+def _extract(path: Path, archive: Archive, target: Path, directory: Path) -> None:
     with ZipFile(path) as zipped:
         members = _members(path, zipped, archive)
         # ZipFile reads no more of a member than the size that is declared here.
@@ -136,11 +147,13 @@ def _extract(path: Path, archive: Archive, target: Path, place: Path) -> None:
                 f"{path}: it would unpack to {declared / _MB:,.0f} MB; expected about "
                 f"{archive.size / _MB:,.0f} MB. Remove it and fetch it again"
             )
+
         check_room(target, declared)
+
         with progress(f"Unpacking {path.name}", declared / _MB, "MB") as advance:
             for name, member in zip(archive.members, members, strict=True):
-                with zipped.open(member) as packed, (place / name).open("wb") as file:
-                    while block := packed.read(_BLOCK):
+                with zipped.open(member) as packed, (directory / name).open("wb") as file:
+                    for block in iter(partial(packed.read, _BLOCK), b""):
                         file.write(block)
                         advance(len(block) / _MB)
 
@@ -159,8 +172,11 @@ def _members(path: Path, zipped: ZipFile, archive: Archive) -> list[ZipInfo]:
                 f"{path}: {info.filename!r} is compressed by method {info.compress_type}, which "
                 f"is not supported; unpack it with another program to {archive.target} in DATA"
             )
+
         members[inside.name] = info
+
     for name in archive.members:
         if name not in members:
             raise InputError(f"{path}: no {name} in this archive; remove it and fetch it again")
+
     return [members[name] for name in archive.members]

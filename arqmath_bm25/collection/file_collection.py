@@ -16,6 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -50,19 +51,19 @@ class Listing:
 
 
 def is_file_collection(data: Path) -> bool:
-    """Return whether DATA is a file, or a folder with a file, that is read into a corpus."""
+    """Return whether DATA is a source file or a table, or a folder with source files."""
     if data.is_file():
         return _ending(data) in {*READERS, *_TABLES}
     return data.is_dir() and any(_ending(path) in READERS for path in _walk(data))
 
 
-def written_corpus(data: Path, place: Path, whole: bool | None = None) -> Path:
-    """Return the directory below `place` with the corpus of a folder or file, written if need be.
+def written_corpus(data: Path, parent: Path, whole: bool | None = None) -> Path:
+    """Return the directory below `parent` with the corpus of a folder or file, written if need be.
 
     With `whole` each file is one document; None: as the corpus was written before. Raises
     InputError if no file can be read, and for a table with a row that is no document.
     """
-    directory = _directory(data, place)
+    directory = _directory(data, parent)
     before = _made_of(directory)
     if whole is None:
         whole = bool(before.get("whole", False))
@@ -81,29 +82,33 @@ def written_corpus(data: Path, place: Path, whole: bool | None = None) -> Path:
         write_corpus(_TABLES[_ending(data)](data), directory, data)
     else:
         _write_parts(listing, directory, whole)
+
     with complete(directory / _MADE_OF) as file:
         json.dump(made_of, file)
     return directory
 
 
 def _ending(path: Path) -> str:
-    """Return the ending of a name in lower case, with that of what is compressed."""
+    """Return the ending of a name in lower case: .md, .jsonl.gz."""
     endings = [ending.lower() for ending in path.suffixes[-2:]]
     if endings[-1:] in ([".gz"], [".zst"]):
         return "".join(endings)
     return "".join(endings[-1:])
 
 
-def _directory(data: Path, place: Path) -> Path:
+def _directory(data: Path, parent: Path) -> Path:
     """Return the directory of a corpus; a second folder of the same name gets a longer one."""
     folder = data.resolve()
-    name = folder.name.partition(".")[0] if data.is_file() else folder.name
+    name = folder.name
+    if data.is_file():
+        name = name.partition(".")[0]
     name = re.sub(r"[^\w.-]", "-", name).strip(".-") or "files"
-    directory = place / name
+    directory = parent / name
     if _made_of(directory).get("folder") in (None, str(folder)):
         return directory
+
     digest = hashlib.sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()
-    return place / f"{name}-{digest[:8]}"
+    return parent / f"{name}-{digest[:8]}"
 
 
 def _made_of(directory: Path) -> dict[str, Any]:
@@ -111,7 +116,10 @@ def _made_of(directory: Path) -> dict[str, Any]:
         made_of = json.loads((directory / _MADE_OF).read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
-    return made_of if isinstance(made_of, dict) else {}
+
+    if not isinstance(made_of, dict):
+        return {}
+    return made_of
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -133,6 +141,7 @@ def _listed(data: Path) -> Listing:
     listing = Listing(data)
     taken_over = {data / name for name in _TAKEN_OVER}
     root = data.resolve()
+
     for path in _walk(data):
         if path.is_symlink() and not path.resolve().is_relative_to(root):
             listing.links += 1
@@ -143,6 +152,7 @@ def _listed(data: Path) -> Listing:
             listing.files.append(path)
         elif path not in taken_over:
             listing.others[_ending(path) or "without an ending"] += 1
+
     return listing
 
 
@@ -154,11 +164,12 @@ def _state(listing: Listing) -> str:
             status = path.stat()
             name = os.fsencode(os.path.relpath(path.resolve(), listing.root.resolve()))
             digest.update(b"%b %d %d\n" % (name, status.st_size, status.st_mtime_ns))
+
     return digest.hexdigest()
 
 
 def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
-    """Write the parts of all files, and say what was left out."""
+    """Write the parts of all files, and report the files that were left out."""
     from arqmath_bm25.core.progress import progress  # loads rich, which scoring need not
 
     included: set[Path] = set()
@@ -168,6 +179,7 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
 
     unread: dict[Path, str] = {}
     places = _label_places(files, listing.root, whole)
+
     with progress("Reading files", len(files), "files") as advance:
 
         def rows() -> Iterator[dict[str, Any]]:
@@ -190,6 +202,7 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
                 text.write(read_text(file))
         else:
             copy.unlink(missing_ok=True)
+
     _tell_of(listing, len(files), unread)
 
 
@@ -219,6 +232,7 @@ def _label_places(files: list[Path], root: Path, whole: bool) -> Mapping[str, st
         for part in _parts(path, root, whole, {}):
             for label in part.labels:
                 places.setdefault(label, _id(path, root, part.anchor))
+
     return places
 
 
@@ -250,8 +264,9 @@ def _tell_of(listing: Listing, files: int, unread: Mapping[Path, str]) -> None:
         left_out.append(f"{counted(listing.links, 'links')} out of the folder")
     if unread:
         first = [str(path.relative_to(listing.root)) for path in list(unread)[:_NAMED]]
-        more = ", …" if len(unread) > _NAMED else ""
-        left_out.append(f"{len(unread):,} that cannot be read ({', '.join(first)}{more})")
+        if len(unread) > _NAMED:
+            first.append("…")
+        left_out.append(f"{len(unread):,} that cannot be read ({', '.join(first)})")
 
     said = f"{listing.root}: {counted(files - len(unread), 'files')} read"
     if left_out:
@@ -282,6 +297,7 @@ def _json_rows(lines: Iterable[bytes], path: Path) -> Iterator[dict[str, Any]]:
             row = json.loads(line)
         except (ValueError, RecursionError):
             raise InputError(f"{path}: line {number}: expected a JSON object") from None
+
         if not isinstance(row, dict):
             raise InputError(f"{path}: line {number}: expected a JSON object")
         yield row
@@ -304,9 +320,10 @@ def _zst_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def _lines(stream: Any) -> Iterator[bytes]:
     rest = b""
-    while block := stream.read(1 << 20):
+    for block in iter(partial(stream.read, 1 << 20), b""):
         *lines, rest = (rest + block).split(b"\n")
         yield from lines
+
     yield rest
 
 
@@ -314,6 +331,7 @@ def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
     with needed_by(str(path), "parquet"):
         import pyarrow as pa
         import pyarrow.parquet as pq
+
     try:
         for batch in pq.ParquetFile(path).iter_batches(1_000):
             for row in batch.to_pylist():

@@ -68,21 +68,25 @@ def formula_files(path: Path) -> tuple[Path, ...]:
     if path.is_file():
         return (path,)
     numbered: dict[int, Path] = {}
+
     for file in sorted((*path.glob("*.tsv"), *path.glob("*.tsv.gz"))):
         stem = file.name.partition(".")[0]
         if stem.isdecimal() and numbered.setdefault(int(stem), file) is not file:
             raise InputError(
                 f"{file}: {numbered[int(stem)].name} has the same number; remove one of the two"
             )
+
     if not numbered:
         raise InputError(f"{path}: no formula files here; expected 1.tsv, 2.tsv, … or one TSV file")
     numbers = sorted(numbered)
+
     for before, number in pairwise([0, *numbers]):
         if number != before + 1:
             raise InputError(
                 f"{path}: {before + 1}.tsv is missing, though {numbers[-1]}.tsv is there; "
                 "unpack the formula archive again"
             )
+
     return tuple(numbered[number] for number in numbers)
 
 
@@ -94,11 +98,12 @@ def read_header(path: Path) -> tuple[str, ...]:
             f"{path}: row 1: not the header of a formula TSV: found {' '.join(names)[:80]!r}, "
             f"expected {', '.join(COLUMNS['v3'])} (or those of v2, v1), separated by TABs"
         )
+
     return names
 
 
 def header(path: Path, kind: str) -> tuple[str, ...]:
-    """Return the column names in the first row of a TSV; `kind` says what was expected."""
+    """Return the column names in the first row of a TSV; `kind` names the form in errors."""
     with open_bytes(path, kind) as file:
         line = file.readline(1000)
     return tuple(line.decode("utf-8-sig", "replace").strip("\r\n").split("\t"))
@@ -138,16 +143,19 @@ def read_rows(path: Path, columns: int) -> Iterator[list[str]]:
                         f"{where}: expected {columns} columns, found {len(row)}"
                         f"{': the file is cut off' if ends else ''}"
                     )
+
                 if any(map(SWALLOWED.search, row)):
                     raise InputError(
                         f"{path}: the row that ends at line {rows.line_num} holds other rows: a "
                         'quote (") in it is not closed; close it, or copy the file again'
                     )
+
                 yield row
         except UnicodeDecodeError as error:
             with open_bytes(path) as raw:
                 for number, line in enumerate(raw, 1):
                     decoded(line, str(path), number)
+
             raise AssertionError(path) from error
         except csv.Error as error:
             raise InputError(f"{path}: after line {rows.line_num}: {error}") from None
@@ -188,7 +196,9 @@ def read_formula_ids(path: Path) -> Iterator[IdColumns]:
                 f"{file}: these are the formulas of 2020 (v1), which have no visual ids; "
                 "use latex_representation_v3"
             )
+
         before = 0
+
         for block in read_formula_blocks(file):
             formula, post, visual = columns = [block.numbers(name) for name in _IDS]
             _check_ids(file, before, block, columns)
@@ -203,6 +213,7 @@ def _check_ids(file: Path, before: int, block: Block, columns: list[NDArray[np.i
     wrong = np.minimum.reduce(columns) < 0
     if wrong.any():
         wrong &= (np.minimum(*columns[:2]) < 0) | ~block.blank("visual_id")
+
     for row in np.flatnonzero(wrong)[:1]:
         name = next(name for name, ids in zip(_IDS, columns, strict=True) if ids[row] < 0)
         (text,) = block.texts(name, np.array([row]))
@@ -223,5 +234,6 @@ def read_topic_formulas(path: Path) -> Iterator[dict[str, str]]:
             f"{path}: row 1: not the header of topic formulas: found {' '.join(names)[:80]!r}, "
             f"expected {', '.join(_TOPIC_IDS)}, formula, separated by TABs"
         )
+
     for row in read_rows(path, len(names)):
         yield dict(zip(names, map(str.strip, row), strict=True))

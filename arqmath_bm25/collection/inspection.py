@@ -35,7 +35,7 @@ Status = Literal[
     "as published", "differs", "not known", "of the bundled sample", "unreadable", "missing"
 ]
 
-_PLACES: Final = ("Collection", "Topics", "Evaluation", "Formulas")  # of the lab
+_DIRECTORIES: Final = ("Collection", "Topics", "Evaluation", "Formulas")  # of the lab
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _JUDGMENT: Final = re.compile(
     rf"([AB]\.\d+)\s+0\s+(\d+)\s+([{''.join(map(str, GRADES))}])(?:\.0)?".encode()
@@ -61,17 +61,18 @@ class FileReport:
 
 
 def files_in(data: Path) -> dict[str, PublishedFile | None]:
-    """Return the published files by their paths below `data`, and other dumps and formulas there.
+    """Return the published files by their paths below `data`, and further dumps and formulas.
 
-    A raw dump, which has none of the lab's directories, and the sample lack none of them.
+    A raw dump has none of the lab's directories; none of their files is missing in it, nor in the
+    sample.
     """
-    is_raw = not any((data / place).is_dir() for place in _PLACES)
-    files: dict[str, PublishedFile | None] = {
-        file.target: file for file in (() if is_raw else CATALOGUE)
-    }
+    files: dict[str, PublishedFile | None] = {}
+    if any((data / directory).is_dir() for directory in _DIRECTORIES):
+        files = {file.target: file for file in CATALOGUE}
     if data.samefile(SAMPLE):
         files = {path: None for path in files if (data / path).exists()}
-    dumps = [path for place in ("*.xml", "Collection/*.xml") for path in data.glob(place)]
+
+    dumps = [*data.glob("*.xml"), *data.glob("Collection/*.xml")]
     others = [path for path in dumps if _root(path.name) in KINDS]
     others += data.glob("Formulas/*_representation_v*/")
     for path in sorted(str(path.relative_to(data)) for path in others):
@@ -86,7 +87,7 @@ def _root(path: str) -> str:
 def inspect(
     data: Path, path: str, file: PublishedFile | None, workers: Workers = HERE
 ) -> FileReport:
-    """Report what is at a path below `data`, which should be this published file."""
+    """Report on the file at a path below `data`, compared with a published file."""
     report = FileReport(path, optional=file is not None and file.optional)
     if data.samefile(SAMPLE):
         report.status = "of the bundled sample"
@@ -94,6 +95,7 @@ def inspect(
     if not copy.exists():
         report.status = "missing"
         return report
+
     try:
         if path.startswith("Formulas/"):
             _add_formulas(report, copy, workers)
@@ -110,10 +112,12 @@ def inspect(
     except (InputError, OSError) as error:
         report.status, report.problem = "unreadable", str(error)
         return report
+
     if file and file.sha256:
         report.status = "as published"
         if not has_hash(copy, file.sha256):
             report.status, report.problem = "differs", f"SHA-256 is not {file.sha256}…"
+
     return report
 
 
@@ -131,12 +135,17 @@ class _Range:
 def _add_dump(report: FileReport, copy: Path, workers: Workers) -> None:
     root = _root(report.path)
     parts = scan(copy, root, partial(_look, root=root), workers)
+    dates: set[str] = set()
+
     for part in parts:
         report.defects += part.counts
         report.counts += part.types
+        dates |= part.dates
+
     report.rows = report.defects.pop("rows", 0)
-    dates = {date for part in parts for date in part.dates}
-    report.first, report.last = min(dates, default=""), max(dates, default="")
+    report.first = min(dates, default="")
+    report.last = max(dates, default="")
+
     ids = np.concatenate([part.ids for part in parts])
     distinct = np.unique(ids)
     report.defects["rows with a repeated Id"] = len(ids) - len(distinct)
@@ -146,41 +155,57 @@ def _add_dump(report: FileReport, copy: Path, workers: Workers) -> None:
 
 
 def _look(rows: ParsedRows, root: str) -> _Range:
-    kind, of_range = KINDS[root], _Range()
+    kind = KINDS[root]
+    of_range = _Range()
+
     for _, row in good_rows(rows, kind, of_range.counts):
         if "Id" in kind.ids:
             of_range.ids.append(int(row["Id"]))
+
         if kind.type in row:
-            of_range.types[kind.types.get(row[kind.type], "others")] += 1
+            name = kind.types.get(row[kind.type], "others")
+            of_range.types[name] += 1
+
         if root == "posts" and row["PostTypeId"] == "2":
             parent = row.get("ParentId", "")
-            of_range.parents.append(int(parent) if is_id(parent) else -1)
-        if date := _DATE.match(row.get(kind.date, "")):
+            if not is_id(parent):
+                parent = "-1"
+            of_range.parents.append(int(parent))
+
+        date = _DATE.match(row.get(kind.date, ""))
+        if date:
             of_range.dates.add(date[0])
+
     return of_range
 
 
 def _add_formulas(report: FileReport, copy: Path, workers: Workers) -> None:
     files = formula_files(copy)
-    large = sum(file.stat().st_size for file in files) > _SMALL
-    for counts, defects in (workers if large else HERE).map(_count_formulas, files):
+    size = sum(file.stat().st_size for file in files)
+    if size <= _SMALL:
+        workers = HERE
+    for counts, defects in workers.map(_count_formulas, files):
         report.counts += counts
         report.defects += defects
+
     report.rows = report.counts.pop("rows", 0)
 
 
 def _count_formulas(file: Path) -> tuple[Counter[str], Counter[str]]:
     counts: Counter[str] = Counter()
     defects: Counter[str] = Counter()
+
     for block in read_formula_blocks(file):
         counts["rows"] += len(block)
         for column, words, prefix in (("type", _FORMULA_TYPES, ""), ("issue", _ISSUES, "issue ")):
             codes = block.codes(column, words)
             for code, word in enumerate(words):
                 counts[prefix + word] += int((codes == code).sum())
+
         counts["without formula"] += int(block.blank("formula").sum())
         wrong = (block.numbers("id") < 1) | (block.numbers("post_id") < 1)  # as `index` has it
         defects["formulas without id or post"] += int(wrong.sum())
+
     return counts, defects
 
 
@@ -188,11 +213,13 @@ def _add_judgments(report: FileReport, copy: Path) -> None:
     pairs: Counter[tuple[bytes, bytes]] = Counter()
     for line in filter(bytes.strip, copy.read_bytes().splitlines()):
         report.rows += 1
-        if row := _JUDGMENT.fullmatch(line.strip()):
+        row = _JUDGMENT.fullmatch(line.strip())
+        if row:
             pairs[row[1], row[2]] += 1
             report.counts[f"grade {row[3].decode()}"] += 1
         else:
             report.defects[f"rows that are not topic, 0, id, grade 0-{HIGHEST}"] += 1
+
     report.counts["topics"] = len({topic for topic, _ in pairs})
     report.defects["repeated judgments"] = pairs.total() - len(pairs)
     report.defects = +report.defects

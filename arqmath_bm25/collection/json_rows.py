@@ -1,6 +1,6 @@
-"""What a row of a JSON file may hold, checked by pydantic: own documents, premises, statements.
+"""Schemas of JSON rows, checked by pydantic: documents, queries, premises, statements.
 
-Only what reads such rows imports this module, since pydantic takes a tenth of a second to load.
+Readers import this module when they need it, since pydantic takes a tenth of a second to load.
 """
 
 import re
@@ -28,7 +28,7 @@ _Text = Annotated[str, Field(pattern=r"\S")]
 
 
 class DocumentRow(BaseModel):
-    """A document of one's own, or a query."""
+    """A document, or a query."""
 
     id: _Name = Field(validation_alias=AliasChoices("id", *_IDS))
     text: str = Field(validation_alias=AliasChoices("text", *_TEXTS))

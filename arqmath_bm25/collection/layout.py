@@ -17,7 +17,7 @@ Dump = Literal["Posts", "PostLinks", "Comments", "Votes", "Users", "Tags"]
 Representation = Literal["latex", "slt", "opt"]
 # Where a kind of dump lies, newest first; raw archive dumps lie in DATA itself.
 _DUMPS: Final = ("Collection/{}.V1.3.xml", "Collection/{}.V1.2.xml", "{}.xml", "Collection/{}.xml")
-# What tells a distribution of the labs, a dump, the files of NLPS or a corpus.
+# The names by which a distribution of the labs, a dump, the files of NLPS or a corpus are known.
 _KNOWN: Final = tuple(
     "Collection Topics Formulas Posts.xml knowledge_base.json nlps corpus.jsonl".split()
 )
@@ -31,18 +31,12 @@ class Layout:
     def __init__(self, data: str | Path) -> None:
         data = Path(data)
         if not data.is_dir() and corpus_in(data) is None:
-            what = "unknown kind of file" if data.exists() else "no such file or directory"
-            if data.is_file() and data.suffix.lower() in (".7z", ".zip", ".gz", ".bz2", ".xz"):
-                raise InputError(f"DATA={data}: an archive; unpack it and give the unpacked data")
-            raise InputError(
-                f"DATA={data}: {what}. Expected documents: a .jsonl, .tsv, .csv or .parquet file, "
-                "a folder of LaTeX, Markdown, HTML, notebooks or texts, or a directory with "
-                "corpus.jsonl; or the directory of an ARQMath distribution (published at "
-                f"{PUBLISHED}), or one with Posts.xml or knowledge_base.json"
-            )
+            raise _unknown(data)
         self.data = data
-        # Of the collection: its directory's, used to keep its indexes and runs apart.
-        self.name = data.resolve().stem if data.is_file() else data.resolve().name
+        # The collection's name, which keeps its indexes and runs apart.
+        self.name = data.resolve().name
+        if data.is_file():
+            self.name = data.resolve().stem
 
     def is_known(self) -> bool:
         """Return whether the directory has the form of a distribution, a dump or a corpus."""
@@ -51,20 +45,28 @@ class Layout:
         )
 
     def posts(self) -> Path:
-        """Posts of the newest version that is there, or of a raw dump."""
-        if posts := self.dump("Posts"):
+        """Posts of the newest version, or of a raw dump."""
+        posts = self.dump("Posts")
+        if posts is not None:
             return posts
-        if dumps := [path.parent.name for path in sorted(self.data.glob("*/Posts.xml"))]:
+
+        dumps = [path.parent.name for path in sorted(self.data.glob("*/Posts.xml"))]
+        if dumps:
             raise InputError(
                 f"DATA={self.data}: Posts.xml is not here, but in {', '.join(dumps)}; give one of "
                 f"these directories, such as {self.data / dumps[0]}"
             )
+
         return self._missing("Collection/Posts.V1.3.xml (unzipped from Posts.V1.3.zip)")
 
     def dump(self, kind: Dump) -> Path | None:
-        """A dump of the newest version: posts or what users did besides; None if absent."""
-        paths = (self.data / form.format(kind) for form in _DUMPS)
-        return next(filter(Path.is_file, paths), None)
+        """A dump of the newest version; None if absent."""
+        for form in _DUMPS:
+            path = self.data / form.format(kind)
+            if path.is_file():
+                return path
+
+        return None
 
     def has_posts(self) -> bool:
         """Return whether there are posts."""
@@ -87,27 +89,31 @@ class Layout:
         return self._file(official("qrels", task)[year])
 
     def years(self, task: LabTask, part: DataPart = "topics") -> tuple[Year, ...]:
-        """Years whose topics, or judgments (part `qrels`), are there."""
+        """Years for which there are topics, or judgments (part `qrels`)."""
         files = official(part, task)
-        return tuple(y for y in YEARS if y in files and (self.data / files[y]).is_file())
+        return tuple(
+            year for year in YEARS if year in files and (self.data / files[year]).is_file()
+        )
 
     def topic_files(
         self, task: LabTask, chosen: Sequence[str] | None = None
     ) -> list[tuple[str, Path]]:
-        """Return the topic files of years, or files, that are named, each with its name.
+        """Return the topic files of `chosen`, which are years or paths, each with its name.
 
-        Without `chosen`, those of all years that are there. Raises InputError for a year that is
-        not there, or in which there was no lab.
+        Without `chosen`, return the files of all years. Raises InputError for a year without a file
+        or without a lab.
         """
+        of_years = {str(year): year for year in YEARS}
         files = []
-        for name in chosen or self.years(task) or YEARS[:1]:  # the last says what is missing
-            year = next((year for year in YEARS if year == name), None)
-            if year:
-                files.append((name, self.topics(task, year)))
+
+        for name in chosen or self.years(task) or YEARS[:1]:  # the last raises the right error
+            if name in of_years:
+                files.append((name, self.topics(task, of_years[name])))
             elif name.isdecimal():
                 raise InputError(f"--topics {name}: expected {', '.join(YEARS)}, or a topic file")
             else:
                 files.append((Path(name).stem, Path(name)))
+
         return files
 
     def topic_formulas(self, year: Year) -> Path:
@@ -115,11 +121,12 @@ class Layout:
         return self._file(official("formulas", "task2")[year])
 
     def formulas(self, representation: Representation = "latex") -> Path:
-        """Directory of the formula TSVs of the newest version that is there."""
+        """Directory of the formula TSVs of the newest version."""
         for version in _FORMULAS:
             path = self.data / f"Formulas/{representation}_representation_{version}"
             if path.is_dir():
                 return path
+
         name = f"{representation}_representation_v3"
         return self._missing(f"Formulas/{name}/1.tsv (unzipped from {name}.zip)")
 
@@ -131,7 +138,8 @@ class Layout:
 
     def has_formulas(self) -> bool:
         """Return whether there are formula TSVs."""
-        return any((self.data / f"Formulas/latex_representation_{v}").is_dir() for v in _FORMULAS)
+        directories = [self.data / f"Formulas/latex_representation_{v}" for v in _FORMULAS]
+        return any(map(Path.is_dir, directories))
 
     def _file(self, path: str) -> Path:
         if not (self.data / path).is_file():
@@ -141,3 +149,19 @@ class Layout:
     def _missing(self, path: str) -> Path:
         source = f"it is published at {PUBLISHED}, and `arqmath-bm25 fetch` downloads it"
         raise InputError(f'DATA={self.data}: missing file "{path}"; {source}')
+
+
+def _unknown(data: Path) -> InputError:
+    """Return the error for a path that is no collection."""
+    if data.is_file() and data.suffix.lower() in (".7z", ".zip", ".gz", ".bz2", ".xz"):
+        return InputError(f"DATA={data}: an archive; unpack it and give the unpacked data")
+
+    what = "no such file or directory"
+    if data.exists():
+        what = "unknown kind of file"
+    return InputError(
+        f"DATA={data}: {what}. Expected documents: a .jsonl, .tsv, .csv or .parquet file, "
+        "a folder of LaTeX, Markdown, HTML, notebooks or texts, or a directory with "
+        "corpus.jsonl; or the directory of an ARQMath distribution (published at "
+        f"{PUBLISHED}), or one with Posts.xml or knowledge_base.json"
+    )

@@ -16,14 +16,14 @@ from arqmath_bm25.collection.activity import KINDS as DUMPS
 from arqmath_bm25.collection.activity import good_rows, is_id
 from arqmath_bm25.collection.dump import IntMatrix, check, parsed_rows
 
-# What a post is to another: twice the LinkTypeId, and 1 more for the post that a link leads to.
+# How a post relates to another: twice the LinkTypeId, and 1 more for the target of a link.
 DUPLICATE: Final = 6
 _LINKS: Final = DUMPS["postlinks"]
 KINDS: Final = {2: "links to", 6: "duplicate of", 3: "linked from", 7: "has the duplicate"}
 
 
 class PostLinks:
-    """Rows of (post, linked post, what it is to that), 24 bytes, for both ends of every link.
+    """Rows of (post, linked post, relation), 24 bytes, for both ends of every link.
 
     `counts` accounts for every row of the file: rows = links + all that was left out.
     """
@@ -43,11 +43,17 @@ class PostLinks:
             check(path, _LINKS.root)
             for _, link in good_rows(parsed_rows(path, _LINKS.root), _LINKS, counts):
                 counts["links"] += 1
-                post, other = int(link["PostId"]), int(link["RelatedPostId"])
+                post = int(link["PostId"])
+                other = int(link["RelatedPostId"])
                 link_type = link.get("LinkTypeId", "")
-                kind = 2 * int(link_type) if is_id(link_type) else 2
-                ends.extend((post, other, kind, other, post, kind + 1))
-        return cls(np.unique(np.frombuffer(ends, np.int64).reshape(-1, 3), axis=0), counts)
+                if not is_id(link_type):
+                    link_type = "1"
+                kind = 2 * int(link_type)
+                ends.extend((post, other, kind))
+                ends.extend((other, post, kind + 1))
+
+        rows = np.frombuffer(ends, np.int64).reshape(-1, 3)
+        return cls(np.unique(rows, axis=0), counts)
 
     def rows_of(self, post: int) -> list[list[int]]:
         """Return the posts linked with a post, and the kind of each link."""

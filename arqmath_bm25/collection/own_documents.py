@@ -1,4 +1,4 @@
-"""Documents of one's own: JSON lines, TSV, and directories as BEIR has them; sets of ir_datasets.
+"""The user's own documents: JSON lines, TSV, directories in BEIR form, sets of ir_datasets.
 
 A row of JSON has `id` and `text`, or what BEIR, PyTerrier, ir_datasets and Pyserini call these, and
 may have `title`, `tags`, `kind` (of its text), `url` and `references` (ids of other documents);
@@ -66,7 +66,9 @@ class OwnDocument(NamedTuple):
         found = self.kind or kind_of(self.text)
         if delimiters == "auto" or found == "plain":
             return found
-        return "post" if _TAG.search(self.text) else "plain"
+        if _TAG.search(self.text):
+            return "post"
+        return "plain"
 
     @property
     def is_html(self) -> bool:
@@ -101,6 +103,7 @@ class OwnDocument(NamedTuple):
             page = as_post(self.text)
             title = read_title(self.title or page.title, delimiters)
             return title, read_text(page.body, "post", delimiters)
+
         if kind == "latex" or kind == "markdown":
             return read_title(self.title, kind), read_title(self.text, kind)
         return read_title(self.title, delimiters), read_text(self.text, kind, delimiters)
@@ -114,9 +117,12 @@ class OwnDocument(NamedTuple):
 
 def corpus_in(data: Path) -> Path | None:
     """Return the file of documents: DATA itself, or the one in it."""
-    if data.is_file():
-        return data if data.suffix.lower() in _ENDINGS else None
-    return data / CORPUS if (data / CORPUS).is_file() else None
+    corpus = data / CORPUS
+    if data.is_file() and data.suffix.lower() in _ENDINGS:
+        corpus = data
+    if corpus.is_file():
+        return corpus
+    return None
 
 
 def read_documents(path: Path) -> Iterator[tuple[OwnDocument, RowSpan]]:
@@ -132,25 +138,30 @@ def read_documents(path: Path) -> Iterator[tuple[OwnDocument, RowSpan]]:
 def _documents(path: Path, rows: Iterable[bytes]) -> Iterator[tuple[OwnDocument, RowSpan]]:
     lines: dict[str, int] = {}
     offset = 0
+
     for number, line in enumerate(rows, 1):
-        place = offset, len(line)
+        span = offset, len(line)
         offset += len(line)
         if not line.strip() or (number == 1 and _is_header(path, line)):
             continue
+
         document = _read(path, number, line)
-        if (first := lines.setdefault(document.doc_id, number)) != number:
+        first = lines.setdefault(document.doc_id, number)
+        if first != number:
             raise InputError(
                 f"{path}: line {number}: id {shown(document.doc_id)} is that of line {first} too; "
                 "give every row its own id"
             )
-        yield document, place
+
+        yield document, span
+
     if not lines:
         raise InputError(f"{path}: there are no rows; expected a document on each line")
 
 
-def read_document(path: Path, place: RowSpan) -> OwnDocument:
+def read_document(path: Path, span: RowSpan) -> OwnDocument:
     """Read the row at an offset."""
-    offset, length = place
+    offset, length = span
     with path.open("rb") as file:
         file.seek(offset)
         return _read(path, 0, file.read(length))
@@ -169,12 +180,18 @@ def _read(path: Path, number: int, line: bytes) -> OwnDocument:
         raise InputError(
             f"{where}: byte {error.start + 1} is not UTF-8; save the file as UTF-8"
         ) from None
-    document = (_of_tsv if path.suffix.lower() == ".tsv" else _of_json)(where, text)
+
+    if path.suffix.lower() == ".tsv":
+        document = _of_tsv(where, text)
+    else:
+        document = _of_json(where, text)
+
     if not _ID.fullmatch(document.doc_id) or len(document.doc_id.encode()) > _LONGEST_ID:
         raise InputError(
             f"{where}: id is {shown(document.doc_id)}; expected text without white space or "
             f"control characters, of at most {_LONGEST_ID} bytes"
         )
+
     return document
 
 
@@ -185,6 +202,7 @@ def _of_tsv(where: str, text: str) -> OwnDocument:
             f"{where}: expected 2 columns (id, text) or 3 (id, title, text) separated by TABs, "
             f"found {len(columns)}"
         )
+
     title = ""
     if len(columns) == 3:
         title = columns[1]
@@ -202,6 +220,7 @@ def _of_json(where: str, line: str) -> OwnDocument:
     except ValidationError as error:
         expected = 'expected a row such as {"id": "1", "text": "A triangle"}'
         raise InputError(f"{where}: {faults(error)}; {expected}") from None
+
     return OwnDocument(
         doc_id=row.id,
         text=with_lost_escapes(row.text),
@@ -228,58 +247,75 @@ def write_corpus(
     return directory
 
 
-def written_set(name: str, place: Path) -> Path:
-    """Return the directory that holds a set of ir_datasets as BEIR does; it is written once.
+def written_set(name: str, parent: Path) -> Path:
+    """Return the directory below `parent` with a set of ir_datasets in BEIR form, written once.
 
     Raises InputError if ir_datasets is not installed, does not know the set, or cannot read it, and
     for a set without documents or without queries.
     """
-    directory = place / re.sub(r"[^A-Za-z0-9._-]", "-", name)
+    directory = parent / re.sub(r"[^A-Za-z0-9._-]", "-", name)
     if (directory / QUERIES).is_file():
         return directory
     with needed_by(f"{IRDS}{name}", "ir-datasets"):
         import ir_datasets
+
     try:
         dataset = ir_datasets.load(name)
     except KeyError:
         raise InputError(
             f"{IRDS}{name}: ir_datasets has no set of this name; see ir-datasets.com"
         ) from None
+
     if not (dataset.has_docs() and dataset.has_queries()):
         raise InputError(f"{IRDS}{name}: this set lacks documents or queries; name one with both")
+
     try:
         _write_set(dataset, directory, _EXCLUDED.get(name.partition("/")[0]))
     except (ImportError, OSError, RuntimeError) as error:  # no connection, a library for one set
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{IRDS}{name}: ir_datasets cannot read this set: {reason}") from None
+
     return directory
 
 
 def _write_set(dataset: Any, directory: Path, excluding: int | None) -> None:
+    labels = []
+    if dataset.has_qrels():
+        labels = dataset.qrels_iter()
     excluded: dict[str, list[str]] = {}
     judged = []
-    for label in dataset.qrels_iter() if dataset.has_qrels() else ():
+
+    for label in labels:
         if label.relevance == excluding:
             excluded.setdefault(label.query_id, []).append(label.doc_id)
         else:
             judged.append(f"{label.query_id}\t{label.doc_id}\t{label.relevance}")
+
     documents = (
         {"_id": doc.doc_id, "title": getattr(doc, "title", "") or "", "text": _text(doc)}
         for doc in dataset.docs_iter()
     )
     _write(directory / CORPUS, map(_ENCODE, documents))
+
     if judged:
         _write(directory / QRELS, ["query-id\tcorpus-id\tscore", *judged])
+
     queries = (
-        {"_id": q.query_id, "text": _text(q), "excluded_ids": excluded.get(q.query_id, [])}
-        for q in dataset.queries_iter()
+        {
+            "_id": query.query_id,
+            "text": _text(query),
+            "excluded_ids": excluded.get(query.query_id, []),
+        }
+        for query in dataset.queries_iter()
     )
     _write(directory / QUERIES, map(_ENCODE, queries))
 
 
 def _text(record: Any) -> str:
-    text = getattr(record, "text", None)  # which not all records call their default text
-    return str(record.default_text() if text is None else text)
+    text = getattr(record, "text", None)  # not every record has this name for it
+    if text is None:
+        text = record.default_text()
+    return str(text)
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:

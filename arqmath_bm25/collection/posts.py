@@ -56,7 +56,7 @@ class Post(NamedTuple):
             body=row["Body"],
             parent_id=row.get("ParentId"),
             title=row.get("Title"),
-            tags=read_tags(row["Tags"]) if "Tags" in row else (),
+            tags=read_tags(row.get("Tags", "")),
             creation_date=row.get("CreationDate"),
             score=_number(row.get("Score")),
             accepted_answer_id=row.get("AcceptedAnswerId"),
@@ -70,7 +70,9 @@ def read_tags(tags: str) -> tuple[str, ...]:
 
 
 def _number(value: str | None) -> int | None:
-    return int(value) if value is not None and _INTEGER.fullmatch(value) else None
+    if value is None or not _INTEGER.fullmatch(value):
+        return None
+    return int(value)
 
 
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
@@ -85,7 +87,7 @@ class Thread(NamedTuple):
 
 
 class PostTable:
-    """Where every post of a dump lies, by thread: a question, then its answers.
+    """The offset of every post of a dump, by thread: a question, then its answers.
 
     `counts` accounts for every row: rows = questions + answers + all that was left out.
     """
@@ -104,7 +106,7 @@ class PostTable:
 
     @classmethod
     def scan(cls, path: Path, workers: Workers = HERE, until: int | None = None) -> Self:
-        """Note the place of every question and answer of the dump at `path`.
+        """Record the offset of every question and answer of the dump at `path`.
 
         Left out and counted: posts of other types (wikis and so on), posts after the year `until`,
         rows that are broken, lack a required attribute or have an id in another form than `ID`, and
@@ -112,12 +114,15 @@ class PostTable:
         """
         places, counts = scan_places(path, "posts", partial(_place, until=until), workers)
         if not len(places):
-            late = counts[_after(until)]
-            raise InputError(
+            message = (
                 f"{path}: none of the {counts['rows']:,} rows is a question or an answer; expected "
                 'rows with PostTypeId="1" or "2", an Id and a Body'
-                + (f" ({late:,} {_after(until)} were left out: see --until)" if late else "")
             )
+            late = counts[_after(until)]
+            if late:
+                message += f" ({late:,} {_after(until)} were left out: see --until)"
+            raise InputError(message)
+
         # A question sorts before its answers, whatever their ids: merged threads have both orders.
         places = places[np.lexsort((places[:, 1], places[:, 2], places[:, 0]))]
         table = cls(path, places)
@@ -162,7 +167,7 @@ class PostTable:
         return PostTable(self.path, self._places[start:end])
 
     def subset(self, post_ids: Iterable[int]) -> PostTable:
-        """Return a table of those of some posts that the collection has, in its order."""
+        """Return a table of some posts, in the order of this one, without unknown posts."""
         rows = self.find(np.fromiter(post_ids, np.int64))
         return PostTable(self.path, self._places[np.unique(rows[rows >= 0])])
 
@@ -173,9 +178,12 @@ class PostTable:
 
     def thread(self, number: int) -> Thread | None:
         """Read the thread with a number from `threads_of`; None if there is none."""
-        begin = bisect_left(self._places[:, 0], number)
-        places = self._places[begin : bisect_right(self._places[:, 0], number, begin)]
-        return _thread(self._read(places)) if len(places) else None
+        threads = self._places[:, 0]
+        begin = bisect_left(threads, number)
+        end = bisect_right(threads, number, begin)
+        if begin == end:
+            return None
+        return _thread(self._read(self._places[begin:end]))
 
     def _posts(self) -> Iterator[tuple[int, Post]]:
         """Read every post of the table, with the number of its thread."""
@@ -185,8 +193,11 @@ class PostTable:
 
     def read(self, post_id: str) -> Post | None:
         """Read one post; None if the collection has none with this id."""
-        row = self.find(self.numbers([post_id]))[0]
-        return self._read(self._places[row, None])[0] if row >= 0 else None
+        (row,) = self.find(self.numbers([post_id]))
+        if row < 0:
+            return None
+        (post,) = self._read(self._places[row, None])
+        return post
 
     def threads_of(self, post_ids: Sequence[str]) -> IntVector:
         """Return the thread number of each post; -1 for unknown posts."""
@@ -197,14 +208,20 @@ class PostTable:
         return np.where(rows >= 0, self._places[rows, 0], -1)
 
     def numbers(self, post_ids: Sequence[str]) -> IntVector:
-        """Return the table's numbers for ids; -1 for what is not an id here."""
-        numbers = (int(post) if ID.fullmatch(post) else -1 for post in post_ids)
-        return np.fromiter(numbers, np.int64, len(post_ids))
+        """Return the numbers of posts from their ids; -1 for a text that is not an id."""
+        numbers = np.full(len(post_ids), -1, np.int64)
+        for place, post_id in enumerate(post_ids):
+            if ID.fullmatch(post_id):
+                numbers[place] = int(post_id)
+
+        return numbers
 
     def thread_of(self, post_id: str) -> str | None:
         """Return the id of the thread of a post, its question's; None if there is no such post."""
         (thread,) = self.threads_of([post_id])
-        return str(thread) if thread >= 0 else None
+        if thread < 0:
+            return None
+        return str(thread)
 
     def find(self, post_ids: IntVector) -> IntVector:
         """Return the rows of posts; -1 for those the table lacks."""
@@ -218,8 +235,9 @@ class PostTable:
 
 
 def _thread(posts: list[Post]) -> Thread:
-    question = posts.pop(0) if posts[0].post_type == QUESTION else None
-    return Thread(question, tuple(posts))
+    if posts[0].post_type == QUESTION:
+        return Thread(posts[0], tuple(posts[1:]))
+    return Thread(None, tuple(posts))
 
 
 def _after(until: int | None) -> str:
@@ -232,11 +250,15 @@ def _place(row: dict[str, str], until: int | None) -> tuple[int, int, int] | str
         return "rows without Id, PostTypeId or Body"
     if row["PostTypeId"] not in _TYPES:
         return "posts of other types"
+
+    post_id = row["Id"]
     post_type = int(row["PostTypeId"])
-    parent = row.get("ParentId", "") if post_type == ANSWER else ""
-    if not (ID.fullmatch(row["Id"]) and (not parent or ID.fullmatch(parent))):
+    # An answer without a question is a thread of its own: ids are unique over both types.
+    thread = post_id
+    if post_type == ANSWER:
+        thread = row.get("ParentId") or post_id
+    if not (ID.fullmatch(post_id) and ID.fullmatch(thread)):
         return "rows whose Id or ParentId is not a positive number"
     if until is not None and row.get("CreationDate", "")[:4] > str(until):
         return _after(until)
-    # An answer without a question is a thread of its own: ids are unique over both types.
-    return int(parent or row["Id"]), int(row["Id"]), post_type
+    return int(thread), int(post_id), post_type

@@ -60,8 +60,11 @@ class PremiseFiles:
 
         Raises InputError if DATA is no directory.
         """
-        here, below = cls(Layout(data).name, data), data / "nlps"
-        return here if here.has_premises() or not below.is_dir() else cls(here.name, below)
+        here = cls(Layout(data).name, data)
+        below = data / "nlps"
+        if here.has_premises() or not below.is_dir():
+            return here
+        return cls(here.name, below)
 
     @property
     def knowledge_base(self) -> Path:
@@ -78,8 +81,8 @@ class PremiseFiles:
         return self._file(f"{split}_set.json")
 
     def splits(self) -> tuple[Split, ...]:
-        """The sets of statements to find premises for that are there."""
-        return tuple(s for s in SPLITS if self._find(f"{s}_set.json"))
+        """The splits for which there is a file of statements."""
+        return tuple(split for split in SPLITS if self._find(f"{split}_set.json"))
 
     def has_premises(self) -> bool:
         """Return whether there is a knowledge base."""
@@ -87,19 +90,24 @@ class PremiseFiles:
 
     def _find(self, name: str) -> Path | None:
         """Find a file, plain or packed by gzip."""
-        paths = (self.directory / name, self.directory / f"{name}.gz")
-        return next(filter(Path.is_file, paths), None)
+        for path in (self.directory / name, self.directory / f"{name}.gz"):
+            if path.is_file():
+                return path
+
+        return None
 
     def _file(self, name: str) -> Path:
         file = self._find(name)
-        if file is None:
-            path = self.directory / name
-            zipped = [
-                p for p in (path.with_suffix(".zip"), path.with_suffix(".json.zip")) if p.exists()
-            ]
-            hint = f"unzip {zipped[0].name} first" if zipped else f"it is published at {PUBLISHED}"
-            raise InputError(f'DATA={self.directory}: missing file "{name}"; {hint}')
-        return file
+        if file is not None:
+            return file
+
+        hint = f"it is published at {PUBLISHED}"
+        path = self.directory / name
+        for zipped in (path.with_suffix(".json.zip"), path.with_suffix(".zip")):
+            if zipped.exists():
+                hint = f"unzip {zipped.name} first"
+
+        raise InputError(f'DATA={self.directory}: missing file "{name}"; {hint}')
 
 
 def read_premises(path: Path) -> list[Premise]:
@@ -140,8 +148,10 @@ def _read(path: Path, kind: str, form: TypeAdapter[T]) -> T:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         members = dict(pairs)
         if len(members) < len(pairs):
-            (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+            counts = Counter(key for key, _ in pairs)
+            ((twice, _),) = counts.most_common(1)
             raise InputError(f"{path}: {twice} comes twice as a key; remove one of the two")
+
         return members
 
     try:
@@ -149,6 +159,7 @@ def _read(path: Path, kind: str, form: TypeAdapter[T]) -> T:
         content = json.loads(text, parse_int=str, parse_float=str, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON: {error}") from None
+
     try:
         return form.validate_python(content)
     except ValidationError as error:

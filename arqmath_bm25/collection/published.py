@@ -52,19 +52,26 @@ class PublishedFile:
 
     @property
     def target(self) -> str:
-        """What is there below DATA once the file is fetched: a file or a directory."""
-        return self.archive.target if self.archive else self.path
+        """The file or directory below DATA that holds the fetched data."""
+        if self.archive:
+            return self.archive.target
+        return self.path
 
 
 def _read_catalogue() -> tuple[PublishedFile, ...]:
     text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
     entries = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+
     for entry in entries:
         entry["tasks"] = frozenset(entry["tasks"])
-        if archive := entry.get("archive"):
-            if isinstance(members := archive["members"], int):
-                members = [f"{number + 1}.tsv" for number in range(members)]
-            entry["archive"] = Archive(archive["target"], tuple(members), archive["size"])
+        archive = entry.get("archive")
+        if archive is None:
+            continue
+        members = archive["members"]
+        if isinstance(members, int):
+            members = [f"{number + 1}.tsv" for number in range(members)]
+        entry["archive"] = Archive(archive["target"], tuple(members), archive["size"])
+
     return tuple(PublishedFile(**entry) for entry in entries)
 
 
@@ -96,18 +103,21 @@ def check(file: PublishedFile, copy: Path) -> None:
     with copy.open("rb") as opened:
         is_page = _PAGE.match(opened.read(1024))
     fault = ""
-    if is_page or not size:
-        fault = "it is a web page" if is_page else "it is empty"
+    if is_page:
+        fault = "it is a web page"
+    elif not size:
+        fault = "it is empty"
     elif file.sha256 and not has_hash(copy, file.sha256):
-        fault = f"its SHA-256 does not begin with {file.sha256}, whatever its line ends"
+        fault = f"its SHA-256 does not begin with {file.sha256} under any line ends"
     elif file.size and abs(size - file.size) > _TOLERANCE * file.size:
         fault = f"it has {size / _MB:,.1f} MB, expected about {file.size / _MB:,.1f} MB"
+
     if fault:
         raise InputError(f"{copy}: not the published {file.path}: {fault}; try another --from")
 
 
 def has_hash(copy: Path, sha256: str) -> bool:
-    """Return whether the SHA-256 of `copy` starts with `sha256`, whatever its line ends."""
+    """Return whether the SHA-256 of `copy` starts with `sha256` under any line ends."""
     as_is = copy.read_bytes()
     lf = as_is.replace(b"\r\n", b"\n")
     forms = (as_is, lf.replace(b"\n", b"\r\n"), lf)

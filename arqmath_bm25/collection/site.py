@@ -42,20 +42,22 @@ class Site(NamedTuple):
     def of(cls, layout: Layout, until: str | None = None) -> Self:
         """Return the site of a dump.
 
-        Posts count up to the year `until`, or all if it is `none`; without it, those of Mathematics
-        Stack Exchange and those that lie beside topics of the labs count as they do in the labs.
+        Posts count up to the year `until`, or all if it is `none`. By default, posts of Mathematics
+        Stack Exchange and dumps with topics of the labs count up to the last year of the labs.
 
         Raises InputError if there is no dump.
         """
         posts = layout.posts()
         address = _address(layout.name, posts)
-        last = int(until) if until and until != "none" else None
+        last = None
+        if until and until != "none":
+            last = int(until)
         if not until and (layout.has_lab_topics() or address == SITE):
             last = LAST_YEAR
         return cls(posts, address, last)
 
     def scan(self, workers: Workers = HERE) -> PostTable:
-        """Note the place of every post that counts; see `PostTable.scan`."""
+        """Record the offset of every post that counts; see `PostTable.scan`."""
         return PostTable.scan(self.posts, workers, self.until)
 
 
@@ -68,13 +70,16 @@ def _address(name: str, posts: Path) -> str:
         head = file.read(_READ_FOR_LINKS)
     ids = set(_ROW_ID.findall(head))
     hosts = Counter(host for host, post in _LINK.findall(head) if post in ids)
-    for host, count in hosts.most_common(1):
+    for host, count in hosts.items():
         if count >= _FEWEST_LINKS and 2 * count > hosts.total():
             return str(host, "ascii")
+
     return ""
 
 
 def linked_post(url: str) -> tuple[str, str] | None:
     """Return the host of a link ("" for the page's own) and the id of the post it names."""
     match = _POST.fullmatch(url)
-    return (match["host"] or "", match[4] or match[3] or match[2]) if match else None
+    if match is None:
+        return None
+    return match["host"] or "", match[4] or match[3] or match[2]

@@ -46,8 +46,8 @@ def read_parts(path: Path, root: Path, whole: bool = False) -> list[FilePart]:
     text = _read(path)
     reader = READERS[path.suffix.lower()]
     parts = reader(text, path, root)
-    if whole:
-        parts = [_joined(parts)] if parts else []
+    if whole and parts:
+        parts = [_joined(parts)]
     return _with_own_anchors([part for part in parts if _has_words(part)])
 
 
@@ -72,6 +72,7 @@ def _read(path: Path) -> str:
         raise InputError(f"{path}: byte {error.start + 1} is not UTF-8; save it as UTF-8") from None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
+
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -80,7 +81,7 @@ def _joined(parts: list[FilePart]) -> FilePart:
     titles = [part.title for part in parts if part.title]
     return FilePart(
         anchor="",
-        title=titles[0] if titles else "",
+        title="".join(titles[:1]),
         text="\n\n".join(f"{part.title}\n\n{part.text}" for part in parts),
         kind=parts[0].kind,
         references=tuple(label for part in parts for label in part.references),
@@ -93,13 +94,16 @@ def _with_own_anchors(parts: list[FilePart]) -> list[FilePart]:
     taken: set[str] = set()
     last: Counter[str] = Counter()
     numbered = []
+
     for part in parts:
         anchor = part.anchor
         while anchor in taken:
             last[part.anchor] += 1
             anchor = f"{part.anchor or 'text'}-{last[part.anchor] + 1}"
+
         taken.add(anchor)
         numbered.append(replace(part, anchor=anchor))
+
     return numbered
 
 
@@ -145,8 +149,10 @@ def _latex_parts(text: str, path: Path, root: Path) -> list[FilePart]:
     body = body.partition(r"\end{document}")[0]
 
     macros = "".join(f"{preamble[begin:end]}\n" for begin, end in definitions(preamble))
+    title = ""
     named = _LATEX_TITLE.search(source)
-    title = named[1].strip() if named else ""
+    if named:
+        title = named[1].strip()
 
     parts: list[FilePart] = []
     for anchor, heading, section in _latex_sections(body, title):
@@ -155,13 +161,16 @@ def _latex_parts(text: str, path: Path, root: Path) -> list[FilePart]:
 
 
 def _latex_sections(body: str, title: str) -> Iterator[tuple[str, str, str]]:
-    """Yield anchor, heading and text of each section, first of what is before them."""
+    """Yield anchor, heading and text of the text before the first heading and of each section."""
     for match, section in _cut(body, _LATEX_HEADING):
         if match is None:
             yield "", title, section
             continue
+
+        anchor = anchor_of(match[1])
         label = _LABEL.match(section.lstrip())
-        anchor = label[1] if label else anchor_of(match[1])
+        if label:
+            anchor = label[1]
         yield anchor, match[1].strip(), section
 
 
@@ -171,6 +180,7 @@ def _cut(text: str, heading: re.Pattern[str]) -> Iterator[tuple[re.Match[str] | 
     for match in heading.finditer(text):
         yield last, text[done : match.start()]
         last, done = match, match.end()
+
     yield last, text[done:]
 
 
@@ -181,6 +191,7 @@ def _section_parts(anchor: str, heading: str, section: str, macros: str) -> Iter
     for match in statements:
         rest += section[done : match.start()] + "\n\n"
         done = match.end()
+
     rest += section[done:]
     yield _latex_part(anchor, heading, rest, macros)
 
@@ -191,6 +202,7 @@ def _section_parts(anchor: str, heading: str, section: str, macros: str) -> Iter
             title = f"{title}: {match['title']}"
         elif heading:
             title = f"{title}. {heading}"
+
         text = match["text"] + (match["proof"] or "")
         yield _latex_part(label, title, text, macros)
 
@@ -200,7 +212,9 @@ def _latex_part(anchor: str, title: str, text: str, macros: str) -> FilePart:
     named = [first or second for first, second in _REFERENCE.findall(text)]
     references = [label.strip() for names in named for label in names.split(",")]
     others = tuple(dict.fromkeys(label for label in references if label not in labels))
-    content = f"{macros}{text.strip()}\n" if _WORD.search(text) else ""
+    content = ""
+    if _WORD.search(text):
+        content = f"{macros}{text.strip()}\n"
     return FilePart(anchor, title, content, "latex", others, labels)
 
 
@@ -233,6 +247,7 @@ class _Inputs:
                 file = candidate.resolve()
                 if file.is_file() and file.is_relative_to(self._root):
                     return file
+
         return None
 
 
@@ -249,29 +264,35 @@ _UNDERLINE: Final = re.compile(r"\A {0,3}(?:=++|-{2,}+)[ \t]*+$")
 def _markdown_parts(text: str, path: Path, root: Path) -> list[FilePart]:
     """Split Markdown at its headings."""
     title = ""
-    if front := _FRONT_MATTER.match(text):
+    front = _FRONT_MATTER.match(text)
+    if front:
         text = text[front.end() :]
         named = _FRONT_TITLE.search(front[1])
         if named:
             title = named[1].strip(" \t\r\"'")
+
     return list(_markdown_sections(text.split("\n"), title))
 
 
 def _markdown_sections(lines: list[str], title: str) -> Iterator[FilePart]:
     anchor, heading, section = "", title, list[str]()
     fence = ""
+
     for line in lines:
         mark = _FENCE.match(line)
         if mark and not fence:
             fence = mark[1]
         elif mark and line.strip().startswith(fence) and not line.strip().strip(fence[0]):
             fence = ""
+
         if fence or mark:
             section.append(line)
             continue
 
         atx = _ATX.match(line)
-        underlined = section[-1].strip() if section and _UNDERLINE.match(line) else ""
+        underlined = ""
+        if section and _UNDERLINE.match(line):
+            underlined = section[-1].strip()
         if underlined and not section[-1].lstrip().startswith(("#", ">", "-", "*", "|")):
             section.pop()
         elif atx is None:
@@ -285,7 +306,10 @@ def _markdown_sections(lines: list[str], title: str) -> Iterator[FilePart]:
         section = []
         named = _ANCHOR.search(heading)
         heading = _ANCHOR.sub("", heading).rstrip(" \t#")
-        anchor = named[1] if named else anchor_of(heading)
+        anchor = anchor_of(heading)
+        if named:
+            anchor = named[1]
+
     yield FilePart(anchor, heading, "\n".join(section).strip(), "markdown")
 
 
@@ -298,12 +322,14 @@ def _notebook_parts(text: str, path: Path, root: Path) -> list[FilePart]:
         raise InputError(f"{path}: expected a Jupyter notebook, as nbformat 4 has it") from None
 
     blocks = []
+
     for cell_type, source in sources:
         if cell_type == "markdown":
             blocks.append(source)
         elif cell_type == "code":
             fence = "`" * (3 + len(max(re.findall(r"`+", source), key=len, default="")))
             blocks.append(f"{fence}\n{source}\n{fence}")
+
     return _markdown_parts("\n\n".join(blocks), path, root)
 
 
@@ -344,12 +370,15 @@ def _html_parts(text: str, path: Path, root: Path) -> list[FilePart]:
     """Split the content of a page at its headings."""
     page = as_post(text)
     parts = []
+
     for heading, section in _cut(page.body, _HTML_HEADING):
         if heading is None:
             parts.append(FilePart("", page.title, section, "post"))
             continue
+
         title = " ".join(unescape(_HTML_TAG.sub("", heading["text"])).split())
         parts.append(FilePart(anchor_of(title), title, section, "post"))
+
     return parts
 
 

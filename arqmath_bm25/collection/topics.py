@@ -2,7 +2,7 @@
 
 Titles and questions are kept as the HTML that the file holds; `analysis.html` reads their spans,
 which keep their dollars here, lack ids now and then, and hold bare `<` in 2021 and 2022. Elements
-in them are HTML that was not escaped, and are kept as they stand. Comments are skipped, CDATA
+in them are HTML that was not escaped, and are kept unchanged. Comments are skipped, CDATA
 is text; a file that declares a DTD, and with it perhaps entities, is refused.
 """
 
@@ -36,38 +36,66 @@ def read_topics(path: Path) -> tuple[Topic, ...]:
         raise InputError(
             f"{path}: not a topic file: {' '.join(str(error).split())[:200]}"
         ) from error
+
     if root.getroottree().docinfo.internalDTD is not None:
         raise InputError(f"{path}: the file declares a DTD; remove <!DOCTYPE …>")
     if root.tag != "Topics":
         raise InputError(f"{path}: not a topic file: expected <Topics>, found <{root.tag[:60]}>")
+
     topics: dict[str, Topic] = {}
+
     for element in root:
-        where = f"{path}: line {element.sourceline}"
-        number = element.get("number", "").strip()
-        if element.tag != "Topic":
-            raise InputError(f"{where}: expected <Topic>, found <{element.tag[:60]}>")
-        if not number:
-            raise InputError(f'{where}: <Topic> without a number, such as number="A.1"')
-        if number in topics:
-            raise InputError(f"{where}: topic {number} comes twice; remove one of the two")
-        for name in _PARTS:
-            count = len(element.findall(name))
-            if count > 1 or (count < 1 and name in _REQUIRED):
-                number_of = f"{count} elements" if count else "no"
-                raise InputError(f"{where}: topic {number} has {number_of} <{name}>; expected one")
-        title, question = (_markup(element, name) for name in _REQUIRED)
-        tags, formula_id, latex = (_text(element, n) for n in ("Tags", "Formula_Id", "Latex"))
-        formulas = (latex,) if formula_id and latex else ()
-        topics[number] = Topic(number, title, question, read_tags(tags), formula_id, formulas)
+        topic = _topic(element, f"{path}: line {element.sourceline}")
+        if topic.topic_id in topics:
+            raise InputError(
+                f"{path}: line {element.sourceline}: topic {topic.topic_id} comes twice; remove "
+                "one of the two"
+            )
+
+        topics[topic.topic_id] = topic
+
     if not topics:
         raise InputError(f"{path}: the file has no topics; expected <Topic number=...> elements")
     return tuple(topics.values())
 
 
+def _topic(element: etree._Element, where: str) -> Topic:
+    """Read a <Topic>; InputError, which begins with `where`, if a part is missing or repeated."""
+    if element.tag != "Topic":
+        raise InputError(f"{where}: expected <Topic>, found <{element.tag[:60]}>")
+    number = element.get("number", "").strip()
+    if not number:
+        raise InputError(f'{where}: <Topic> without a number, such as number="A.1"')
+
+    for name in _PARTS:
+        count = len(element.findall(name))
+        if count > 1:
+            raise InputError(f"{where}: topic {number} has {count} elements <{name}>; expected one")
+
+        if count == 0 and name in _REQUIRED:
+            raise InputError(f"{where}: topic {number} has no <{name}>; expected one")
+
+    formula_id = _text(element, "Formula_Id")
+    latex = _text(element, "Latex")
+    formulas: tuple[str, ...] = ()
+    if formula_id and latex:
+        formulas = (latex,)
+    return Topic(
+        number,
+        _markup(element, "Title"),
+        _markup(element, "Question"),
+        read_tags(_text(element, "Tags")),
+        formula_id,
+        formulas,
+    )
+
+
 def _text(topic: etree._Element, name: str) -> str:
-    """Return all text of the child of that name, if there is one, without blanks at its ends."""
+    """Return the text of a child of that name, stripped; "" if there is no such child."""
     child = topic.find(name)
-    return "" if child is None else "".join(map(str, child.itertext())).strip()
+    if child is None:
+        return ""
+    return "".join(map(str, child.itertext())).strip()
 
 
 def _markup(topic: etree._Element, name: str) -> str:

@@ -108,6 +108,7 @@ def _colour(match: re.Match[str]) -> str:
             colour = "".join(2 * digit for digit in colour)
     elif not model:
         colour = _known_colour(colour.lower())
+
     return rf"{group}\color{model}{{{colour}}}"
 
 
@@ -116,6 +117,7 @@ def _known_colour(name: str) -> str:
     for colour in _TABLE["colours"].split():
         if colour in name:
             return str(colour)
+
     return "gray"
 
 
@@ -124,6 +126,7 @@ def _diagram(match: re.Match[str]) -> str:
     for row in match[1].split(r"\\"):
         parts = _ARROW.split(row)  # an object, then the parts of an arrow, and an object, by turns
         cells = parts[:1]
+
         for number in range(1, len(parts), 5):
             sign, first, second, plain_sign, after = parts[number : number + 5]
             arrow = str(_TABLE["arrows"][sign or plain_sign])
@@ -186,6 +189,7 @@ def _convert(latex: str, display: bool) -> str:
         mathml = _call(rewritten, display)
     else:
         mathml = _call_on_deep_stack(rewritten, display)
+
     for pattern, replacement in _TIDYING:
         mathml = pattern.sub(replacement, mathml)
 
@@ -210,6 +214,7 @@ def _unclosed(latex: str) -> int:
             groups[-1] += 1
         elif bracket in _CLOSING:
             groups[-1] = max(0, groups[-1] - 1)
+
     return sum(groups)
 
 
@@ -224,10 +229,12 @@ def _call(latex: str, display: bool) -> str:
 def _call_on_deep_stack(latex: str, display: bool) -> str:
     written: list[str] = []
     thread = Thread(target=lambda: written.append(_call(latex, display)))
+
     with _starting:
         before = stack_size(_DEEP_STACK)
         thread.start()
         stack_size(before)
+
     thread.join()
     return written[0]
 
@@ -241,6 +248,7 @@ def _depth(mathml: str) -> int:
         elif not tag[4]:  # not empty
             depth += 1
             deepest = max(deepest, depth)
+
     return deepest
 
 
@@ -278,6 +286,7 @@ def _safe_tag(tag: re.Match[str]) -> str:
 
     kept = ""
     classes: list[str] = []
+
     for attribute, value in _ATTRIBUTE.findall(attributes):
         if attribute == "style":
             classes += filter(None, map(_class, value.split(";")))
@@ -307,4 +316,5 @@ def _hue(digits: str) -> str:
     for end, name in _TABLE["hues"]:
         if hue < end:
             return str(name)
+
     raise AssertionError(f"no name for the hue {hue}")

@@ -49,6 +49,7 @@ class PostWriter:
         self._preamble = macros
         self._terms: set[str] = set()
         self._formulas: set[str] = set()
+
         for content in query:
             self._terms.update(_stems(content.prose))
             for formula in content.formulas:
@@ -120,6 +121,7 @@ class PostWriter:
         for place, piece in enumerate(pieces):
             if self._matches([piece]):
                 return place
+
         return 0
 
     def _matches(self, pieces: Sequence[str | Formula]) -> float:
@@ -130,10 +132,12 @@ class PostWriter:
             return matches
 
         formulas = [set(_symbols(formula.latex).split()) for formula in content.formulas]
+
         for asked in self._symbols:
             share = max(len(asked & symbols) / len(asked) for symbols in formulas)
             if share >= _LIKE:
                 matches += share
+
         return matches
 
     def prose(self, text: str) -> str:
@@ -222,6 +226,7 @@ def _sentences(content: Content) -> list[list[str | Formula]]:
         if isinstance(piece, Formula):
             sentences[-1].append(piece)
             continue
+
         begin, *others = _SENTENCE.split(piece)
         sentences[-1].append(begin)
         sentences += [[f" {other}"] for other in others]
@@ -239,6 +244,7 @@ def post_reader(
 
     task = configured(DocumentRules.task).index_task.fitted(collection)
     posts = {}
+
     for read, _ in read_documents(corpus):
         if read.doc_id in ids:
             document = read.marked(task.delimiters)

@@ -166,6 +166,7 @@ class _Kept:
         """Return a text as paragraphs, with all that was kept in its place."""
         written = []
         text = _SIGN.sub(r"<code>\g<0></code>", text.strip())  # no formula begins there
+
         for paragraph in _PARAGRAPH.split(text):
             if _BLOCKS_ALONE.fullmatch(paragraph):
                 written.append(self._restored(paragraph))
@@ -185,12 +186,14 @@ class _Kept:
         parts = []
         done = 0
         place = 0
+
         while opening := _OPENING.search(text, place):
             place = opening.end()
             if opening[0] == r"\$":
                 parts += [text[done : opening.start()], self.inline("<code>$</code>")]
                 done = place
                 continue
+
             end = _end(text, opening, closely)
             if end is None:
                 continue
@@ -316,12 +319,14 @@ class _Kept:
         after_blank = False
         lines = text.split("\n")
         row = -1  # the last line that a table has
+
         for number, line in enumerate(lines):
             item = _ITEM.fullmatch(line.strip())
             outside = bool(line.strip()) and not line[0].isspace()
             if tag and after_blank and outside and not item:
                 yield self.block(f"</{tag}>")
                 tag = ""
+
             after_blank = not line.strip()
 
             if number <= row:
@@ -330,6 +335,7 @@ class _Kept:
                 if not tag:
                     tag = "ol" if item["number"] else "ul"
                     yield self.block(f"<{tag}>")
+
                 yield self.block("<li>") + item["text"]
             elif _begins_table(lines, number):
                 row = _end_of_table(lines, number)
@@ -346,13 +352,14 @@ class _Kept:
 
 
 def _end(text: str, opening: re.Match[str], closely: bool) -> tuple[int, int, int] | None:
-    """Return the begin and end of a formula, and of its delimiter; None if it has no end.
+    """Return the begin and end of a formula, and the end of its delimiter; None if it is open.
 
     No formula has a blank line, and none is longer than the limit.
     """
     mark = opening[0]
     begin = opening.end()
-    if name := opening["name"]:
+    name = opening["name"]
+    if name:
         closing = rf"\end{{{name}}}"
     elif mark in _CLOSING:
         closing = _CLOSING[mark]
@@ -364,6 +371,7 @@ def _end(text: str, opening: re.Match[str], closely: bool) -> tuple[int, int, in
         blank_line = _PARAGRAPH.search(text, begin, limit)
         if blank_line:
             limit = blank_line.start()
+
     stop = text.find(closing, begin, limit)
     while stop > 0 and text[stop - 1] == "\\" and mark == "$":
         stop = text.find(closing, stop + 1, limit)
@@ -374,6 +382,7 @@ def _end(text: str, opening: re.Match[str], closely: bool) -> tuple[int, int, in
         follows = text[stop + 1 : stop + 2]
         if text[begin].isspace() or text[stop - 1].isspace() or follows.isdigit():
             return None
+
     if name:
         return opening.start(), stop + len(closing), stop + len(closing)
     return begin, stop, stop + len(closing)

@@ -121,6 +121,7 @@ class ThreadReader:
         if self._users:
             for user in self._users.of(user_id):
                 return user["DisplayName"]
+
         return f"user {user_id}"
 
     def _linked(self, posts: list[Post]) -> Iterator[Linked]:
@@ -173,12 +174,14 @@ class ThreadWriter(PostWriter):
         if "<a" not in body:
             return body
         soup = BeautifulSoup(body, "html.parser")
+
         for link in soup.find_all("a"):
             target = str(link.get("href", ""))
             inside = self._page_of(target)
             if inside:
                 link.attrs = {"href": inside}
                 continue
+
             link.name = "span"
             link.attrs = {"class": "outside"}
             if target and target != link.get_text():
@@ -218,12 +221,14 @@ def write_threads(
     """
     posts = reader.collection.posts
     files: dict[str, str] = {}
+
     for post_id in post_ids:
         thread_id = posts.thread_of(post_id)
         if thread_id is None:
             raise InputError(
                 f"{posts.path}: no question or answer {post_id}; expected ids of posts"
             )
+
         files[thread_id] = f"{thread_id}.html"
 
     def address(post_id: str) -> str | None:
@@ -233,6 +238,7 @@ def write_threads(
         return f"{file}#post-{post_id}"
 
     titles = {}
+
     with site(directory, "threads", origin=reader.collection.origin) as pages:
         for thread_id, file in files.items():
             thread = reader.read(thread_id)
@@ -241,5 +247,7 @@ def write_threads(
             titles[thread_id] = (file, writer.plain_title)
             pages.write(file, "thread.html", thread=thread, writer=writer)
             progress(1)
+
         pages.write("index.html", "threads.html", titles=titles, collection=reader.collection.name)
+
     return len(files)

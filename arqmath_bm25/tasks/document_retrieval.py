@@ -1,13 +1,13 @@
-"""Documents of one's own: JSON lines, TSV, BEIR's directories, sets of ir_datasets.
+"""Retrieval of the user's own documents: JSON lines, TSV, BEIR, ir_datasets, folders of files.
 
-They are ranked as answers are in Task 1, with the fields of text, title and tags, and by the
-formulas of text and title in the second stage; they have no threads and no links.
+Documents are ranked like the answers of Task 1, by the fields of text, title and tags, and in the
+second stage by the formulas of text and title. They have no threads and no links.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import ClassVar, Final, Self
@@ -51,10 +51,10 @@ from arqmath_bm25.tasks.settings import Task1Settings, kind
 from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, TopicFile
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 
-_PLACES: Final = "documents.npz"  # ids of documents, and where they are in their file
+_TABLE: Final = "documents.npz"  # ids of documents, offset and length of their rows
 _PER_PART: Final = 10_000  # documents
 _LEAST_SHARE: Final = 0.01  # of documents with formulas, for those of queries to be searched for
-# Kinds that are counted; what is left are posts and plain texts.
+# The kinds that are counted; all other documents are posts and plain texts.
 _COUNTED_KINDS: Final = {
     "html": "HTML of other programs",
     "latex": "LaTeX source",
@@ -64,7 +64,7 @@ _WITHOUT_WORDS, _WITHOUT_FORMULAS = "of them without words", "of them without fo
 
 
 class DocumentRetrieval(AnswerRetrieval):
-    """Documents of one's own."""
+    """Ranks the user's own documents."""
 
     name: ClassVar[str] = "docs"
     finds_posts = False
@@ -82,12 +82,15 @@ class DocumentRetrieval(AnswerRetrieval):
         return corpus_in(collection.layout.data) is not None
 
     def fitted(self, collection: Collection, anew: bool = False) -> Self:
-        """Return the task with the macros that `macros.tex` beside the documents defines."""
-        task, corpus = super().fitted(collection), _corpus(collection)
-        if (file := corpus.with_name("macros.tex")).is_file():
-            text = read_text(file)
-            task = task.reading(macros="\n".join(text[a:b] for a, b in definitions(text)))
-        return task
+        """Return the task with the macros of `macros.tex` in the directory of the documents."""
+        task = super().fitted(collection)
+        path = _corpus(collection).with_name("macros.tex")
+        if not path.is_file():
+            return task
+
+        text = read_text(path)
+        macros = [text[begin:end] for begin, end in definitions(text)]
+        return task.reading(macros="\n".join(macros))
 
     def sources(self, collection: Collection) -> list[Path]:
         """Return the file of documents."""
@@ -98,15 +101,18 @@ class DocumentRetrieval(AnswerRetrieval):
     ) -> dict[str, int]:
         """Write the indexed fields of every document, and the table of their offsets."""
         path = _corpus(collection)
-        ids, places = [], []
-        for document, where in read_documents(path):
+        ids = []
+        spans = []
+        for document, span in read_documents(path):
             ids.append(document.doc_id)
-            places.append(where)
-        np.savez(place / _PLACES, ids=np.array(ids), places=np.array(places, np.int64))
+            spans.append(span)
+
+        np.savez(place / _TABLE, ids=np.array(ids), places=np.array(spans, np.int64))
+
         directory = place.absolute() / DOCUMENTS
         parts = (
-            (places[begin : begin + _PER_PART], directory / f"part-{begin:010}.npz")
-            for begin in range(0, len(places), _PER_PART)
+            (spans[begin : begin + _PER_PART], directory / f"part-{begin:010}.npz")
+            for begin in range(0, len(spans), _PER_PART)
         )
         documents = partial(_documents, path.absolute(), self.settings)
         counts: Counter[str] = Counter()
@@ -114,6 +120,11 @@ class DocumentRetrieval(AnswerRetrieval):
             counts.update(of_part)
         settle(counts, "documents")
         write_signatures(directory, place / SIGNATURES)
+        self._tell_of(counts, path)
+        return dict(counts)
+
+    def _tell_of(self, counts: Counter[str], path: Path) -> None:
+        """Report the kinds of documents, and warn of many without words."""
         kinds = [f"{name} {counts[name]:,}" for name in _COUNTED_KINDS.values() if counts[name]]
         if kinds and self.delimiters == "auto":
             tell(f"{path}: read by their own kinds: {', '.join(kinds)}")
@@ -122,7 +133,6 @@ class DocumentRetrieval(AnswerRetrieval):
                 f"{path}: {counts[_WITHOUT_WORDS]:,} of {counts['documents']:,} documents have no "
                 f"words when read as {self.delimiters}; if they should, give --delimiters"
             )
-        return dict(counts)
 
     def documents(self, collection: Collection) -> Iterator[tuple[str, Indexed]]:
         """Yield the text of every document and what is indexed of it."""
@@ -138,18 +148,24 @@ class DocumentRetrieval(AnswerRetrieval):
     def topic_files(
         self, collection: Collection, chosen: Sequence[str] | None = None
     ) -> list[tuple[str, Path]]:
-        """Return the files of queries, without `chosen` that of the directory of documents."""
-        files = list(map(Path, chosen or ())) or [_corpus(collection).parent / QUERIES]
-        if not chosen and not files[0].is_file():
+        """Return the named files of queries; by default the file beside the documents."""
+        if chosen:
+            paths = [Path(name) for name in chosen]
+            return [(path.stem, path) for path in paths]
+
+        path = _corpus(collection).parent / QUERIES
+        if not path.is_file():
             raise InputError(
-                f"{files[0]}: no such file; put the queries there, or give --topics FILE.jsonl"
+                f"{path}: no such file; put the queries there, or give --topics FILE.jsonl"
             )
-        return [(file.stem, file) for file in files]
+
+        return [(path.stem, path)]
 
     def read(self, collection: Collection, folder: str, path: Path) -> TopicFile:
         """Read queries, or topics of the labs."""
         if path.suffix == ".xml":
             return super().read(collection, folder, path)
+
         queries = [query for query, _ in read_documents(path)]
         own = self._own_documents(queries, collection)
         if own:
@@ -159,64 +175,80 @@ class DocumentRetrieval(AnswerRetrieval):
             )
 
         topics = []
+
         for query in queries:
             if query.doc_id in own:
                 query = query._replace(excluded=(*query.excluded, query.doc_id))
             topics.append(self.marked(_topic(query, self.delimiters)))
+
         return TopicFile(folder, path, topics)
 
     def _own_documents(self, queries: Sequence[OwnDocument], collection: Collection) -> set[str]:
         """Return the ids of queries that are documents: the same id and the same text."""
         if not _table_path(collection).is_file():
             return set()
-        rows, places = _table(collection)
+
+        rows, spans = _table(collection)
         corpus = _corpus(collection)
         own = set()
+
         for query in queries:
             row = rows.get(query.doc_id)
             if row is None:
                 continue
-            document = read_document(corpus, tuple(places[row].tolist()))
+            document = read_document(corpus, tuple(spans[row].tolist()))
             if document.text.split() == query.text.split():
                 own.add(query.doc_id)
+
         return own
 
     def runnable(self, collection: Collection) -> tuple[list[str], str]:
-        """Return the variants for which some document of the index has a field."""
+        """Return the variants for which some document of the index has a field, and a note."""
+        counts: Mapping[str, int] = {}
         manifest = Manifest.read(collection.directory / self.name)
-        counts = manifest.counts if manifest else {}
+        if manifest is not None:
+            counts = manifest.counts
         if counts.get(_WITHOUT_FORMULAS, 0) < counts.get("documents", 1):
             return self.variants, ""
-        of_words = {
-            variant: any(kind(field) == "text" for field in self.settings.weights(variant))
-            for variant in self.variants
-        }
-        left_out = ", ".join(variant for variant, words in of_words.items() if not words)
-        note = f"no document has a formula, so not run: {left_out}" if left_out else ""
-        return [variant for variant, words in of_words.items() if words], note
+
+        of_words = []
+        left_out = []
+
+        for variant in self.variants:
+            kinds = set(map(kind, self.settings.weights(variant)))
+            if "text" in kinds:
+                of_words.append(variant)
+            else:
+                left_out.append(variant)
+
+        if not left_out:
+            return of_words, ""
+        return of_words, f"no document has a formula, so not run: {', '.join(left_out)}"
 
     def ranker(self, index: OpenIndex) -> FieldRanker:
         """Return the ranker of documents.
 
-        Where hardly a document has a formula, those of queries are searched for as words.
+        In a collection with hardly any formulas, the formulas of queries are searched for as words.
         """
         settings = self.settings
         if self._lacks_formulas(index.collection):
             latex = settings.analysis.latex.model_copy(update={"form": "raw"})
             analysis = settings.analysis.model_copy(update={"latex": latex})
             settings = settings.model_copy(update={"analysis": analysis})
+
         return FieldRanker(index, settings, DocumentStage)
 
     def _lacks_formulas(self, collection: Collection) -> bool:
         manifest = Manifest.read(collection.directory / self.name)
         if manifest is None:
             return False
+
         documents = manifest.counts.get("documents", 0)
         with_formulas = documents - manifest.counts.get(_WITHOUT_FORMULAS, 0)
         return with_formulas < _LEAST_SHARE * documents
 
     def run_name(self, variant: str) -> str:
-        """Return the id of a run, as it stands in its rows."""
+        """Return the id of a run that its rows hold."""
         return f"{self.settings.run.team}-{variant}"
 
     def file_stem(self, name: str, variant: str) -> str:
@@ -233,11 +265,15 @@ class DocumentRetrieval(AnswerRetrieval):
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return a document as a hit without a score, None if there is none."""
-        return Hit(docno, 0) if docno in _table(index.collection)[0] else None
+        rows, _ = _table(index.collection)
+        if docno not in rows:
+            return None
+        return Hit(docno, 0)
 
     def _read(self, hit: Hit, collection: Collection) -> OwnDocument:
-        rows, places = _table(collection)
-        document = read_document(_corpus(collection), tuple(places[rows[hit.doc_id]].tolist()))
+        rows, spans = _table(collection)
+        offset, length = spans[rows[hit.doc_id]].tolist()
+        document = read_document(_corpus(collection), (offset, length))
         return document.marked(self.delimiters)
 
 
@@ -255,19 +291,20 @@ class DocumentStage(SecondStage):
 
 
 def _table(collection: Collection) -> tuple[dict[str, int], NDArray[np.int64]]:
-    """Return the row number of every document, and where each row is in the file."""
+    """Return the row number of every document, and the offset and length of each row."""
     file = _table_path(collection)
     return _load_table(file, file.stat().st_mtime_ns)
 
 
 def _table_path(collection: Collection) -> Path:
-    return collection.directory / DocumentRetrieval.name / _PLACES
+    return collection.directory / DocumentRetrieval.name / _TABLE
 
 
 @lru_cache(maxsize=1)
 def _load_table(file: Path, _: int) -> tuple[dict[str, int], NDArray[np.int64]]:
     with np.load(file, allow_pickle=False) as table:
-        return {doc_id: row for row, doc_id in enumerate(table["ids"].tolist())}, table["places"]
+        rows = {doc_id: row for row, doc_id in enumerate(table["ids"].tolist())}
+        return rows, table["places"]
 
 
 # A process does many parts, and the analyzer remembers the formulas it has read.
@@ -277,21 +314,25 @@ _analyzer = lru_cache(maxsize=1)(Analyzer)
 def _documents(
     path: Path, settings: Task1Settings, part: tuple[list[RowSpan], Path], counts: Counter[str]
 ) -> Iterator[Indexed]:
-    places, formulas = part
+    spans, formulas_path = part
     delimiters = settings.analysis.latex.delimiters
     ngrams = any(field.endswith("_math") for field in settings.fields)
-    analyzer, signatures = _analyzer(settings.analysis, ngrams), PartSignatures()
-    counts[_WITHOUT_WORDS] = counts[_WITHOUT_FORMULAS] = 0
-    for place in places:
-        read = read_document(path, place)
+    analyzer = _analyzer(settings.analysis, ngrams)
+    signatures = PartSignatures()
+
+    def fields(document: OwnDocument) -> tuple[OwnDocument, Terms, Terms]:
+        marked = document.marked(delimiters)
+        title, text = marked.contents(delimiters)
+        return marked, analyzer(title), analyzer(text)
+
+    counts[_WITHOUT_WORDS] = 0
+    counts[_WITHOUT_FORMULAS] = 0
+
+    for span in spans:
+        read = read_document(path, span)
         kind = read.kind_under(delimiters)
         if kind in _COUNTED_KINDS:
             counts[_COUNTED_KINDS[kind]] += 1
-
-        def fields(document: OwnDocument) -> tuple[OwnDocument, Terms, Terms]:
-            marked = document.marked(delimiters)
-            title, text = marked.contents(delimiters)
-            return marked, analyzer(title), analyzer(text)
 
         read = read._replace(kind=kind)
         empty = read._replace(title="", text="", kind="plain")
@@ -301,7 +342,8 @@ def _documents(
         counts[_WITHOUT_FORMULAS] += not (text.operators.formulas or title.operators.formulas)
         indexed = _indexed(document, title, text, analyzer, settings.fields)
         yield indexed._replace(trees=signatures.trees)
-    signatures.save(formulas)
+
+    signatures.save(formulas_path)
 
 
 def _indexed(
@@ -320,6 +362,7 @@ def _corpus(collection: Collection) -> Path:
             f"DATA={collection.layout.data}: there are no documents; expected a file of JSON lines "
             "(.jsonl) or .tsv, a directory with corpus.jsonl, or irds:NAME"
         )
+
     return path
 
 

@@ -47,12 +47,12 @@ def write_batch(
     comments: bool = False,
     threads: str = "",
 ) -> int:
-    """Write the batch to `path`, the template beside it as .html; return the number of rows.
+    """Write the batch to `path` and its template as .html; return the number of rows.
 
     `latex` has the formulas of the hits by formula id; `comments` adds a box for a comment on each
-    hit. Each links to its thread: on the pages of the command `threads` if their address is given,
-    else on its site. Both are among `outputs`, so that the batches of a pool appear
-    together. Raises InputError for an item whose topic or post is not there.
+    hit. A hit links to its thread on the pages of the command `threads` if their address is given,
+    else on its site. Both files are among `outputs`, so that the batches of a pool appear
+    together. Raises InputError for an item whose topic or post is missing.
     """
     template = path.with_suffix(".html")
     if template == path:
@@ -60,21 +60,29 @@ def write_batch(
     page = outputs.open(template)
     file = outputs.open(path)
     text = TEMPLATE.read_text("utf-8")
-    page.write(text if comments else _COMMENT_BOX.sub("", text))
+    if not comments:
+        text = _COMMENT_BOX.sub("", text)
+    page.write(text)
+
     writer = csv.writer(file, quoting=csv.QUOTE_ALL)
     writer.writerow(COLUMNS)
     items = list(items)
     posts = {hit.post_id for item in items for hit in item.hits}
     read, delimiters, macros = post_reader(collection, posts)
     cells = PostWriter((), delimiters, macros)
+
     for item in items:
         hits = []
         for hit in item.hits:
-            if (post := read(hit.post_id)) is None:
+            post = read(hit.post_id)
+            if post is None:
                 data = collection.layout.data
                 raise InputError(f"{path}: {shown(hit.post_id)} of the runs is not in DATA={data}")
+
             hits.append(_hit(hit, post, cells, collection, latex, threads))
+
         writer.writerow(_row(item, topics, hits, cells, path))
+
     return len(items)
 
 
@@ -84,7 +92,9 @@ def posts_of_batch(path: Path) -> list[str]:
     Raises InputError for a file that is no batch.
     """
     rows = read_csv(path, "batch")
-    columns = [name for name in (rows[0] if rows else ()) if name and _POST.fullmatch(name)]
+    columns = []
+    if rows:
+        columns = [name for name in rows[0] if name and _POST.fullmatch(name)]
     if not columns:
         raise InputError(f"{path}: row 1: no column post_1; expected a batch that `pool` wrote")
     return [row[column] for row in rows for column in columns if row[column]]
@@ -100,13 +110,17 @@ def _row(
                 f"{path}: the id {shown(name)} would be read as a formula of a spreadsheet or as "
                 'HTML; in a batch, ids do not begin with one of = + - @ nor hold one of " < > & $'
             )
+
     topic = topics.get(item.topic_id)
     if topic is None:
         raise InputError(
             f"{path}: topic {shown(item.topic_id)} is in the runs, but in no topic file; --topics "
             "names the year or file of the runs"
         )
-    asked = f"<h3>Formula: {_drawn(topic.latex)}</h3>" if topic.latex else ""
+
+    asked = ""
+    if topic.latex:
+        asked = f"<h3>Formula: {_drawn(topic.latex)}</h3>"
     row = [
         item.topic_id,
         item.doc_id,
@@ -131,11 +145,16 @@ def _hit(
     if question is not None and question.title:
         parts.append(f"<h3>{cells.title(question.title, hit.formula_id)}</h3>")
     parts.append(f"<div>{cells.body(post.body, hit.formula_id)}</div>")
-    page = f"{threads.rstrip('/')}/{post.parent_id or post.post_id}.html#post-{post.post_id}"
-    if address := page if threads else collection.link(post):
+
+    address = collection.link(post)
+    if threads:
+        thread_id = post.parent_id or post.post_id
+        address = f"{threads.rstrip('/')}/{thread_id}.html#post-{post.post_id}"
+    if address:
         parts.append(
             f'<p><a href="{plain(address)}" target="_blank" rel="noopener">the whole thread</a></p>'
         )
+
     return "".join(parts)
 
 

@@ -111,6 +111,7 @@ class JudgingSite:
         for key in self._hits:
             if key not in self._session.labels:
                 return key
+
         return None
 
     def _check_token(self, token: str) -> None:

@@ -118,6 +118,7 @@ class SearchPages:
             if self._threads.statistics().tasks_waiting >= _MAX_WAITING:
                 message = "Too many searches at once; try again."
                 raise HTTPException(503, message, {"retry-after": "2"})
+
             return await to_thread.run_sync(answer, request, limiter=self._threads)
 
         return endpoint
@@ -164,6 +165,7 @@ class SearchPages:
         last = min(query.before + query.depth + 1, MAX_DEPTH)
         hits = index.search(query.q, variant, last, query.posts)[query.before :]
         results = []
+
         for hit in hits[: query.depth]:
             parts = None
             if hit.doc_id == query.explain:
@@ -179,6 +181,7 @@ class SearchPages:
         doc_id = request.path_params["doc_id"]
         parameters = request.query_params
         asked = parameters.get("q", "")[:MAX_QUERY]
+
         for name, index in self._indexes.items():
             if index.task.finds_posts:
                 continue
@@ -224,6 +227,7 @@ class SearchPages:
             with self._reading:
                 reader = self._thread_reader
             thread = reader.read(thread_id)
+
         if thread is None:
             raise HTTPException(404, f"There is no post {post_id[:40]} in the collection.")
 
@@ -328,4 +332,5 @@ def _explained(index: Index, query: str, variant: str, hit: Hit) -> list[Part]:
         (parts,) = index.explain(index.task.topic(query), variant, [hit])
     except InputError as error:
         raise HTTPException(422, f"explain: {error}") from None
+
     return parts

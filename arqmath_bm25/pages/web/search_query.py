@@ -59,6 +59,7 @@ def read_query(parameters: Mapping[str, str], tasks: Mapping[str, Task[Any]]) ->
     values = {name: value for name, value in parameters.items() if value}
     values.setdefault("task", next(iter(tasks)))
     check_length(values.get("q", ""))
+
     try:
         query = SearchQuery.model_validate(values)
     except ValidationError as error:

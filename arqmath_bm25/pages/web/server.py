@@ -66,6 +66,7 @@ class PublicAddress(NamedTuple):
                 f"--url {url}: expected the address of the search page, such as "
                 "https://notes.uni.example/search"
             )
+
         return cls(host, prefix)
 
 
@@ -152,4 +153,5 @@ def listen(host: str, port: int) -> socket.socket:
             raise InputError(
                 f"port {port} of {host} is in use; choose another with --port, or 0 for any"
             ) from None
+
         raise InputError(f"cannot listen at port {port} of {host}: {error.strerror}") from None

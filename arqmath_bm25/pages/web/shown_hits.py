@@ -101,14 +101,14 @@ def as_json(result: Result) -> dict[str, Any]:
 
     shown: dict[str, Any] = {
         "score": hit.score,
-        "post_id": found.post.post_id if found.post else None,
-        "question_id": found.question.post_id if found.question else None,
+        "post_id": getattr(found.post, "post_id", None),
+        "question_id": getattr(found.question, "post_id", None),
         "title": heading(hit.doc_id, found).text,
         "text": text,
-        "formula_id": found.formula.formula_id if found.formula else None,
-        "latex": found.formula.latex if found.formula else None,
+        "formula_id": getattr(found.formula, "formula_id", None),
+        "latex": getattr(found.formula, "latex", None),
         "doc_id": hit.doc_id,
-        "url": found.document.url if found.document else None,
+        "url": getattr(found.document, "url", None),
         "parts": None,
     }
     if result.parts is not None:
@@ -123,6 +123,7 @@ def content_of(found: Found) -> Content:
         content = write_out(read_body(html, found.delimiters))
         pieces = [piece for piece in content.pieces if not _defines_macros(piece)]
         return Content(tuple(pieces))
+
     if found.body:
         return read_body(found.body, found.delimiters)
     return read_title(found.text)
@@ -142,6 +143,7 @@ def heading(doc_id: str, found: Found) -> Content:
     if found.document:
         first, *_ = _blocks(content_of(found))
         return excerpt(first, _HEADING)
+
     return Content((doc_id,))
 
 
@@ -174,6 +176,7 @@ def is_web_address(url: str) -> bool:
         parts = urlsplit(url)
     except ValueError:
         return False
+
     return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
@@ -192,10 +195,12 @@ def _blocks(content: Content) -> list[Content]:
     """Return the paragraphs of a text that are not empty."""
     blocks: list[Content] = []
     pieces: list[Any] = []
+
     for piece in content.pieces:
         if not isinstance(piece, str):
             pieces.append(piece)
             continue
+
         first, *others = piece.split("\n")
         pieces.append(first)
         for other in others:
