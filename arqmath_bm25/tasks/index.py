@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from threading import Lock
@@ -200,7 +200,7 @@ def add_engine(
 ) -> Manifest | None:
     """Add to an existing index what another engine needs to search it.
 
-    What Lucene or flat postings lack is built, for `auto` if there is neither; a cluster is given
+    What Lucene or flat postings lack is built, for `auto` flat postings if there is neither; a cluster is given
     the documents that it has not, which are written beside the index where they are missing.
     Returns the manifest if anything was built. Raises InputError where that fails.
     """
@@ -211,7 +211,8 @@ def add_engine(
         stores = {"lucene": place / STORE, "flat": flat_place(place / STORE)}
         serving = stores if engine.name == "auto" else [engine.name]
         if not any(stores[name].is_dir() for name in serving):
-            built = build(task, collection, workers, engines=[_builder(engine.name)], keep=True)
+            lacking = _builders(engine.name, place)
+            built = build(task, collection, workers, engines=lacking, keep=True)
     elif manifest := Manifest.read(place):
         index = _in_cluster(task, place, manifest)
         with closing(connect(engine.hosts)) as client:
@@ -224,19 +225,6 @@ def add_engine(
     return built
 
 
-@cache  # so that it is said once
-def _builder(engine: EngineName) -> EngineName:
-    """Return the engine to build for; `auto` is Lucene wherever that can be had."""
-    if engine != "auto":
-        return engine
-    try:
-        prepare()
-    except InputError as error:
-        tell(f"indexes are built for the engine flat, which needs no Java ({error})")
-        return "flat"
-    return "lucene"
-
-
 def _in_cluster(task: IndexedTask[Any], place: Path, manifest: Manifest) -> ClusterIndex:
     """Describe an index as it is in a cluster."""
     label, content = "-".join(place.parts[-2:]), f"{manifest.task} {STORE} {manifest.digest}"
@@ -244,10 +232,11 @@ def _in_cluster(task: IndexedTask[Any], place: Path, manifest: Manifest) -> Clus
     return ClusterIndex(label, content, manifest.counts["documents"], fields, bm25.k1, bm25.b)
 
 
-def _builders(engine: EngineName, place: Path) -> list[EngineName]:
+def _builders(engine: EngineName, place: Path) -> Sequence[EngineName]:
     """Return the engines to build an index for: if none is named, those of the one in its place."""
-    there = _engines(place) if engine == "auto" else []
-    return there if there == ["flat"] else list(dict.fromkeys([_builder(engine), *there[1:]]))
+    if engine != "auto":
+        return [engine]
+    return _engines(place) or ["flat"]
 
 
 def ensure(
