@@ -81,8 +81,14 @@ lint: $(READY) ## ruff and mypy
 	.venv/bin/mypy
 	.venv/bin/mypy --platform darwin --cache-dir .mypy_cache/darwin
 
-docs: $(READY) ## pages of the library from its docstrings: apidocs/index.html
-	.venv/bin/pdoc arqmath_bm25.api arqmath_bm25.frames arqmath_bm25.core.errors -o apidocs
+# What makes the site has an environment of its own.
+.venv-docs/.ready: requirements-docs.lock
+	@$(PYTHON) -m venv --clear .venv-docs
+	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
+	  --no-deps --require-hashes --only-binary :all: -r requirements-docs.lock && touch $@
+
+docs: .venv-docs/.ready ## the guides and the library's docstrings as a site: site/index.html
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --strict --config-file tools/site/mkdocs.yml
 
 # In a copy, as nothing compiled may stand beside the sources: Python would import it in their place.
 wheel: $(READY) ## a wheel whose builds are faster; needs a C compiler: make wheel [WHEELS=dist]
@@ -166,6 +172,8 @@ lock: ## resolve the lock files anew (needs uv)
 	$(export) --only-group spark -o requirements-spark.lock
 	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header \
 	  --python-version 3.11 --group release -o requirements-release.lock
+	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header \
+	  --python-version 3.11 --group docs -o requirements-docs.lock
 
 clean: ## remove what the targets made, except indexes and runs
-	rm -rf .venv .venv-bench .venv-lowest .venv-release apidocs dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-lowest .venv-release .venv-docs site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
