@@ -18,7 +18,7 @@ from arqmath_bm25.core.building import BUILDING, DOCUMENTS, building, sweep
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.manifest import Manifest
-from arqmath_bm25.core.progress import status, tell
+from arqmath_bm25.core.progress import status
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
@@ -200,8 +200,9 @@ def add_engine(
 ) -> Manifest | None:
     """Add to an existing index what another engine needs to search it.
 
-    What Lucene or flat postings lack is built, for `auto` flat postings if there is neither; a cluster is given
-    the documents that it has not, which are written beside the index where they are missing.
+    What Lucene or flat postings lack is built, for `auto` flat postings if there is neither; a
+    cluster is given the documents that it has not, which are written beside the index where they
+    are missing.
     Returns the manifest if anything was built. Raises InputError where that fails.
     """
     place, built = directory(task, collection), None

@@ -1,4 +1,4 @@
-"""What MkDocs does with our pages: files from the root, links into the sources, formulas as MathML."""
+"""Hooks of MkDocs: pages from the root, links into the sources, formulas drawn as MathML."""
 
 from __future__ import annotations
 
