@@ -338,11 +338,20 @@ def locked(path: Path, busy: Callable[[], str], directory: bool = False) -> Iter
                 raise InputError(busy()) from None
 
             # Else its writer has renamed or removed it since it was opened.
-            if path.exists() and os.path.samestat(path.lstat(), os.fstat(descriptor)):
+            status = _status(path)
+            if status and os.path.samestat(status, os.fstat(descriptor)):
                 yield descriptor
                 return
         finally:
             os.close(descriptor)
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """Return what a name is, None if there is nothing; another process may remove it any moment."""
+    try:
+        return path.lstat()
+    except FileNotFoundError:
+        return None
 
 
 def refuse_link(path: Path) -> None:
@@ -356,9 +365,9 @@ def refuse_link(path: Path) -> None:
 def refuse_planted(path: Path) -> None:
     """Raise InputError if a temporary name is a link, a pipe, or a second name of some file."""
     refuse_link(path)
-    if not path.exists() or path.is_dir():
+    status = _status(path)
+    if status is None or stat.S_ISDIR(status.st_mode):
         return
-    status = path.lstat()
     if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         raise InputError(
             f"{path}: this is a file of somebody else's, where only this program writes; remove it "

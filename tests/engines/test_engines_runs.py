@@ -77,7 +77,7 @@ def test_flat_postings_need_no_java(sample: Path, tmp_path: Path) -> None:
 
 def test_flat_postings_are_added_to_an_index_that_is_there(tmp_path: Path) -> None:
     options = ("task1", "--indexes", tmp_path)
-    arqmath("index", *options)
+    arqmath("index", *options, "--engine", "lucene")
     assert "was not built for the engine flat" in refused(
         "search", *options, "x", "--engine", "flat"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from token import COMMENT, DEDENT, ENDMARKER, INDENT, NEWLINE, NL, STRING
@@ -20,8 +21,6 @@ from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.tasks import TASKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pytest
 
 PACKAGE = Path(arqmath_bm25.__file__).parent
@@ -36,24 +35,36 @@ def room(module: str) -> str:
     return module.split(".")[1] if "." in module else ""
 
 
-def imports() -> Iterator[tuple[str, str]]:
-    """Yield every import of the package in itself, also for types: who imports what."""
-    for path in sorted(PACKAGE.rglob("*.py")):
+@cache
+def trees() -> dict[Path, list[ast.AST]]:
+    """Return the nodes of every module of the package that the tests here look at."""
+    wanted = (ast.ImportFrom, ast.ClassDef, ast.Assign)
+    return {
+        path: [node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, wanted)]
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+
+
+@cache
+def imports() -> set[tuple[str, str]]:
+    """Return every import of the package in itself, also for types: who imports what."""
+    found = set()
+    names = {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in trees()}
+    packages = {name.removesuffix(".__init__") for name in names}
+    for path, nodes in trees().items():
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
         module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.ImportFrom) and str(node.module).startswith(PACKAGE.name):
                 for name in node.names:
-                    whole = PACKAGE.parent.joinpath(*str(node.module).split("."), name.name)
-                    known = whole.is_dir() or whole.with_suffix(".py").is_file()
-                    yield module, f"{node.module}.{name.name}" if known else str(node.module)
+                    whole = f"{node.module}.{name.name}"
+                    found.add((module, whole if whole in packages else str(node.module)))
+    return found
 
 
 def test_imports_go_one_way_through_the_rooms() -> None:
-    found = set(imports())
-    assert len(found) > 300
-    for module, imported in found:
+    assert len(imports()) > 300
+    for module, imported in imports():
         if room(module) and room(imported):  # the package itself shows what the rooms have
             assert ORDER.index(room(imported)) <= ORDER.index(room(module)), (module, imported)
 
@@ -101,8 +112,8 @@ def test_no_two_rooms_have_modules_of_one_name() -> None:
 def test_a_type_has_a_name_of_its_own() -> None:
     """Only the library's face repeats names: of the collection and the index that it shows."""
     places: dict[str, set[str]] = {}
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, nodes in trees().items():
+        for node in nodes:
             names = [node.name] if isinstance(node, ast.ClassDef) else []
             if isinstance(node, ast.Assign):  # aliases, not letters that stand for any type
                 targets = [one.id for one in node.targets if isinstance(one, ast.Name)]

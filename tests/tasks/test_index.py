@@ -36,7 +36,7 @@ def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config["analysis"]["latex"]["ngrams"] = [1, 2]
     config["run"]["id"] = "mine"
     (place / "mine.yaml").write_text(yaml.safe_dump(config))
-    tasks.index("task1", indexes=place, config=place / "mine.yaml")
+    tasks.index("task1", indexes=place, config=place / "mine.yaml", engine=["lucene"])
     return place
 
 
