@@ -125,11 +125,16 @@ def compare(
             f"measure: got {_kind(measure)}; expected a name. Several runs are given as one list: "
             "compare([run, other], qrels)"
         )
-    name = None if measure is None else str(measure)
-    further = named_measures(*filter(None, [name]))
-    scored = [
-        _score(run, frame, qrels, task, further, relevant) for run, frame in _named(runs).items()
-    ]
+
+    name = None
+    further: list[Measure] = []
+    if measure is not None:
+        name = str(measure)
+        further = named_measures(name)
+
+    scored = []
+    for run, frame in _named(runs).items():
+        scored.append(_score(run, frame, qrels, task, further, relevant))
     compared = compare_runs(scored, name)
     _warn(compared.warnings)
     frame = pd.DataFrame(map(asdict, compared.comparisons))
@@ -156,6 +161,7 @@ def fuse(
             f"method: got {_kind(method)}; expected {methods}. Several runs are given as one list: "
             "fuse([run, other])"
         )
+
     named = _named(runs)
     tasks = {name: _task_of(run) for name, run in named.items()}
     task = next(iter(tasks.values()), AnswerRules.task)
@@ -163,12 +169,14 @@ def fuse(
     for name, other in tasks.items():
         if other != task:
             raise InputError(f"{name}: a run of {other}; fuse runs of {task} only")
+
     factors = check_weights("weights", weights, len(named))
     read = [Run(Path(name), task, _rows(run)) for name, run in named.items()]
     visual: dict[str, str] = {}
     for run in named.values():
         if "visual_id" in run:
             visual.update(zip(run["docno"], run["visual_id"].astype(str), strict=True))
+
     posts = all("post_id" in run for run in named.values())
     fused = fuse_runs(read, factors, method, k, depth, posts)
     frame = run_frame(fused.items(), task)
@@ -210,6 +218,7 @@ def _open_ids(run: pd.DataFrame, qrels: pd.DataFrame) -> FormulaIds:
             "qrels: their attrs are lost, which say what the visual ids are; set qrels.attrs to "
             f"those of Collection.qrels({FormulaRules.task!r}, …)"
         )
+
     columns = run.drop_duplicates("docno")[["docno", "visual_id", "post_id"]].to_numpy()
     return FormulaIds.of_rows(columns)
 
@@ -225,6 +234,7 @@ def _named(runs: Mapping[str, Table] | Sequence[Table]) -> dict[str, pd.DataFram
             f"runs: got {_kind(runs)}; expected several runs: [run, other] or "
             '{"name": run, "other": other}'
         )
+
     columns = "qid", "docno", "score"
     if isinstance(runs, Mapping):
         return {str(name): table(run, str(name), *columns) for name, run in runs.items()}
@@ -235,6 +245,7 @@ def _named(runs: Mapping[str, Table] | Sequence[Table]) -> dict[str, pd.DataFram
     for number, (name, run) in enumerate(zip(names, frames, strict=True), 1):
         unique = name if names.count(name) == 1 else f"{name} {number}"
         named[unique] = run
+
     return named
 
 
@@ -291,6 +302,7 @@ def write_run(
     if manifest and manifest.get("tag") != name:
         data = manifest.get("data")
         manifest = {"version": __version__, "tag": name, "data": data, "made from": manifest}
+
     hits = run_writing.hits_of(read)
     run_writing.write_run(path, hits, name, read.task, form, manifest, by_user=True)
 
@@ -302,6 +314,7 @@ def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: RunTask) -> pd.
         scores = run_writing.separated([hit.score for hit in hits])
         for rank, (hit, score) in enumerate(zip(hits, scores, strict=True), 1):
             rows.append((qid, hit.doc_id, score, rank, hit.post_id, hit.visual_id, hit.text))
+
     frame = pd.DataFrame(rows, columns=[*_RANKED, "post_id", "visual_id", "answer"])
     frame = frame.astype({"score": float, "rank": int})
     return frame[[*_RANKED, *RULES[task].hit_columns]]
@@ -316,8 +329,10 @@ def rows_of(rows: object, what: str) -> Iterator[dict[str, Any]]:
         rows = rows.astype(object).where(rows.notna(), None).to_dict("records")
     elif hasattr(rows, "iter_rows"):  # of polars
         rows = rows.iter_rows(named=True)
+
     if isinstance(rows, str | Mapping) or not isinstance(rows, Iterable):
         raise _other(what, rows)
+
     for row in rows:
         fields = row._asdict() if hasattr(row, "_asdict") else row
         if not isinstance(fields, Mapping):
@@ -363,14 +378,17 @@ def table(rows: Table, what: str, *columns: str) -> pd.DataFrame:
         if name not in frame:
             others = [other for other in _CALLED.get(name, ()) if other in frame]
             frame = frame.rename(columns=dict.fromkeys(others[:1], name))
+
     missing = [name for name in columns if name not in frame]
     if missing:
         has = ", ".join(map(str, frame.columns)) or "none"
         raise InputError(f"{what}: no column {' and no '.join(missing)}; it has {has}")
+
     for name in columns:
         empty = frame[name].isna()
         if empty.any():
             raise InputError(f"{what}: no {name} in row {int(empty.to_numpy().argmax())}")
+
     return frame.astype({name: str for name in ("qid", "docno") if name in columns})
 
 

@@ -44,10 +44,12 @@ def register_ir_datasets(collection: "Collection") -> list[str]:
     place = str(collection.path.absolute())
     if _registered.setdefault(base, place) != place:
         raise InputError(f"{base} is {_registered[base]} already; rename one of the directories")
+
     datasets: dict[str, list[Any]] = {}
     for task in _KINDS:
         if not task_class(task).has_data(collection):
             continue
+
         documents, judged = Documents(collection, task), collection.judged_years(task)
         datasets[f"{base}/{task}"] = [documents]
         for year in collection.years(task):
@@ -55,9 +57,11 @@ def register_ir_datasets(collection: "Collection") -> list[str]:
             if year in judged:
                 parts.append(TaskQrels(partial(collection.qrels, task, year), task))
             datasets[f"{base}/{task}/{year}"] = parts
+
     for name, parts in datasets.items():
         if name not in ir_datasets.registry:
             ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
+
     return list(datasets)
 
 

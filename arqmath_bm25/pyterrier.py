@@ -58,10 +58,12 @@ class Retriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier's classes ar
         with pt.validate.any(topics) as frame:
             frame.columns(includes=["qid", "query", "docno"], mode="candidates")
             frame.query_frame(["query"], mode="topics")
+
         topics = topics.assign(qid=topics["qid"].astype(str))
         if frame.mode == "candidates":
             results = self.index.score(topics, self.variant)
             return results[results["rank"] <= self.depth].assign(rank=lambda best: best["rank"] - 1)
+
         topics = topics.drop(columns=["score", "rank"], errors="ignore")
         run = self.index.run(topics, variant=self.variant, depth=self.depth)
         results = topics.merge(run[["qid", "docno", "score", "rank"]], on="qid")

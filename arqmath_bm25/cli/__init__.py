@@ -87,10 +87,15 @@ class _Commands(_Shown, TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             near = get_close_matches(args[0].casefold(), COMMANDS, n=1)
-            advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}."
+            advice = f"there are {', '.join(COMMANDS)}."
+            if near:
+                advice = f"did you mean {near[0]}?"
             ctx.fail(f"No such command {args[0]!r}; {advice}")
+
         name, command, rest = super().resolve_command(ctx, args)
-        return name, load(name) if name in COMMANDS else command, rest
+        if name in COMMANDS:
+            command = load(name)
+        return name, command, rest
 
 
 def load(name: str) -> Any:
@@ -140,6 +145,7 @@ def run_program(program: typer.Typer, name: str) -> None:
     for stream in (sys.stdout, sys.stderr):  # names of files may be in no encoding
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
     try:
         for argument in sys.argv[1:]:
             if re.search(r"[\ud800-\udfff]", argument):
@@ -150,8 +156,10 @@ def run_program(program: typer.Typer, name: str) -> None:
     except InputError as error:
         _fail(str(error))
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        _fail(f"{where}{error.strerror or error}")
+        reason = error.strerror or str(error)
+        if error.filename:
+            reason = f"{error.filename}: {reason}"
+        _fail(reason)
 
 
 def _fail(message: str) -> None:

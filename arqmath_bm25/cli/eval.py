@@ -97,7 +97,9 @@ class Scoring:
     @property
     def chosen_task(self) -> RunTask | None:
         """The task of `--task`, None for all."""
-        return None if self.task == "all" else self.task
+        if self.task == "all":
+            return None
+        return self.task
 
     @property
     def years(self) -> list[Year]:
@@ -168,6 +170,7 @@ def evaluate(
             if isinstance(run.score, RunScore):
                 sets = topic_sets(run.score.values, info, by)
                 tables.append(_table_of_sets(run, by, sets))
+
     if scoring.write(scored, [run.to_json() for run in scored]):
         print_tables(tables, scoring.form)
     for note in left_out:
@@ -181,6 +184,7 @@ def _table_of_sets(run: Scored, by: str, sets: Mapping[str, Sequence[str]]) -> S
     for label, topics in sets.items():
         of_label = averages(topics)
         rows.append([label, len(topics), *(of_label[key] for key in keys)])
+
     header = ["topics", "number", *_names(keys)]
     return ScoreTable(caption=f"{run.run} by {by}", header=header, rows=rows)
 
@@ -204,14 +208,20 @@ def _run_files(
         for path in sorted(part.glob("*")):
             if path.suffix in _ENDINGS and task in (None, detect_task(path)):
                 files.append((path, year))
+
     if not files:
-        data = collection.layout.data if collection.on_site else None
+        data = None
+        if collection.on_site:
+            data = collection.layout.data
         run_it = command_line("run", task or "all", data=data, runs=folder)
-        of_task = f" of {task}" if task else ""
+        of_task = ""
+        if task:
+            of_task = f" of {task}"
         raise InputError(
             f"no run files{of_task} in {runs}: write them with `{run_it}`, or name run files: "
             "eval RUN --qrels FILE"
         )
+
     return files
 
 
@@ -226,6 +236,7 @@ def _score_files(
             left_out.append(f"{path}: {lacking}")
         else:
             scored.append(evaluator.score(path, year=year))
+
     return scored, left_out
 
 
@@ -236,7 +247,7 @@ def _names(keys: Iterable[str]) -> list[str]:
 def _score_tables(
     scored: Sequence[Scored], extra: Sequence[str], form: TableForm
 ) -> list[ScoreTable]:
-    """Return a table for each task and judgments; `extra` are keys to show beside the usual."""
+    """Return a table for each task and judgments; `extra` are keys to show after the usual ones."""
     tables = []
     for _, group in groupby(scored, lambda run: (run.task, run.judgments.file)):
         runs = list(group)
@@ -259,11 +270,15 @@ def _score_table(runs: Sequence[Scored], keys: Sequence[str], form: TableForm) -
         numbers = run.to_json()
         cells: list[object] = [names[place], _count(run)]
         for key in keys:
-            is_marked = place in marked.get(key, ())
-            cells.append(Marked(numbers[key], DAGGER) if is_marked else numbers[key])
+            if place in marked.get(key, ()):
+                cells.append(Marked(numbers[key], DAGGER))
+            else:
+                cells.append(numbers[key])
         rows.append(cells)
 
-    counted = "statements" if premises else "judged topics"
+    counted = "judged topics"
+    if premises:
+        counted = "statements"
     header = ["run", counted, *_names(keys)]
     if form == "csv":
         header = ["run", counted, *keys]
@@ -276,11 +291,12 @@ def _score_table(runs: Sequence[Scored], keys: Sequence[str], form: TableForm) -
     if len(runs) == 1 and form == "terminal" and in_terminal():  # no room for a long name
         caption = f"{names[0]} · {caption}"
         header, rows = header[1:], [rows[0][1:]]
+
     return ScoreTable(caption=caption, header=header, rows=rows, notes=notes, dispensable=[counted])
 
 
 def _caption(run: Scored) -> str:
-    """Return what runs were scored by: task, year, judgments, the grade that is relevant."""
+    """Return the caption of a table: task, year, judgments, and the least relevant grade."""
     ids = _IDS.get(run.judgments.ids or "", "")
     parts = [run.task, run.year, f"{run.judgments.file.name}{ids}"]
     if "statements" not in run.score.counts:
@@ -296,7 +312,7 @@ def _short(names: Sequence[str], form: TableForm) -> list[str]:
 
 
 def _explained(names: Sequence[str], baseline: str, marked: bool) -> str:
-    """Return what the caption of a pasted table says of its signs."""
+    """Return the explanation of the signs in a pasted table, for its caption."""
     text = ""
     if any("′" in name for name in names):
         text += f" · {_PRIMED}"
@@ -308,7 +324,9 @@ def _explained(names: Sequence[str], baseline: str, marked: bool) -> str:
 def _count(run: Scored) -> str:
     """Return how many of the judged topics the run has."""
     topics, *parts = run.score.counts.values()
-    return f"{parts[-1]} of {topics}" if parts else str(topics)
+    if not parts:
+        return str(topics)
+    return f"{parts[-1]} of {topics}"
 
 
 def _notes(run: Scored, keys: Sequence[str]) -> list[str]:
@@ -321,9 +339,11 @@ def _notes(run: Scored, keys: Sequence[str]) -> list[str]:
             if abs(everywhere[key] - own[key]) > _ROUNDING:
                 value = f"{NAMES.get(key, key)} {own[key]:.4f}"
                 by_topics.setdefault(run.score.averaged_over(key), []).append(value)
+
         for topics, values in by_topics.items():
             listed = ", ".join(values)
             notes.append(f"averaged over the {topics}, not all {len(run.score.values)}: {listed}")
+
     notes += [f"warning: {warning}" for warning in run.score.warnings]
     return notes
 
@@ -351,6 +371,7 @@ def compare(
             table = _all_digits(compared)
         else:
             table = _comparison_table(compared, scoring.form)
+
         print_tables([table], scoring.form)
         if why is not None:
             places = why_indexes or [scoring.indexes]
@@ -381,6 +402,7 @@ def _comparison_table(compared: Compared, form: TableForm) -> ScoreTable:
         if form in PASTED and run.randomization_holm < SIGNIFICANT:
             cells[1] = Marked(run.mean, DAGGER)
         rows.append(cells)
+
     return ScoreTable(
         caption=caption,
         header=_COMPARED,
@@ -423,6 +445,7 @@ def _table_of_moves(
         grade = "–" if move.grade is None else move.grade
         ranks = [rank or "–" for rank in move.ranks]
         rows.append([move.doc_id, grade, *ranks, ", ".join(causes)])
+
     parts = "what its score is made of, in shares of the best score"
     header = ["document", "grade", "from rank", "to", parts]
     caption = f"{topic}: what moved, and why"

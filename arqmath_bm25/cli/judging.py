@@ -62,6 +62,7 @@ def pool(
     if assessors > 1:
         shuffled = enumerate(for_assessors(items, assessors, seed), 1)
         batches = {output.with_stem(f"{output.stem}-{n}"): batch for n, batch in shuffled}
+
     with together() as outputs:
         rows = {
             path: write_batch(
@@ -70,6 +71,7 @@ def pool(
             )
             for path, batch in batches.items()
         }  # fmt: skip
+
     for path, batch in batches.items():
         _report(pooled._replace(items=batch), rows[path], path)
 
@@ -87,6 +89,7 @@ def _pool(
         raise InputError(
             f"{runs[0]}: no hit of the runs may be judged; `arqmath-bm25 validate --data` says why"
         )
+
     return pooled
 
 
@@ -129,8 +132,10 @@ def judge(
             raise InputError(f"--serve {serve} judges one batch; leave out {results[0]}")
         _serve(serve, output or serve.with_suffix(".results.csv"), port)
         return
+
     if not results or output is None:
         raise InputError("judge needs RESULTS.csv and -o QRELS.tsv, or --serve BATCH.csv")
+
     annotations = judging.read_annotations(results)
     for pair in judging.agreements(annotations):
         first, second = pair.assessors
@@ -138,13 +143,16 @@ def judge(
             f"{first} and {second}: {counted(pair.hits, 'hits')}, kappa {pair.kappa:.3f} graded, "
             f"{pair.quadratic:.3f} weighted, {pair.binary:.3f} binary", markup=False,
         )  # fmt: skip
+
     if disagreements is not None:
         count = judging.write_disagreements(disagreements, annotations)
         out.print(f"{disagreements}: {counted(count, 'hits')} with different labels")
+
     settled = judging.read_adjudication(adjudicated) if adjudicated else {}
     judged = judging.judge(annotations, rule, settled)
     if not judged.qrels:
         raise InputError(f"{results[0]}: no hit was given a grade; there is nothing to write")
+
     write_qrels(output, judged.qrels)
     _report_judged(judged, rule, output)
 
@@ -154,6 +162,7 @@ def _report_judged(judged: judging.JudgedBatch, rule: judging.Rule, output: Path
         out.print(
             f"{counted(judged.settled, 'hits')} with different labels: {rule}, or as adjudicated"
         )
+
     documents = sum(map(len, judged.qrels.values()))
     out.print(
         f"{output}: {counted(len(judged.qrels), 'topics')}, {counted(documents, 'judgments')}"

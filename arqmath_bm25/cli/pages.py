@@ -49,6 +49,7 @@ def report(
             runs, place.of(runs).collection, task=task, qrels=qrels, topics=topics,
             relevant=relevant, depth=depth, baseline=baseline, status=say,
         )  # fmt: skip
+
     with progress("Writing pages", len(data.questions), "topics") as advance:
         write_report(data, output, advance, thread_pages)
     out.print(f"{output / 'index.html'}: {counted(len(data.questions), 'topics')}")
@@ -65,17 +66,20 @@ def threads(
 ) -> None:
     """Write threads as HTML pages that open from disk, as the labs' assessors saw them.
 
-    A page has the question, its answers with score and acceptance, comments, users, dates, tags,
-    duplicates and links, as far as DATA has them. Every post and formula has an anchor:
+    A page has the question, its answers with score and acceptance, and the comments, users, dates,
+    tags, duplicates and links that DATA has. Every post and formula has an anchor:
     ID.html#post-ID, ID.html#formula-ID. Links lead to pages that are written too, or nowhere.
 
     Example: arqmath-bm25 threads --pool batch.csv --data /data/ARQMath -o threads
     """
-    wanted = [*(ids or ()), *(posts_of_batch(pool) if pool else ())]
+    wanted = list(ids or ())
+    if pool:
+        wanted += posts_of_batch(pool)
     if not wanted:
         raise InputError(
             "threads of which posts? Give ids of questions or answers, or --pool BATCH"
         )
+
     # Templates take a quarter of a second to load, which other commands need not wait for.
     from arqmath_bm25.pages.threads import ThreadReader, write_threads
 
@@ -125,13 +129,16 @@ def serve(
         raise InputError(
             f"{collection.directory}: there is no index to search; `{build_it}` builds it"
         )
+
     with listen(host, port) as listening, place.naming_the_build():
         opened = {n: Index.open(collection, n, engine=place.chosen_engine) for n in tasks}
         for index in opened.values():  # what does not serve is told before the first search
             index.search("", index.task.primary, 1)
 
         site = SearchPages(collection, opened, THREADS, public.prefix)
-        shown = f"[{host}]" if ":" in host else host
+        shown = host
+        if ":" in host:  # an address of IPv6
+            shown = f"[{host}]"
         address = f"http://{shown}:{listening.getsockname()[1]}{public.prefix}/"
         if url is not None:
             address = f"{url} (a proxy passes on to {address})"
@@ -142,7 +149,7 @@ def serve(
 
 
 def _index_documents(place: SearchPlace) -> None:
-    """Index own documents, unless an index of them is up to date, whatever its settings."""
+    """Index own documents, unless an index of them is up to date, with any settings."""
     collection, engine = place.collection, place.chosen_engine
     try:
         Index.open(collection, "docs", engine=engine)

@@ -51,11 +51,14 @@ def convert(run: Path, output: Path, form: RunForm = "lab") -> None:
         read.rules.require("TREC form", run)
     elif read.has_posts:
         _require_posts(read)
+
     keep_runs(output, [run])
     name = read.tag or official_stem(output)
     rows = write_run(output, hits_of(read), name, read.task, form, by_user=True)
     repeated = len(read) - rows
-    note = f"; {repeated:,} left out, since they repeat a document" if repeated else ""
+    note = ""
+    if repeated:
+        note = f"; {repeated:,} left out, since they repeat a document"
     out.print(f"{output}: {counted(len(read.topics), 'topics')}, {counted(rows, 'rows')}{note}")
 
 
@@ -97,7 +100,10 @@ def fuse(
     keep_runs(output, runs)
     task = task or task_of_runs(runs, "fuse")
     data = data_of(runs, data)
-    ids = None if data is None else cache(partial(FormulaIds.of, Collection(data, indexes)))
+    ids = None
+    if data is not None:
+        ids = cache(partial(FormulaIds.of, Collection(data, indexes)))
+
     read = [Run.read(run, task, ids) for run in runs]
     fused = fuse_runs(read, factors, method, k, depth, posts=form == "lab")
     manifest = {
@@ -117,6 +123,7 @@ def fuse(
         if len(lacking) > 5:
             some += ", ..."
         note = f"; {len(lacking):,} not in every run: {some}"
+
     size = f"{counted(len(fused), 'topics')}, {counted(rows, 'rows')}"
     out.print(f"{output}: {size}, from {len(runs)} runs{note}")
     for run in read:
@@ -125,12 +132,14 @@ def fuse(
 
 
 def _weights(weights: str | None, runs: Sequence[Path]) -> list[float]:
+    if weights is None:
+        return check_weights(str(runs[0]), None, len(runs))
+
     try:
-        numbers = None if weights is None else [float(weight) for weight in weights.split(",")]
+        numbers = [float(weight) for weight in weights.split(",")]
     except ValueError:
         numbers = [math.nan]
-    name = str(runs[0]) if weights is None else f"--weights {weights}"
-    return check_weights(name, numbers, len(runs))
+    return check_weights(f"--weights {weights}", numbers, len(runs))
 
 
 _SHOWN = 3  # rows of a rule that are printed; --json has a few more
@@ -147,11 +156,14 @@ def validate(
 ) -> None:
     """Check runs against the rules of the labs; exit status 1 if one breaks them.
 
-    Errors are what a lab refuses or drops, warnings what it tolerates.
+    A lab refuses or drops errors; it tolerates warnings.
 
     Example: arqmath-bm25 validate runs/*/2021/*.tsv --data /data/ARQMath
     """
-    collection = None if data is None else Collection(data, indexes)
+    collection = None
+    if data is not None:
+        collection = Collection(data, indexes)
+
     tasks = [task or detect_task(run) for run in runs]
     for path, each in zip(runs, tasks, strict=True):
         RULES[each].require("validate", path)
@@ -160,10 +172,12 @@ def validate(
     for path, each in zip(runs, tasks, strict=True):
         run = Run.read(path, each, strict=True)
         checked.append((run, run.faults(*lookups[each])))
+
     check_teams((run.path, run.task, findings) for run, findings in checked)
     if json_file != Path("-"):
         for run, findings in checked:
             _print(run, findings, collection is not None)
+
     if json_file is not None:
         reports = [
             {
@@ -178,6 +192,7 @@ def validate(
             for run, findings in checked
         ]
         options.write({json_file: json.dumps(reports, indent=2, ensure_ascii=False) + "\n"})
+
     if any(findings.count("error") for _, findings in checked):
         raise typer.Exit(1)
 
@@ -192,21 +207,31 @@ def _lookup(
     if task not in LAB_TASKS:  # topics and documents of one's own have any ids
         return [], None
 
-    may_be_returned = None
-    files = [Path(topics)] if topics else []
-    if collection is not None:
-        chosen = [topics] if topics else collection.layout.years(task)
-        files = [file for _, file in collection.layout.topic_files(task, chosen)] if chosen else []
-        may_be_returned = RULES[task].eligible(collection, partial(FormulaIds.of, collection))
-    elif topics in YEARS:
+    if collection is None and topics in YEARS:
         raise InputError(f"--topics {topics}: the topics of a year are in DATA; give --data")
+
+    chosen: Sequence[str] = ()
+    if topics is not None:
+        chosen = [topics]
+    elif collection is not None:
+        chosen = collection.layout.years(task)
+
+    may_be_returned = None
+    files = [Path(name) for name in chosen]
+    if collection is not None:
+        may_be_returned = RULES[task].eligible(collection, partial(FormulaIds.of, collection))
+        if chosen:
+            files = [file for _, file in collection.layout.topic_files(task, chosen)]
+
     labs = [tuple(topic.topic_id for topic in read_topics(file)) for file in files]
     return labs, may_be_returned
 
 
 def _print(run: Run, findings: Findings, looked_up: bool) -> None:
     levels = Counter(breaches.level for breaches in findings.by_rule())
-    verdict = "not valid" if levels["error"] else "valid"
+    verdict = "valid"
+    if levels["error"]:
+        verdict = "not valid"
     for level, rules in levels.items():
         verdict += f", {level}s of {counted(rules, 'rules')}"
     what = f"{run.task}, {counted(len(run.topics), 'topics')}, {counted(len(run), 'rows')}"
@@ -216,9 +241,12 @@ def _print(run: Run, findings: Findings, looked_up: bool) -> None:
     for breaches in findings.by_rule():
         style = "red" if breaches.level == "error" else "yellow"
         for example in breaches.examples[:_SHOWN]:
-            row = "" if example.row is None else f"row {example.row}: "
+            row = ""
+            if example.row is not None:
+                row = f"row {example.row}: "
             line = Text(f"  {breaches.level:7} ", style=style)
             results.print(line.append(f"{breaches.rule}: {row}{example.message}", style="default"))
+
         if breaches.count > _SHOWN:
             more = f"          … and {breaches.count - _SHOWN:,} more of this rule"
             results.print(Text(more, style="dim"))

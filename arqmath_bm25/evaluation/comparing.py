@@ -71,9 +71,11 @@ def compare(values: Mapping[str, Mapping[str, float]]) -> list[Comparison]:
     names = list(values)
     if len(names) < 2:
         raise InputError("a comparison needs two runs or more")
+
     topics = list(values[names[0]])
     if any(list(values[name]) != topics for name in names) or len(topics) < 2:
         raise InputError("the runs have to be scored on the same topics, two or more")
+
     table = {name: np.array([values[name][topic] for topic in topics]) for name in names}
     baseline, *others = names
     differences = [table[name] - table[baseline] for name in others]
@@ -103,6 +105,7 @@ def compare(values: Mapping[str, Mapping[str, float]]) -> list[Comparison]:
             randomization_holm=randomizations_holm[place],
         )
         comparisons.append(comparison)
+
     return comparisons
 
 
@@ -115,6 +118,7 @@ def _t_test(difference: NDArray[np.float64]) -> float:
 def _randomization(difference: NDArray[np.float64]) -> float:
     if np.abs(difference).max() <= _TIE:
         return 1.0
+
     test = scipy.stats.permutation_test(
         (difference,), np.mean, permutation_type="samples", vectorized=True,
         n_resamples=RESAMPLES, rng=np.random.default_rng(_SEED),
@@ -125,6 +129,7 @@ def _randomization(difference: NDArray[np.float64]) -> float:
 def _interval(difference: NDArray[np.float64]) -> tuple[float, float]:
     if np.ptp(difference) <= _TIE:
         return float(difference.mean()), float(difference.mean())
+
     interval = scipy.stats.bootstrap(
         (difference,), np.mean, confidence_level=CONFIDENCE, method="percentile",
         n_resamples=RESAMPLES, rng=np.random.default_rng(_SEED),
@@ -195,6 +200,7 @@ def compare_runs(runs: Sequence[Scored], measure: str | None = None) -> Compared
     measure = key_of(measure) if measure else first.score.shown[0]
     if measure not in first.score.keys:
         raise InputError(f"{measure}: {first.file} is scored by {', '.join(first.score.keys)}")
+
     scored: dict[str, Scored] = {}
     for run in runs:
         file = run.judgments.file
@@ -203,10 +209,12 @@ def compare_runs(runs: Sequence[Scored], measure: str | None = None) -> Compared
                 f"{run.file}: scored as {run.task} with {file}, but {first.file} as {first.task} "
                 f"with {first.judgments.file}; runs can be compared on the same judgments only"
             )
+
         name = run.run
         if name in scored:
             name = str(run.file)
         scored[name] = run
+
     values: dict[str, dict[str, float]] = {}
     for name, run in scored.items():
         values[name] = {topic: of[measure] for topic, of in run.score.values.items()}
@@ -234,6 +242,7 @@ def _contradictions(
             notes.append(
                 f"{pair.run} against {pair.baseline}: {listed} say the opposite of {measure}"
             )
+
     return notes
 
 
@@ -266,8 +275,10 @@ def moves(
         RULES[run.task].require("moves", run.file)
         if run.ranked is not None:
             rankings.append(run.ranked.topics.get(topic, {}))
+
     if not any(rankings):
         raise InputError(f"{topic}: none of the runs has this topic")
+
     ranks_of = _moved(rankings, depth)
     moved = sorted(ranks_of)
 
@@ -287,6 +298,7 @@ def moves(
     for place, doc in enumerate(moved):
         of_doc = [of_run[place] for of_run in parts]
         listed.append(Move(doc, grades.get(doc), ranks_of[doc], of_doc))
+
     last = max(len(ranking) for ranking in rankings) + 1
     listed.sort(key=lambda move: [rank or last for rank in move.ranks[::-1]])
     return listed, unexplained
@@ -305,6 +317,7 @@ def _moved(rankings: Sequence[Ranking], depth: int) -> dict[str, list[int | None
         before, after = of_doc
         if before != after:
             moved[doc] = of_doc
+
     return moved
 
 
@@ -315,6 +328,7 @@ def _parts(
     made_of = provenance(run.file)
     if made_of.manual:
         raise InputError(f"{run.file}: a manual run, whose queries are not those of the topics")
+
     try:
         task = task_class(run.task).of(made_of.settings, run.file)
         task.variants.index(made_of.variant)
@@ -323,10 +337,12 @@ def _parts(
             f"{run.file}: no manifest beside it says how it was made; only runs of this program, "
             "of this version, are explained"
         ) from None
+
     index = Index.of(task, collection)
     topic = task.asked(collection, topics_of(run.file)).get(topic_id)
     if topic is None:
         raise InputError(f"{topic_id}: no topic file of {collection.layout.data} has this topic")
+
     hits = [Hit(doc, 0, visual_id=doc) for doc in docs]
     explained = index.explain(topic, made_of.variant, hits)
     shares = []

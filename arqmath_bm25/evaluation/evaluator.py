@@ -158,6 +158,7 @@ class Evaluator:
             judged = self.own_documents.parent / QRELS
             if judged.is_file():
                 self.qrels = judged
+
         self.measures = tuple(dict.fromkeys(self.measures))
         self.judgments = cache(self._read_judgments)
         self.open_ids = cache(partial(FormulaIds.of, self.collection))
@@ -285,6 +286,7 @@ class Evaluator:
         for topic, grades in qrels.items():
             if max(grades.values(), default=0) >= self.least_grade:
                 kept[topic] = grades
+
         if not kept:
             raise InputError(f"{file}: no topic has a grade of {self.least_grade} or more")
         return kept

@@ -102,6 +102,7 @@ def named_measures(*names: str) -> list[Measure]:
             measures.append(of_labs[key])
         elif key not in NAMES:
             measures.append(_parsed(name))
+
     return measures
 
 
@@ -117,6 +118,7 @@ def _key_of_tables(name: str) -> str:
     """Return the key of a name of our tables: in any case, or primed (nDCG'); any other name."""
     if name in NAMES or name in ir_measures.measures.registry:
         return name
+
     folded = name.strip().casefold().replace("'", "′").replace("’", "′")
     for key, title in NAMES.items():
         if folded == key or ("′" in folded and folded == title.casefold()):
@@ -148,6 +150,7 @@ def _parsed(name: str) -> Measure:
             f"measure {name}: {parsed.NAME} with these parameters is not computed here; expected "
             "a measure of trec_eval, RR@k, ERR@k or RBP"
         )
+
     return Measure(str(parsed), str(parsed))
 
 
@@ -244,6 +247,7 @@ def _by_providers(
         judged = qrels if provider is ir_measures.judged else graded
         for metric in provider.iter_calc(supported, judged, ranked):
             values[metric.query_id][metric.measure] = metric.value
+
     return values
 
 

@@ -79,6 +79,7 @@ def read_qrels(path: Path) -> Qrels:
         if row == 1 and columns == _BEIR:
             width = len(_BEIR)
             continue
+
         if len(columns) != width:
             names = _COLUMNS if width == len(_COLUMNS) else _BEIR
             hint = "; this looks like a run" if width == 4 and len(columns) in (5, 6) else ""
@@ -86,18 +87,21 @@ def read_qrels(path: Path) -> Qrels:
                 f"{where}: expected the {width} columns of qrels ({', '.join(names)}), "
                 f"found {len(columns)}{hint}"
             )
+
         topic, *iteration, doc, text = columns
         if iteration and not _ITERATION.fullmatch(iteration[0]):
             raise InputError(
                 f"{where}: column 2 is {shown(iteration[0])}; expected 0: the columns of qrels are "
                 f"{', '.join(_COLUMNS)}"
             )
+
         grade = read_grade(where, doc, text)
         if qrels.setdefault(topic, {}).setdefault(doc, grade) != grade:
             raise InputError(
                 f"{where}: {doc} has grade {grade} for topic {topic} here and "
                 f"{qrels[topic][doc]} in an earlier row; remove one of them"
             )
+
     return qrels
 
 
@@ -110,6 +114,7 @@ def read_grade(where: str, doc: str, text: str) -> int:
         raise InputError(
             f"{where}: grade is {shown(text)}; expected a whole number from -9 to 9{hint}"
         )
+
     return int(match[1])
 
 
@@ -182,6 +187,7 @@ def by_visual_id(
         of_2020 = len(judged) > _LAST_OF_2020 // 2 and judged.max() <= _LAST_OF_2020
         notes = (_NOTE_2020,) if of_2020 else ()
         return Judgments(file, qrels, kind, notes)
+
     rekeyed: Qrels = {}
     for topic, grades in qrels.items():
         places = ids.find(id_numbers(grades))
@@ -189,6 +195,7 @@ def by_visual_id(
             if place >= 0:
                 best, key = rekeyed.setdefault(topic, {}), str(ids.visual[place])
                 best[key] = max(grade, best.get(key, grade))
+
     note = (
         f"the judgments name formulas, which count by their visual ids, the highest grade of each: "
         f"{int(ids.has(judged).sum()):,} of {len(judged):,} are in the formula index, "
@@ -201,6 +208,7 @@ def kind_of_name(file: Path) -> IdKind | None:
     """Return which ids a file holds, from its name; None if that does not say."""
     if file.parent.name == _FOLDER:
         return "formula"
+
     name = file.name.lower()
     for pattern, kind in _NAMES:
         if re.search(pattern, name):
@@ -214,6 +222,7 @@ def _kind_of_ids(judged: NDArray[np.int32], ids: FormulaIds, file: Path) -> IdKi
         return "visual"
     if formula >= _FORMULAS * visual + _FEW:
         return "formula"
+
     raise InputError(
         f"{file}: {formula:,} of its {len(judged):,} ids are formula ids of the collection, "
         f"{visual:,} are visual ids: which of them it judges has to be said (ids: "

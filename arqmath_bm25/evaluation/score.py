@@ -159,6 +159,7 @@ def score(
             f"the qrels judge none of the run's topics: the run has {_some(rankings)}, "
             f"the qrels {_some(qrels)}; are they of another task or year?"
         )
+
     judged = {topic: len(rankings[topic].keys() & qrels[topic].keys()) for topic in answered}
 
     result = RunScore(
@@ -174,6 +175,7 @@ def score(
     )
     if not answered:
         return result
+
     doubts = _doubts(rankings, qrels, result)
     return replace(result, warnings=(*result.warnings, *doubts))
 
@@ -198,9 +200,11 @@ def _doubts(rankings: Mapping[str, Ranking], qrels: Qrels, score: RunScore) -> l
     for topic in score.answered:
         returned.update(rankings[topic])
         of_qrels.update(qrels[topic])
+
     common = len(returned & of_qrels)
     if common >= _LEAST_FOUND * min(len(returned), len(of_qrels)):
         return []
+
     doubt = (
         f"only {common:,} of the {len(of_qrels):,} judged ids are among the "
         f"{len(returned):,} ids of the run: are they ids of the same kind (answers, "
@@ -259,6 +263,7 @@ def read_answer_map(path: Path) -> dict[str, Answers]:
         run, topic, answer = columns
         if runs.setdefault(run, {}).setdefault(topic, answer) != answer:
             raise InputError(f"{path}: row {row}: a second answer of {run} to topic {topic}")
+
     return runs
 
 
@@ -272,6 +277,7 @@ def score_answers(
         if grade is not None:
             grade = grade if 0 <= grade <= HIGHEST else 0
             values[topic] = {"ar": float(grade), "p1": float(grade >= relevant)}
+
     if not answers:
         values = {topic: {"ar": 0.0, "p1": 0.0} for topic in qrels}
     if not values:
@@ -279,6 +285,7 @@ def score_answers(
             "none of the run's answers is judged: are the judgments those of these topics, and "
             "their ids those of the answers (posts, or d_N of the answer map)?"
         )
+
     counts = {"topics": len(qrels), "topics_in_run": len(answers), "topics_judged": len(values)}
     return Score(values=values, counts=counts, relevant=relevant, warnings=notes)
 
@@ -315,6 +322,7 @@ def score_premises(
             f"none of the {len(gold):,} statements of the gold file is predicted: "
             f"the first prediction is for {next(iter(predicted), None)}"
         )
+
     rankings: dict[str, Ranking] = {}
     judged: Qrels = {}
     for statement, premises in gold.items():

@@ -37,7 +37,9 @@ def read_topic_info(*paths: Path) -> TopicInfo:
                 f"{path}: row 1: expected the columns Topic and {', '.join(CATEGORIES)}, "
                 f"found {', '.join(names)[:80] or 'nothing'}"
             )
+
         info.update((row["Topic"], row) for row in rows)
+
     return info
 
 
@@ -48,12 +50,14 @@ def topic_sets(topics: Iterable[str], info: TopicInfo, column: str) -> dict[str,
     """
     if column not in CATEGORIES:
         raise InputError(f"{shown(column)}: topics are grouped by {', '.join(CATEGORIES)}")
+
     sets: dict[str, list[str]] = {}
     for topic in topics:
         labels = info.get(topic) or info.get(topic.replace("B.", "A.", 1), {})
         label = labels.get(column)
         if label:
             sets.setdefault(label, []).append(topic)
+
     if not sets:
         raise InputError("the topic information is about none of the judged topics")
     return dict(sorted(sets.items()))

@@ -53,15 +53,18 @@ def eligible_formulas(ids: FormulaIds) -> Eligible:
         if swapped >= 0 and post_of_swapped == doc_id and (place < 0 or post != post_id):
             where = f"column 2 has the post, {doc_id}, column 3 the formula, {post_id}"
             return Fault("swapped columns", f"{where}; swap them")
+
         if place < 0:
             return Fault("unknown id", f"the formula index has no formula {doc_id}")
         if ids.flags[place] & DELETED:
             return Fault("deleted formula", f"formula {doc_id} has issue d: no post holds it")
         if ids.flags[place] & COMMENT:
             return Fault("comment formula", f"formula {doc_id} stands in a comment")
+
         if post != post_id:
             where = f"formula {doc_id} is in post {post}"
             return Fault("post of formula", f"{where}; the row has {post_id or 'none'}")
+
         return None
 
     return fault

@@ -64,13 +64,16 @@ class FormulaIds:
                 blocks.append(np.array(columns, np.int32))
                 rows += len(ids.formula)
                 say(f"Reading visual ids, once: {rows:,} formulas")
+
         if not rows:
             raise InputError(f"{formulas}: the files hold no formulas")
+
         table = np.concatenate(blocks, axis=1)
         blocks.clear()
         if (table[0, 1:] <= table[0, :-1]).any():
             table = table[:, np.argsort(table[0], kind="stable")]
             table = table[:, np.r_[table[0, 1:] != table[0, :-1], True]]
+
         table[5].sort()
         return cls(table)
 
@@ -82,15 +85,15 @@ class FormulaIds:
         another table. A damaged one is written again.
         """
         stats = [(file.name, file.stat()) for file in formula_files(formulas)]
-        key = "with old ids\n" + "\n".join(
-            f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats
-        )
+        lines = [f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats]
+        key = "\n".join(["with old ids", *lines])
         digest = hashlib.sha256(key.encode()).hexdigest()[:16]
         path = directory / f"visual-ids-{digest}.npy"
         if not is_as_written(path):
             table = cls.read(formulas)._table
             with complete(path, encoding=None, manifest={}) as file:
                 np.save(file, table)
+
         return cls(load_array(path))
 
     def of_v2(self) -> Self:
@@ -154,7 +157,11 @@ def id_numbers(texts: Iterable[str]) -> Ids:
 
 def id_number(text: str) -> int:
     """Return an id as a number of the table, -1 if it is none."""
-    if text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0"):
-        number = int(text) if len(text) < 11 else _LARGEST + 1
-        return number if number <= _LARGEST else -1
-    return -1
+    is_plain = text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0")
+    if not is_plain or len(text) > len(str(_LARGEST)):  # int() of a very long text is slow
+        return -1
+
+    number = int(text)
+    if number > _LARGEST:
+        return -1
+    return number

@@ -64,13 +64,18 @@ def fuse_runs(
     for run in runs:
         if not run.topics:
             raise InputError(f"{run.path}: the run has no rows; leave it out")
+
         if not first.topics.keys() & run.topics.keys():
             here, there = next(iter(run.topics)), next(iter(first.topics))
             raise InputError(
                 f"{run.path}: no topic in common with {first.path} ({here}, ... and {there}, ...); "
                 "are these runs of the same year?"
             )
-    post_of = _posts(runs) if first.has_posts and posts else {}
+
+    post_of: dict[str, str] = {}
+    if first.has_posts and posts:
+        post_of = _posts(runs)
+
     hits: dict[str, list[Hit]] = {}
     for topic in dict.fromkeys(topic for run in runs for topic in run.topics):
         rankings = []
@@ -79,6 +84,7 @@ def fuse_runs(
             rankings.append([(row.doc_id, row.score) for row in rows])
         fused = fuse_rankings(rankings, weights, method, k)[:depth]
         hits[topic] = [Hit(doc, score, post_of.get(doc, "")) for doc, score in fused]
+
     return hits
 
 
@@ -90,12 +96,14 @@ def _posts(runs: Sequence[Run]) -> dict[str, str]:
     for run in runs:
         with_posts = [(row.doc_id, row.post_id) for row in run.rows if row.post_id]
         pairs.append(dict.fromkeys(with_posts))
+
     for run, of_run in zip(runs, pairs, strict=True):
         if any((post, formula) in pairs[0] for formula, post in of_run if formula != post):
             raise InputError(
                 f"{run.path}: what is a formula here is a post in {runs[0].path}, so one of them "
                 "has exchanged columns; --data DATA tells which"
             )
+
         for formula, post in of_run:
             first, other = posts.setdefault(formula, (post, run))
             if post != first and other is not run:
@@ -103,6 +111,7 @@ def _posts(runs: Sequence[Run]) -> dict[str, str]:
                     f"{run.path}: formula {formula} is of post {post}, in {other.path} of post "
                     f"{first}; `arqmath-bm25 validate --data DATA` says which row is wrong"
                 )
+
     for run in runs:
         for row in run.rows:
             if row.doc_id not in posts:
@@ -110,6 +119,7 @@ def _posts(runs: Sequence[Run]) -> dict[str, str]:
                     f"{run.path}: no run says of which post formula {row.doc_id} is; "
                     "`--format trec` writes a run without posts"
                 )
+
     return {formula: post for formula, (post, _) in posts.items()}
 
 
@@ -122,9 +132,14 @@ def fuse_rankings(
     """
     values: defaultdict[str, list[float]] = defaultdict(list)
     for ranking, weight in zip(rankings, weights, strict=True):
-        shares = reciprocal_ranks(ranking, k) if method == "rrf" else min_max(ranking)
+        if method == "rrf":
+            shares = reciprocal_ranks(ranking, k)
+        else:
+            shares = min_max(ranking)
+
         for (doc, _), share in zip(ranking, shares, strict=True):
             values[doc].append(weight * share)
+
     fused = {doc: fsum(of_doc) for doc, of_doc in values.items()}
     return [(doc, fused[doc]) for doc in best(fused)]
 

@@ -121,9 +121,9 @@ def read_columns(
 ) -> Iterator[Numbered]:
     """Yield line number and columns of every row that is not blank; strips blanks and CR.
 
-    `kind` names the file in messages. TABs part the columns of a row that has any, else blanks;
-    with `quoted` columns may stand in quotes, as in Task 3. What departs from the labs' form goes
-    to `findings`. Raises InputError for a missing or binary file, and for an empty one that is no
+    `kind` names the file in messages. TABs separate the columns of a row that has any, else blanks;
+    with `quoted` columns may be in quotes, as in Task 3. Departures from the labs' form go to
+    `findings`. Raises InputError for a missing or binary file, and for an empty one that is no
     run; without `findings` also for a row that cannot be understood.
     """
     findings = findings or Findings(refused=path)
@@ -145,6 +145,7 @@ def _columns(lines: Iterable[tuple[int, str]], findings: Findings) -> Iterator[N
                 columns = [column.strip() for column in columns]
                 if sum(map(len, columns)) + len(columns) - 1 != len(line):
                     findings.warn("separator", number, "blanks around a column")
+
         if any(columns):
             yield number, columns
 
@@ -156,14 +157,17 @@ def _lines(path: Path, kind: str, findings: Findings) -> Iterator[tuple[int, str
         for number, raw in enumerate(iter(lambda: file.readline(_LONGEST_LINE), b""), 1):
             if b"\0" in raw:
                 raise InputError(f"{path}: row {number}: a binary file; expected a {kind} file")
+
             if len(raw) == _LONGEST_LINE and not raw.endswith(b"\n"):
                 limit = f"{_LONGEST_LINE >> 20} MB"
                 raise InputError(
                     f"{path}: row {number}: a line of more than {limit}; expected a {kind} file"
                 )
+
             if number == 1 and raw.startswith(_BOM):
                 findings.error("byte order mark", 1, "the file begins with a byte order mark")
                 raw = raw.removeprefix(_BOM)
+
             try:
                 line = raw.decode()
             except UnicodeDecodeError as error:
@@ -171,13 +175,16 @@ def _lines(path: Path, kind: str, findings: Findings) -> Iterator[tuple[int, str
                 message = f"not UTF-8 text (byte {error.start + 1} of the row); save it as UTF-8"
                 findings.unreadable("encoding", number, message)
                 continue
+
             if line.endswith("\r\n"):
                 findings.warn("line end", number, "CRLF; expected LF")
             if line.strip():
                 empty = False
             else:
                 findings.warn("empty row", number, "nothing in this row")
+
             yield number, line.rstrip("\r\n")
+
     if empty and kind != RUN:
         raise InputError(f"{path}: the {kind} file is empty")
 
@@ -195,6 +202,7 @@ def _answer_columns(lines: Iterable[tuple[int, str]], findings: Findings) -> Ite
             yield from _cut_answers(part, findings)
             part = []
         part.append((number, line.replace("\r", " ")))
+
     if part:
         yield from _cut_answers(part, findings)
 
@@ -214,6 +222,7 @@ def _cut_answers(part: Sequence[tuple[int, str]], findings: Findings) -> Iterato
                 "read on in the next rows; double the quotes in it and put it in quotes",
             )
             columns = "\n".join(text for _, text in part[begin:]).split("\t")
+
         if any(columns):
             yield part[begin][0], columns
         begin = reader.line_num

@@ -66,6 +66,7 @@ class Run:
         for row in rows:
             self.topics.setdefault(row.topic_id, []).append(row)
             self.tags[row.tag] += 1
+
         self.columns = task  # the task whose columns the file has
         self.form: RowForm = "lab"
         self.departures = Findings()  # of the rows from the lab's form
@@ -100,8 +101,8 @@ class Run:
     ) -> Findings:
         """Return every breach of the labs' rules, of a run that was read strictly.
 
-        An error is what the lab refuses or drops; a warning is what it tolerates though it may not
-        be what the author meant: trec_eval ignores ranks and orders by score. `labs` are the topics
+        The lab refuses or drops errors. It tolerates warnings, though the author may have meant
+        something else: trec_eval ignores ranks and orders by score. `labs` are the topics
         of each lab: a topic of none is unknown, and one is missing if the run has others of its
         lab. Without `eligible`, documents are not looked up.
         """
@@ -145,7 +146,10 @@ class Run:
     @property
     def tag(self) -> str:
         """The run tag in its rows (the "run id" of the labs), or nothing."""
-        return next(filter(None, self.tags), "")
+        for tag in self.tags:
+            if tag:
+                return tag
+        return ""
 
     @cached_property
     def ids(self) -> FormulaIds | None:
@@ -179,6 +183,7 @@ class Run:
             counts["cut"] += len(documents) - len(kept)
             rows[topic] = kept
             topics[topic] = {doc: row.score for doc, row in kept.items()}
+
         return Rankings(self, topics, rows, counts, self._notes(counts, depth))
 
     def _notes(self, counts: Counter[str], depth: int | None) -> list[str]:
@@ -187,6 +192,7 @@ class Run:
         for key, text in _NOTES.items():
             if counts[key]:
                 notes.append(f"{text.format(depth=depth)}: {counts[key]:,}")
+
         if self.form == "exchanged":
             notes.append("columns 2 and 3 (formula, post) are exchanged")
         if self.form == "visual":
@@ -201,11 +207,12 @@ class Run:
     ) -> Rankings:
         """Return the rankings that count, by the ids that the judgments hold.
 
-        Formulas are ranked by visual ids, with `kind` visual_v2 those of v2; a run that itself
-        holds such ids as it stands.
+        Formulas are ranked by visual ids, with `kind` visual_v2 by those of v2; a run that already
+        holds visual ids is not changed.
         """
         if not self.has_posts:
             return self.rankings(depth)
+
         ranked = copy.copy(self)
         if kind == "visual_v2" and self.ids is not None:
             ranked.ids = self.ids.of_v2()
@@ -216,8 +223,10 @@ class Run:
             returned = {row.doc_id for row in rows}
             as_formulas += len(grades.keys() & rankings.topics.get(topic, {}).keys())
             as_they_stand += len(grades.keys() & returned)
+
         if as_they_stand <= as_formulas:
             return rankings
+
         ranked.form = "visual"
         return ranked.rankings(depth)
 
@@ -237,6 +246,7 @@ class Run:
                 faults[fault.rule] += 1
             else:
                 kept.setdefault(row.topic_id, []).append(row)
+
         self.topics = kept
         return faults
 
@@ -257,12 +267,14 @@ class Run:
             if place < 0:
                 counts["unknown"] += 1
                 continue
+
             flags = ids.flags[place]
             counts["comments"] += bool(flags & COMMENT)
             counts["deleted"] += bool(flags & DELETED)
             visual = str(ids.visual[place])
             if visual not in first:
                 first[visual] = row._replace(post_id=str(ids.post[place]))
+
         return in_order(first)
 
     def _with_instances(self, by_visual: dict[str, RunRow]) -> dict[str, RunRow]:
@@ -274,6 +286,7 @@ class Run:
         for visual, row in by_visual.items():
             formula, post = instances.get(visual, ("", ""))
             rows[visual] = row._replace(doc_id=formula, post_id=post)
+
         return in_order(rows)
 
     def _put_right(self) -> None:
@@ -287,24 +300,32 @@ class Run:
         """Return a row of exchanged columns, or of TREC's, with the formula as its document."""
         if not row.post_id:
             return row
-        post = row.doc_id if self.form == "exchanged" else ""
-        return row._replace(doc_id=row.post_id, post_id=post)
+        if self.form == "exchanged":
+            return row._replace(doc_id=row.post_id, post_id=row.doc_id)
+        return row._replace(doc_id=row.post_id, post_id="")
 
     def _form_of(self, rows: Sequence[RunRow]) -> RowForm:
         """Return the form of the rows: `formula, post`, `post, formula` or TREC's `1, formula`."""
         paired = [(row.doc_id, row.post_id) for row in rows if row.post_id]
         if not paired:
             return "trec"
+
         as_lab = as_exchanged = 0
         if self.ids is not None:
             as_lab = self.ids.agree(paired)
             as_exchanged = self.ids.agree([(post, formula) for formula, post in paired])
+
         if not as_lab and not as_exchanged:
             if paired[0][0] in _MARKS and len({mark for mark, _ in paired}) == 1:
                 return "trec"
             # A formula stands in one post, while a post holds many formulas.
-            as_lab, as_exchanged = (
-                len(set(paired)) - len({pair[column] for pair in paired}) for column in (1, 0)
-            )
-            as_lab, as_exchanged = (0, 1) if as_exchanged and not as_lab else (1, 0)
-        return "exchanged" if as_exchanged > as_lab else "lab"
+            distinct = len(set(paired))
+            formulas_repeat = distinct > len({formula for formula, _ in paired})
+            posts_repeat = distinct > len({post for _, post in paired})
+            if formulas_repeat and not posts_repeat:
+                return "exchanged"
+            return "lab"
+
+        if as_exchanged > as_lab:
+            return "exchanged"
+        return "lab"

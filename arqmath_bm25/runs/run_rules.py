@@ -50,7 +50,8 @@ def best(ranking: Mapping[str, float], depth: int | None = None) -> list[str]:
 
 def in_order(rows: Mapping[str, RunRow]) -> dict[str, RunRow]:
     """Return the rows of documents in trec_eval's order."""
-    return {doc: rows[doc] for doc in best({doc: row.score for doc, row in rows.items()})}
+    scores = {doc: row.score for doc, row in rows.items()}
+    return {doc: rows[doc] for doc in best(scores)}
 
 
 def first_rows(rows: Iterable[RunRow]) -> dict[str, RunRow]:
@@ -72,8 +73,13 @@ def naming(source: object) -> Iterator[None]:
 
 def number(text: str) -> float:
     """Return a written number; NaN for text and for infinity."""
-    value = float(text) if _NUMBER.fullmatch(text) else math.nan
-    return math.nan if math.isinf(value) else value
+    if not _NUMBER.fullmatch(text):
+        return math.nan
+
+    value = float(text)
+    if math.isinf(value):
+        return math.nan
+    return value
 
 
 class RunRules(ABC):
@@ -112,6 +118,7 @@ class RunRules(ABC):
         """Return the row that columns make; None, and a finding, if they make none."""
         if len(columns) == len(self.columns):
             return self.record(line, columns, findings)
+
         names = ", ".join(self.columns)
         if self.trec_mark:
             names += "; or TREC form"
@@ -139,15 +146,18 @@ class RunRules(ABC):
             header = shown(" ".join(columns))
             findings.unreadable("header", 1, f"a header: {header}; runs have none, remove it")
             return None
+
         for name, text, value in (("rank", rank_text, rank), ("score", score_text, score)):
             if math.isnan(value):
                 message = f"{name} is {shown(text)}; expected a finite number"
                 findings.unreadable("number", line, message)
                 return None
+
         if not _RANK.fullmatch(rank_text):  # understood, but not by the lab's scripts
             message = f"rank is {shown(rank_text)}; expected a whole number"
             findings.error("rank form", line, message)
             rank = min(max(rank, -_FAR), _FAR)
+
         return int(rank), score, tag
 
     @property
@@ -204,7 +214,10 @@ class RunRules(ABC):
         topics = list(topics)
         if not topics and year is None:  # an empty run lies in the folder of its year
             folder = run.resolve().parent.name
-            year = next((known for known in labs.YEARS if known == folder), None)
+            for known in labs.YEARS:
+                if known == folder:
+                    year = known
+
         with naming(run):
             return collection.layout.qrels(self.lab_task, year or labs.year_of(topics))
 
@@ -234,18 +247,22 @@ class RunRules(ABC):
                 if not _PLAIN.fullmatch(name):
                     message = f"{column} is {shown(name)}; expected a plain number"
                     findings.error("id", row.line, message)
+
         first = first_rows(rows)
         for row in rows:
             if row is not first[row.doc_id]:
                 findings.error("duplicate", row.line, f"{row.doc_id} is in topic {topic} already")
+
         if len(rows) > labs.MAX_DEPTH:
             message = f"topic {topic} has {len(rows):,} rows; at most {labs.MAX_DEPTH:,} are taken"
             findings.error("depth", rows[labs.MAX_DEPTH].line, message)
+
         for place, row in enumerate(rows, 1):
             if row.rank != place:
                 message = f"topic {topic}: rank is {row.rank}; expected {place}"
                 findings.warn("rank order", row.line, f"{message}: 1, 2, 3, … in file order")
                 break
+
         _check_scores(topic, sorted(first.values(), key=lambda row: row.rank), findings)
 
 
@@ -259,6 +276,7 @@ def _check_scores(topic: str, rows: Sequence[RunRow], findings: Findings) -> Non
         message = f"rank {row.rank} has score {row.score:g}, rank {before.rank} only "
         message = f"topic {topic}: {message}{before.score:g}; scores decide"
         findings.warn("score order", row.line, message)
+
     counts = Counter(scores.tolist())
     tied = [row for row, score in zip(rows, scores.tolist(), strict=True) if counts[score] > 1]
     if tied:

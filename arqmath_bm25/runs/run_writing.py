@@ -44,6 +44,7 @@ def separated(scores: Sequence[float]) -> list[float]:
                 score = float(np.nextafter(np.float32(above), _LOWEST))
             above = score
             result.append(score)
+
     return result
 
 
@@ -66,17 +67,22 @@ def write_run(
 ) -> int:
     """Write a run and return its number of rows; `path` appears only when it is complete.
 
-    `rankings` holds the hits of each topic in rank order, `manifest` what is kept
-    beside the run; `by_user` says who named `path` (`complete`).
+    `rankings` holds the hits of each topic in rank order, `manifest` is written next to
+    the run; `by_user` says who named `path` (`complete`).
     """
-    rules, count = RULES[task], 0
-    line = _TREC_LINE if form == "trec" and rules.trec_mark else rules.line
+    rules = RULES[task]
+    line = rules.line
+    if form == "trec" and rules.trec_mark:
+        line = _TREC_LINE
+
+    count = 0
     with complete(path, manifest=manifest, by_user=by_user) as file:
         for topic, hits in rankings:
             scores = separated([hit.score for hit in hits])
             for rank, (hit, score) in enumerate(zip(hits, scores, strict=True), 1):
                 file.write(line(topic, hit, rank, score, tag))
                 count += 1
+
     return count
 
 
@@ -115,16 +121,20 @@ def provenance(run: Path) -> Provenance:
 
 
 def topics_of(*runs: Path) -> list[str] | None:
-    """Return the topic files of runs where none is of the collection, and each is still there."""
+    """Return the topic files of runs if none is of the collection and all still exist."""
     files = [provenance(run).topics for run in runs]
-    return list(dict.fromkeys(map(str, files))) if all(files) else None
+    if not all(files):
+        return None
+    return list(dict.fromkeys(map(str, files)))
 
 
 def _if_there(path: object) -> Path | None:
     if not isinstance(path, str) or "\0" in path or not Path(path).is_absolute():
         return None
     # Path.exists raises for a name that is too long.
-    return Path(path) if os.path.exists(path) else None  # noqa: PTH110
+    if not os.path.exists(path):  # noqa: PTH110
+        return None
+    return Path(path)
 
 
 def ir_metadata(

@@ -20,6 +20,7 @@ def short_names(names: Sequence[str]) -> list[str]:
     for of_name in words:
         middle = of_name[first : len(of_name) - last]
         short.append("".join(middle).strip("-_./ "))
+
     distinct = len(set(short) - {""}) == len(names)
     if len(names) > 1 and distinct:
         return short

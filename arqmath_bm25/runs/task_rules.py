@@ -65,6 +65,7 @@ class LabRules(RunRules):
             departures.append(f"; expected {form}")
         elif name.task != self.task:
             departures.append(f" says {name.task}; checked as {self.task}")
+
         if name is not None and path.suffix == self.ending and "." in stem:
             departures.append(": the lab's scripts cut it at the first dot")
         for departure in departures:
@@ -85,6 +86,7 @@ class LabRules(RunRules):
             elif official and topic not in of_labs:
                 message = f"{topic}, {where}, is none of the {len(of_labs)} topics"
                 findings.error("unknown topic", rows[0].line, message)
+
         for year in official:
             missing = [topic for topic in year if topic not in topics]
             if 0 < len(missing) < len(year):
@@ -203,7 +205,11 @@ class FormulaRules(LabRules):
         last: dict[str, RunRow] = {}
         for row in rows:
             first = last.get(row.doc_id)
-            last[row.doc_id] = row if first is None else first._replace(score=row.score)
+            if first is None:
+                last[row.doc_id] = row
+            else:
+                last[row.doc_id] = first._replace(score=row.score)
+
         return sorted(last.values(), key=lambda row: -row.score)
 
 
@@ -270,11 +276,13 @@ class TextRules(LabRules):
             if row is not rows[0]:
                 message = f"topic {topic} has an answer in row {rows[0].line}"
                 findings.error("duplicate", row.line, message)
+
             if row.rank != 1:
                 findings.warn("rank order", row.line, f"rank is {row.rank}; expected 1")
             if len(row.answer) > labs.MAX_ANSWER:
                 message = f"{len(row.answer):,} characters; at most {labs.MAX_ANSWER:,} are taken"
                 findings.error("answer length", row.line, message)
+
             unpaired = unpaired_dollars(row.answer)
             if unpaired:
                 where = f"the $ at character {unpaired[0] + 1} of the answer has no partner"
@@ -385,21 +393,30 @@ def detect_task(path: Path) -> labs.RunTask:
     name = labs.parse_run_name(labs.official_stem(path))
     if name:
         return name.task
+
     told = read_manifest(path).get("task")
     for task in RULES:
         if task == told:
             return task
+
     _, columns = next(read_columns(path, RUN), (0, []))
-    letter = columns[0].strip('"')[:2] if columns else ""
+    if not columns:
+        return "docs"
+
+    letter = columns[0].strip('"')[:2]
     if len(columns) == 2 and letter not in ("A.", "B."):
         return "nlps"
+
     numbers = [number(column) == number(column) for column in columns]
     if len(columns) >= 6 and all(numbers[1:3]) and not all(numbers[3:5]):
         return "task3"
-    if letter in ("A.", "B."):
-        return "task1" if letter == "A." else "task2"
-    if not columns or (len(columns) == 6 and columns[1] in ("Q0", "q0", "0")):
+    if letter == "A.":
+        return "task1"
+    if letter == "B.":
+        return "task2"
+    if len(columns) == 6 and columns[1] in ("Q0", "q0", "0"):
         return "docs"
+
     raise InputError(
         f"{path}: row 1: neither the file name nor the first column (expected a topic such as "
         "A.1 or B.1) tells the task; say it with --task"
@@ -420,6 +437,7 @@ def check_teams(runs: Iterable[tuple[Path, labs.RunTask, Findings]]) -> None:
         if counts[key] > labs.MAX_RUNS:
             run = f"run {counts[key]} of {name.team} for {task}"
             findings.error("runs of a team", None, f"{run}; at most {labs.MAX_RUNS} are taken")
+
         if name.primary:
             other = primaries.setdefault(key, path)
             if other != path:

@@ -35,6 +35,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
                 options.append(_option(of_field, of_fields[field], texts[field]))
         else:
             options.append(_option(parameter, hints[name], texts.get(name, {})))
+
     shown = Signature(sorted(options, key=lambda option: option.kind))
 
     @wraps(function)
@@ -43,11 +44,14 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         for name, kind in groups.items():
             names = [field.name for field in fields(kind) if field.name in arguments]
             arguments[name] = kind(**{field: arguments.pop(field) for field in names})
+
         try:
             function(**arguments)
         except KeyboardInterrupt:
-            resumes = "; the same command resumes" if function.__name__ in _RESUMING else ""
-            console.print(f"stopped{resumes}")
+            if function.__name__ in _RESUMING:
+                console.print("stopped; the same command resumes")
+            else:
+                console.print("stopped")
             raise
 
     paragraphs = (function.__doc__ or "").split("\n\n")
@@ -71,6 +75,7 @@ def descriptions() -> dict[str, dict[str, Any]]:
 def _option(parameter: Parameter, kind: Any, text: str | dict[str, Any]) -> Parameter:
     if hasattr(kind, "__metadata__"):  # described where it stands
         return parameter.replace(annotation=kind, kind=Parameter.KEYWORD_ONLY)
+
     more: dict[str, Any] = {"help": text} if isinstance(text, str) else dict(text)
     more["rich_help_panel"] = more.pop("panel", None)
     positional = parameter.default is Parameter.empty or "argument" in more
@@ -82,6 +87,7 @@ def _option(parameter: Parameter, kind: Any, text: str | dict[str, Any]) -> Para
         flags = more.pop("flags", [f"--{parameter.name.replace('_', '-')}"])
         more.setdefault("metavar", _metavar(kind, flags[0], more["help"]))
         shown = typer.Option(*flags, **more)
+
     where = Parameter.POSITIONAL_OR_KEYWORD if positional else Parameter.KEYWORD_ONLY
     return parameter.replace(annotation=Annotated[kind, shown], kind=where)
 
@@ -90,5 +96,9 @@ def _metavar(kind: Any, flag: str, text: str) -> str:
     """Return how the help shows the value of an option: FILE, DIR, N, or the option's name."""
     kinds = {kind, *get_args(kind)}
     if kinds & {Path, list[Path]}:
-        return "DIR" if text.startswith("Directory") else "FILE"
-    return "N" if int in kinds else flag.strip("-").upper()
+        if text.startswith("Directory"):
+            return "DIR"
+        return "FILE"
+    if int in kinds:
+        return "N"
+    return flag.strip("-").upper()

@@ -60,6 +60,7 @@ def _note(hit: Hit, found: Found, collection: Collection) -> str:
         parts.append(collection.place(found.post))
     elif found.title:
         parts.append(hit.doc_id)
+
     if found.formula:
         parts.append(found.plain_title or "(no question)")
     if not (found.text or found.body):

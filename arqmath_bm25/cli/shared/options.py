@@ -51,13 +51,16 @@ class Place:
         try:
             yield
         except NoIndexError as error:
-            hosts = getattr(self, "hosts", None) if error.engine == "opensearch" else None
+            hosts = None
+            if error.engine == "opensearch":
+                hosts = getattr(self, "hosts", None)
             build_it = command_line(
                 "index", error.task, data=self.data, indexes=self.indexes, config=config,
                 engine=error.engine, hosts=hosts,
             )  # fmt: skip
-            how = " --overwrite` builds it anew" if error.stale else "` builds it"
-            raise InputError(f"{error}; `{build_it}{how}") from None
+            if error.stale:
+                raise InputError(f"{error}; `{build_it} --overwrite` builds it anew") from None
+            raise InputError(f"{error}; `{build_it}` builds it") from None
 
 
 @dataclass
@@ -87,9 +90,11 @@ def data_of(runs: Sequence[Path] | None, data: Path | None) -> Path | None:
     """Return DATA: the option, else the directory that the first run's manifest names."""
     if data is not None or not runs:
         return data
+
     made_of = provenance(runs[0])
     if made_of.data in (None, SAMPLE):
         return None
+
     console.print(f"DATA={made_of.data} (from the manifest beside {runs[0]})", soft_wrap=True)
     return made_of.data
 
@@ -107,6 +112,7 @@ def task_of_runs(runs: Sequence[Path], verb: Literal["fuse", "pool"]) -> Ranking
             raise InputError(
                 f"{run}: a run of {other}, {runs[0]} of {first}; {verb} runs of one task only"
             )
+
     return cast("RankingTask", first)
 
 

@@ -28,7 +28,7 @@ _LATEX: Final = str.maketrans({
 
 
 class Marked(NamedTuple):
-    """A number with a mark behind it."""
+    """A number followed by a mark."""
 
     value: float
     mark: str
@@ -54,6 +54,7 @@ def print_tables(tables: Sequence[ScoreTable], form: TableForm) -> None:
     else:
         write = _WRITERS[form]
         typer.echo("\n".join(write(table) for table in tables), nl=False)
+
     if form == "csv":
         for table in tables:
             for note in table.notes:
@@ -90,6 +91,7 @@ def _fitting(table: ScoreTable, terminal: Console) -> RichTable:
             break
         without.append(name)
         drawn = _drawn(table, without, tight=True)
+
     return drawn
 
 
@@ -104,9 +106,11 @@ def _drawn(table: ScoreTable, without: Sequence[str] = (), *, tight: bool = Fals
             drawn.add_column(escape(name), overflow="fold")
         else:
             drawn.add_column(escape(name), justify="right", no_wrap=True)
+
     for row in table.rows:
         cells = list(row)
         drawn.add_row(*(escape(shown(cells[place])) for place in kept))
+
     return drawn
 
 
@@ -159,6 +163,7 @@ def markdown(table: ScoreTable) -> str:
     for place, name in enumerate(table.header):
         is_text = place == 0 or name in table.left
         alignments.append(":--" if is_text else "--:")
+
     lines = [
         _markdown_row(table.header),
         "|" + "|".join(alignments) + "|",

@@ -84,6 +84,7 @@ def read_annotations(files: Sequence[Path]) -> Annotations:
             first = of_hit.setdefault(annotation.assessor, annotation)
             if first.label != annotation.label:
                 raise _unsettled(first, annotation)
+
     return {hit: list(by_assessor.values()) for hit, by_assessor in annotations.items()}
 
 
@@ -137,6 +138,7 @@ def settle(notes: list[Annotation], rule: Rule = "agreed") -> str:
     for note in notes:
         if note.label != notes[0].label:
             raise _unsettled(notes[0], note)
+
     return notes[0].label
 
 
@@ -163,6 +165,7 @@ def _read(path: Path) -> Iterator[Annotation]:
         topic, doc = row["Input.topic_id"], row["Input.doc_id"]
         if not topic or not doc:
             raise InputError(f"{path}: row {number}: Input.topic_id or Input.doc_id is empty")
+
         for hit in range(1, MAX_INSTANCES + 1):
             post = row.get(f"Input.post_{hit}")
             if post:
@@ -255,6 +258,7 @@ def write_disagreements(path: Path, annotations: Annotations) -> int:
         raise InputError(
             f"{path}: somebody has filled in labels; name another file for the disagreements"
         )
+
     disputed = _disputed(annotations)
     assessors = sorted({note.assessor for notes in disputed.values() for note in notes})
     columns = [f"{kind} of {name}" for name in assessors for kind in ("label", "comment")]
@@ -267,6 +271,7 @@ def write_disagreements(path: Path, annotations: Annotations) -> int:
                 row[f"label of {note.assessor}"] = note.label
                 row[f"comment of {note.assessor}"] = _inert(note.comment)
             table.writerow(row)
+
     return len(disputed)
 
 

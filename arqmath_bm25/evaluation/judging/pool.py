@@ -84,11 +84,13 @@ def pool(
                     posts = instances.setdefault((topic, doc), {})
                     post, formula = row.shown
                     posts[post] = min(posts.get(post, formula), formula, key=in_order)
+
     items = []
     for (topic, doc), posts in sorted(instances.items()):
         chance = random.Random(f"{seed} {topic} {doc}")  # noqa: S311
         shown = choose_posts({post: thread_of(post) for post in posts}, chance)
         items.append(Item(topic, doc, tuple(PooledPost(post, posts[post]) for post in shown)))
+
     return Pool(_shuffled(items, seed), left_out)
 
 
@@ -108,6 +110,7 @@ def choose_posts(
     posts = sorted(threads)
     if len(posts) <= limit:
         return posts
+
     by_thread: dict[str, list[str]] = {}
     for post in posts:
         by_thread.setdefault(threads[post], []).append(post)

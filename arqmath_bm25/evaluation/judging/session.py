@@ -90,10 +90,12 @@ class Session:
             self._check(entry.hit, self._journal, row)
             without_last = self.labels.copy()
             entry.apply(self.labels)
+
         if results.exists() and results.stat().st_mtime_ns <= self._journal.stat().st_mtime_ns:
             content = results.read_bytes()
             if list(self._read_results().items()) == list(without_last.items()):
                 self._written = content
+
         os.ftruncate(descriptor, self._journal.read_bytes().rfind(b"\n") + 1)
         self._take_over()
         self._write_results()
@@ -104,6 +106,7 @@ class Session:
         old = self.labels.get(hit, label)
         if old != label:
             raise InputError(f"This hit has the label {old} already; to change it, undo that.")
+
         if hit not in self.labels:
             self._append(hit, label)
         self._write_results()
@@ -121,13 +124,16 @@ class Session:
         content = self.results.read_bytes() if self.results.exists() else self._written
         if content == self._written:
             return
+
         theirs, editor = self._read_results(), f"an editor of {self.results.name}"
         for hit, label in list(self.labels.items()):
             if hit not in theirs:
                 self._append(hit, label, editor, undone=True)
+
         for hit, label in theirs.items():
             if self.labels.get(hit) != label:
                 self._append(hit, label, editor)
+
         self._written = content
 
     def _read_results(self) -> Labels:
@@ -137,6 +143,7 @@ class Session:
                     f"{self.results}: row 1: the column {name} would be lost; `judge --serve` "
                     f"writes {', '.join(COLUMNS)}. Name another file with -o"
                 )
+
         annotations = read_annotations([self.results])
         for hit, notes in annotations.items():
             self._check(hit, self.results, notes[0].row)
@@ -162,6 +169,7 @@ class Session:
         except OSError as error:
             os.ftruncate(self._descriptor, end)
             cannot_write(self._journal, error)
+
         entry.apply(self.labels)
 
     def _write_results(self) -> None:

@@ -50,6 +50,13 @@ class ReportedRun:
     score: RunScore | None
     manifest: dict[str, Any]  # what lies beside the run file
 
+    @property
+    def values(self) -> Mapping[str, Mapping[str, float]]:
+        """The scores of each topic by measure; nothing without judgments."""
+        if self.score is None:
+            return {}
+        return self.score.values
+
 
 @dataclass(frozen=True)
 class ReportData:
@@ -95,9 +102,9 @@ def gather(
 ) -> ReportData:
     """Read everything that a report of the run `files` shows.
 
-    Without `task`, the files decide it; without `topics`, a topic file, those of the runs are
-    read, or all of DATA. Runs are compared with the one in the file `baseline`, by default the
-    weakest. `status` gets the name of each step.
+    `task` is found from the files by default. `topics` is a topic file; by default those of the
+    runs are read, or all in DATA. Runs are compared with the one in the file `baseline`, by default
+    the weakest. `status` gets the name of each step.
 
     Raises InputError for files that cannot be read or do not belong together: runs of several
     tasks, topics without a topic file, posts that DATA lacks.
@@ -118,12 +125,15 @@ def gather(
         grades.update(read.qrels)
     least = max((read.relevant for read in judgments.values()), default=1)
     scores = [run.score for run in reported if run.score]
-    keys = scores[0].shown if scores else ()
+    keys: Sequence[str] = ()
+    if scores:
+        keys = scores[0].shown
     questions = _questions(runs, topics, collection)
 
     status("Looking for posts")
-    if not depth:
-        depth = 20 if len(questions) <= FEW_TOPICS else 10
+    if not depth and len(questions) <= FEW_TOPICS:
+        depth = 20
+    depth = depth or 10
     places = _places(reported, depth)
     posts = {post for post, _ in places if post}
     relevant_documents = _relevant_documents(grades, least)
@@ -163,7 +173,7 @@ def gather(
 def _place_of_baseline(
     runs: Sequence[ReportedRun], files: Sequence[Path], baseline: Path | None
 ) -> int:
-    """Return the place of the run that others are compared with: the weakest if none is named.
+    """Return the position of the baseline among the runs: the weakest if none is named.
 
     Raises InputError if the named one is not among the runs.
     """
@@ -179,6 +189,7 @@ def _place_of_baseline(
             mean = run.score.averages()[run.score.shown[0]]
             if mean < lowest:
                 weakest, lowest = place, mean
+
     return weakest
 
 
@@ -219,6 +230,7 @@ def _score(
                 evaluators[file] = Evaluator(
                     collection, qrels=file, measures=measures, relevant=relevant
                 )
+
             scored = evaluators[file].score_run(run)
             judgments[file] = scored.judgments
             ranked = scored.ranked or ranked
@@ -230,19 +242,26 @@ def _score(
                 f"{run.path}: none of its formulas is in the formula index of DATA; are run and "
                 "DATA of the same collection? `arqmath-bm25 validate` says more"
             )
+
         manifest = read_manifest(run.path)
         reported.append(ReportedRun(short, name, ranked.rows, score, manifest))
+
     return reported, judgments
 
 
 def _of_charts(rules: RunRules) -> list[Measure]:
     """Return the measures of the charts; primed ones if the tables show primed measures."""
     primed = any(measure.primed for measure in measures_of(rules) if measure.key in rules.shown)
-    params = "rel={n},judged_only=True" if primed else "rel={n}"
-    return [
-        *(Measure(f"iprec_{level}", f"IPrec({params})@{level}", primed) for level in RECALL_LEVELS),
-        *(Measure(f"judged_{depth}", f"Judged@{depth}") for depth in DEPTHS),
-    ]
+    params = "rel={n}"
+    if primed:
+        params += ",judged_only=True"
+
+    measures = []
+    for level in RECALL_LEVELS:
+        measures.append(Measure(f"iprec_{level}", f"IPrec({params})@{level}", primed))
+    for depth in DEPTHS:
+        measures.append(Measure(f"judged_{depth}", f"Judged@{depth}"))
+    return measures
 
 
 def _check(runs: Sequence[ReadRun], qrels: Path | None) -> None:
@@ -255,6 +274,7 @@ def _check(runs: Sequence[ReadRun], qrels: Path | None) -> None:
                 f"{run.path}: a run of {run.task}, {first.path} of {first.task}; report one task "
                 "at a time"
             )
+
     if qrels is not None:
         first.rules.require("report scores", qrels)
 
@@ -264,7 +284,9 @@ def _judgments(run: ReadRun, collection: Collection) -> Path | None:
     corpus = corpus_in(collection.layout.data)
     if corpus:
         file = corpus.parent / QRELS
-        return file if file.is_file() else None
+        if file.is_file():
+            return file
+        return None
 
     year, rules = known_year(run.topics), run.rules
     if year is None or not rules.supports("report scores"):
@@ -282,7 +304,11 @@ def _questions(
     if corpus_in(collection.layout.data):
         asked_by = DocumentRules.task
     task = configured(asked_by)
-    chosen = [str(topics)] if topics else topics_of(*(run.path for run in runs))
+    chosen: list[str] | None
+    if topics is None:
+        chosen = topics_of(*(run.path for run in runs))
+    else:
+        chosen = [str(topics)]
     by_id = task.asked(collection, chosen)
 
     asked: set[str] = set()
@@ -290,12 +316,15 @@ def _questions(
         asked.update(run.topics)
         for topic in run.topics:
             if topic not in by_id:
-                data = "DATA" if collection.on_site else "the bundled sample: give --data DATA"
+                data = "the bundled sample: give --data DATA"
+                if collection.on_site:
+                    data = "DATA"
                 files = [file.name for _, file in task.topic_files(collection, chosen)]
                 raise InputError(
                     f"{run.path}: topic {shown(topic)} is in none of the topic files "
                     f"({', '.join(files)}) of {data}, or name its own with --topics FILE"
                 )
+
     return {name: topic for name, topic in by_id.items() if name in asked}
 
 
@@ -307,6 +336,7 @@ def _words(qrels: Qrels) -> dict[int, str]:
     words = {grade: word for word, grade in GRADE_OF_LABEL.items() if grade is not None}
     if most <= 1:
         return {1: "Relevant", 0: words[0]}
+
     for grade in range(HIGHEST + 1, most + 1):
         words[grade] = words[HIGHEST]
     return words
@@ -318,12 +348,15 @@ def _names(files: Sequence[Path]) -> list[str]:
     common = os.path.commonpath([file.absolute().parent for file in files])
     names = []
     for stem, file in zip(stems, files, strict=True):
-        unique = stems.count(stem) == 1
-        names.append(stem if unique else os.path.relpath(file, common))
+        if stems.count(stem) == 1:
+            names.append(stem)
+        else:
+            names.append(os.path.relpath(file, common))
 
     for name, file in zip(names, files, strict=True):
         if names.count(name) > 1:
             raise InputError(f"{file}: this run was given twice")
+
     return [_printable(name) for name in names]
 
 

@@ -55,7 +55,7 @@ def write_report(
 ) -> None:
     """Write the report to `directory`, which appears only when it is complete.
 
-    Posts link to their pages in `threads`, where these exist. `progress` is told the topics
+    Posts link to their pages in `threads`, where these exist. `progress` gets the number of topics
     that each step did. Raises InputError if `directory` holds something else than a report.
     """
     names = page_names(data.questions)
@@ -70,7 +70,7 @@ def write_report(
         pages.templates.globals.update(
             vars(data),
             averages=averages,
-            values={run.name: run.score.values if run.score else {} for run in data.runs},
+            values={run.name: run.values for run in data.runs},
             failures=failures,
             lacking=lacking,
             settings={run.name: _settings(run) for run in data.runs},
@@ -83,6 +83,7 @@ def write_report(
             titles[topic] = values["title"]
             pages.write(f"topics/{names[topic]}", "topic.html", **values)
             progress(1)
+
         for number, run in enumerate(data.runs, 1):
             pages.write(f"runs/{number}.html", "run.html", run=run, baseline=data.baseline)
         pages.write(
@@ -112,10 +113,10 @@ def _failures(data: ReportData, run: ReportedRun) -> dict[str, list[str]]:
     not_returned: list[str] = []
     low: list[str] = []
     precision = next((key for key in data.measures if key in _AT_10), "")
-    values = run.score.values if run.score else {}
-    for topic, of_topic in values.items():
+    for topic, of_topic in run.values.items():
         if of_topic[precision] > 0:
             continue
+
         relevant = data.relevant_to(topic)
         if relevant & run.topics.get(topic, {}).keys():
             low.append(topic)
@@ -123,6 +124,7 @@ def _failures(data: ReportData, run: ReportedRun) -> dict[str, list[str]]:
             not_returned.append(topic)
         else:
             missing.append(topic)
+
     return {_LACKING: missing, "not retrieved": not_returned, "ranked low": low}
 
 
@@ -134,10 +136,12 @@ def _holds_any(data: ReportData, docs: set[str]) -> bool:
 
 
 def _settings(run: ReportedRun) -> dict[str, str]:
-    """Return the settings that a run was made with, without those of other variants."""
+    """Return the settings of a run's variant, as text."""
     variant = run.manifest.get("variant")
     settings = run.manifest.get("settings")
-    flat = {"variant": str(variant)} if variant else {}
+    flat: dict[str, str] = {}
+    if variant:
+        flat["variant"] = str(variant)
     if isinstance(settings, dict):
         for name, value in settings.items():
             flat |= _flattened(str(name), value, variant)
@@ -150,11 +154,13 @@ def _flattened(name: str, value: object, variant: object) -> dict[str, str]:
         part = _OF_VARIANTS.get(name.split(" ")[-1])
         if part is not None:
             name, value = part, value.get(variant) or {}
+
     if isinstance(value, dict):
         flat: dict[str, str] = {}
         for key, inner in value.items():
             flat |= _flattened(f"{name} {key}", inner, variant)
         return flat
+
     if isinstance(value, list):
         return {name: ", ".join(map(str, value))}
     if isinstance(value, str) and Path(value).is_absolute():
@@ -167,7 +173,9 @@ def page_names(topics: Iterable[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     for number, topic in enumerate(topics, 1):
         name = f"{_UNSAFE.sub('_', topic).strip('.')[:60] or '_'}.html"
-        names[topic] = name if name not in names.values() else f"{number}-{name}"
+        if name in names.values():
+            name = f"{number}-{name}"
+        names[topic] = name
     return names
 
 
@@ -209,11 +217,14 @@ def _compared(
     for pair in comparisons:
         run, baseline_values = values[pair.run], values[pair.baseline]
         differences[pair.run] = {topic: run[topic] - baseline_values[topic] for topic in run}
+
     warnings = [note for score in scores.values() for note in score.warnings]
     doubtful = any(isinstance(note, Doubt) for note in warnings)
+    if doubtful:
+        verdicts = []
     return {
         "doubtful": doubtful,
-        "verdicts": [] if doubtful else verdicts,
+        "verdicts": verdicts,
         "comparisons": comparisons,
         "differences": differences,
     }
@@ -231,6 +242,7 @@ def _verdict(
         for pair in comparisons:
             if best[0] in (pair.run, pair.baseline):
                 leads.append(_lead(best[0], pair, measures, averages))
+
     return {"best": best, "value": value, "leads": leads}
 
 
@@ -245,6 +257,7 @@ def _lead(
     for key in contradicting(list(measures)):
         if averages[best][key] < averages[other][key]:
             against.append(measures[key])
+
     return {
         "other": other,
         "difference": abs(pair.difference),
@@ -286,12 +299,18 @@ class ShownDocument:
         """`place` is the post to show, and the formula in that; both may be empty."""
         self.doc_id = doc_id
         self.grade = grade or 0
-        self.word = "Unjudged" if grade is None else data.words[max(grade, 0)]
+        self.word = "Unjudged"
+        if grade is not None:
+            self.word = data.words[max(grade, 0)]
         self.ranks = ranks  # of each run
         post_id, self.formula_id = place
         latex = data.latex.get(self.formula_id)
-        self.formula = writer.formula(Formula(latex, None), display=True) if latex else Markup()
-        self.post = data.post(post_id) if post_id else None  # None if DATA does not have it
+        self.formula = Markup()
+        if latex:
+            self.formula = writer.formula(Formula(latex, None), display=True)
+        self.post = None  # if DATA does not have it
+        if post_id:
+            self.post = data.post(post_id)
         self.title = self.body = Markup()
         self.whole = False  # whether the body is all of the post
         self.link = ""  # empty where there is none
@@ -311,25 +330,39 @@ class ShownDocument:
     def order(self, relevant: int) -> tuple[int, int, str]:
         """Sort relevant documents first, by grade, then by the best rank in any run."""
         best = min((rank for rank in self.ranks if rank), default=MAX_DEPTH + 1)
-        return -self.grade if self.grade >= relevant else 0, best, self.doc_id
+        if self.grade < relevant:
+            return 0, best, self.doc_id
+        return -self.grade, best, self.doc_id
+
+
+def _plain(title: Content) -> str:
+    """Return a title as plain text, its formulas as LaTeX."""
+    texts = []
+    for piece in title.pieces:
+        if isinstance(piece, Formula):
+            piece = piece.latex
+        texts.append(piece)
+    return "".join(texts)
 
 
 def topic_page(data: ReportData, topic: Topic) -> dict[str, Any]:
     """Return the values for the template `topic.html`."""
     delimiters = data.delimiters
     title, body = read_title(topic.title, delimiters), read_body(topic.question, delimiters)
+    plain = PostWriter((), delimiters, data.macros)
+    asked = Markup()
     if topic.latex:  # Task 2 asks for one formula
+        asked = plain.formula(Formula(topic.latex, None), display=True)
         writer = PostWriter([Content((Formula(topic.latex, None),))])
     else:
         tags = Content((" ".join(topic.tags).replace("-", " "),))
         writer = PostWriter([title, body, tags], delimiters, data.macros)
-    plain = PostWriter((), delimiters, data.macros)
+
     documents, absent = _documents(data, topic.topic_id, writer)
-    asked = plain.formula(Formula(topic.latex, None), display=True) if topic.latex else ""
     return {
         "topic": topic,
         "title": plain.title(topic.title, topic.formula_id),
-        "plain_title": "".join(p if isinstance(p, str) else p.latex for p in title.pieces),
+        "plain_title": _plain(title),
         "body": plain.body(topic.question, topic.formula_id),
         "formula": asked,  # Task 2: what is searched
         "asks": writer.asks,  # how many words and formulas it has
@@ -344,7 +377,7 @@ def topic_page(data: ReportData, topic: Topic) -> dict[str, Any]:
 def _documents(data: ReportData, topic: str, writer: PostWriter) -> tuple[list[ShownDocument], int]:
     """Return the hits that are shown and the relevant documents, and how many are unknown.
 
-    Relevant ones stand first, the best grade first, then those of the best rank. As many posts are
+    Relevant ones come first, by grade, then by rank. As many posts are
     whole as there is room: pages stay small however long posts are.
     """
     grades = data.qrels.get(topic, {})
@@ -362,6 +395,7 @@ def _documents(data: ReportData, topic: str, writer: PostWriter) -> tuple[list[S
     for doc, grade in grades.items():
         if grade < data.relevant:
             continue
+
         rows = [ranking[doc] for ranking in rankings if doc in ranking]
         if rows:
             shown.setdefault(doc, rows[0].shown)
@@ -374,6 +408,7 @@ def _documents(data: ReportData, topic: str, writer: PostWriter) -> tuple[list[S
     for doc, place in shown.items():
         of_runs = [of_run.get(doc) for of_run in ranks]
         documents.append(ShownDocument(data, doc, place, grades.get(doc), of_runs, writer))
+
     documents.sort(key=lambda document: document.order(data.relevant))
     _write_bodies(documents, len(data.questions) <= FEW_TOPICS, writer)
     return documents, absent
@@ -387,6 +422,7 @@ def _write_bodies(documents: Iterable[ShownDocument], few: bool, writer: PostWri
     for document in documents:
         if document.post is None:
             continue
+
         body = document.post.body
         document.body = writer.content(beginning(body, begin))
         if len(body) <= room:
