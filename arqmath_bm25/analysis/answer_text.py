@@ -74,7 +74,7 @@ def _with_item_marks(body: str) -> str:
             numbers[-1] = number + 1
             return f"{tag[0]}{number}. "
         if not closing:
-            numbers.append(int(start or 1) if name.lower() == "ol" else None)
+            numbers.append(_first_number(name, start))
         elif numbers:
             numbers.pop()
         return tag[0]
@@ -82,16 +82,24 @@ def _with_item_marks(body: str) -> str:
     return _LIST_TAG.sub(mark, body)
 
 
+def _first_number(name: str, start: str | None) -> int | None:
+    """Return the number of the first item of a list, None for a list without numbers."""
+    if name.lower() != "ol":
+        return None
+    return int(start or 1)
+
+
 def _line(pieces: list[str | Formula]) -> str:
     """Write one paragraph; a blank where a dollar would touch a backslash or another dollar."""
-    words = "".join(piece for piece in pieces if isinstance(piece, str))
-    alone = sum(isinstance(piece, Formula) for piece in pieces) == 1 and not re.search(r"\w", words)
+    prose = [piece for piece in pieces if isinstance(piece, str)]
+    has_words = re.search(r"\w", "".join(prose)) is not None
+    display = len(pieces) - len(prose) == 1 and not has_words
     line = ""
     for piece in pieces:
         if isinstance(piece, str):
-            part = re.sub(r"(\\?)\$", lambda m: r"\ \$" if m[1] else r"\$", piece)
+            part = piece.replace("$", r"\$").replace(r"\\$", r"\ \$")
         else:
-            part = _delimited(piece.latex, alone)
+            part = _delimited(piece.latex, display)
         if part.startswith(("$", r"\$")) and line.endswith(("$", "\\")):
             line += " "
         line += part
@@ -102,15 +110,17 @@ def _delimited(latex: str, display: bool) -> str:
     """Put dollars around LaTeX, and none inside; nothing around nothing."""
     latex = _STRAY_ENTITY.sub(r"\1\2", _ERROR_MARK.sub("", latex))
     latex = _CELLS.sub(_as_table, latex)
-    inner = sum(not dollar[1] for dollar in _DOLLAR.finditer(latex))
+    escapes = [dollar[1] for dollar in _DOLLAR.finditer(latex)]
+    inner = escapes.count(None)
     marks = iter([r"\(", r"\)"] * (inner // 2) + [r"\$"])
     latex = _DOLLAR.sub(lambda dollar: dollar[1] or next(marks), latex).strip()
     if not latex:
         return ""
     if latex.endswith("\\"):
         latex += " "  # lest it escape the dollar
-    mark = "$$" if display or _DISPLAYED.match(latex) else "$"
-    return f"{mark}{latex}{mark}"
+    if display or _DISPLAYED.match(latex):
+        return f"$${latex}$$"
+    return f"${latex}$"
 
 
 def _as_table(table: re.Match[str]) -> str:
@@ -138,19 +148,26 @@ def sentences(text: str) -> list[str]:
         if stop[0] != "." or not _ABBREVIATION.search(before):
             parts.append(text[done : stop.end()])
             done = stop.end()
-    return [*parts, text[done:]] if done < len(text) else parts
+    if done < len(text):
+        parts.append(text[done:])
+    return parts
 
 
 def _hide(piece: re.Match[str]) -> str:
     """Replace a formula by letters, lower case if displayed; a final full stop stays.
 
-    So formulas are parts of sentences, and whatever stands in them ends none.
+    So formulas are parts of sentences, and a full stop within a formula ends no sentence.
     """
     if len(piece[0]) == 1:
         return piece[0]
-    letter = "x" if piece[0].startswith("$$") else "X"
+
+    letter = "X"
+    if piece[0].startswith("$$"):
+        letter = "x"
     last = piece[0].rstrip("$ ")[-1:]
-    return letter * (len(piece[0]) - 1) + (last if last in _STOPS else letter)
+    if last not in _STOPS:
+        last = letter
+    return letter * (len(piece[0]) - 1) + last
 
 
 def shorten(text: str, limit: int = MAX_ANSWER) -> str:
@@ -159,7 +176,13 @@ def shorten(text: str, limit: int = MAX_ANSWER) -> str:
     The cut is at the end of a sentence if that keeps half of what the limit allows, else of a
     formula on the same condition, else of a word; only a word longer than the limit is cut itself.
     """
-    pieces = [r"\$" if piece[0] == "$" else piece[0] for piece in _PIECE.finditer(text)]
+    pieces: list[str] = []
+    for piece in _PIECE.finditer(text):
+        if piece[0] == "$":
+            pieces.append(r"\$")
+        else:
+            pieces.append(piece[0])
+
     whole = "".join(pieces)
     if len(whole) <= limit:
         return whole
@@ -185,4 +208,7 @@ def _last_end(pieces: list[str], limit: int) -> int:
             formula = word = end
         elif following.isspace() or following.startswith("$"):
             word = end
-    return formula if formula >= limit / 2 else word or anywhere
+
+    if formula >= limit / 2:
+        return formula
+    return word or anywhere

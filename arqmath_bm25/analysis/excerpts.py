@@ -9,11 +9,13 @@ _MARKUP: Final = 12  # bytes of a body are at most so many times its text, nearl
 
 
 def length_of(pieces: Sequence[str | Formula]) -> int:
-    """Return the number of characters of some pieces, in formulas those of their LaTeX."""
+    """Return the number of characters of some pieces; a formula has the characters of its LaTeX."""
     length = 0
     for piece in pieces:
-        text = piece.latex if isinstance(piece, Formula) else piece
-        length += len(text)
+        if isinstance(piece, Formula):
+            length += len(piece.latex)
+        else:
+            length += len(piece)
 
     return length
 

@@ -1,10 +1,10 @@
 r"""HTML of other programs → the HTML of a post, with the same words and formulas.
 
 Whole pages, HTML5, and pages of KaTeX, MathJax 2 and 3, pandoc, LaTeXML (ar5iv, DLMF), MediaWiki,
-GitLab and WordPress are parsed once, by lexbor. What a browser shows is kept: known tags as they
-are, others as blocks or as their text. Each formula becomes one span, whatever copies of it a page
-has. Of a whole page only the content counts: `<main>`, or else its only `<article>`, or the body
-without navigation, header and footer. Such pages are told from posts in `kinds`.
+GitLab and WordPress are parsed once, by lexbor. Elements that a browser shows are kept: known tags
+as they are, others as blocks or as their text. Each formula becomes one span, however many copies
+of it a page has. Of a whole page only the content counts: `<main>`, or else its only `<article>`,
+or the body without navigation, header and footer. `kinds` decides which texts are such pages.
 """
 
 import re
@@ -39,13 +39,13 @@ class Page(NamedTuple):
 
 def as_post(html: str) -> Page:
     """Return a page or a fragment of HTML as a post. Any string is read."""
-    has_prefixes = ":math" in html
-    text = _MATHML_PREFIX.sub(r"\1", html) if has_prefixes else html
-    tree = LexborHTMLParser(_not_too_deep(text))
+    if ":math" in html:
+        html = _MATHML_PREFIX.sub(r"\1", html)
+    tree = LexborHTMLParser(_not_too_deep(html))
     if tree.body is None:
         return Page("", "")
 
-    writer = _Writer(has_scripts=_TEX_SCRIPT.search(text) is not None)
+    writer = _Writer(has_scripts=_TEX_SCRIPT.search(html) is not None)
     writer.write(_content(tree))
     return Page(_title(tree), "".join(writer.parts))
 
@@ -77,7 +77,7 @@ def _title(tree: LexborHTMLParser) -> str:
 
 
 def _content(tree: LexborHTMLParser) -> Any:
-    """Return the element that holds what a page is about."""
+    """Return the element that holds the content of a page."""
     main = tree.css_first("main, [role=main]")
     if main is not None:
         return main
@@ -88,7 +88,7 @@ def _content(tree: LexborHTMLParser) -> Any:
 
 
 class _Writer:
-    """Writes the elements of a page as those of a post."""
+    """Writes a page with the elements that a post may have."""
 
     def __init__(self, has_scripts: bool) -> None:
         self.parts: list[str] = []
@@ -128,11 +128,14 @@ class _Writer:
 
     def _write_formula(self, latex: str, display: bool) -> None:
         latex = " ".join(latex.split())
-        mark = "$$" if display else "$"
-        if latex:
-            self.parts.append(f'<span class="math-container">{mark}{escape(latex)}{mark}</span>')
-        else:
+        if not latex:
             self.parts.append(" ")
+            return
+
+        mark = "$"
+        if display:
+            mark = "$$"
+        self.parts.append(f'<span class="math-container">{mark}{escape(latex)}{mark}</span>')
 
     def _write_tag(self, tag: str, attributes: dict[str, str | None]) -> str:
         """Write the begin of an element as a post may have it; return the tag that ends it."""
@@ -149,7 +152,9 @@ class _Writer:
             return ""
 
         self._open.append(tag)
-        kept = "".join(_kept(attributes, ("href",))) if tag == "a" else ""
+        kept = ""
+        if tag == "a":
+            kept = "".join(_kept(attributes, ("href",)))
         self.parts.append(f"<{tag}{kept}>")
         return tag
 
@@ -164,13 +169,15 @@ class _Writer:
         if tag == "math":
             return node_latex(node)
         if tag == "script":
-            is_tex = (attributes.get("type") or "").startswith("math/tex")
-            return node.text() if is_tex else None
+            if (attributes.get("type") or "").startswith("math/tex"):
+                return str(node.text())
+            return None
 
         classes = (attributes.get("class") or "").split()
         if tag == "img":
-            is_formula = not _TABLE["images"].isdisjoint(classes)
-            return attributes.get("alt") if is_formula else None
+            if _TABLE["images"].isdisjoint(classes):
+                return None
+            return attributes.get("alt")
         for name in ("data-math", "data-latex", "data-tex", "data-expr"):
             if attributes.get(name):
                 return attributes[name]
@@ -183,7 +190,7 @@ class _Writer:
         return None
 
     def _rendered(self, node: Any) -> str:
-        """Return what a program has drawn: from its MathML, or from an attribute."""
+        """Return the LaTeX of a formula that a program has drawn (MathML or an attribute)."""
         if self._has_scripts:
             return ""
         math = node.css_first("math")
@@ -213,7 +220,7 @@ def _held(node: Any) -> str | None:
 
 
 def _is_display(node: Any, attributes: dict[str, str | None]) -> bool:
-    """Return whether a formula stands on lines of its own."""
+    """Return whether a formula is displayed."""
     if attributes.get("display") in ("block", "true"):
         return True
     classes = (attributes.get("class") or "").split()

@@ -70,22 +70,28 @@ class Content(NamedTuple):
     @property
     def prose(self) -> str:
         """The words with formulas and block ends replaced by one blank."""
-        return " ".join(" ".join(p for p in self.pieces if isinstance(p, str)).split())
+        words = " ".join(piece for piece in self.pieces if isinstance(piece, str))
+        return " ".join(words.split())
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
         """The formulas in reading order."""
-        return tuple(p for p in self.pieces if isinstance(p, Formula))
+        return tuple(piece for piece in self.pieces if isinstance(piece, Formula))
 
     @property
     def text(self) -> str:
         """Everything on one line, with dollars around the formulas."""
-        pieces = (p if isinstance(p, str) else f"${p.latex}$" for p in self.pieces)
-        return " ".join("".join(pieces).split())
+        written: list[str] = []
+        for piece in self.pieces:
+            if isinstance(piece, Formula):
+                written.append(f"${piece.latex}$")
+            else:
+                written.append(piece)
+        return " ".join("".join(written).split())
 
 
-# What passes the HTML parser as private-use characters, which are removed from the input first; so
-# are halves of characters, which no parser takes.
+# Private-use characters pass the HTML parser unchanged. They are removed from the input first, and
+# so are surrogates, which no parser takes.
 _MARK = "\ue000"  # before and after the number of a formula
 _TAG_END = "\ue002"  # an inline tag, which ends a formula but no word
 _LESS = "\ue003"  # a `<` that is text, while there is markup
@@ -106,7 +112,7 @@ _BLOCK = (
     "p|div|br|hr|li|ul|ol|dl|dt|dd|blockquote|pre|h[1-6]|table|thead|tbody|tr|td|th|details|summary"
 )
 _INLINE = "a|abbr|b|cite|code|del|em|i|img|ins|kbd|q|s|small|span|strike|strong|sub|sup|tt|u|var"
-_SILENT = "script|style"  # their text is not prose
+_SILENT = "script|style"  # elements whose text is not prose
 # A tag has fewer attributes than are allowed here; without an end, time would not be linear.
 _ATTRIBUTES = r"""(?:\s++[\w:-]++=(?:"[^"]*+"|'[^']*+')){0,32}+"""
 _TAG_OR_LESS = re.compile(
@@ -122,7 +128,7 @@ _HAS_SILENT = re.compile(rf"<(?:{_SILENT})\b", re.IGNORECASE)
 _NOT_NESTED = frozenset("br hr img p li dt dd tr td th thead tbody".split())
 _MAX_DEPTH: Final = 100  # parsers take quadratic time for elements in elements
 
-# What a plain body is made of; in tables, a parser moves text about.
+# The markup of a plain body. Tables are not plain, as a parser moves text out of them.
 _PLAIN_BLOCK = re.compile(
     rf"</?(?:p|br|hr|li|ul|ol|dl|dt|dd|blockquote|pre|h[1-6]|div){_ATTRIBUTES}\s*+/?>"
 )
@@ -152,16 +158,16 @@ _END_OF = {"$": "$", r"\$": r"\$", "$$": "$$", r"\[": r"\]", r"\(": r"\)", r"\\(
 _TOKEN = re.compile(
     rf"\\end\{{([A-Za-z]+\*?)\}}|\\\\\)|\\[^\n{_MARK}{_TAG_END}]|[${{}}\n{_MARK}{_TAG_END}]"
 )
-# In Markdown: no dollar ends a formula there.
+# No dollar ends a formula of Markdown before one of these.
 _NO_END: Final[dict[Delimiters, re.Pattern[str]]] = {"markdown": re.compile(r"\s|.\$[0-9]")}
-# In plain text: prose between the dollars of $5 and $10, or of $HOME and $PATH.
+# Plain text: the prose between the dollars of "$5 and $10" or "$HOME and $PATH" is no formula.
 _SIGNS_OF_FORMULAS: Final = frozenset("\\^_{}")
 _LONGEST_PRICE: Final = 1000  # characters between two dollars that are prices
 _PROSE_WORD: Final = re.compile(r"[A-Za-z]{3}")
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 _ENDS_TRIED: Final = 100  # for one start, so that time is linear
 _MANY_BLANKS = re.compile(" {2,}")
-_SIGNS = re.compile(r"[$\\]++")  # which could begin a formula
+_SIGNS = re.compile(r"[$\\]++")  # these could begin a formula
 _BLANKS = re.compile(f" ?(?:{_TAG_END} ?)+")
 
 
@@ -176,31 +182,38 @@ def _read_post(html: str, delimiters: Delimiters) -> Content:
     text, formulas = cut_spans(html)
     if "$" in text or "\\" in text:
         text = _hide_code(text)
+
     if "$" in text or "\\" in text:
         text = _INLINE_TAG.sub(_TAG_END + "<", escape_bare_less(text))
     else:
-        plain = _PLAIN_INLINE.sub("", _PLAIN_BLOCK.sub(BLOCK_END, text))
+        blocks = _PLAIN_BLOCK.sub(BLOCK_END, text)
+        plain = _PLAIN_INLINE.sub("", blocks)
         if "<" not in plain and not _OTHER_ENTITY.search(plain):
             return _split(unescape(plain), formulas, delimiters)
         text = escape_bare_less(text)
+
     tree = LexborHTMLParser(_BLOCK_TAG.sub(BLOCK_END + "<", text))
+    if tree.body is None:
+        return _split("", formulas, delimiters)
     if _HAS_SILENT.search(text):
         tree.strip_tags(_SILENT.split("|"))
-    return _split(tree.body.text() if tree.body else "", formulas, delimiters)
+    return _split(tree.body.text(), formulas, delimiters)
 
 
 def _hide_code(html: str) -> str:
     """Replace characters in `<code>…</code>` and `<pre>…</pre>` that could begin mathematics."""
     parts = _CODE_EDGE.split(html)  # text and edges by turns
-    last = {edge.lower(): position for position, edge in enumerate(parts) if position % 2}
-    closing = ""
+    last_edges = {edge.lower(): position for position, edge in enumerate(parts) if position % 2}
+    closing = ""  # the edge that ends the code which is open
     for position, part in enumerate(parts):
         if closing:
             parts[position] = hide_math(part)
-            closing = "" if part.lower() == closing else closing
+            if part.lower() == closing:
+                closing = ""
         elif position % 2:
-            edge = f"</{part[1:].lower()}>"
-            closing = edge if last.get(edge, 0) > position else ""
+            end = f"</{part[1:].lower()}>"
+            if last_edges.get(end, 0) > position:
+                closing = end
     return "".join(parts)
 
 
@@ -209,8 +222,12 @@ def read_title(title: str, delimiters: Delimiters = "mathjax") -> Content:
     if delimiters == "auto":
         return read_text(title)
     if delimiters == "latex" or delimiters == "markdown":
-        content = _split(prepared(title.translate(_CLEAN), delimiters), [], delimiters)
-        return _without_commands(content) if delimiters == "latex" else content
+        text = prepared(title.translate(_CLEAN), delimiters)
+        content = _split(text, [], delimiters)
+        if delimiters == "latex":
+            return _without_commands(content)
+        return content
+
     text, formulas = cut_spans(title)
     return _split(unescape(text), formulas, delimiters)
 
@@ -233,66 +250,93 @@ def write_out(content: Content, preamble: str = "") -> Content:
     after = written_out(before, preamble)
     if after is before:
         return content
+
     latex = iter(after)
-    return Content(
-        tuple(p if isinstance(p, str) else p._replace(latex=next(latex)) for p in content.pieces)
-    )
+    pieces: list[str | Formula] = []
+    for piece in content.pieces:
+        if isinstance(piece, Formula):
+            pieces.append(piece._replace(latex=next(latex)))
+        else:
+            pieces.append(piece)
+    return Content(tuple(pieces))
 
 
 def _without_commands(content: Content) -> Content:
     """Return LaTeX with its prose as readers see it."""
-    pieces = (
-        p if isinstance(p, Formula) else _MANY_BLANKS.sub(" ", prose(p)) for p in content.pieces
-    )
+    pieces: list[str | Formula] = []
+    for piece in content.pieces:
+        if isinstance(piece, Formula):
+            pieces.append(piece)
+        else:
+            pieces.append(_MANY_BLANKS.sub(" ", prose(piece)))
     return Content(tuple(pieces))
 
 
 def as_body(content: Content) -> str:
     """Return the HTML of a post with the same prose and formulas, a paragraph for each block."""
-    pieces = (
-        f'<span class="math-container">${escape(piece.latex)}$</span>'
-        if isinstance(piece, Formula)
-        else _SIGNS.sub(r"<code>\g<0></code>", escape(piece, quote=False))
-        for piece in content.pieces
-    )
-    return "".join(f"<p>{part}</p>" for part in "".join(pieces).split("\n") if part.strip())
+    written: list[str] = []
+    for piece in content.pieces:
+        if isinstance(piece, Formula):
+            written.append(f'<span class="math-container">${escape(piece.latex)}$</span>')
+        else:
+            written.append(_SIGNS.sub(r"<code>\g<0></code>", escape(piece, quote=False)))
+
+    blocks = "".join(written).split("\n")
+    return "".join(f"<p>{block}</p>" for block in blocks if block.strip())
 
 
 def cut_spans(html: str) -> tuple[str, list[Formula]]:
     """Replace every math span by a numbered mark (rules 1 and 2), which `split_math` finds."""
-    text = mark_formulas(html if html.isascii() else html.translate(_CLEAN))
+    if not html.isascii():
+        html = html.translate(_CLEAN)
+    text = mark_formulas(html)
     text = text.replace("\0", " ").replace("\r", " ").replace("\n", " ")
     if "&#" in text:
         text = _NUMERIC_ENTITY.sub(_clean_entity, text)
+
     pieces: list[str] = _SPAN.split(text)  # text, id and content of a formula, text, …
     if None in pieces[2::3]:
         pieces = _split_at_closing(text)
+
     formulas: list[Formula] = []
-    for place in range(2, len(pieces), 3):
-        formula_id, inner = pieces[place - 1 : place + 1]
-        latex, bare = _without_dollars((unescape(inner) if "&" in inner else inner).strip())
-        around = pieces[place - 2][-1:], latex, pieces[place + 1][:1]
-        if bare and len(latex) == 1 and all(c.islower() and c.isalpha() for c in around):
-            pieces[place] = latex
+    for position in range(2, len(pieces), 3):
+        inner = pieces[position]
+        if "&" in inner:
+            inner = unescape(inner)
+        inner = inner.strip()
+        latex = _without_dollars(inner)
+
+        is_bare_letter = len(latex) == 1 and latex == inner
+        if is_bare_letter and _is_within_word(pieces[position - 2], latex, pieces[position + 1]):
+            pieces[position] = latex
         else:
-            pieces[place] = f"{_MARK}{len(formulas)}{_MARK}"
-            formulas.append(Formula(latex, formula_id or None))
+            pieces[position] = f"{_MARK}{len(formulas)}{_MARK}"
+            formulas.append(Formula(latex, pieces[position - 1] or None))
     del pieces[1::3]
     return "".join(pieces), formulas
+
+
+def _is_within_word(before: str, letter: str, after: str) -> bool:
+    """Return whether a letter and the characters on both sides are small letters (rule 2)."""
+    characters = (before[-1:], letter, after[:1])
+    return all(character.islower() and character.isalpha() for character in characters)
 
 
 def _split_at_closing(text: str) -> list[str]:
     """Split at spans as `_SPAN.split` does, but match each with its own closing tag."""
     pieces: list[str] = []
-    closing, done = _closing(text), 0
+    closing = _closing(text)
+    done = 0
     for span in _SPAN.finditer(text):
-        if span.start() >= done:
-            inner, before = span[2], text[done : span.start()]
-            done = span.end()
-            if inner is None:
-                end, done = closing.get(done, (done, done))
-                inner = _EDGE.sub("", text[span.end() : end])
-            pieces += before, span[1], inner
+        if span.start() < done:
+            continue
+        before = text[done : span.start()]
+        inner = span[2]
+        done = span.end()
+        if inner is None:
+            end, done = closing.get(done, (done, done))
+            inner = _EDGE.sub("", text[span.end() : end])
+        pieces += before, span[1], inner
     return [*pieces, text[done:]]
 
 
@@ -312,22 +356,32 @@ def escape_bare_less(html: str) -> str:
         elif end:
             if stack and stack[-1] == end.lower():
                 stack.pop()
-            return f"</{end}>"  # what else stands in it means nothing
-        return "&lt;" if tag[0] == "<" else tag[0]
+            return f"</{end}>"  # a closing tag has no attributes
+        elif tag[0] == "<":
+            return "&lt;"
+        return tag[0]
 
     return _TAG_OR_LESS.sub(written, html)
 
 
 def _clean_entity(entity: re.Match[str]) -> str:
+    """Replace the number of a private-use character by a blank."""
     digits = entity[1] or entity[2]
-    number = int(digits, 16 if entity[1] else 10) if len(digits) < 9 else 0
-    return " " if 0xE000 <= number < 0xF900 else entity[0]
+    if len(digits) > 8:
+        return entity[0]
+
+    base = 10
+    if entity[1]:
+        base = 16
+    if 0xE000 <= int(digits, base) < 0xF900:
+        return " "
+    return entity[0]
 
 
 def _closing(text: str) -> dict[int, tuple[int, int]]:
-    """Find the closing tag of every span: its begin and end, by where the content starts.
+    """Return the span of each closing tag, by the position at which the content starts.
 
-    Of a span without one it is the nearest that follows, if any.
+    A span that is never closed ends at the next closing tag, if there is one.
     """
     closing: dict[int, tuple[int, int]] = {}
     opened: list[int] = []
@@ -337,7 +391,9 @@ def _closing(text: str) -> dict[int, tuple[int, int]]:
             opened.append(edge.end())
         elif opened:
             closing[opened.pop()] = edge.span()
-    unclosed, nearest = set(opened), None
+
+    unclosed = set(opened)
+    nearest: tuple[int, int] | None = None
     for edge in reversed(edges):
         if not edge[1]:
             nearest = edge.span()
@@ -346,12 +402,12 @@ def _closing(text: str) -> dict[int, tuple[int, int]]:
     return closing
 
 
-def _without_dollars(latex: str) -> tuple[str, bool]:
-    """Strip the delimiters, which cut-off topics have on one side only; tell whether none was."""
+def _without_dollars(latex: str) -> str:
+    """Strip the delimiters, which cut-off topics have on one side only."""
     if "$" not in latex:
-        return latex, True
-    stripped = _TRAILING_DOLLARS.sub(r"\1", _LEADING_DOLLARS.sub("", latex))
-    return stripped.strip(), stripped == latex
+        return latex
+    opened = _LEADING_DOLLARS.sub("", latex)
+    return _TRAILING_DOLLARS.sub(r"\1", opened).strip()
 
 
 def _split(text: str, formulas: list[Formula], delimiters: Delimiters) -> Content:
@@ -365,32 +421,52 @@ def split_math(
 ) -> Iterator[str | Formula]:
     """Yield prose and formulas of parsed text: marks of `cut_spans`, and raw math (rule 3)."""
     if _MAY_BE_MATH.search(text) is None and delimiters != "none":
-        for place, part in enumerate(_MARKED.split(text)):
-            if part:
-                yield formulas[int(part)] if place % 2 else part
+        yield from _split_at_marks(text, formulas)
         return
+
     done = end = 0
     ends: _Ends | None = None
     while start := _START[delimiters].search(text, end):
         end = start.end()
+        delimiter = start["delimiter"]
         if start["mark"]:
             formula = formulas[int(start["mark"])]
-        elif start["delimiter"] or start["name"]:
+        elif delimiter or start["name"]:
             ends = ends or _Ends(text, delimiters)
-            span = ends.of(start["delimiter"], start["name"], end)
+            span = ends.of(delimiter, start["name"], end)
             if span is None:
                 continue
-            content = text[end : span[0]] if start["delimiter"] else text[start.start() : span[1]]
+            content = text[start.start() : span[1]]
+            if delimiter:
+                content = text[end : span[0]]
             formula = Formula(_plain(content, formulas).strip(), None)
             end = span[1]
         else:
             continue
-        if prose := _prose(text[done : start.start()]):
-            yield prose
-        yield formula.latex if delimiters == "none" else formula
+
+        before = _prose(text[done : start.start()])
+        if before:
+            yield before
+        if delimiters == "none":
+            yield formula.latex
+        else:
+            yield formula
         done = end
-    if prose := _prose(text[done:]):
-        yield prose
+
+    rest = _prose(text[done:])
+    if rest:
+        yield rest
+
+
+def _split_at_marks(text: str, formulas: list[Formula]) -> Iterator[str | Formula]:
+    """Yield prose and formulas of a text in which marks are the only mathematics."""
+    is_mark = False  # prose and marks by turns
+    for part in _MARKED.split(text):
+        if is_mark:
+            yield formulas[int(part)]
+        elif part:
+            yield part
+        is_mark = not is_mark
 
 
 class _Ends:
@@ -400,7 +476,7 @@ class _Ends:
         self._no_end = _NO_END.get(delimiters)
         self._has_prices = delimiters == "auto"
         self._text = text
-        # Of each kind: begin, end, and the innermost open brace there, -1 for none.
+        # For each kind: begin, end, and the position of the innermost open brace, -1 for none.
         self._places: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
         braces = [-1]
         for token in _TOKEN.finditer(text):
@@ -416,19 +492,37 @@ class _Ends:
                     self._places["$$"].append((begin, end + 1, braces[-1]))
 
     def of(self, delimiter: str | None, name: str | None, begin: int) -> tuple[int, int] | None:
-        """Return the place of the delimiter that ends a formula whose content begins there."""
-        beyond = ("\n", _MARK, _TAG_END) if delimiter else ("\n",)
-        limit = min(self._next(kind, begin) for kind in beyond)
-        places = self._places.get(_END_OF[delimiter] if delimiter else name or "", [])
+        """Return the span of the delimiter that ends the formula whose content starts at begin.
+
+        A formula opens with a delimiter or with an environment of that name.
+        """
+        limit = self._next("\n", begin)
+        kind = name or ""
+        if delimiter:
+            kind = _END_OF[delimiter]
+            limit = min(limit, self._next(_MARK, begin), self._next(_TAG_END, begin))
+
+        places = self._places.get(kind, [])
         first = bisect_left(places, (begin, 0, 0))
         within = [place for place in places[first : first + _ENDS_TRIED] if place[0] < limit]
-        if delimiter == "$" and (no_end := self._no_end):  # the next dollar ends it, or none does
-            within = [place for place in within[:1] if not no_end.match(self._text, place[0] - 1)]
-        if delimiter == "$" and self._has_prices and self._is_price(begin):
+        if not within:
             return None
-        outside_braces = (place for place in within if place[2] < begin)
-        end_delimiter = next(outside_braces, within[0] if within else None)
-        return end_delimiter[:2] if end_delimiter else None
+        if delimiter == "$":
+            if self._is_prose(begin, within[0][0]):
+                return None
+            if self._no_end is not None:  # in Markdown the next dollar ends it
+                return within[0][:2]
+
+        for place in within:
+            if place[2] < begin:  # outside braces
+                return place[:2]
+        return within[0][:2]
+
+    def _is_prose(self, begin: int, end: int) -> bool:
+        """Return whether the source has no formula between two dollars."""
+        if self._no_end is not None:
+            return self._no_end.match(self._text, end - 1) is not None
+        return self._has_prices and self._is_price(begin)
 
     def _is_price(self, begin: int) -> bool:
         """Return whether prose, not a formula, follows a dollar up to the next one."""
@@ -441,9 +535,12 @@ class _Ends:
         return _SIGNS_OF_FORMULAS.isdisjoint(between) and bool(_PROSE_WORD.search(between))
 
     def _next(self, kind: str, begin: int) -> int:
+        """Return the next position of a kind, or one beyond any text."""
         places = self._places.get(kind, [])
         position = bisect_left(places, (begin, 0, 0))
-        return places[position][0] if position < len(places) else sys.maxsize
+        if position == len(places):
+            return sys.maxsize
+        return places[position][0]
 
 
 def _plain(text: str, formulas: list[Formula]) -> str:
@@ -456,8 +553,14 @@ def _plain(text: str, formulas: list[Formula]) -> str:
 def _prose(text: str) -> str:
     text = text.replace(r"\$", "$")
     if _TAG_END in text:
-        text = _BLANKS.sub(lambda blanks: " " if " " in blanks[0] else "", text)
+        text = _BLANKS.sub(_one_blank, text)
     return _shown(text)
+
+
+def _one_blank(blanks: re.Match[str]) -> str:
+    if " " in blanks[0]:
+        return " "
+    return ""
 
 
 def _shown(text: str) -> str:

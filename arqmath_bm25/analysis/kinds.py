@@ -1,4 +1,4 @@
-r"""What kind of text a document or a query is, told from the text itself.
+r"""The kind of a document or a query, found from its text alone.
 
 * `post`: HTML as the editor of a Stack Exchange site writes it, or plain tags like those.
 * `html`: HTML of any other program. It holds an element or a marker that no post has.
@@ -15,7 +15,7 @@ from arqmath_bm25.analysis.sources import is_latex, is_markdown
 
 Kind = Literal["post", "html", "latex", "markdown", "plain"]
 
-# What a post has as well: its tags with quoted attributes, which `html.read_body` reads.
+# Closing tags of the site's editor. `html.read_body` reads posts.
 _POST: Final = re.compile(
     r"</(?:p|div|span|li|[uo]l|em|strong|code|pre|a|b|i|h[1-6]|blockquote|t[dhr])>|<br\s{0,9}/?>",
     re.IGNORECASE,

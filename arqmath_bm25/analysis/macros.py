@@ -1,10 +1,9 @@
 r"""Macros that a post defines, written out: `\newcommand`, `\def`, `\DeclareMathOperator`.
 
-As in MathJax, a definition holds for what follows in the post, in other formulas too; those of a
-preamble hold for every post. Definitions
-go, and every use becomes what it stands for, with its arguments. The cost is bounded: by the number
-of definitions and uses of a post, and by the length of definitions, of arguments and of what comes
-out. A formula that goes beyond stays as it is.
+As in MathJax, a definition holds for the rest of the post, in other formulas too; a definition of a
+preamble holds for every post. Definitions are removed, and every use is replaced by the body with
+its arguments. The cost is bounded by the number of definitions and uses of a post and by the length
+of definitions, arguments and results. A formula beyond these bounds stays as it is.
 """
 
 from __future__ import annotations
@@ -52,11 +51,15 @@ class Macro(NamedTuple):
 
     def written_out(self, text: str, begin: int) -> tuple[str, int] | None:
         """Expand a use whose arguments begin there; return the text and where they end."""
-        arguments = []
+        arguments: list[str] = []
         if self.default is not None:
             option = _OPTION.match(text, begin)
-            arguments.append(option[1] if option else self.default)
-            begin = option.end() if option else begin
+            if option is None:
+                arguments.append(self.default)
+            else:
+                arguments.append(option[1])
+                begin = option.end()
+
         while len(arguments) < self.arguments:
             argument = argument_at(text, begin)
             if argument is None:
@@ -64,12 +67,14 @@ class Macro(NamedTuple):
             arguments.append(_apart(argument[0]))
             begin = argument[1]
 
-        def put_in(place: re.Match[str]) -> str:
-            number = int(place[2])
-            argument = arguments[number - 1] if number <= len(arguments) else ""
-            return f"{place[1]} {argument}" if place[1] else argument
+        def argument_of(parameter: re.Match[str]) -> str:
+            command, number = parameter[1], int(parameter[2])
+            argument = "".join(arguments[number - 1 : number])
+            if command:
+                return f"{command} {argument}"
+            return argument
 
-        return _apart(_PARAMETER.sub(put_in, self.body)), begin
+        return _apart(_PARAMETER.sub(argument_of, self.body)), begin
 
 
 class Macros(dict[str, Macro]):
@@ -79,14 +84,17 @@ class Macros(dict[str, Macro]):
 
     def write_out(self, latex: str) -> str:
         """Return the next formula of the post without definitions and uses of macros."""
-        text, begin = latex, 0
-        while command := (_COMMAND if self else _DEFINES).search(text, begin):
-            begin, start = command.end(), command.start()
-            if definition := _DEFINES.match(text, start):
-                end = self._define(definition, text)
+        longest = max(_LONGEST_FORMULA, len(latex))
+        text = latex
+        begin = 0
+        while command := self._next_command(text, begin):
+            start, begin = command.span()
+            definition = _DEFINES.match(text, start)
+            if definition is not None:
                 written = ""
-            elif macro := self.get(command[1]):
-                use = macro.written_out(text, begin)
+                end = self._define(definition, text)
+            elif command[1] in self:
+                use = self[command[1]].written_out(text, begin)
                 if use is None:
                     return latex
                 written, end = use
@@ -94,49 +102,66 @@ class Macros(dict[str, Macro]):
                     written = f"{{{written}}}"
             else:
                 continue
+
             self._steps -= 1
-            text, begin = text[:start] + written + text[end:], start
-            if self._steps < 0 or len(text) > max(_LONGEST_FORMULA, len(latex)):
+            text = text[:start] + written + text[end:]
+            begin = start
+            if self._steps < 0 or len(text) > longest:
                 return latex
-        return text.strip() if text is not latex else latex
+
+        if text is latex:
+            return latex
+        return text.strip()
+
+    def _next_command(self, text: str, begin: int) -> re.Match[str] | None:
+        """Find the next command, or the next definition while there are no macros."""
+        if self:
+            return _COMMAND.search(text, begin)
+        return _DEFINES.search(text, begin)
 
     def _define(self, definition: re.Match[str], text: str) -> int:
         """Keep a definition, and return where it ends."""
         name = _NAME.match(text, definition.end())
         if name is None:
             return definition.end()
-        begin, arguments, default = name.end(), 0, None
+        begin = name.end()
         if definition["alias"]:
             return self._alias(name[2], text, begin)
         if definition["pair"]:
             return self._pair(name[2], text, begin)
+
+        arguments = 0
+        default = None
+        count = _COUNT.match(text, begin)
+        hashes = _HASHES.match(text, begin)
         if definition["document"]:
             signature = argument_at(text, begin)
             if signature is None:
                 return begin
             begin = signature[1]
-            arguments = len(_SIGNATURE.findall(signature[0]))
-            option = _OPTIONAL.match(signature[0])
-            if option is not None:
-                default = option["default"] or ""
-        if definition["command"] and (count := _COUNT.match(text, begin)):
-            arguments, default, begin = int(count[1]), count[2], count.end()
-        elif hashes := _HASHES.match(text, begin):
-            arguments, begin = hashes[0].count("#"), hashes.end()
-        body = argument_at(text, begin)
-        if body is None:
+            arguments, default = _signature(signature[0])
+        elif definition["command"] and count is not None:
+            begin = count.end()
+            arguments, default = int(count[1]), count[2]
+        elif hashes is not None:
+            begin = hashes.end()
+            arguments = hashes[0].count("#")
+
+        argument = argument_at(text, begin)
+        if argument is None:
             return begin
-        operator = f"\\operatorname{name[1]}{{{body[0]}}}"
-        self[name[2]] = Macro(operator if definition["operator"] else body[0], arguments, default)
-        return body[1]
+        body, end = argument
+        if definition["operator"]:
+            body = f"\\operatorname{name[1]}{{{body}}}"
+        self[name[2]] = Macro(body, arguments, default)
+        return end
 
     def _alias(self, name: str, text: str, begin: int) -> int:
-        r"""Keep what `\let` says: a name is another command."""
+        r"""Keep a name that `\let` gives to another command."""
         other = _ALIASED.match(text, begin)
         if other is None:
             return begin
-        target = self.get(other[1][1:])
-        self[name] = target or Macro(other[1])
+        self[name] = self.get(other[1][1:], Macro(other[1]))
         return other.end()
 
     def _pair(self, name: str, text: str, begin: int) -> int:
@@ -149,8 +174,17 @@ class Macros(dict[str, Macro]):
         return right[1]
 
 
+def _signature(arguments: str) -> tuple[int, str | None]:
+    r"""Return the number of arguments of `\NewDocumentCommand`, and the default of the first."""
+    count = len(_SIGNATURE.findall(arguments))
+    optional = _OPTIONAL.match(arguments)
+    if optional is None:
+        return count, None
+    return count, optional["default"] or ""
+
+
 def written_out(formulas: Sequence[str], preamble: str = "") -> Sequence[str]:
-    """Return the formulas of a post with its macros, and those of a preamble, written out."""
+    """Return the formulas of a post without macros: its own and the preamble's are expanded."""
     if not (preamble or _DEFINES.search(" ".join(formulas))):
         return formulas
     macros = Macros(preamble_macros(preamble))
@@ -159,7 +193,7 @@ def written_out(formulas: Sequence[str], preamble: str = "") -> Sequence[str]:
 
 @lru_cache(maxsize=4)
 def preamble_macros(preamble: str) -> Macros:
-    """Return the macros that a preamble defines; callers add those of a post to a copy."""
+    """Return the macros that a preamble defines; callers add a post's macros to a copy."""
     macros = Macros()
     for begin, end in definitions(preamble):
         macros.write_out(preamble[begin:end])
@@ -168,7 +202,8 @@ def preamble_macros(preamble: str) -> Macros:
 
 def definitions(text: str) -> Iterator[tuple[int, int]]:
     """Yield the places of definitions that open a line of LaTeX source, or follow another."""
-    macros, done = Macros(), 0
+    macros = Macros()
+    done = 0
     for opening in _OPENS_LINE.finditer(text):
         if opening.start() < done:
             continue
@@ -180,19 +215,23 @@ def definitions(text: str) -> Iterator[tuple[int, int]]:
 
 
 def environment_names(preamble: str) -> dict[str, str]:
-    r"""Return the names that stand for `\begin{…}` or `\end{…}`, as `\be` and `\ee` often do."""
+    r"""Return the names that a preamble defines as `\begin{…}` or `\end{…}`, often `\be`, `\ee`."""
     names: dict[str, str] = {}
     for name, macro in preamble_macros(preamble).items():
-        if not macro.arguments and _EDGE.fullmatch(macro.body.strip()):
-            names[name] = macro.body.strip()
+        body = macro.body.strip()
+        if not macro.arguments and _EDGE.fullmatch(body):
+            names[name] = body
     return names
 
 
 def argument_at(text: str, begin: int) -> tuple[str, int] | None:
-    """Return the argument that begins there, without its braces, and where it ends."""
+    """Return the argument at a position, without its braces, and where it ends."""
     token = _TOKEN.match(text, begin)
-    if token is None or token[1] != "{":
-        return (token[1], token.end()) if token else None
+    if token is None:
+        return None
+    if token[1] != "{":
+        return token[1], token.end()
+
     depth = 1
     for brace in _BRACE.finditer(text, token.end(), token.end() + _LONGEST):
         depth += {"{": 1, "}": -1}.get(brace[0], 0)
@@ -203,4 +242,6 @@ def argument_at(text: str, begin: int) -> tuple[str, int] | None:
 
 def _apart(latex: str) -> str:
     """Return LaTeX to which a letter can be appended."""
-    return f"{latex} " if _LAST_COMMAND.search(latex) else latex
+    if _LAST_COMMAND.search(latex):
+        return f"{latex} "
+    return latex

@@ -30,8 +30,11 @@ def source_latex(markup: str) -> str:
     begin = _BEGIN.search(markup)
     if not begin:
         return ""
+
+    text = markup[begin.end() :]
     end = _ENDS[begin[1]].search(markup, begin.end())
-    text = markup[begin.end() : end.start() if end else len(markup)]
+    if end is not None:
+        text = markup[begin.end() : end.start()]
     return _BREAK.sub("", unescape(unescape(text)))  # escaped as an attribute, and before that
 
 
@@ -54,10 +57,10 @@ _DEEPEST: Final = 50  # elements in elements
 
 
 def mark_formulas(html: str) -> str:
-    """Return HTML with the formulas of other pages marked as those of posts are.
+    """Return HTML whose formulas (MathML, scripts, images) are marked as spans, as in posts.
 
-    An image of Wikipedia is read where no MathML precedes it, and goes where some does. In a post
-    with spans nothing is marked: they are all its formulas.
+    An image of Wikipedia is read unless MathML precedes it; then it is removed. A post with spans
+    is returned unchanged, because the spans are all its formulas.
     """
     if "math-container" in html or not (
         "math>" in html or "math/tex" in html or "mwe-math" in html or 'class="latex"' in html
@@ -79,8 +82,11 @@ def mark_formulas(html: str) -> str:
             latex = element["script"]
         else:
             latex = unescape(element["code"])
+
         latex = " ".join(latex.split())
-        return f'<span class="math-container">${escape(latex)}$</span>' if latex else " "
+        if not latex:
+            return " "
+        return f'<span class="math-container">${escape(latex)}$</span>'
 
     return _ELEMENT.sub(marked, html)
 
@@ -91,7 +97,7 @@ _SYMBOL: Final = re.compile(r"\S|[a-z]+|\\(?:operatorname\{)?[A-Za-z]+\}?")
 
 
 def element_latex(element: str) -> str:
-    """Return the LaTeX of a `<math>` element: what its author noted, or else made of its tree."""
+    """Return the LaTeX of a `<math>` element: its author's, or else written from its tree."""
     titled = _TITLE.match(element)
     if titled:
         return unescape(titled[1])
@@ -136,15 +142,17 @@ def _of_tree(node: Any, depth: int) -> str:
         return str(node.text_content).strip().translate(_OF_TEXT)
     if not depth or name.startswith("annotation"):
         return ""
+
     children = [_of_tree(child, depth - 1) for child in node.iter(include_text=True)]
-    parts = [child for child in children if child]
+    parts = list(filter(None, children))
     between: str = _TABLE["joined"].get(name, " ")
     everything = between.join(parts)
     if name == "mi" and len(everything) > 1 and everything.isalpha() and everything.isascii():
         return rf"\operatorname{{{everything}}}"
     if name == "mtext" and everything.startswith("\\"):  # a command that LaTeXML does not know
         return everything
-    if name == "mover" and len(parts) == 2 and (accent := _TABLE["accents"].get(parts[1])):
+    if name == "mover" and len(parts) == 2 and parts[1] in _TABLE["accents"]:
+        accent = _TABLE["accents"][parts[1]]
         return rf"\{accent}{{{parts[0]}}}"
     if name == "mfrac" and (node.attributes.get("linethickness") or "").startswith("0"):
         name = "mbinom"
@@ -152,7 +160,9 @@ def _of_tree(node: Any, depth: int) -> str:
         return parts[1]
     if name.startswith(("msu", "mund", "mov")) and parts and not _SYMBOL.fullmatch(parts[0]):
         parts[0] = f"{{{parts[0]}}}"
+
     written = _TABLE["elements"].get(name, "")
-    if written and len(parts) == sum(f"{{{place}}}" in written for place in range(3)):
+    expected = sum(f"{{{number}}}" in written for number in range(3))
+    if written and len(parts) == expected:
         return str(written.format(*parts))
     return str(_TABLE["wrapped"].get(name, "{0}").format(everything))

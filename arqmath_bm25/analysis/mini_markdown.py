@@ -22,17 +22,23 @@ _SPAN_END: Final = "</span>"
 
 def comment_html(text: str) -> str:
     """Return a comment as HTML; any string is read, and nothing of it is trusted."""
-    parts, done = list[str](), 0
+    parts: list[str] = []
+    done = 0
     while markup := _MARKUP.search(text, done):
         parts.append(_prose(text[done : markup.start()]))
         done = markup.end()
         if markup["span"]:
             end = text.find(_SPAN_END, done)
-            done = len(text) if end < 0 else end + len(_SPAN_END)
+            if end < 0:
+                done = len(text)
+            else:
+                done = end + len(_SPAN_END)
             parts.append(text[markup.start() : done])
         else:
             parts.append(_element(markup))
-    return "".join((*parts, _prose(text[done:])))
+
+    parts.append(_prose(text[done:]))
+    return "".join(parts)
 
 
 def _element(markup: re.Match[str]) -> str:

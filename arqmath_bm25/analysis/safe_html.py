@@ -7,7 +7,7 @@ formulas and prose are put in as whoever shows them writes them: as MathML, or f
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from html import escape, unescape
 from typing import Final
 
@@ -24,8 +24,8 @@ from arqmath_bm25.analysis.html import (
 from arqmath_bm25.analysis.sources import hide_math
 from arqmath_bm25.core.tables import read_table
 
-# Writes a formula as HTML, which is not looked at again; the truth value tells that it stands in a
-# block of its own.
+# Writes a formula as HTML, which is not sanitised again. The second argument says whether it is
+# displayed.
 FormulaWriter = Callable[[Formula, bool], str]
 
 _TABLE: Final = read_table(__file__)
@@ -64,18 +64,28 @@ def safe_body(
     tokens = ["", *_TAG.split(_SANITISER.clean("".join(written))), ""]
     parts: list[str] = []
     code = 0
-    for place in range(1, len(tokens), 2):  # text, each between two tags
-        before, content, after = tokens[place - 1 : place + 2]
+    for position in range(1, len(tokens), 2):  # text, each between two tags
+        before, content, after = tokens[position - 1 : position + 2]
         # Not left out: `java\ue006script:` is a harmless address to nh3, and must stay one.
         parts.append(_UNPRINTABLE.sub("\ufffd", before))
-        if edge := _CODE.match(before):
-            code += -1 if edge[1] else 1
         content = unescape(content.replace(_AND, "&"))
+        code += _code_opened(before)
         if code:
-            content = hide_math(content)
-        alone = bool(_BLOCK.match(before) and _BLOCK.match(after))
-        parts += _write(content, formulas, formula, plain if code else prose, delimiters, alone)
+            parts += _write(hide_math(content), formulas, formula, plain, delimiters)
+        else:
+            is_block = _BLOCK.match(before) is not None and _BLOCK.match(after) is not None
+            parts += _write(content, formulas, formula, prose, delimiters, is_block)
     return "".join(parts)
+
+
+def _code_opened(tag: str) -> int:
+    """Return 1 for a tag that begins code, -1 for one that ends it, 0 for others."""
+    edge = _CODE.match(tag)
+    if edge is None:
+        return 0
+    if edge[1]:
+        return -1
+    return 1
 
 
 def safe_title(
@@ -84,13 +94,27 @@ def safe_title(
 ) -> str:  # fmt: skip
     """Return a title, which is plain text with math, as HTML."""
     pieces = read_title(title, delimiters).pieces
-    return "".join(formula(p, False) if isinstance(p, Formula) else prose(p) for p in pieces)
+    return "".join(_write_pieces(pieces, formula, prose, display=False))
 
 
 def _write(
     text: str, formulas: list[Formula], formula: FormulaWriter, prose: Callable[[str], str],
-    delimiters: Delimiters, alone: bool = False,
+    delimiters: Delimiters, is_block: bool = False,
 ) -> list[str]:  # fmt: skip
-    pieces = [p for p in split_math(text, formulas, delimiters) if isinstance(p, Formula) or p]
-    display = alone and sum(isinstance(p, Formula) or bool(p.strip(" .,;:")) for p in pieces) == 1
-    return [formula(p, display) if isinstance(p, Formula) else prose(p) for p in pieces]
+    """Write the text between two tags; a formula that fills a block is displayed."""
+    pieces = list(split_math(text, formulas, delimiters))
+    filled = [piece for piece in pieces if isinstance(piece, Formula) or piece.strip(" .,;:")]
+    return _write_pieces(pieces, formula, prose, display=is_block and len(filled) == 1)
+
+
+def _write_pieces(
+    pieces: Iterable[str | Formula], formula: FormulaWriter, prose: Callable[[str], str],
+    display: bool,
+) -> list[str]:  # fmt: skip
+    written: list[str] = []
+    for piece in pieces:
+        if isinstance(piece, Formula):
+            written.append(formula(piece, display))
+        else:
+            written.append(prose(piece))
+    return written

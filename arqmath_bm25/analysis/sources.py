@@ -104,7 +104,12 @@ _LINK: Final = re.compile(r"\]\([^()\s]{1,200}+\)")
 
 def with_lost_escapes(text: str) -> str:
     r"""Return a text whose commands are whole again: `\frac` for a form feed and `rac`."""
-    return _LOST.sub(lambda lost: f"\\{_LOST_ESCAPES[lost[0][0]][0]}{lost[0][1:]}", text)
+    return _LOST.sub(_whole_command, text)
+
+
+def _whole_command(lost: re.Match[str]) -> str:
+    letter, _ = _LOST_ESCAPES[lost[0][0]]
+    return f"\\{letter}{lost[0][1:]}"
 
 
 def hide_math(code: str) -> str:
@@ -115,18 +120,26 @@ def hide_math(code: str) -> str:
 def prepared(text: str, source: SourceName) -> str:
     """Return a text in which the formulas of a source can be found, with ends of blocks."""
     if source == "latex":
-        text = _with_environments(_HIDDEN.sub(_without_code, text))
-        head, document, body = text.partition(r"\begin{document}")
-        body = body.partition(r"\end{document}")[0]
-        text = f"{_marked(head, True)}\n\n{body}" if document else _marked(text, False)
+        text = _prepared_latex(text)
     else:
-        text = _CODE.sub(_code_of_markdown, _FENCE.sub(_code_of_markdown, text))
+        text = _FENCE.sub(_fenced, text)
+        text = _CODE.sub(_quoted, text)
         text = _LINK.sub("]", text)
     return _PARAGRAPH.sub(BLOCK_END, text)
 
 
+def _prepared_latex(text: str) -> str:
+    text = _with_environments(_HIDDEN.sub(_without_code, text))
+    head, document, rest = text.partition(r"\begin{document}")
+    if not document:
+        return _with_marked_definitions(text)
+
+    body, _, _ = rest.partition(r"\end{document}")
+    return f"{_marked_definitions(head)}\n\n{body}"
+
+
 def _with_environments(text: str) -> str:
-    r"""Write `\be … \ee` and environments of one's own as the environments that they stand for."""
+    r"""Replace `\be … \ee` and environments that a source defines by the environments they mean."""
     text, names = _without_new_environments(text)
     spans = list(definitions(text))
     if not names and not spans:
@@ -138,7 +151,8 @@ def _with_environments(text: str) -> str:
         return text
 
     use = re.compile(rf"(?:{'|'.join(map(re.escape, names))})(?![A-Za-z])")
-    parts, done = list[str](), 0
+    parts: list[str] = []
+    done = 0
     for begin, end in [*spans, (len(text), len(text))]:
         parts.append(use.sub(lambda name: names[name[0]], text[done:begin]))
         parts.append(text[begin:end])
@@ -147,9 +161,13 @@ def _with_environments(text: str) -> str:
 
 
 def _without_new_environments(text: str) -> tuple[str, dict[str, str]]:
-    r"""Cut out `\newenvironment`; return the text, and what edges of mathematics stand for."""
+    r"""Cut out `\newenvironment`.
+
+    Returns the text, and the edges of environments of mathematics by the edges that are defined.
+    """
     edges: dict[str, str] = {}
-    parts, done = list[str](), 0
+    parts: list[str] = []
+    done = 0
     for new in _NEW_ENVIRONMENT.finditer(text):
         opening = argument_at(text, new.end())
         closing = opening and argument_at(text, opening[1])
@@ -194,29 +212,61 @@ def _without_code(hidden: re.Match[str]) -> str:
     return hide_math(hidden["code"] or hidden["verb"] or hidden["inline"] or "")
 
 
-def _marked(text: str, alone: bool) -> str:
-    """Return a text whose definitions are formulas, or these alone."""
-    parts, done = list[str](), 0
+def _with_marked_definitions(text: str) -> str:
+    """Return a text whose definitions are formulas."""
+    parts: list[str] = []
+    done = 0
     for begin, end in definitions(text):
-        parts += ["" if alone else text[done:begin], f"${text[begin:end].replace('$', '')}$ "]
+        parts += [text[done:begin], _as_formula(text[begin:end])]
         done = end
-    return "".join(parts) + ("" if alone else text[done:])
+    parts.append(text[done:])
+    return "".join(parts)
 
 
-def _code_of_markdown(code: re.Match[str]) -> str:
-    kind = code.groupdict()
-    if kind.get("language", "").strip() == "math":
+def _marked_definitions(text: str) -> str:
+    """Return the definitions of a text, as formulas."""
+    return "".join([_as_formula(text[begin:end]) for begin, end in definitions(text)])
+
+
+def _as_formula(definition: str) -> str:
+    return f"${definition.replace('$', '')}$ "
+
+
+def _fenced(code: re.Match[str]) -> str:
+    if code["language"].strip() == "math":
         return f"$${code['code']}$$"
-    return f"${kind['math']}$" if kind.get("math") else hide_math(code["code"])
+    return hide_math(code["code"])
+
+
+def _quoted(code: re.Match[str]) -> str:
+    if code["math"]:
+        return f"${code['math']}$"
+    return hide_math(code["code"])
 
 
 def _shown(piece: re.Match[str]) -> str:
-    if accent := piece["accent"]:
+    """Return the text that readers see of a command or brace in prose."""
+    if piece["accent"]:
         letter = piece["in_braces"] or piece["bare"] or ""
-        return letter + str(_TABLE["accents"][accent])
-    if environment := piece["environment"]:
-        look = piece["look"] or ""
-        return "\n" if environment in _WITHOUT_LOOK else f"\n{look}"
-    if command := piece["command"]:
-        return str(_TABLE["letters"].get(command, "" if command in _FONTS else " "))
-    return piece["sign"] or (" " if piece["blank"] or piece[0].startswith(r"\\") else "")
+        return letter + str(_TABLE["accents"][piece["accent"]])
+
+    if piece["environment"]:
+        if piece["environment"] in _WITHOUT_LOOK:
+            return "\n"
+        return f"\n{piece['look'] or ''}"
+
+    if piece["command"]:
+        return _shown_command(piece["command"])
+    if piece["sign"]:
+        return piece["sign"]
+    if piece["blank"] or piece[0].startswith(r"\\"):
+        return " "
+    return ""
+
+
+def _shown_command(command: str) -> str:
+    if command in _TABLE["letters"]:
+        return str(_TABLE["letters"][command])
+    if command in _FONTS:
+        return ""
+    return " "

@@ -55,15 +55,26 @@ def normalize(form: Literal["NFC", "NFKC"], text: str) -> str:
 
 
 def _fewer_marks(run: re.Match[str]) -> str:
-    kept, marks = [], 0
+    kept: list[str] = []
+    marks = 0
     for character in run[0]:
-        marks = marks + 1 if unicodedata.combining(character) else 0
+        if unicodedata.combining(character):
+            marks += 1
+        else:
+            marks = 0
         if marks <= _MAX_MARKS:
             kept.append(character)
     return "".join(kept)
 
 
 def _words(prose: str) -> list[str]:
+    """Return the words of folded prose in order."""
+    if prose.isascii():
+        letters = prose.translate(_LETTERS)
+        if letters == prose.translate(_ALPHANUMERIC):  # without digits it takes half as long
+            return letters.split()
+        return _ASCII_WORD.findall(prose)
+
     if _OTHER_SCRIPTS.search(prose) is None:
         return _WORD.findall(prose)
     return list(_with_bigrams(_WORD_OF_OTHER_SCRIPTS.findall(prose)))
@@ -100,13 +111,19 @@ class WordAnalyzer:
     """Turns prose into index terms."""
 
     def __init__(self, stemmer: str = "english", stop_words: bool = True) -> None:
-        stem = Stemmer.Stemmer(stemmer, 0).stemWord if stemmer != "none" else str
-        left_out = STOP_WORDS if stop_words else frozenset()
+        stem: Callable[[str], str] = str
+        if stemmer != "none":
+            stem = Stemmer.Stemmer(stemmer, 0).stemWord
+        left_out = frozenset[str]()
+        if stop_words:
+            left_out = STOP_WORDS
         one_at_a_time = Lock()  # a stemmer works in buffers of its own
 
         def term(word: str) -> str:
+            if word in left_out:
+                return ""
             with one_at_a_time:
-                return "" if word in left_out else stem(word[:MAX_WORD])
+                return stem(word[:MAX_WORD])
 
         self._stems = Memo(term, _KEPT_WORDS, MAX_WORD)  # nothing for a stop word
 
@@ -117,10 +134,6 @@ class WordAnalyzer:
         prose = prose.casefold()
         if "'" in prose or "’" in prose:
             prose = _CONTRACTION.sub(" ", prose)
-        if not prose.isascii():
-            words = _words(prose)
-        elif (letters := prose.translate(_LETTERS)) == prose.translate(_ALPHANUMERIC):
-            words = letters.split()  # there is no digit, and this takes half as long
-        else:
-            words = _ASCII_WORD.findall(prose)
-        return list(filter(None, map(self._stems.__getitem__, words)))
+
+        stems = map(self._stems.__getitem__, _words(prose))
+        return list(filter(None, stems))

@@ -1,11 +1,11 @@
-"""A tokenizer of one's own: `analysis.latex.tokenizer: package.module:function`.
+"""A tokenizer of the user's own: `analysis.latex.tokenizer: package.module:function`.
 
 The function is called with the LaTeX of a formula, without delimiters, and returns its tokens: a
 list of strings without white space. Their n-grams are the terms of the fields of math. It must
 return the same for the same LaTeX; workers and queries import it as well.
 
-So a configuration is code. What comes with an index is not: its manifest names a tokenizer too,
-which runs only if a configuration that the user gave names the same.
+So a configuration is code, but an index is not: a tokenizer that is named in its manifest runs only
+if a configuration that the user gave names the same one.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ def load_tokenizer(name: str) -> Callable[[str], list[str]]:
         raise InputError(f"{_KEY}: {module} belongs to Python itself; name a module of your own")
     try:
         tokenize = getattr(import_module(module), function, None)
-    except Exception as error:  # whatever a module of somebody's own raises
+    except Exception as error:  # a user's module may raise anything
         raise InputError(
             f"{_KEY}: cannot import {module} ({type(error).__name__}: {error}); install it, or put "
             "its directory on PYTHONPATH"
@@ -45,9 +45,7 @@ def load_tokenizer(name: str) -> Callable[[str], list[str]]:
             raise InputError(
                 f"{_KEY}: {name} failed on {latex[:60]!r}: {type(error).__name__}: {error}"
             ) from error
-        if not isinstance(made, list) or not all(
-            isinstance(token, str) and token.split() == [token] for token in made
-        ):
+        if not isinstance(made, list) or not all(map(_is_token, made)):
             raise InputError(
                 f"{_KEY}: {name} returned {repr(made)[:60]} for {latex[:60]!r}; expected a list "
                 "of strings without white space"
@@ -57,12 +55,18 @@ def load_tokenizer(name: str) -> Callable[[str], list[str]]:
     return tokens
 
 
-@cache  # what is imported stays as it is, whatever becomes of its file
+def _is_token(token: object) -> bool:
+    return isinstance(token, str) and token.split() == [token]
+
+
+@cache  # an imported module stays the same, even if its file changes
 def tokenizer_version(name: str) -> str:
     """Return the fingerprint of a tokenizer: its package's version and its source's digest."""
     load_tokenizer(name)
     module = sys.modules[name.partition(":")[0]]
     package = sys.modules[module.__name__.partition(".")[0]]
     source = getattr(module, "__file__", None)
-    digest = hashlib.sha256(Path(source).read_bytes()).hexdigest() if source else ""
+    digest = ""
+    if source:
+        digest = hashlib.sha256(Path(source).read_bytes()).hexdigest()
     return f"{getattr(package, '__version__', '')} {digest}".strip()

@@ -1,4 +1,4 @@
-r"""Mathematics that nobody marked: the formulas of a text without delimiters.
+r"""Formulas of a text without delimiters.
 
 Queries are typed as `x^2+y^2=z^2`, `sqrt(2)`, `Why does \sum \frac1n diverge`, `∑1/n²` or, in
 AsciiMath, between backticks. A formula is a run of what formulas are made of (letters on their own,
@@ -77,8 +77,8 @@ _MANY_DIGITS: Final = re.compile(r"(?<=[\^_])[0-9]{2,99}")
 _TYPED: Final = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{2,9}(?![A-Za-z])|<=>|[-=]>|!=|\*\*")
 
 
-# What each proof and each mark needs: a sign, a letter beside a bracket, a comma or a minus between
-# letters and numbers, or the name of a letter or a function. Few texts of prose have one.
+# Each proof and each mark needs one of these: a sign, a letter beside a bracket, a comma or a minus
+# between letters and numbers, or the name of a letter or a function. Few texts of prose have one.
 _NEEDED_SIGNS: Final = re.compile(
     "[" + re.escape("".join(sorted({*"\\^_", *_signs_of_kinds()}))) + "\u0391-\u03c9]"
 )
@@ -103,36 +103,51 @@ class _Token(NamedTuple):
 
 
 def formulas_in(text: str, proved: bool = False) -> list[tuple[int, int]]:
-    """Find formulas in a text without delimiters; `proved`: other texts beside it have some."""
+    """Return the spans of the formulas of a text without delimiters.
+
+    `proved` says that another part of the same document has a formula.
+    """
     tokens = list(_tokens(text))
-    kinds = "".join(token.kind for token in tokens)
-    spans = []
+    kinds = "".join([token.kind for token in tokens])
+    spans: list[tuple[int, int]] = []
     for run in _RUN.finditer(kinds):
         begin, end = run.span()
-        if edge := _BEFORE.match(kinds, begin, end):
+        edge = _BEFORE.match(kinds, begin, end)
+        if edge is not None:
             begin = edge.end()
         while begin < end and kinds[end - 1] in _AFTER:
             end -= 1
-        proof = _PROOF.search(kinds, begin, end) or len(_MARK.findall(kinds, begin, end)) > 1
-        if proof or _HAS_LETTER.search(kinds, begin, end):
+
+        is_proof = _is_proof(kinds, begin, end)
+        if is_proof or _HAS_LETTER.search(kinds, begin, end):
             spans.append((tokens[begin].begin, tokens[end - 1].end))
-            proved |= bool(proof)
-    return spans if proved else []
+            proved |= is_proof
+
+    if not proved:
+        return []
+    return spans
+
+
+def _is_proof(kinds: str, begin: int, end: int) -> bool:
+    """Return whether a run of tokens can only be a formula."""
+    if _PROOF.search(kinds, begin, end):
+        return True
+    return len(_MARK.findall(kinds, begin, end)) > 1
 
 
 def with_formulas(*contents: Content) -> list[Content]:
-    """Find and mark the formulas of a text in which none is marked.
+    """Find and mark the formulas of a text that has no delimiters.
 
-    Backticks around one go.
+    Backticks around a formula are removed.
     """
     texts = ["".join(map(str, content.pieces)) for content in contents]
-    if not any(may_hold_formula(text) and formulas_in(text) for text in texts):
-        return [Content((text,) if text else ()) for text in texts]
-    return [Content(tuple(_pieces(text, proved=True))) for text in texts]
+    if any(may_hold_formula(text) and formulas_in(text) for text in texts):
+        return [Content(tuple(_pieces(text, proved=True))) for text in texts]
+    return [Content(tuple(filter(None, [text]))) for text in texts]
 
 
 def may_hold_formula(text: str) -> bool:
-    """Return whether a text has anything that a proof of a formula needs, which is quickly told."""
+    """Return False for a text that cannot prove a formula; much faster than `formulas_in`."""
     if _NEEDED_SIGNS.search(text) or _NEEDED_PLACES.search(text):
         return True
     return not _NEEDED_NAMES.isdisjoint(_NAME.findall(text))
@@ -140,20 +155,28 @@ def may_hold_formula(text: str) -> bool:
 
 def with_marks(content: Content, mark: str = "$") -> str:
     """Return content as a text with a mark on both sides of its formulas."""
-    pieces = (p if isinstance(p, str) else f"{mark}{p.latex}{mark}" for p in content.pieces)
-    return "".join(pieces)
+    written: list[str] = []
+    for piece in content.pieces:
+        if isinstance(piece, Formula):
+            written.append(f"{mark}{piece.latex}{mark}")
+        else:
+            written.append(piece)
+    return "".join(written)
 
 
 def _pieces(text: str, proved: bool) -> Iterator[str | Formula]:
     done = 0
     for begin, end in formulas_in(text, proved):
-        quoted = text[begin - 1 : begin] == text[end : end + 1] == "`"
-        if prose := text[done : begin - quoted]:
-            yield prose
+        is_quoted = text[begin - 1 : begin] == text[end : end + 1] == "`"
+        before = text[done : begin - is_quoted]
+        if before:
+            yield before
         yield Formula(as_latex(text[begin:end]), None)
-        done = end + quoted
-    if prose := text[done:]:
-        yield prose
+        done = end + is_quoted
+
+    rest = text[done:]
+    if rest:
+        yield rest
 
 
 def as_latex(typed: str) -> str:
@@ -164,23 +187,28 @@ def as_latex(typed: str) -> str:
 
 
 def _named(name: re.Match[str]) -> str:
-    spelled = _TABLE["spelled"].get(name[0])
-    return str(spelled or (f"\\{name[0]} " if name[0] in _KIND_OF else name[0]))
+    if name[0] in _TABLE["spelled"]:
+        return str(_TABLE["spelled"][name[0]])
+    if name[0] in _KIND_OF:
+        return f"\\{name[0]} "
+    return name[0]
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    """Yield tokens with their kinds; an argument in braces is one."""
+    """Yield tokens with their kinds; an argument in braces is one token."""
     closing = _closing(text)
-    done, last = 0, ""  # last: the kind of the token before, but for blanks
+    done = 0
+    last = ""  # the kind of the token before, except blanks
     for token in _TOKEN.finditer(text):
         begin, end = token.span()
         if begin < done:
             continue
+
         kind = token.lastgroup or ""
         if kind == "w":
-            kind = _kind_of_word(
-                token[0], text[max(0, begin - 2) : begin], text[end : end + 20], last
-            )
+            before = text[max(0, begin - 2) : begin]
+            after = text[end : end + 20]
+            kind = _kind_of_word(token[0], before, after, last)
         elif kind == "sign":
             kind = _KIND_OF.get(token[0], "x")
             if token[0] == "{" and last in _TAKES_ARGUMENT and begin in closing:
@@ -189,40 +217,76 @@ def _tokens(text: str) -> Iterator[_Token]:
             kind = "x"
         if last in {"^", "_"} and kind in {"v", "n", "g", "c"}:
             kind = "B"
+
         yield _Token(kind, begin, end)
-        done, last = end, last if kind == "s" else kind
+        done = end
+        if kind != "s":
+            last = kind
 
 
 def _closing(text: str) -> dict[int, int]:
     """Map the opening brace of each argument to its end."""
-    closing, opened = dict[int, int](), list[int]()
+    closing: dict[int, int] = {}
+    opened: list[int] = []
     for brace in _BRACE.finditer(text):
         if brace[0] == "{":
             opened.append(brace.start())
-        elif brace[0] == "}" and opened and (begin := opened.pop()) > brace.end() - _LONGEST:
-            closing[begin] = brace.end()
+        elif brace[0] == "}" and opened:
+            begin = opened.pop()
+            if begin > brace.end() - _LONGEST:
+                closing[begin] = brace.end()
     return closing
 
 
 def _kind_of_word(word: str, before: str, after: str, last: str) -> str:
-    """Return the kind of a word: a letter, a name, factors as in ax + b, or still a word."""
+    """Return the kind of a word: a letter, a name, factors as in ax + b, or a plain word."""
     kind = _KIND_OF.get(word, "")
-    if kind == "g" or (kind in _FOLLOWED and _FOLLOWED[kind].match(after) and before[-1:] != "_"):
-        return "O" if kind == "R" else kind
-    left, right = _OPERATOR_BEFORE.search(before), _OPERATOR.match(after)
-    attached = before[-1:] in _FACTORS or after[:1] in _FACTORS
+    if kind == "g":
+        return "g"
+    if kind in _FOLLOWED and _FOLLOWED[kind].match(after) and before[-1:] != "_":
+        if kind == "R":
+            return "O"
+        return str(kind)
+
+    left = _OPERATOR_BEFORE.search(before) is not None
+    right = _OPERATOR.match(after) is not None
     if len(word) == 1:
-        if word in "aAI" and not (left or right or _AFTER_LETTER.match(after)):
-            return "v" if word != "a" and after[:1] == "(" else "w"
-        return "v" if word.isascii() else "g" if "Α" <= word <= "ω" else "w"
-    if kind == "l":
-        return "g" if left else "w"
-    if not word.isascii():
+        return _kind_of_letter(word, after, left or right)
+    if kind == "l" and left:
+        return "g"
+    if kind == "l" or not word.isascii():
         return "w"
-    if len(word) == 2 and word.lower() not in _WORDS["english"]:
-        followed = last == "c" or (word[0] == "d" and last in _OPERANDS)
-        called = before[:1].isalnum() or not word.isupper()
-        argument = last == "(" and after[:1] == ")" and called
-        counted = before[-1:].isdecimal()
-        attached |= bool(left or right or followed or argument or counted)
-    return "v" if (attached and len(word) < 4) or (left and right and len(word) == 2) else "w"
+
+    is_factor = before[-1:] in _FACTORS or after[:1] in _FACTORS
+    if len(word) == 2:
+        if left and right:
+            return "v"
+        if word.lower() not in _WORDS["english"]:
+            is_factor |= left or right or _is_product(word, before, after, last)
+    if is_factor and len(word) < 4:
+        return "v"
+    return "w"
+
+
+def _kind_of_letter(letter: str, after: str, has_operator: bool) -> str:
+    """Return the kind of a single letter: a variable, a Greek letter, or a word."""
+    if letter in "aAI" and not has_operator and not _AFTER_LETTER.match(after):
+        if letter != "a" and after[:1] == "(":
+            return "v"
+        return "w"
+
+    if letter.isascii():
+        return "v"
+    if "Α" <= letter <= "ω":
+        return "g"
+    return "w"
+
+
+def _is_product(word: str, before: str, after: str, last: str) -> bool:
+    """Return whether a word of two letters is a product by the tokens on both sides."""
+    if last == "c" or before[-1:].isdecimal():
+        return True
+    if word[0] == "d" and last in _OPERANDS:
+        return True
+    is_called = before[:1].isalnum() or not word.isupper()
+    return is_called and last == "(" and after[:1] == ")"
