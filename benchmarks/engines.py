@@ -64,7 +64,8 @@ def open_cluster(work: Path, settings: Any) -> Callable[[Query], Ranking]:
     count, place = settings["documents"], str(work.resolve())
     index = ClusterIndex("engines", place, count, fields, settings["k1"], settings["b"])
     if not is_loaded(client, index):
-        load_documents(settings["hosts"], index, work / INDEX / "documents")
+        parts = sorted((work / INDEX / "documents").glob("*.jsonl"))
+        load_documents(settings["hosts"], index, parts)
     searcher = OpenSearchSearcher(client, index)
     return partial(searcher.search, k=DEPTH)
 

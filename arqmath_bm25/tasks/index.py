@@ -221,7 +221,8 @@ def add_engine(
                 if not (place / DOCUMENTS).is_dir():
                     check_rights(engine.hosts)
                     built = build(task, collection, workers, True, [engine.name], keep=True)
-                load_documents(engine.hosts, index, place / DOCUMENTS, engine.shards, workers)
+                parts = sorted((place / DOCUMENTS).glob("*.jsonl"))
+                load_documents(engine.hosts, index, parts, engine.shards, workers)
             add_replicas(client, index, engine.replicas)
     return built
 

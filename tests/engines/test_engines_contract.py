@@ -18,7 +18,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines import flat
 from arqmath_bm25.engines.engine import Document, flat_place
 from arqmath_bm25.engines.flat_build import FlatPart, write_flat
-from arqmath_bm25.engines.lucene.indexing import index_documents, read_ids
+from arqmath_bm25.engines.lucene.indexing import index_documents
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.engines.opensearch.cluster_index import (
@@ -110,8 +110,8 @@ def queries(count: int, seed: int) -> Iterator[Query]:
 @pytest.fixture(
     params=[
         "flat",
-        pytest.param("opensearch with 1 shard", marks=pytest.mark.slow),
-        pytest.param("opensearch with 4 shards", marks=pytest.mark.slow),
+        pytest.param("opensearch: 1 index, 1 shard", marks=pytest.mark.slow),
+        pytest.param("opensearch: 3 indexes, 2 shards", marks=pytest.mark.slow),
     ]
 )
 def opened(request: pytest.FixtureRequest) -> Open:
@@ -121,14 +121,24 @@ def opened(request: pytest.FixtureRequest) -> Open:
 
     if request.param == "flat":
         return by_flat
-    hosts, shards = request.getfixturevalue("opensearch").hosts, int(request.param.split()[2])
+    hosts = request.getfixturevalue("opensearch").hosts
+    _, indexes, _, shards, _ = request.param.split()
 
     def by_opensearch(index: Path, k1: float, b: float) -> Searcher:
-        client, content = connect(hosts), f"{index} {shards}"
-        there = ClusterIndex("contract", content, len(read_ids(index)), FIELDS[1:], k1, b)
-        if not is_loaded(client, there):
-            load_documents(hosts, there, index.with_name("documents"), shards)
-        return OpenSearchSearcher(client, there)
+        client = connect(hosts)
+        parts = sorted(index.with_name("documents").glob("*.jsonl"))
+        blocks = [parts]
+        if int(indexes) > 1:
+            blocks = [[part] for part in parts]
+        opened = []
+        for number, block in enumerate(blocks):
+            count = sum(len(part.read_text().splitlines()) for part in block)
+            content = f"{index} {number} of {indexes}"
+            there = ClusterIndex("contract", content, count, FIELDS[1:], k1, b)
+            if not is_loaded(client, there):
+                load_documents(hosts, there, block, int(shards))
+            opened.append(there)
+        return OpenSearchSearcher(client, *opened)
 
     return by_opensearch
 

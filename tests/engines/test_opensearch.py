@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from chances import drawn
+from loading import load
 from opensearch_nodes import Nodes, started
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
@@ -18,7 +19,6 @@ from arqmath_bm25.engines.opensearch.cluster_index import (
     ClusterIndex,
     add_replicas,
     is_loaded,
-    load_documents,
     remove_index,
     stored_indexes,
 )
@@ -67,11 +67,11 @@ def test_every_content_has_an_index_of_its_own(
 ) -> None:
     first, other = described("own", 20), described("own", 20, k1=0.9)
     documents = written(tmp_path / "documents", 20)
-    load_documents(hosts, first, documents)
+    load(hosts, first, documents)
     before = identity(client, first.name)
     with pytest.raises(InputError, match="has 0 of 20 documents of these data and settings"):
         OpenSearchSearcher(client, other)
-    load_documents(hosts, other, documents, shards=2)
+    load(hosts, other, documents, shards=2)
     assert first.name != other.name
     assert identity(client, first.name) == before
     asked = {"contents": {"w3": 1.0, "w7": 0.5}}
@@ -84,12 +84,12 @@ def test_every_content_has_an_index_of_its_own(
 def test_a_load_that_stopped_is_gone_on_with(client: Any, hosts: list[str], tmp_path: Path) -> None:
     index = described("stopped", 30)
     with pytest.raises(InputError, match="OpenSearch has 20 of 30 documents"):
-        load_documents(hosts, index, written(tmp_path / "some", 20))
+        load(hosts, index, written(tmp_path / "some", 20))
     before = identity(client, index.name)
     assert not is_loaded(client, index)
     with pytest.raises(InputError, match=r"has 20 of 30 documents of .* loads the others"):
         OpenSearchSearcher(client, index)
-    load_documents(hosts, index, written(tmp_path / "all", 30))
+    load(hosts, index, written(tmp_path / "all", 30))
     assert is_loaded(client, index)
     assert OpenSearchSearcher(client, index).count == 30
     assert identity(client, index.name) == before
@@ -112,7 +112,7 @@ def test_what_others_made_is_never_touched(
     before = client.indices.get(index=theirs)
     for use in (
         lambda: is_loaded(client, index),
-        lambda: load_documents(hosts, index, written(tmp_path / "documents", 20)),
+        lambda: load(hosts, index, written(tmp_path / "documents", 20)),
         lambda: OpenSearchSearcher(client, index),
     ):
         with pytest.raises(InputError, match="of this name that this program did not make"):
@@ -131,9 +131,9 @@ def test_indexes_are_listed_and_only_those_named_removed(
 ) -> None:
     documents = written(tmp_path / "documents", 20)
     complete, dead = described("listed-complete", 20), described("listed-dead", 21)
-    load_documents(hosts, complete, documents)
+    load(hosts, complete, documents)
     with pytest.raises(InputError, match="20 of 21"):
-        load_documents(hosts, dead, documents)
+        load(hosts, dead, documents)
     listed = {index.name: index for index in stored_indexes(client)}
     assert listed[complete.name][1:3] == ("complete", 20)
     assert listed[dead.name].documents == 20
@@ -186,7 +186,7 @@ def test_what_others_changed_is_refused_and_the_advice_mends_it(
     client: Any, hosts: list[str], tmp_path: Path, change: Callable[[Any, str], None], what: str
 ) -> None:
     index, documents = described(f"changed-{change.__name__}", 40), written(tmp_path / "docs", 40)
-    load_documents(hosts, index, documents, shards=2)
+    load(hosts, index, documents, shards=2)
     ranking = OpenSearchSearcher(client, index).search({"contents": {"w1": 1.0}}, 40)
     if what == "documents":
         with pytest.raises(Exception, match="FORBIDDEN/8"):  # it is blocked for writing
@@ -197,7 +197,7 @@ def test_what_others_changed_is_refused_and_the_advice_mends_it(
         with pytest.raises(InputError, match=f"somebody changed its {what} in the cluster; remove"):
             use(client, index)
     remove_index(client, index.name)
-    load_documents(hosts, index, documents, shards=2)
+    load(hosts, index, documents, shards=2)
     assert OpenSearchSearcher(client, index).search({"contents": {"w1": 1.0}}, 40) == ranking
     remove_index(client, index.name)
 
@@ -208,12 +208,12 @@ def test_a_load_that_ended_before_its_last_step_is_completed(
 ) -> None:
     """All documents are there, and blocked already, but their numbers are not noted."""
     index, documents = described("last-step", 20), written(tmp_path / "documents", 20)
-    load_documents(hosts, index, documents)
+    load(hosts, index, documents)
     mapping = client.indices.get(index=index.name)[index.name]["mappings"]["_meta"]
     del mapping["numbers"]
     client.indices.put_mapping(index=index.name, body={"_meta": mapping})
     assert not is_loaded(client, index)
-    load_documents(hosts, index, documents)
+    load(hosts, index, documents)
     assert is_loaded(client, index)
 
 
@@ -224,7 +224,7 @@ def test_closed_and_red_indexes_are_listed_and_removed(
     documents = written(tmp_path / "documents", 20)
     closed, red = described("state-closed", 20), described("state-red", 20)
     for index in (closed, red):
-        load_documents(hosts, index, documents)
+        load(hosts, index, documents)
     client.indices.close(index=closed.name)
     nowhere = {"index.routing.allocation.require._name": "nowhere"}
     client.indices.close(index=red.name)
@@ -251,9 +251,9 @@ def test_an_index_that_is_removed_during_its_load_does_not_come_back_by_itself(
     with monkeypatch.context() as patched:
         in_the_midst(patched, lambda: client.indices.delete(index=index.name))
         with pytest.raises(InputError, match="somebody removed it meanwhile; `index"):
-            load_documents(hosts, index, documents)
+            load(hosts, index, documents)
     assert not client.indices.exists(index=index.name)
-    load_documents(hosts, index, documents)
+    load(hosts, index, documents)
     assert OpenSearchSearcher(client, index).count == 500
 
 
@@ -262,7 +262,7 @@ def test_an_index_serves_without_the_replicas_that_there_is_no_room_for(
     client: Any, hosts: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     index = described("lonely", 20)
-    load_documents(hosts, index, written(tmp_path / "documents", 20))
+    load(hosts, index, written(tmp_path / "documents", 20))
     add_replicas(client, index, 1, patience=2)
     assert "1 copies of shards are missing" in caplog.text
     assert OpenSearchSearcher(client, index).count == 20
@@ -271,7 +271,7 @@ def test_an_index_serves_without_the_replicas_that_there_is_no_room_for(
 @slow
 def test_a_killed_node_leaves_no_trace_in_the_rankings(three_nodes: Nodes, tmp_path: Path) -> None:
     client, index = connect(three_nodes.hosts), described("killed", 500)
-    load_documents(three_nodes.hosts, index, written(tmp_path / "documents", 500), shards=4)
+    load(three_nodes.hosts, index, written(tmp_path / "documents", 500), shards=4)
     add_replicas(client, index, 1)
     searcher = OpenSearchSearcher(client, index)
     asked = [{"contents": {f"w{n % 8}": 1.0, f"w{n % 5}": 0.5}} for n in range(200)]
@@ -316,7 +316,7 @@ def test_a_node_that_stands_still_only_delays_a_load(
         go_on.start()
 
     in_the_midst(monkeypatch, stop)
-    load_documents(three_nodes.hosts, index, written(tmp_path / "documents", 500), shards=3)
+    load(three_nodes.hosts, index, written(tmp_path / "documents", 500), shards=3)
     go_on.join()
     assert OpenSearchSearcher(client, index).count == 500
     client.close()
@@ -332,11 +332,11 @@ def test_a_load_goes_on_when_all_nodes_were_killed(
         patched.setattr(connection, "_PATIENCE", 1.0)
         in_the_midst(patched, lambda: three_nodes.kill(1, 2, 3))
         with pytest.raises(InterruptedWorkError, match=r"Connection refused.*; the same command"):
-            load_documents(three_nodes.hosts, index, documents, shards=3)
+            load(three_nodes.hosts, index, documents, shards=3)
     three_nodes.start_again(1, 2, 3)
     before = identity(client, index.name)
     assert not is_loaded(client, index)
-    load_documents(three_nodes.hosts, index, documents, shards=3)
+    load(three_nodes.hosts, index, documents, shards=3)
     assert is_loaded(client, index)
     assert identity(client, index.name) == before
     client.close()
@@ -367,7 +367,7 @@ def test_a_full_disk_of_a_node_stops_a_load_until_there_is_room(
             patched.setattr(connection, "_PATIENCE", 1.0)
             in_the_midst(patched, fill)
             with pytest.raises(InterruptedWorkError, match=r"blocked by.*; its nodes lack disk"):
-                load_documents(hosts, index, documents)
+                load(hosts, index, documents)
     finally:
         client.cluster.put_settings(body={"transient": dict.fromkeys(full)})
         # Nor does a cluster whose disks are full make an index; it forgets that by itself only
@@ -377,5 +377,5 @@ def test_a_full_disk_of_a_node_stops_a_load_until_there_is_room(
     client.indices.put_settings(
         index=index.name, body={"index.blocks.read_only_allow_delete": None}
     )
-    load_documents(hosts, index, documents)
+    load(hosts, index, documents)
     assert OpenSearchSearcher(client, index).count == 500

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cluster_proxy import Answer, Asked, Proxy, proxy
+from loading import load
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.engines.opensearch import cluster_index, connection
@@ -23,7 +24,6 @@ from arqmath_bm25.engines.opensearch.cluster_index import (
     ClusterIndex,
     add_replicas,
     is_loaded,
-    load_documents,
     remove_index,
 )
 from arqmath_bm25.engines.opensearch.cluster_search import OpenSearchSearcher
@@ -112,7 +112,7 @@ def test_bulk_requests_that_fail_are_made_again(
 ) -> None:
     before.fault = times(3, "/_bulk", answer)
     index = described(tmp_path)
-    load_documents([before.url], index, written(tmp_path / "documents"))
+    load([before.url], index, written(tmp_path / "documents"))
     with loaded_directly(before, index) as searcher:
         assert searcher.count == 600
 
@@ -126,7 +126,7 @@ def test_requests_get_as_small_as_the_cluster_wants_them(before: Proxy, tmp_path
 
     before.fault = fault
     index = described(tmp_path)
-    load_documents([before.url], index, written(tmp_path / "documents"))
+    load([before.url], index, written(tmp_path / "documents"))
     sizes = [len(asked.body) for asked in before.bulks()]
     assert max(sizes) > 15_000
     assert sum(size > limit for size in sizes) < 25
@@ -137,7 +137,7 @@ def test_requests_get_as_small_as_the_cluster_wants_them(before: Proxy, tmp_path
 def test_a_document_that_no_request_can_hold_is_said(before: Proxy, tmp_path: Path) -> None:
     before.fault = lambda asked: Answer(413) if "/_bulk" in asked.path else None
     with pytest.raises(InputError, match=r"413.*; a proxy before the cluster must let larger"):
-        load_documents([before.url], described(tmp_path), written(tmp_path / "documents"))
+        load([before.url], described(tmp_path), written(tmp_path / "documents"))
 
 
 def rejecting(share: int) -> Callable[[Asked], Answer | None]:
@@ -162,10 +162,10 @@ def test_a_cluster_that_goes_on_refusing_is_said_and_the_load_gone_on_with(
     index = described(tmp_path)
     before.fault = rejecting(0)
     with pytest.raises(InterruptedWorkError, match=r"OpenSearch: rejected .* goes on"):
-        load_documents([before.url], index, written(tmp_path / "documents"))
+        load([before.url], index, written(tmp_path / "documents"))
     assert "OpenSearch: rejected execution of queue (429); trying again" in caplog.text
     before.fault = lambda _: None
-    load_documents([before.url], index, tmp_path / "documents")
+    load([before.url], index, tmp_path / "documents")
     with loaded_directly(before, index) as searcher:
         assert searcher.count == 600
 
@@ -184,10 +184,10 @@ def test_documents_that_are_rejected_one_by_one_are_sent_until_all_are_there(
     index = described(tmp_path)
     # Half of those that were "created" never came to the cluster: the count tells.
     with pytest.raises(InputError, match=r"OpenSearch has .* of 600 documents"):
-        load_documents([before.url], index, written(tmp_path / "documents"))
+        load([before.url], index, written(tmp_path / "documents"))
     assert sum(sent) > 600
     before.fault = lambda _: None
-    load_documents([before.url], index, tmp_path / "documents")
+    load([before.url], index, tmp_path / "documents")
     with loaded_directly(before, index) as searcher:
         assert searcher.count == 600
 
@@ -198,7 +198,7 @@ def test_replicas_that_cannot_be_seen_to_cost_no_load(
     before: Proxy, tmp_path: Path, part: str, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     client, index = connect([before.url]), described(tmp_path, 30)
-    load_documents([before.url], index, written(tmp_path / "documents", 30))
+    load([before.url], index, written(tmp_path / "documents", 30))
     before.fault = lambda asked: Answer(status) if part in asked.path else None
     add_replicas(client, index, 1, patience=1)
     assert "not all of its replicas are there" in caplog.text
@@ -210,7 +210,7 @@ def test_replicas_that_cannot_be_seen_to_cost_no_load(
 
 def test_a_gateway_that_gives_up_a_search_is_asked_again(before: Proxy, tmp_path: Path) -> None:
     client, index = connect([before.url]), described(tmp_path, 100)
-    load_documents([before.url], index, written(tmp_path / "documents", 100))
+    load([before.url], index, written(tmp_path / "documents", 100))
     searcher = OpenSearchSearcher(client, index)
     expected = searcher.search({"contents": {"w3": 1.0, "w5": 0.3}}, 50)
     before.fault = times(2, "/_search", Answer(504, b"<html>", "text/html"))
@@ -228,7 +228,7 @@ from arqmath_bm25.engines.opensearch import cluster_index
 cluster_index._REQUEST = 2000
 content, documents, host = sys.argv[1:]
 index = cluster_index.ClusterIndex(Path(content).name, content, 600, (), 1.2, 0.75)
-cluster_index.load_documents([host], index, Path(documents))
+cluster_index.load_documents([host], index, Path(documents).glob('*.jsonl'))
 """
 
 
@@ -256,7 +256,7 @@ def test_a_load_that_is_ended_is_gone_on_with(
     assert len(before.bulks()) < 15
     client, index = connect([before.url]), described(tmp_path)
     assert not is_loaded(client, index)
-    load_documents([before.url], index, tmp_path / "documents")
+    load([before.url], index, tmp_path / "documents")
     with loaded_directly(before, index) as searcher:
         assert searcher.count == 600
 
@@ -272,12 +272,12 @@ def test_two_loads_of_the_same_at_a_time(before: Proxy, tmp_path: Path) -> None:
 def test_a_cluster_that_takes_no_documents_for_want_of_disk(before: Proxy, tmp_path: Path) -> None:
     client, index = connect([before.url]), described(tmp_path)
     with pytest.raises(InputError, match="OpenSearch has 10 of 600"):
-        load_documents([before.url], index, written(tmp_path / "some", 10))
+        load([before.url], index, written(tmp_path / "some", 10))
     block = {"index.blocks.read_only_allow_delete": True}  # as the flood stage of the disk does
     client.indices.put_settings(index=index.name, body=block)
     with pytest.raises(InterruptedWorkError, match=r"blocked by.*; its nodes lack disk"):
-        load_documents([before.url], index, written(tmp_path / "documents"))
+        load([before.url], index, written(tmp_path / "documents"))
     client.indices.put_settings(index=index.name, body=dict.fromkeys(block))
-    load_documents([before.url], index, tmp_path / "documents")
+    load([before.url], index, tmp_path / "documents")
     with loaded_directly(before, index) as searcher:
         assert searcher.count == 600

@@ -6,13 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from loading import load
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.engines.opensearch import cluster_index
 from arqmath_bm25.engines.opensearch.cluster_index import (
     ClusterIndex,
     check_rights,
-    load_documents,
     remove_index,
     stored_indexes,
 )
@@ -62,7 +62,7 @@ def rankings(client: Any, index: ClusterIndex) -> list[list[Hit]]:
 @pytest.fixture
 def expected(client: Any, hosts: list[str], documents: Path) -> list[list[Hit]]:
     index = described("plain")
-    load_documents(hosts, index, documents)
+    load(hosts, index, documents)
     return rankings(client, index)
 
 
@@ -102,7 +102,7 @@ def test_a_template_that_changes_no_ranking_is_no_hindrance(
     template(body)
     check_rights(hosts)
     index = described("harmless")
-    load_documents(hosts, index, documents)
+    load(hosts, index, documents)
     assert rankings(client, index) == expected
     remove_index(client, index.name)
 
@@ -137,12 +137,12 @@ def test_a_template_that_would_change_rankings_is_named_and_the_advice_helps(
     template(body)
     for _ in range(2):  # the second try says the same, for the same reason
         with pytest.raises(InputError, match=f"a template of the cluster .* sets its {what}; ask"):
-            load_documents(hosts, index, documents)
+            load(hosts, index, documents)
         assert not client.indices.exists(index=index.name)
 
     ours = {"index_patterns": ["arqmath-*"], "priority": 501, "template": {}}
     client.indices.put_index_template(name="ours", body=ours)
-    load_documents(hosts, index, documents)
+    load(hosts, index, documents)
     client.indices.delete_index_template(name="ours")
     assert rankings(client, index) == expected
     remove_index(client, index.name)
@@ -156,7 +156,7 @@ def test_the_default_limit_of_clauses_is_met_by_the_search_that_exceeds_it(
     index = described("clauses")
     try:
         check_rights(hosts)
-        load_documents(hosts, index, documents)
+        load(hosts, index, documents)
         assert rankings(client, index) == expected
         many = {"contents": {f"w{n}": 1.0 for n in range(1025)}}
         searcher = OpenSearchSearcher(client, index)
@@ -178,7 +178,7 @@ def test_a_blocked_index_hides_no_other_from_the_list(
     open_index = described("open")
     blocked = described("blocked")
     for index in (open_index, blocked):
-        load_documents(hosts, index, documents)
+        load(hosts, index, documents)
     client.indices.create(index="arqmath-metablock")  # of others
     for name in (blocked.name, "arqmath-metablock"):
         client.indices.put_settings(index=name, body={"index.blocks.metadata": True})
@@ -208,10 +208,10 @@ def test_a_load_is_not_sealed_while_a_shard_is_away(
     with monkeypatch.context() as patched:
         patched.setattr(cluster_index, "_numbers", without_a_shard)
         with pytest.raises(InterruptedWorkError, match="1 of 2 shards are on no node; start"):
-            load_documents(hosts, index, documents, shards=2)
+            load(hosts, index, documents, shards=2)
     with pytest.raises(InputError, match="`index --engine opensearch` loads the others"):
         OpenSearchSearcher(client, index)
-    load_documents(hosts, index, documents)
+    load(hosts, index, documents)
     assert OpenSearchSearcher(client, index).count == COUNT
     remove_index(client, index.name)
 
@@ -220,7 +220,7 @@ def test_a_lowered_window_is_named_and_the_advice_helps(
     client: Any, hosts: list[str], documents: Path, expected: list[list[Hit]]
 ) -> None:
     index = described("window")
-    load_documents(hosts, index, documents)
+    load(hosts, index, documents)
     client.indices.put_settings(index=index.name, body={"index.max_result_window": 10})
     with pytest.raises(InputError, match="sets it to 2147483647 again"):
         rankings(client, index)
@@ -234,10 +234,10 @@ def test_the_name_of_a_load_may_be_taken(client: Any, hosts: list[str], document
     client.indices.create(index="others")
     client.indices.put_alias(index="others", name=f"{index.name}.load")
     with pytest.raises(InputError, match=r"others use the name NAME\.load; rename theirs"):
-        load_documents(hosts, index, documents)
+        load(hosts, index, documents)
     assert client.count(index="others")["count"] == 0
     client.indices.delete(index="others")
-    load_documents(hosts, index, documents)
+    load(hosts, index, documents)
     remove_index(client, index.name)
 
 
@@ -246,7 +246,7 @@ def test_terms_of_all_shards_are_counted_by_one_request(
     client: Any, hosts: list[str], documents: Path, shards: int
 ) -> None:
     index = described(f"counts-{shards}")
-    load_documents(hosts, index, documents, shards)
+    load(hosts, index, documents, shards)
     searcher = OpenSearchSearcher(client, index)
     counts = searcher.document_counts({"contents": ["w1", "The-2", "x7", "w9"], "title": ["w3"]})
     # 60 documents: w1 in every seventh from 1 on, The-2 in every fifth, w3 in every fourth.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cluster_proxy import Answer, Asked
+from loading import load
 from stub_cluster import StubCluster, failed, stub_cluster
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
@@ -16,6 +17,7 @@ from arqmath_bm25.engines.opensearch.cluster_index import (
     ClusterIndex,
     add_replicas,
     check_rights,
+    counts_if_loaded,
     is_loaded,
     load_documents,
     remove_index,
@@ -90,7 +92,7 @@ def test_a_load_creates_each_document_once_and_seals_the_index(
 ) -> None:
     workers = Processes(jobs)
     assert not is_loaded(client, INDEX)
-    load_documents(hosts, INDEX, documents, 3, workers)
+    load(hosts, INDEX, documents, 3, workers)
     workers.close()
     assert is_loaded(client, INDEX)
 
@@ -103,6 +105,7 @@ def test_a_load_creates_each_document_once_and_seals_the_index(
     assert stored.mappings["_meta"] == {
         "made_of": INDEX.made_of,
         "documents": COUNT,
+        "counts": {},
         "numbers": {str(n): number for n, number in enumerate(stored.operations)},
     }
     assert stored.settings["index.blocks.write"] == "true"
@@ -111,7 +114,7 @@ def test_a_load_creates_each_document_once_and_seals_the_index(
 def test_an_index_is_made_as_rankings_need_it_whatever_templates_say(
     cluster: StubCluster, hosts: list[str], documents: Path
 ) -> None:
-    load_documents(hosts, INDEX, documents)
+    load(hosts, INDEX, documents)
     (made,) = [
         json.loads(asked.body)
         for asked in cluster.proxy.asked
@@ -134,7 +137,7 @@ def test_an_index_is_made_as_rankings_need_it_whatever_templates_say(
         },
         "mappings": {
             "dynamic": False,
-            "_meta": {"made_of": INDEX.made_of, "documents": COUNT},
+            "_meta": {"made_of": INDEX.made_of, "documents": COUNT, "counts": {}},
             "_source": {"enabled": False, "recovery_source_enabled": False},
             "properties": {
                 "id": {"type": "keyword", "index": False},
@@ -151,15 +154,15 @@ def test_what_is_there_is_not_loaded_again_and_what_lacks_is(
     (tmp_path / "some").mkdir()
     (documents / "1.jsonl").rename(tmp_path / "some" / "1.jsonl")
     with pytest.raises(InputError, match=r"OpenSearch has 20 of 40 documents .* loads the others"):
-        load_documents(hosts, INDEX, documents)
+        load(hosts, INDEX, documents)
     assert not is_loaded(client, INDEX)
     with pytest.raises(InputError, match="has 20 of 40 documents"):
         OpenSearchSearcher(client, INDEX)
 
-    load_documents(hosts, INDEX, tmp_path / "some")
+    load(hosts, INDEX, tmp_path / "some")
     assert is_loaded(client, INDEX)
     bulks = len(cluster.proxy.bulks())
-    load_documents(hosts, INDEX, documents)
+    load(hosts, INDEX, documents)
     assert len(cluster.proxy.bulks()) == bulks
 
 
@@ -168,10 +171,10 @@ def test_documents_that_are_refused_for_now_are_sent_again_alone(
 ) -> None:
     cluster.bulk_status = [429, 201] * 3
     with pytest.raises(InputError, match="37 of 40"):  # three were never created, said the cluster
-        load_documents(hosts, INDEX, documents)
+        load(hosts, INDEX, documents)
     sizes = [asked.body.count(b'{"create"') for asked in cluster.proxy.bulks()]
     assert sizes == [20, 3, 20]
-    load_documents(hosts, INDEX, documents)
+    load(hosts, INDEX, documents)
     assert is_loaded(client, INDEX)
 
 
@@ -181,7 +184,7 @@ def test_a_cluster_that_refuses_all_is_given_time_and_then_named(
     cluster.bulk_status = [429] * 1000
     message = r"^OpenSearch: the queue is full \(429\); the same command goes on later$"
     with pytest.raises(InterruptedWorkError, match=message):
-        load_documents(hosts, INDEX, documents)
+        load(hosts, INDEX, documents)
     assert "the queue is full (429); trying again" in caplog.text
     assert len(cluster.proxy.bulks()) > 3
 
@@ -200,13 +203,13 @@ def test_requests_get_smaller_until_they_pass(
     cluster.proxy.fault = fault
     limit = 100
     with pytest.raises(InputError, match=r"413.*; a proxy before the cluster must let larger"):
-        load_documents(hosts, INDEX, documents)
+        load(hosts, INDEX, documents)
     sizes = [len(asked.body) for asked in cluster.proxy.bulks()]
     assert sizes == sorted(sizes, reverse=True)
     assert len(sizes) == 4  # at most 2000, 1000, 500, 250 bytes
 
     limit = 600
-    load_documents(hosts, INDEX, documents)
+    load(hosts, INDEX, documents)
     assert is_loaded(client, INDEX)
 
 
@@ -215,7 +218,7 @@ def test_a_document_that_the_cluster_cannot_take_ends_the_load(
 ) -> None:
     cluster.bulk_status = [400] * 1000
     with pytest.raises(InputError, match=r"^OpenSearch: the queue is full \(400\)$"):
-        load_documents(hosts, INDEX, documents)
+        load(hosts, INDEX, documents)
     assert len(cluster.proxy.bulks()) == 1
 
 
@@ -229,11 +232,11 @@ def test_an_index_is_not_sealed_while_a_shard_is_on_no_node(
 
     cluster.proxy.fault = fault
     with pytest.raises(InterruptedWorkError, match="1 of 3 shards are on no node; start theirs"):
-        load_documents(hosts, INDEX, documents, 3)
+        load(hosts, INDEX, documents, 3)
     cluster.proxy.fault = cluster.answer
     assert not is_loaded(client, INDEX)
     cluster.indexes[INDEX.name].lost = set()
-    load_documents(hosts, INDEX, documents)
+    load(hosts, INDEX, documents)
     assert is_loaded(client, INDEX)
 
 
@@ -243,7 +246,7 @@ def test_a_template_that_changes_rankings_is_the_cause_that_is_named(
     cluster.template = {"analysis": {"analyzer": {"whitespace": {"type": "keyword"}}}}
     message = r"a template of the cluster .* sets its analysis; ask for .* leaves out arqmath-"
     with pytest.raises(InputError, match=message):
-        load_documents(hosts, INDEX, documents)
+        load(hosts, INDEX, documents)
     assert cluster.indexes == {}
 
 
@@ -257,7 +260,7 @@ def test_an_index_that_cannot_be_made_says_why(
 
     cluster.proxy.fault = fault
     with pytest.raises(InputError, match=r"^arqmath-.*: this cluster has 1000 shards already$"):
-        load_documents(hosts, INDEX, documents)
+        load(hosts, INDEX, documents)
 
 
 def test_rights_are_tried_by_an_index_that_does_not_stay(
@@ -316,21 +319,21 @@ def other_document(cluster: StubCluster) -> None:
 def test_what_somebody_changed_is_named(
     cluster: StubCluster, hosts: list[str], client: Any, documents: Path, change: Any, what: str
 ) -> None:
-    load_documents(hosts, INDEX, documents, 2)
+    load(hosts, INDEX, documents, 2)
     change(cluster)
     message = f"somebody changed its {what} in the cluster; remove it .* and load it again"
     for use in (is_loaded, OpenSearchSearcher):
         with pytest.raises(InputError, match=message):
             use(client, INDEX)
     remove_index(client, INDEX.name)
-    load_documents(hosts, INDEX, documents, 2)
+    load(hosts, INDEX, documents, 2)
     assert is_loaded(client, INDEX)
 
 
 def test_further_fields_and_shards_that_are_away_accuse_nobody(
     cluster: StubCluster, hosts: list[str], client: Any, documents: Path
 ) -> None:
-    load_documents(hosts, INDEX, documents, 2)
+    load(hosts, INDEX, documents, 2)
     stored = cluster.indexes[INDEX.name]
     stored.mappings["properties"]["@timestamp"] = {"type": "date"}
     stored.lost = {1}
@@ -340,7 +343,7 @@ def test_further_fields_and_shards_that_are_away_accuse_nobody(
 def test_others_of_the_same_name_are_left_alone(
     cluster: StubCluster, hosts: list[str], client: Any, documents: Path
 ) -> None:
-    load_documents(hosts, INDEX, documents)
+    load(hosts, INDEX, documents)
     cluster.indexes[INDEX.name].mappings["_meta"] = {"owner": "others"}
     for use in (is_loaded, OpenSearchSearcher):
         with pytest.raises(InputError, match="of this name that this program did not make"):
@@ -358,7 +361,7 @@ def test_indexes_are_listed_with_their_states(
     labels = ("complete", "incomplete", "red", "yellow", "closed", "blocked")
     indexes = {label: INDEX._replace(label=label, content=label) for label in labels}
     for index in indexes.values():
-        load_documents(hosts, index, documents, 2)
+        load(hosts, index, documents, 2)
     stored = {label: cluster.indexes[index.name] for label, index in indexes.items()}
     cluster.indexes["arqmath-others"] = stored["complete"]  # no name of ours
     del stored["incomplete"].mappings["_meta"]["numbers"]
@@ -392,7 +395,7 @@ def test_replicas_are_only_added(
     cluster: StubCluster, hosts: list[str], client: Any, documents: Path,
     caplog: pytest.LogCaptureFixture, had: int, wanted: int, has: str,
 ) -> None:  # fmt: skip
-    load_documents(hosts, INDEX, documents, 2)
+    load(hosts, INDEX, documents, 2)
     cluster.indexes[INDEX.name].settings["number_of_replicas"] = str(had)
     add_replicas(client, INDEX, wanted)
     assert cluster.indexes[INDEX.name].settings["number_of_replicas"] == has
@@ -406,7 +409,7 @@ def test_replicas_are_only_added(
 def test_hits_are_ordered_by_score_then_by_descending_id(
     cluster: StubCluster, hosts: list[str], client: Any, documents: Path
 ) -> None:
-    load_documents(hosts, INDEX, documents, 3)
+    load(hosts, INDEX, documents, 3)
     searcher = OpenSearchSearcher(client, INDEX)
     assert searcher.count == COUNT
     assert searcher.origin == f"{INDEX.name} (uuid)"
@@ -431,7 +434,7 @@ def test_hits_are_ordered_by_score_then_by_descending_id(
 def test_the_shares_of_terms_are_told_of_each_document(
     hosts: list[str], client: Any, documents: Path
 ) -> None:
-    load_documents(hosts, INDEX, documents, 2)
+    load(hosts, INDEX, documents, 2)
     searcher = OpenSearchSearcher(client, INDEX)
     query = {"contents": {"w3": 2.0, "w10": 0.5}, "title": {"t0": 1.0}}
     assert searcher.explain(query, ["10", "absent", "03"]) == [
@@ -445,16 +448,14 @@ def test_the_shares_of_terms_are_told_of_each_document(
 def test_terms_of_all_shards_are_counted_by_one_request(
     cluster: StubCluster, hosts: list[str], client: Any, documents: Path, shards: int
 ) -> None:
-    load_documents(hosts, INDEX, documents, shards)
+    load(hosts, INDEX, documents, shards)
     searcher = OpenSearchSearcher(client, INDEX)
     terms = {"contents": iter(["w10", "absent", "w9"]), "title": ["t0"]}
     # Of 40: w10 in 10, 21, 32; w9 in 9, 20, 31; t0 in each third.
     assert searcher.document_counts(terms) == {"contents": {"w10": 3, "w9": 3}, "title": {"t0": 14}}
     asked = len(cluster.proxy.asked)
     assert searcher.document_counts({"contents": ["w10"]}) == {"contents": {"w10": 3}}
-    assert [request.path for request in cluster.proxy.asked[asked:]] == [
-        f"/{INDEX.name}/_mtermvectors"
-    ]
+    assert [request.path for request in cluster.proxy.asked[asked:]] == ["/_mtermvectors"]
     assert searcher.document_counts({"contents": [], "title": []}) == {"contents": {}, "title": {}}
     assert len(cluster.proxy.asked) == asked + 1
 
@@ -471,7 +472,7 @@ def test_counts_of_some_shards_are_no_counts(
     cluster: StubCluster, hosts: list[str], client: Any, documents: Path, kind: str,
     error: type[InputError], message: str,
 ) -> None:  # fmt: skip
-    load_documents(hosts, INDEX, documents, 2)
+    load(hosts, INDEX, documents, 2)
     searcher = OpenSearchSearcher(client, INDEX)
 
     def fault(asked: Asked) -> Answer | None:
@@ -486,3 +487,52 @@ def test_counts_of_some_shards_are_no_counts(
     with pytest.raises(InputError, match=message) as refused:
         searcher.document_counts({"contents": ["w1"]})
     assert type(refused.value) is error
+
+
+# Several indexes
+
+
+def test_several_indexes_are_searched_as_one(
+    cluster: StubCluster, hosts: list[str], client: Any, documents: Path
+) -> None:
+    load(hosts, INDEX, documents)
+    one = OpenSearchSearcher(client, INDEX)
+    parts = [INDEX._replace(content=f"part {n}", documents=COUNT // 2) for n in range(2)]
+    for number, part in enumerate(parts):
+        load_documents(hosts, part, [documents / f"{number}.jsonl"], 1 + number)
+    several = OpenSearchSearcher(client, *parts)
+
+    assert several.count == COUNT
+    assert several.origin == f"{parts[0].name} (uuid), {parts[1].name} (uuid)"
+    # Of 3 and of 20 with equal scores: their order is that of ids, whatever index they are in.
+    for terms, k in (({"w3": 1.0, "w10": 0.5}, 4), ({f"w{n}": 1.0 for n in range(7)}, 25)):
+        query = {"contents": terms, "title": {"t1": 0.25}}
+        assert several.search(query, k) == one.search(query, k)
+        assert several.explain(query, ["10", "03"]) == one.explain(query, ["10", "03"])
+    terms = {"contents": ["w10", "w9", "absent"], "title": ["t0"]}
+    asked = len(cluster.proxy.asked)
+    assert several.document_counts(terms) == one.document_counts(terms)
+    paths = [request.path for request in cluster.proxy.asked[asked:]]
+    assert paths.count("/_mtermvectors") == 2
+
+
+def test_a_collection_is_searched_as_a_whole_or_not_at_all(
+    hosts: list[str], client: Any, documents: Path
+) -> None:
+    load(hosts, INDEX, documents)
+    other = INDEX._replace(content="other")
+    with pytest.raises(InputError, match=f"{other.name}: OpenSearch has 0 of 40 documents"):
+        OpenSearchSearcher(client, INDEX, other)
+
+
+def test_what_was_counted_of_the_documents_is_kept_with_them(
+    hosts: list[str], client: Any, documents: Path
+) -> None:
+    index = INDEX._replace(counts={"documents": COUNT, "without words": 3})
+    assert index.name == INDEX.name
+    assert counts_if_loaded(client, index) is None
+    with pytest.raises(InputError, match="40 of 41"):
+        load(hosts, index._replace(documents=41), documents)
+    assert counts_if_loaded(client, INDEX) is None
+    load(hosts, index, documents)
+    assert counts_if_loaded(client, INDEX) == {"documents": COUNT, "without words": 3}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
 
 import pytest
+from loading import load
 from opensearch_nodes import Nodes, started
 
 from arqmath_bm25.core.errors import InputError
@@ -21,7 +22,6 @@ from arqmath_bm25.engines.opensearch.cluster_index import (
     add_replicas,
     check_rights,
     is_loaded,
-    load_documents,
     remove_index,
     stored_indexes,
 )
@@ -93,7 +93,7 @@ def test_each_role_does_its_work_and_no_other(
 ) -> None:
     loader = client_of(roles()["arqmath_load"])
     check_rights(secured.hosts)
-    load_documents(secured.hosts, INDEX, documents)
+    load(secured.hosts, INDEX, documents)
     assert is_loaded(loader, INDEX)
     add_replicas(loader, INDEX, 1, patience=1)
     assert "1 copies of shards are missing" in caplog.text

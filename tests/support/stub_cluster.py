@@ -147,8 +147,19 @@ class StubCluster:
         if asked.method == "PUT" and not action:
             self.indexes[name] = StubIndex(body, self.template)
             return answered({"acknowledged": True})
-        if name not in self.indexes:
-            return failed(404, "index_not_found_exception", f"no such index [{name}]")
+        if name == "_mtermvectors":
+            vectors = [self.indexes[each["_index"]].term_vectors(each) for each in body["docs"]]
+            return answered({"docs": vectors})
+        names = name.split(",")
+        for each in names:
+            if each not in self.indexes:
+                return failed(404, "index_not_found_exception", f"no such index [{each}]")
+        if action == "_search" and len(names) > 1:
+            hits = [
+                hit for each in names for hit in self.indexes[each].search(body)["hits"]["hits"]
+            ]
+            hits.sort(key=lambda hit: -hit["_score"])
+            return answered({"hits": {"hits": hits[: body["size"]]}})
         return self._of_index(name, action, asked.method, body, parse_qs(url.query))
 
     def _of_index(
@@ -172,8 +183,6 @@ class StubCluster:
         elif action == "_search_shards":
             number = index.number_of(query["routing"][0])
             return answered({"shards": [[{"shard": number}]]})
-        elif action == "_mtermvectors":
-            return answered({"docs": [index.term_vectors(each) for each in body["docs"]]})
         return answered({"acknowledged": True})
 
     def _bulk(self, name: str, body: str) -> Answer:

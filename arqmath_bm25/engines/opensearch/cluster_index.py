@@ -1,9 +1,9 @@
 """Loads indexes into a cluster, seals, checks, copies, lists and removes them.
 
-The documents are the JSON lines that Lucene gets. The name of an index ends with a digest of its
-content: other data or settings make another index, and users with the same data and settings share
-one. Loading removes nothing, and resumes where an earlier load stopped, since a document is created
-once under its id.
+A collection is one index or several, which are searched at once. The documents are the JSON lines
+that Lucene gets. The name of an index ends with a digest of its content: other data or settings
+make another index, and users with the same data and settings share one. Loading removes nothing,
+and resumes where an earlier load stopped, since a document is created once under its id.
 
 Nobody changes an index unnoticed. Once loaded it is blocked for writing, and its mapping notes the
 number of the last operation of each shard, which any change of a document raises. Opening an index
@@ -16,10 +16,12 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
@@ -28,7 +30,7 @@ from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.opensearch.connection import connect, patiently, search_all
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from arqmath_bm25.core.workers import Workers
 
@@ -36,6 +38,9 @@ _LARGEST: Final = 2**31 - 1  # hits
 _REQUEST: Final = 1_000_000  # bytes of documents in one: proxies often allow a megabyte
 _SMALLEST: Final = 1 << 14
 _NAME: Final = re.compile(r"arqmath-.+-[0-9a-f]{12}")
+
+
+_NO_COUNTS: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 class ClusterIndex(NamedTuple):
@@ -47,6 +52,7 @@ class ClusterIndex(NamedTuple):
     fields: tuple[str, ...]  # besides `contents`
     k1: float
     b: float
+    counts: Mapping[str, int] = _NO_COUNTS  # what was counted when the documents were made
 
     @property
     def made_of(self) -> str:
@@ -67,6 +73,18 @@ def is_loaded(client: Any, index: ClusterIndex) -> bool:
     Raises InputError if others have that name, or changed the index after its load.
     """
     return "numbers" in _meta(_described(client, index) or {})
+
+
+def counts_if_loaded(client: Any, index: ClusterIndex) -> dict[str, int] | None:
+    """Return the counts that an index was loaded with; None unless the cluster has all of it.
+
+    Raises InputError as `is_loaded` does.
+    """
+    meta = _meta(_described(client, index) or {})
+    if "numbers" not in meta:
+        return None
+    counts: dict[str, int] = meta["counts"]
+    return counts
 
 
 def described_if_loaded(client: Any, index: ClusterIndex) -> dict[str, Any]:
@@ -163,9 +181,10 @@ def check_rights(hosts: Sequence[str]) -> None:
         # The right to remove comes first: without it, what this trial loads would stay.
         patiently(client.indices.delete, index=index.name, ignore=404)
         document = '{"id": "1", "contents": "1"}\n'
-        Path(directory, "part.jsonl").write_text(document, encoding="ascii")
+        part = Path(directory, "part.jsonl")
+        part.write_text(document, encoding="ascii")
         try:
-            load_documents(hosts, index, Path(directory))
+            load_documents(hosts, index, [part])
         except InputError:
             with suppress(InputError):
                 remove_index(client, index.name)
@@ -176,11 +195,11 @@ def check_rights(hosts: Sequence[str]) -> None:
 def load_documents(
     hosts: Sequence[str],
     index: ClusterIndex,
-    documents: Path,
+    parts: Iterable[Path],
     shards: int = 1,
     workers: Workers = HERE,
 ) -> None:
-    """Load every JSON line in the directory `documents` into a cluster.
+    """Load files of JSON lines, a document on each, into a cluster.
 
     Each worker loads parts by a client of its own. Documents of an earlier load stay. Raises
     InputError if documents are missing at the end; the next call loads them.
@@ -189,7 +208,7 @@ def load_documents(
     with closing(connect(hosts)) as client:
         described = _described(client, index) or _create_index(client, index, shards)
         if _count(client, name) != index.documents:
-            _load_parts(hosts, index, sorted(documents.glob("*.jsonl")), workers)
+            _load_parts(hosts, index, parts, workers)
             patiently(client.indices.refresh, index=name)
             # Copies are made of what is flushed: there are no sources to index it once more.
             patiently(client.indices.flush, index=name)
@@ -271,7 +290,11 @@ def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
         },
         "mappings": {
             "dynamic": False,
-            "_meta": {"made_of": index.made_of, "documents": index.documents},
+            "_meta": {
+                "made_of": index.made_of,
+                "documents": index.documents,
+                "counts": dict(index.counts),
+            },
             "_source": {"enabled": False, "recovery_source_enabled": False},
             "properties": _fields(index),
         },
@@ -279,7 +302,7 @@ def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
 
 
 def _load_parts(
-    hosts: Sequence[str], index: ClusterIndex, parts: Sequence[Path], workers: Workers
+    hosts: Sequence[str], index: ClusterIndex, parts: Iterable[Path], workers: Workers
 ) -> None:
     load = partial(_load_part, hosts, index.name)
     title = "Loading documents into the cluster"

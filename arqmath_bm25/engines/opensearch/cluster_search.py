@@ -1,8 +1,8 @@
-"""Searches an index of a cluster, or scores given documents.
+"""Searches indexes of a cluster at once, or scores given documents.
 
-Every shard gives its statistics first (dfs_query_then_fetch), so that scores are those of one
-index; a shard that fails is asked for elsewhere, never left out. Ties are completed and put in
-order here, as in lucene/search.py.
+Every shard of every index gives its statistics first (dfs_query_then_fetch), so that scores are
+those of one index; a shard that fails is asked for elsewhere, never left out. Ties are completed
+and put in order here, as in lucene/search.py.
 """
 
 from __future__ import annotations
@@ -28,16 +28,20 @@ _STATUS_OF: Final = {"index_not_found_exception": 404, "cluster_block_exception"
 
 
 class OpenSearchSearcher(Searcher):
-    """An index in a cluster. Thread-safe."""
+    """A collection in a cluster: one index, or several with different documents. Thread-safe."""
 
-    def __init__(self, client: Any, index: ClusterIndex) -> None:
-        """Open an index; InputError unless the cluster has all of it, as it was loaded."""
-        settings = described_if_loaded(client, index)["settings"]["index"]
-        self.count = index.documents
-        self.origin = f"{index.name} ({settings['uuid']})"
+    def __init__(self, client: Any, *indexes: ClusterIndex) -> None:
+        """Open indexes; InputError unless the cluster has all of each, as it was loaded."""
+        origins = []
+        self.count = 0
         self._client = client
-        self._index = index.name
-        self._shards = int(settings["number_of_shards"])
+        self._shards: dict[str, int] = {}  # name of an index → number of its shards
+        for index in indexes:
+            settings = described_if_loaded(client, index)["settings"]["index"]
+            origins.append(f"{index.name} ({settings['uuid']})")
+            self.count += index.documents
+            self._shards[index.name] = int(settings["number_of_shards"])
+        self.origin = ", ".join(origins)
 
     def search(self, query: Query, k: int) -> list[Hit]:
         """Return the k best documents that hold at least one of the terms."""
@@ -58,7 +62,8 @@ class OpenSearchSearcher(Searcher):
     def _ask(self, query: object, size: int, **further: object) -> list[Any]:
         fields = {"stored_fields": "_none_", "docvalue_fields": ["id"]}
         body = {"query": query, "size": size, **fields, **further}
-        answer = search_all(self._client, self._index, body, "dfs_query_then_fetch")
+        names = ",".join(self._shards)
+        answer = search_all(self._client, names, body, "dfs_query_then_fetch")
         hits: list[Any] = answer["hits"]["hits"]
         return hits
 
@@ -80,7 +85,7 @@ class OpenSearchSearcher(Searcher):
             "offsets": False,
             "payloads": False,
         }
-        body = {"docs": [{**wanted, "routing": routing} for routing in self._routing]}
+        body = {"docs": [{**wanted, **shard} for shard in self._places]}
         counts = {field: dict.fromkeys(of_field, 0) for field, of_field in asked.items()}
         for vectors in patiently(self._term_vectors, body=body):
             for field in counts.keys() & vectors.keys():
@@ -92,7 +97,7 @@ class OpenSearchSearcher(Searcher):
         """Return the term vectors of documents, each by one shard; fail if a shard does."""
         from opensearchpy.exceptions import TransportError
 
-        answer = self._client.mtermvectors(index=self._index, body=body)
+        answer = self._client.mtermvectors(body=body)
         for of_shard in answer["docs"]:
             if "error" in of_shard:
                 status = _STATUS_OF.get(of_shard["error"]["type"], 503)
@@ -100,13 +105,21 @@ class OpenSearchSearcher(Searcher):
         return [of_shard["term_vectors"] for of_shard in answer["docs"]]
 
     @cached_property
-    def _routing(self) -> list[str]:
-        """A routing value for each shard, found by asking where documents of it are."""
+    def _places(self) -> list[dict[str, str]]:
+        """An index and a routing value for each shard."""
+        return [
+            {"_index": name, "routing": routing}
+            for name, shards in self._shards.items()
+            for routing in self._routing(name, shards)
+        ]
+
+    def _routing(self, name: str, shards: int) -> list[str]:
+        """Return a routing value for each shard of an index, found by asking where they lead."""
         routing_of: dict[int, str] = {}
         number = 0
-        while len(routing_of) < self._shards:
+        while len(routing_of) < shards:
             answer = patiently(
-                self._client.search_shards, index=self._index, params={"routing": str(number)}
+                self._client.search_shards, index=name, params={"routing": str(number)}
             )
             shard = answer["shards"][0][0]["shard"]
             routing_of.setdefault(shard, str(number))

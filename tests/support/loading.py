@@ -1,0 +1,26 @@
+"""Loads a directory of documents into a cluster, for tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.engines.opensearch.cluster_index import load_documents
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from arqmath_bm25.core.workers import Workers
+    from arqmath_bm25.engines.opensearch.cluster_index import ClusterIndex
+
+
+def load(
+    hosts: Sequence[str],
+    index: ClusterIndex,
+    directory: Path,
+    shards: int = 1,
+    workers: Workers = HERE,
+) -> None:
+    """Load all JSON lines in a directory."""
+    load_documents(hosts, index, sorted(directory.glob("*.jsonl")), shards, workers)
