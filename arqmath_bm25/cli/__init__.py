@@ -30,7 +30,7 @@ COMMANDS: Final = {
     "convert": ("runs", "Write a run in the lab's form or TREC's, gzipped or not."),
     "fuse": ("runs", "Fuse the rankings of several runs of a task into one run."),
     "validate": ("runs", "Check runs against the rules of the labs."),
-    "verify": ("data", "Check that runs are what their manifests describe, back to the data."),
+    "verify": ("data", "Prove that runs are what their manifests say: rank again, compare bytes."),
     "pool": ("judging", "Pool runs: write a CSV batch of hits for the annotation tool."),
     "judge": ("judging", "Turn annotations into qrels; judge a batch in a browser."),
     "report": ("pages", "Write a report on runs: HTML pages that open from disk."),

@@ -19,6 +19,7 @@ from arqmath_bm25.cli.shared.options import (
     SearchPlace,
     command_line,
     out,
+    published,
     results,
 )
 from arqmath_bm25.collection.collection import Collection
@@ -198,10 +199,12 @@ def _write_run(options: RunOptions, index: Index, topics: TopicFile, variant: st
     """Write one run with its manifest, and say so; InputError if it would replace another run."""
     began = time.monotonic()
     task, depth, queries = index.task, options.depth, options.queries
-    official = topics.folder in (*YEARS, *SPLITS)
+    asked: object = topics.folder
+    if topics.folder not in (*YEARS, *SPLITS):
+        asked = published(topics.path)
     remake_it = command_line(
-        "run", task.name, data=options.data, topics=topics.folder if official else topics.path,
-        queries=queries, config=options.config, variant=variant, depth=depth, format=options.form,
+        "run", task.name, data=published(options.data), topics=asked, queries=published(queries),
+        config=published(options.config), variant=variant, depth=depth, format=options.form,
     )  # fmt: skip
     manifest = index.manifest_of(variant, depth, remake_it, topics.path, queries)
     folder = options.runs / task.place(index.collection) / topics.folder

@@ -9,7 +9,6 @@ or of other programs are read as far as possible.
 """
 
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -19,6 +18,7 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 
 from arqmath_bm25.analysis.answer_text import one_line
+from arqmath_bm25.core.known_paths import known_path
 from arqmath_bm25.core.labs import RunTask
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.writing import complete, read_manifest
@@ -67,9 +67,12 @@ def write_run(
 ) -> int:
     """Write a run and return its number of rows; `path` appears only when it is complete.
 
-    `rankings` holds the hits of each topic in rank order, `manifest` is written next to
-    the run; `by_user` says who named `path` (`complete`).
+    `rankings` holds the hits of each topic in rank order. `manifest` is written next to the run,
+    with its tag and form; `by_user` says who named `path` (`complete`).
     """
+    if manifest is not None:
+        manifest = {**manifest, "tag": tag, "form": form}
+
     rules = RULES[task]
     line = rules.line
     if form == "trec" and rules.trec_mark:
@@ -98,8 +101,8 @@ def hits_of(run: Run) -> Iterator[tuple[str, list[Hit]]]:
 class Provenance(NamedTuple):
     """How a run was made, if its manifest says it."""
 
-    data: Path | None  # root of the collection, if it is still there
-    topics: Path | None  # their file, if it is none of the collection's and still there
+    data: Path | None  # root of the collection, if this user has read it and it is still there
+    topics: Path | None  # their file, likewise, if it is none of the collection's
     settings: dict[str, Any]  # of the task's configuration
     variant: str
     manual: bool  # whether its queries were written by hand
@@ -108,16 +111,27 @@ class Provenance(NamedTuple):
 def provenance(run: Path) -> Provenance:
     """Read how a run was made from its manifest."""
     manifest = read_manifest(run)
-    data, settings, variant = (manifest.get(name) for name in ("data", "settings", "variant"))
-    of_tests = data.get("test collection") if isinstance(data, dict) else None
-    places = of_tests if isinstance(of_tests, dict) else {"source": data}
+    collection = _part(_part(manifest, "data"), "test collection")
+    topics = known_path(_part(manifest, "topics").get("sha256"))
+    variant = manifest.get("variant")
+    if not isinstance(variant, str):
+        variant = ""
+
     return Provenance(
-        _if_there(places.get("source")),
-        _if_there(places.get("topics")),
-        settings if isinstance(settings, dict) else {},
-        variant if isinstance(variant, str) else "",
-        bool(manifest.get("queries")),
+        data=known_path(collection.get("sha256")),
+        topics=topics,
+        settings=_part(manifest, "settings"),
+        variant=variant,
+        manual=bool(manifest.get("queries")),
     )
+
+
+def _part(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a part of a manifest, nothing if it has another form."""
+    part = manifest.get(name)
+    if not isinstance(part, dict):
+        return {}
+    return part
 
 
 def topics_of(*runs: Path) -> list[str] | None:
@@ -126,15 +140,6 @@ def topics_of(*runs: Path) -> list[str] | None:
     if not all(files):
         return None
     return list(dict.fromkeys(map(str, files)))
-
-
-def _if_there(path: object) -> Path | None:
-    if not isinstance(path, str) or "\0" in path or not Path(path).is_absolute():
-        return None
-    # Path.exists raises for a name that is too long.
-    if not os.path.exists(path):  # noqa: PTH110
-        return None
-    return Path(path)
 
 
 def ir_metadata(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.core.building import BUILDING, DOCUMENTS, building, sweep
 from arqmath_bm25.core.errors import InputError, NoIndexError
+from arqmath_bm25.core.known_paths import digest_of, note_path
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import status
@@ -405,16 +406,19 @@ class Index:
         task = self.task
         name = task.manual_name(variant) if queries else task.run_name(variant)
         settings = task.settings.model_dump(mode="json")
-        place, source = task.place(self.collection), self.collection.layout.data.resolve()
-        data = {"name": place, "source": str(source)}
+        data = {"name": task.place(self.collection), "sha256": digest_of(self.manifest.sources)}
+        note_path(data["sha256"], self.collection.layout.data)
         read = {"topics": topics, "queries": queries}
         files = {what: source for what, file in read.items() if file for source in sources([file])}
         if topics:
             of_collection = list[Path]()
             with suppress(InputError):  # own documents need no queries beside them
                 of_collection = [path for _, path in task.topic_files(self.collection)]
-            is_own = topics not in of_collection
-            data["topics"] = str(topics.resolve()) if is_own else topics.name
+            data["topics"] = topics.name
+            if topics not in of_collection:
+                note_path(files["topics"].sha256, topics)
+        if queries:
+            note_path(files["queries"].sha256, queries)
         return {
             **ir_metadata(task.lab, name, command, settings, variant, data),
             "version": __version__,
@@ -423,6 +427,7 @@ class Index:
             "variant": variant,
             "depth": min(depth, task.depth),
             **{what: asdict(file) for what, file in files.items()},
+            "index": self.manifest.digest,
             "collection": [asdict(source) for source in self.manifest.sources],
             **({"cluster": self.searcher().origin} if self._is_in_cluster else {}),
         }

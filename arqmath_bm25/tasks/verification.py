@@ -1,48 +1,260 @@
-"""Is a run the file that its manifest describes, made by this index, of these data?
+"""Proves that a run is what its manifest says: it is ranked, or fused, again.
 
-A chain of SHA-256 digests that were written when the run and the index were made. Nothing is ranked
-again: that the index gives this run, `run` shows, which writes the same bytes.
+First the SHA-256 digests in the manifest are compared with the run, the index and the data. Then
+the ranking is made again from what the manifest says, and must give the same bytes.
 """
 
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from functools import cache, partial
+from itertools import zip_longest
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, Final, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.configuration import faults
+from arqmath_bm25.core.errors import InputError, shown
+from arqmath_bm25.core.known_paths import known_path
+from arqmath_bm25.core.labs import MAX_DEPTH, RankingTask, RunTask
 from arqmath_bm25.core.writing import digests, is_as_written, manifest_path, read_manifest
-from arqmath_bm25.runs.run_writing import topics_of
+from arqmath_bm25.runs.formula_ids import FormulaIds
+from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
+from arqmath_bm25.runs.run import Run
+from arqmath_bm25.runs.run_writing import RunForm, topics_of, write_run
 from arqmath_bm25.tasks import task_class
 from arqmath_bm25.tasks.index import Index, why_stale
+from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
+from arqmath_bm25.tasks.task import Task, TopicFile
+
+_THREADS: Final = 2
+_LONGEST_NAME: Final = 255  # bytes, of a file
+_QUICK: Final = "--quick compares digests alone"
+# Parts of a manifest that must be what a run of these settings gets.
+_SAME: Final = ("tag", "settings", "task", "variant", "depth", "index", "method")
+
+Depth = Annotated[int, Field(ge=1, le=MAX_DEPTH)]
 
 
-def verify_run(run: Path, collection: Collection) -> str:
-    """Return which index and data a run was made from.
+class _Content(BaseModel):
+    """Part of a manifest; the rest of it is for readers."""
 
-    Raises InputError that names the first link from the run to its data that breaks.
+    model_config = ConfigDict(strict=True)
+
+
+class _File(_Content):
+    name: str
+    sha256: str
+
+
+class _Fused(_Content):
+    """The manifest of a run that `fuse` made."""
+
+    tag: str
+    task: RankingTask
+    method: Method
+    k: Annotated[int, Field(ge=0)] | None
+    weights: list[float]
+    depth: Depth
+    form: RunForm
+    runs: Annotated[list[_File], Field(min_length=2)]
+
+
+class _Ranked(_Content):
+    """The manifest of a run that was ranked by an index."""
+
+    task: RunTask
+    settings: dict[str, Any]
+    variant: str
+    depth: Depth
+    form: RunForm
+    index: str
+    collection: list[_File]
+    topics: _File | None = None
+    queries: _File | None = None
+
+
+M = TypeVar("M", bound=_Content)
+
+
+def verify_run(
+    run: Path, collection: Collection, quick: bool = False, _above: tuple[Path, ...] = ()
+) -> str:
+    """Return which index and data a run was made from, after it was made again.
+
+    With `quick` digests are compared, and nothing is ranked. Raises InputError that names the first
+    thing that is not as the manifest says.
     """
     manifest = read_manifest(run)
     if not manifest:
         raise InputError(f"{run}: no manifest is beside it, so nothing says how it was made")
     if not is_as_written(run):
         raise InputError(f"{run}: not the file that its manifest describes (another SHA-256)")
+
+    if "runs" in manifest:
+        return _verify_fused(run, _parsed(_Fused, manifest, run), collection, quick, _above)
+    return _verify_ranked(run, manifest, collection, quick)
+
+
+def first_ranked(run: Path) -> Path:
+    """Return the first run that a run was fused from; of any other run, itself."""
+    for _ in range(5):
+        members = read_manifest(run).get("runs")
+        if not isinstance(members, list) or not members or not isinstance(members[0], dict):
+            break
+        try:
+            run = _beside(run, str(members[0].get("name")))
+        except InputError:  # said by `verify_run`
+            break
+    return run
+
+
+def _parsed(form: type[M], manifest: dict[str, Any], run: Path) -> M:
     try:
-        if "runs" in manifest:
-            for source in manifest["runs"]:
-                path = run.with_name(source["name"])
-                if not path.is_file() or digests([path]) != [source["sha256"]]:
-                    raise InputError(f"{path}: not the run of which {run.name} was fused")
-                verify_run(path, collection)
-            return f"fused from {', '.join(source['name'] for source in manifest['runs'])}"
-        task = task_class(manifest["task"]).of(manifest["settings"], run)
-        made_of = [source["sha256"] for source in manifest["collection"]]
-        topics = manifest.get("topics", {}).get("sha256")
-    except (KeyError, TypeError, AttributeError):
-        raise InputError(f"{manifest_path(run)}: not a manifest of this version") from None
+        return form.model_validate(manifest)
+    except ValidationError as error:
+        where = manifest_path(run)
+        raise InputError(f"{where}: not a manifest of this version ({faults(error)})") from None
+
+
+# Fused runs
+
+
+def _verify_fused(
+    run: Path, made: _Fused, collection: Collection, quick: bool, above: tuple[Path, ...]
+) -> str:
+    weights = check_weights(f"{manifest_path(run)}: weights", made.weights, len(made.runs))
+    members = []
+    for member in made.runs:
+        path = _beside(run, member.name)
+        if path in (run, *above):
+            raise InputError(f"{manifest_path(run)}: the run is fused from {path.name}, itself")
+        if not path.is_file() or digests([path]) != [member.sha256]:
+            raise InputError(f"{path}: not the run of which {run.name} was fused")
+        verify_run(path, collection, quick, (run, *above))
+        members.append(path)
+
+    if not quick:
+        ids = cache(partial(FormulaIds.of, collection))
+        read = [Run.read(path, made.task, ids) for path in members]
+        posts = made.form == "lab"
+        fused = fuse_runs(read, weights, made.method, made.k or RRF_K, made.depth, posts)
+        with TemporaryDirectory() as place:
+            again = Path(place) / run.name
+            write_run(again, fused.items(), made.tag, made.task, made.form)
+            _compare(run, again, "fused")
+
+    names = ", ".join(path.name for path in members)
+    return f"fused from {names}"
+
+
+def _beside(run: Path, name: str) -> Path:
+    """Return the path of a file beside a run; InputError for a name that leads elsewhere."""
+    is_name = name not in ("", ".", "..") and not set(name) & {"/", os.sep, "\0"}
+    if not is_name or len(os.fsencode(name)) > _LONGEST_NAME:
+        raise InputError(
+            f"{manifest_path(run)}: expected the name of a file beside the run, got "
+            f"{shown(name[:60])}"
+        )
+    return run.with_name(name)
+
+
+# Runs of an index
+
+
+def _verify_ranked(run: Path, manifest: dict[str, Any], collection: Collection, quick: bool) -> str:
+    made = _parsed(_Ranked, manifest, run)
+    task = task_class(made.task).of(made.settings, run)
+    variant = task.chosen(made.variant)
     index = Index.of(task, collection)
-    if reason := why_stale(task.index_task, collection, index.manifest, read_all=True):
-        raise InputError(f"{index.directory}: {reason}")
-    if made_of != [source.sha256 for source in index.manifest.sources]:
+    stale = why_stale(task.index_task, collection, index.manifest, read_all=True)
+    if stale:
+        raise InputError(f"{index.directory}: {stale}")
+    if [file.sha256 for file in made.collection] != [
+        source.sha256 for source in index.manifest.sources
+    ]:
         raise InputError(f"{index.directory}: built from other data than {run} was made of")
-    files = task.topic_files(collection, topics_of(run)) if topics else []
-    if topics and topics not in digests(path for _, path in files):
-        raise InputError(f"{collection.layout.data}: no topic file is the one of {run}")
+
+    topics = None
+    if made.topics is not None:
+        topics = _topics(run, made.topics, task, collection)
+    if not quick:
+        if topics is None:
+            raise InputError(
+                f"{run}: its topics were no file, so it cannot be ranked again; {_QUICK}"
+            )
+        queries = None
+        if made.queries is not None:
+            queries = _own_file(run, made.queries)
+            (topics,) = with_queries(task, [topics], read_queries(queries), queries)
+        expected = index.manifest_of(variant, made.depth, "", topics.path, queries)
+        _compare_manifests(run, manifest, expected)
+        _rank_again(run, made, index, topics, expected["tag"])
+
     return f"by {index.directory}, of {collection.layout.data}"
+
+
+def _topics(run: Path, source: _File, task: Task[Any], collection: Collection) -> TopicFile:
+    """Read the topics of a run: a file of the collection, or of the user's own."""
+    own = topics_of(run)
+    if own is None and run.with_name(source.name).is_file():
+        own = [str(run.with_name(source.name))]
+    for chosen in (None, own):
+        try:
+            files = task.topic_files(collection, chosen)
+        except InputError:  # own documents need no queries beside them
+            continue
+        for folder, path in files:
+            if digests([path]) == [source.sha256]:
+                return task.read(collection, folder, path)
+
+    raise InputError(f"{collection.layout.data}: no topic file is the one of {run}")
+
+
+def _own_file(run: Path, source: _File) -> Path:
+    """Find a file that the user gave, where it was or beside the run."""
+    for path in (known_path(source.sha256), _beside(run, source.name)):
+        if path is not None and path.is_file() and digests([path]) == [source.sha256]:
+            return path
+    raise InputError(
+        f"{run}: the file that it was made with, {source.name}, is not known here; put it beside "
+        f"the run, or {_QUICK}"
+    )
+
+
+def _compare_manifests(run: Path, manifest: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Raise InputError for a part of a manifest that such a run does not have."""
+    written = json.loads(json.dumps(expected))
+    for key in _SAME:
+        if manifest.get(key) != written[key]:
+            raise InputError(
+                f"{manifest_path(run)}: {key} is {shown(manifest.get(key))}; such a run has "
+                f"{shown(written[key])}"
+            )
+
+
+def _rank_again(run: Path, made: _Ranked, index: Index, topics: TopicFile, tag: str) -> None:
+    """Raise InputError unless the index gives a run of the same bytes."""
+    ranked = index.rank(topics.topics, made.variant, made.depth, _THREADS)
+    names = [topic.topic_id for topic in topics.topics]
+    with TemporaryDirectory() as place:
+        again = Path(place) / run.name
+        write_run(again, zip(names, ranked, strict=True), tag, index.task.lab, made.form)
+        _compare(run, again, "ranked")
+
+
+def _compare(run: Path, again: Path, how: str) -> None:
+    """Raise InputError that names the first row in which two files differ."""
+    for number, (row, other) in enumerate(zip_longest(_rows(run), _rows(again)), 1):
+        if row != other:
+            raise InputError(f"{run}: row {number}: {how} again, this row is another one")
+
+
+def _rows(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        yield from file

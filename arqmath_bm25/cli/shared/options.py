@@ -86,8 +86,15 @@ def command_line(*words: str, **options: object) -> str:
     return " ".join(["arqmath-bm25", *words, *flags])
 
 
+def published(path: Path | None) -> Path | None:
+    """Return a path without the folders of this machine, for what is given to others."""
+    if path is None or (not path.is_absolute() and ".." not in path.parts):
+        return path
+    return Path(path.name)
+
+
 def data_of(runs: Sequence[Path] | None, data: Path | None) -> Path | None:
-    """Return DATA: the option, else the directory that the first run's manifest names."""
+    """Return DATA: the option, else where the data of the first run's manifest were last read."""
     if data is not None or not runs:
         return data
 
@@ -95,7 +102,9 @@ def data_of(runs: Sequence[Path] | None, data: Path | None) -> Path | None:
     if made_of.data in (None, SAMPLE):
         return None
 
-    console.print(f"DATA={made_of.data} (from the manifest beside {runs[0]})", soft_wrap=True)
+    console.print(
+        f"DATA={made_of.data} (the data of {runs[0]}, where they were last read)", soft_wrap=True
+    )
     return made_of.data
 
 
