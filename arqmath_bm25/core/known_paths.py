@@ -47,7 +47,8 @@ def known_path(digest: object) -> Path | None:
         return None
 
     path = known[digest]
-    if not os.path.exists(path):  # Path.exists raises for a name that is too long
+    # Path.exists raises for a name that is too long.
+    if not os.path.exists(path):  # noqa: PTH110
         return None
     return Path(path)
 

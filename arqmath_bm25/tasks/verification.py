@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache, partial
 from itertools import zip_longest
 from pathlib import Path
@@ -18,7 +19,6 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.core.configuration import faults
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.known_paths import known_path
 from arqmath_bm25.core.labs import MAX_DEPTH, RankingTask, RunTask
@@ -26,7 +26,7 @@ from arqmath_bm25.core.writing import digests, is_as_written, manifest_path, rea
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.run import Run
-from arqmath_bm25.runs.run_writing import RunForm, topics_of, write_run
+from arqmath_bm25.runs.run_writing import RunForm, write_run
 from arqmath_bm25.tasks import task_class
 from arqmath_bm25.tasks.index import Index, why_stale
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
@@ -118,8 +118,11 @@ def _parsed(form: type[M], manifest: dict[str, Any], run: Path) -> M:
     try:
         return form.model_validate(manifest)
     except ValidationError as error:
-        where = manifest_path(run)
-        raise InputError(f"{where}: not a manifest of this version ({faults(error)})") from None
+        keys = dict.fromkeys(".".join(map(str, fault["loc"])) for fault in error.errors())
+        raise InputError(
+            f"{manifest_path(run)}: not a manifest of this version: wrong or missing: "
+            f"{', '.join(keys)}"
+        ) from None
 
 
 # Fused runs
@@ -136,9 +139,10 @@ def _verify_fused(
             raise InputError(f"{manifest_path(run)}: the run is fused from {path.name}, itself")
         if not path.is_file() or digests([path]) != [member.sha256]:
             raise InputError(f"{path}: not the run of which {run.name} was fused")
-        verify_run(path, collection, quick, (run, *above))
         members.append(path)
 
+    for path in members:
+        verify_run(path, collection, quick, (run, *above))
     if not quick:
         ids = cache(partial(FormulaIds.of, collection))
         read = [Run.read(path, made.task, ids) for path in members]
@@ -180,20 +184,27 @@ def _verify_ranked(run: Path, manifest: dict[str, Any], collection: Collection, 
     ]:
         raise InputError(f"{index.directory}: built from other data than {run} was made of")
 
+    queries: Path | None = None
+    if made.queries is not None:
+        queries = _given_file(run, made.queries)
+        if queries is None:
+            raise InputError(
+                f"{run}: the file of its queries, {shown(made.queries.name)}, is not known here; "
+                "put it beside the run"
+            )
     topics = None
     if made.topics is not None:
         topics = _topics(run, made.topics, task, collection)
+    expected = index.manifest_of(variant, made.depth, "", topics and topics.path, queries)
+    _compare_manifests(run, manifest, expected)
+
     if not quick:
         if topics is None:
             raise InputError(
                 f"{run}: its topics were no file, so it cannot be ranked again; {_QUICK}"
             )
-        queries = None
-        if made.queries is not None:
-            queries = _own_file(run, made.queries)
+        if queries is not None:
             (topics,) = with_queries(task, [topics], read_queries(queries), queries)
-        expected = index.manifest_of(variant, made.depth, "", topics.path, queries)
-        _compare_manifests(run, manifest, expected)
         _rank_again(run, made, index, topics, expected["tag"])
 
     return f"by {index.directory}, of {collection.layout.data}"
@@ -201,30 +212,26 @@ def _verify_ranked(run: Path, manifest: dict[str, Any], collection: Collection, 
 
 def _topics(run: Path, source: _File, task: Task[Any], collection: Collection) -> TopicFile:
     """Read the topics of a run: a file of the collection, or of the user's own."""
-    own = topics_of(run)
-    if own is None and run.with_name(source.name).is_file():
-        own = [str(run.with_name(source.name))]
-    for chosen in (None, own):
-        try:
-            files = task.topic_files(collection, chosen)
-        except InputError:  # own documents need no queries beside them
-            continue
-        for folder, path in files:
-            if digests([path]) == [source.sha256]:
-                return task.read(collection, folder, path)
+    files: list[tuple[str, Path]] = []
+    with suppress(InputError):  # own documents need no queries beside them
+        files = task.topic_files(collection)
+    for folder, path in files:
+        if digests([path]) == [source.sha256]:
+            return task.read(collection, folder, path)
 
-    raise InputError(f"{collection.layout.data}: no topic file is the one of {run}")
+    own = _given_file(run, source)
+    if own is None:
+        raise InputError(f"{collection.layout.data}: no topic file is the one of {run}")
+    ((folder, path),) = task.topic_files(collection, [str(own)])
+    return task.read(collection, folder, path)
 
 
-def _own_file(run: Path, source: _File) -> Path:
-    """Find a file that the user gave, where it was or beside the run."""
+def _given_file(run: Path, source: _File) -> Path | None:
+    """Find a file that the user of a command gave: where it was, or beside the run."""
     for path in (known_path(source.sha256), _beside(run, source.name)):
         if path is not None and path.is_file() and digests([path]) == [source.sha256]:
             return path
-    raise InputError(
-        f"{run}: the file that it was made with, {source.name}, is not known here; put it beside "
-        f"the run, or {_QUICK}"
-    )
+    return None
 
 
 def _compare_manifests(run: Path, manifest: dict[str, Any], expected: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -42,10 +43,16 @@ def test_a_manifest_is_read_as_the_standard_s_tools_read_it(tmp_path: Path) -> N
     assert (first["method"], first["params"]["k1"], first["params"]["b"]) == ("bm25", 1.2, 0.75)
     assert second["reranks"] == first["name"] == "both"
     assert told["actor"] == {"team": "bm25arq", "role": "experimenter"}
-    assert told["data"]["test collection"] == {
-        "name": SAMPLE.name, "source": str(SAMPLE.resolve()),
+    collection = told["data"]["test collection"]
+    files = "\n".join(file["sha256"] for file in told["collection"])
+    assert collection == {
+        "name": SAMPLE.name, "sha256": hashlib.sha256(files.encode()).hexdigest(),
         "topics": "Topics_Task1_2021_V1.1.xml",
     }  # fmt: skip
+    assert len(told["index"]) == 64
+    text = path.read_text(encoding="utf-8")
+    assert str(tmp_path) not in text
+    assert str(SAMPLE.parent) not in text
     before = path.read_bytes()
     arqmath(*run, "--indexes", tmp_path, "--jobs", "1", "--overwrite")
     assert path.read_bytes() == before

@@ -1,0 +1,181 @@
+"""`verify` makes a run again, so whoever forges one, or its manifest, is found out."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from program import arqmath
+
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.tasks.verification import verify_run
+
+Manifest = dict[str, Any]
+Forged = dict[str, tuple[str, Manifest]]  # name -> content of the run, and its manifest
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of the sample, two runs, and their fusion."""
+    place = tmp_path_factory.mktemp("made")
+    where = ("--indexes", place / "indexes", "--engine", "flat")
+    arqmath("index", "task1", *where)
+    variants = ("--variant", "text", "--variant", "both", "--depth", 20)
+    arqmath("run", "task1", *where, "--runs", place / "runs", "--topics", "2020", *variants)
+    for path in (place / "runs").rglob("*-auto-*"):
+        path.rename(place / path.name.replace("bm25arq-task1-bm25-auto-", ""))
+    arqmath("fuse", place / "both-P.tsv", place / "text-A.tsv", "-o", place / "fused.tsv")
+    return place
+
+
+def read(path: Path) -> tuple[list[list[str]], Manifest]:
+    rows = [line.split("\t") for line in path.read_text().splitlines()]
+    return rows, json.loads(path.with_name(f"{path.name}.manifest.json").read_text())
+
+
+def text(rows: list[list[str]]) -> str:
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+def changed(manifest: Manifest, *keys: str | int, to: object) -> Manifest:
+    """Return a copy of a manifest with another value at the end of some keys."""
+    other = copy.deepcopy(manifest)
+    part: Any = other
+    for key in keys[:-1]:
+        part = part[key]
+    part[keys[-1]] = to
+    return other
+
+
+def other_rows(rows: list[list[str]], manifest: Manifest) -> Forged:
+    ids = [[row[0], str(10 + n), *row[2:]] for n, row in enumerate(rows)]
+    swapped = [[*rows[0][:1], rows[1][1], *rows[0][2:]], [*rows[1][:1], rows[0][1], *rows[1][2:]]]
+    scores = [[*row[:3], f"{float(row[3]) + 1:.9g}", row[4]] for row in rows]
+    tags = [[*row[:4], "mine"] for row in rows]
+    return {
+        "all ids": (text(ids), manifest),
+        "one id": (text([ids[0], *rows[1:]]), manifest),
+        "two ids exchanged": (text([*swapped, *rows[2:]]), manifest),
+        "scores": (text(scores), manifest),
+        "tags": (text(tags), manifest),
+        "a row less": (text(rows[:-1]), manifest),
+        "a row twice": (text([*rows, rows[-1]]), manifest),
+        "no rows": ("", manifest),
+    }
+
+
+def other_settings(rows: list[list[str]], manifest: Manifest) -> Forged:
+    forged = {}
+    for value in ({"contents": 99}, {}, {"contents": -1}, {"nothing": 1}, None):
+        keys = ("settings", "variants", "both")
+        forged[f"weights {value}"] = (text(rows), changed(manifest, *keys, to=value))
+    for k1 in (0.9, 0, "1.2", None):
+        forged[f"k1 {k1}"] = (text(rows), changed(manifest, "settings", "bm25", "k1", to=k1))
+    stages = changed(manifest, "settings", "stages", to={})
+    forged["no second stage"] = (text(rows), stages)
+    return forged
+
+
+def other_value(rows: list[list[str]], manifest: Manifest) -> Forged:
+    values: dict[str, list[object]] = {
+        "variant": ["text", "math", "none", "", None, 5, []],
+        "depth": [5, 0, -1, 10**9, "20", 20.5, None, True],
+        "index": ["0" * 64, "", None],
+        "tag": ["mine", "", None],
+        "task": ["task2", "docs", "x", None, 5],
+        "form": ["trec", "csv", None],
+        "collection": [[], [{"name": "Posts.xml", "sha256": "0" * 64}], None, [5]],
+        "topics": [{"name": "t.xml", "sha256": "0" * 64}, {"name": "../t", "sha256": ""}, 5, None],
+        "settings": [{}, 5, [5]],
+        "method": [{}, None],
+    }
+    forged = {}
+    for key, others in values.items():
+        for value in others:
+            forged[f"{key} {value}"] = (text(rows), changed(manifest, key, to=value))
+    return forged
+
+
+def other_fusion(rows: list[list[str]], manifest: Manifest) -> Forged:
+    names: list[object] = [
+        "/etc/passwd", "../both-P.tsv", "", ".", "..", "a/b", "a\0b", "x" * 300, None, 5,
+        "fused.tsv", "forged.tsv",
+    ]  # fmt: skip
+    forged = {}
+    for name in names:
+        forged[f"member {str(name)[:20]}"] = (
+            text(rows), changed(manifest, "runs", 0, "name", to=name)
+        )  # fmt: skip
+    for key, values in {
+        "weights": [[1.0], [2.0, 1.0], [-1.0, 1.0], [0.0, 0.0], "1,1", None],
+        "method": ["weighted", "none", None],
+        "k": [1, -1, "60"],
+        "depth": [5, 0, None],
+        "runs": [{}, [], None, [5, 6]],
+    }.items():
+        for value in values:
+            forged[f"{key} {value}"] = (text(rows), changed(manifest, key, to=value))
+    forged["rows"] = (text([rows[1], rows[0], *rows[2:]]), manifest)
+    return forged
+
+
+@pytest.mark.parametrize(
+    ("run", "forge"),
+    [
+        ("both-P.tsv", other_rows), ("both-P.tsv", other_settings), ("both-P.tsv", other_value),
+        ("fused.tsv", other_fusion),
+    ],
+)  # fmt: skip
+def test_no_forged_run_is_accepted(made: Path, run: str, forge: Any) -> None:
+    collection = Collection(None, made / "indexes")
+    path = made / "forged.tsv"
+    forgeries = forge(*read(made / run))
+    for name, (content, manifest) in forgeries.items():
+        path.write_text(content)
+        described = {**manifest, "sha256": hashlib.sha256(content.encode()).hexdigest()}
+        path.with_name("forged.tsv.manifest.json").write_text(json.dumps(described))
+        with pytest.raises(InputError):
+            verify_run(path, collection)
+            pytest.fail(f"{name}: accepted")
+
+
+@pytest.mark.parametrize("run", ["both-P.tsv", "text-A.tsv", "fused.tsv"])
+def test_a_true_run_is_accepted_under_any_name(made: Path, tmp_path: Path, run: str) -> None:
+    for path in made.glob("*.tsv*"):
+        shutil.copy(path, tmp_path)
+    for ending in ("", ".manifest.json"):
+        (tmp_path / f"{run}{ending}").rename(tmp_path / f"renamed.tsv{ending}")
+    said = verify_run(tmp_path / "renamed.tsv", Collection(None, made / "indexes"))
+    assert said.startswith(("by ", "fused from "))
+
+
+def test_two_runs_that_are_fused_from_each_other_are_refused(made: Path, tmp_path: Path) -> None:
+    content = (made / "fused.tsv").read_text()
+    _, manifest = read(made / "fused.tsv")
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    for name, other in (("a.tsv", "b.tsv"), ("b.tsv", "a.tsv")):
+        (tmp_path / name).write_text(content)
+        runs = [{"name": other, "sha256": digest}] * 2
+        described = {**manifest, "runs": runs, "sha256": digest}
+        (tmp_path / f"{name}.manifest.json").write_text(json.dumps(described))
+    with pytest.raises(InputError, match=r"fused from a\.tsv, itself"):
+        verify_run(tmp_path / "a.tsv", Collection(None, made / "indexes"))
+
+
+def test_quick_compares_digests_alone(made: Path) -> None:
+    collection = Collection(None, made / "indexes")
+    rows, manifest = read(made / "both-P.tsv")
+    content = text([[*row[:4], "mine"] for row in rows])
+    path = made / "quick.tsv"
+    path.write_text(content)
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    path.with_name("quick.tsv.manifest.json").write_text(json.dumps({**manifest, "sha256": digest}))
+    assert "by" in verify_run(path, collection, quick=True)
+    with pytest.raises(InputError, match="row 1: ranked again"):
+        verify_run(path, collection)
