@@ -29,10 +29,10 @@ from arqmath_bm25.collection.collection import Collection as Data
 from arqmath_bm25.collection.premises import (
     Premise,
     PremiseFiles,
-    Statement,
     read_premises,
     read_statements,
 )
+from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.labs import PREMISES
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.core.workers.local import Processes
@@ -54,7 +54,9 @@ KEYS = ("map_500_official", "map_500", "recall_500")
 
 def gold_of(statements: Sequence[Statement]) -> dict[str, tuple[str, ...]]:
     """Return the relevant premises; a statement is none of its own."""
-    return {s.statement_id: tuple(p for p in s.premises if p != s.statement_id) for s in statements}
+    return {
+        s.statement_id: tuple(p for p in s.references if p != s.statement_id) for s in statements
+    }
 
 
 class Collection:
@@ -70,7 +72,7 @@ class Collection:
         place.mkdir()
         knowledge_base, train = place / "knowledge_base.json", place / "train_set.json"
         knowledge_base.write_text(json.dumps(dict(premises)), encoding="utf-8")
-        texts = {s.statement_id: {"text": s.text, "premises": s.premises} for s in training}
+        texts = {s.statement_id: {"text": s.text, "premises": s.references} for s in training}
         train.write_text(json.dumps(texts), encoding="utf-8")
         self.data = Data(place, place / "indexes")
         self.manifest = build(PremiseSelection(settings), self.data, Processes(THREADS))
@@ -107,7 +109,7 @@ def compare(
         ("2. The knowledge base alone", "cut", cut_to(own, training), cut_to(own, dev)),
     )
     for title, name, train, asked in tables:
-        statements = [s for s in asked if s.premises]
+        statements = [s for s in asked if s.references]
         collection = Collection(work / name, premises, train, configured("nlps").settings)
         table = Table("variant", "statements", *KEYS, title=title)
         for variant in configured("nlps").settings.variants:
@@ -122,7 +124,7 @@ def compare(
 
 def cut_to(ids: set[str], statements: Sequence[Statement]) -> list[Statement]:
     """Return the statements with those of their premises that are among `ids`."""
-    return [replace(s, premises=tuple(p for p in s.premises if p in ids)) for s in statements]
+    return [replace(s, references=tuple(p for p in s.references if p in ids)) for s in statements]
 
 
 if __name__ == "__main__":

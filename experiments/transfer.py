@@ -26,10 +26,10 @@ from arqmath_bm25.collection.formulas import DELETED, FormulaRow, read_formulas
 from arqmath_bm25.collection.own_documents import CORPUS
 from arqmath_bm25.collection.premises import (
     Premise,
-    Statement,
     read_premises,
     read_statements,
 )
+from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.progress import progress
 from arqmath_bm25.core.workers.local import Processes
@@ -170,7 +170,7 @@ class _Sizes:
         files, settings = self.collection.premises, configured("nlps").settings
         premises, training = read_premises(files.knowledge_base), read_statements(files.train)
         dev = [statement for statement in read_statements(files.statements("dev"))
-               if statement.premises]  # fmt: skip
+               if statement.references]  # fmt: skip
         gold = nlps_table.gold_of(dev)
         chance = random.Random(self.seed)  # noqa: S311
         cited = {premise for cited in gold.values() for premise in cited}

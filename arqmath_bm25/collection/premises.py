@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import SPLITS, Split
 from arqmath_bm25.core.reading import read_text
@@ -36,15 +37,6 @@ class Premise(NamedTuple):
 
     premise_id: str
     text: str  # prose with `$…$` around formulas
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A theorem with the premises of its proof. It may be a premise itself, with the same id."""
-
-    statement_id: str
-    text: str  # prose with `$…$` around formulas
-    premises: tuple[str, ...]  # ids, each once; empty in the test set
 
 
 @dataclass(frozen=True)

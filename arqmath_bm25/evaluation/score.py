@@ -304,7 +304,7 @@ def read_gold(path: Path) -> Qrels:
     Raises InputError as `collection.premises.read_statements` does, and for a set without
     premises, as the test set.
     """
-    gold = {row.statement_id: dict.fromkeys(row.premises, 1) for row in read_statements(path)}
+    gold = {row.statement_id: dict.fromkeys(row.references, 1) for row in read_statements(path)}
     if not any(gold.values()):
         raise InputError(f"{path}: no statement has premises here; a test set has them masked")
     return gold

@@ -226,7 +226,7 @@ class NlpsAnalysisSettings(Settings):
 
 
 class RidgeSettings(Settings):
-    """The regression; see premises/ridge.py."""
+    """The regression; see cited/ridge.py."""
 
     kernel: dict[View, Weight] = Field(default=_KERNEL.copy())
     penalty: Positive = 0.5
@@ -240,7 +240,7 @@ class TfidfVariant(Settings):
 
 
 class RidgeVariant(Settings):
-    """Premises by what the training set cites; see premises/ridge.py."""
+    """Premises by what the training set cites; see premises/premise_ridge.py."""
 
     method: Literal["ridge"]
     profile: Weight

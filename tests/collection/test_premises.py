@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from arqmath_bm25.collection.premises import (
     PremiseFiles,
-    Statement,
     read_premises,
     read_statements,
 )
+from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE
 from tools.sample.build_premises import build
@@ -46,9 +46,9 @@ def test_real_files_are_read_whole(shared: Path) -> None:
     assert len(read_statements(files.statements("dev"))) == 1430
     test = read_statements(files.statements("test"))
     assert len(test) == 2712
-    assert not any(statement.premises for statement in test)
+    assert not any(statement.references for statement in test)
     # 4,390 of the 5,357 premises of train and dev are cited in the training set.
-    assert len({premise for statement in training for premise in statement.premises}) == 4390
+    assert len({premise for statement in training for premise in statement.references}) == 4390
     assert {len(statement.statement_id) for statement in training} >= {38, 39}
 
 
@@ -66,13 +66,13 @@ def test_ids_are_what_the_file_says(
 ) -> None:
     path = written(tmp_path_factory.mktemp("ids") / "set.json", statements(*ids))
     (statement,) = read_statements(path)
-    assert statement.premises == tuple(map(str, ids))
+    assert statement.references == tuple(map(str, ids))
 
 
 def test_a_premise_named_twice_counts_once(tmp_path: Path) -> None:
     # 457 statements of the official training set do this.
     path = written(tmp_path / "set.json", statements(7, 8, 7))
-    assert read_statements(path)[0].premises == ("7", "8")
+    assert read_statements(path)[0].references == ("7", "8")
 
 
 @pytest.mark.parametrize(
@@ -188,10 +188,10 @@ def test_the_sample_cites_only_what_it_holds() -> None:
     dev = read_statements(files.statements("dev"))
     for statement in (*read_statements(files.train), *dev):
         assert statement.statement_id in premises
-        assert premises.issuperset(statement.premises)
-        assert statement.premises
-        assert statement.statement_id not in statement.premises
-    assert not any(statement.premises for statement in read_statements(files.statements("test")))
+        assert premises.issuperset(statement.references)
+        assert statement.references
+        assert statement.statement_id not in statement.references
+    assert not any(statement.references for statement in read_statements(files.statements("test")))
 
 
 def test_a_source_that_cites_what_is_not_there_is_refused(tmp_path: Path) -> None:

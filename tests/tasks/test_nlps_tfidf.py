@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from arqmath_bm25.collection.premises import (
     Premise,
     PremiseFiles,
-    Statement,
     read_premises,
     read_statements,
 )
+from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE
-from arqmath_bm25.tasks.premises.tfidf import Candidates, Tfidf
+from arqmath_bm25.tasks.cited.candidates import Candidates
+from arqmath_bm25.tasks.premises.tfidf import Tfidf
 
 if TYPE_CHECKING:
     from pathlib import Path

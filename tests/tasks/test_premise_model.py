@@ -18,26 +18,27 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.premises import (
     Premise,
     PremiseFiles,
-    Statement,
     read_premises,
     read_statements,
 )
+from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.evaluation.score import score_premises
 from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks.cited.ridge import inverse_for, near_influence, whole_influence
+from arqmath_bm25.tasks.cited.text_kernel import TextVectors, gram
 from arqmath_bm25.tasks.index import Index, build, directory
+from arqmath_bm25.tasks.premises.premise_ridge import Model, Ridge
 from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
-from arqmath_bm25.tasks.premises.ridge import Fitted, Model, Ridge, inverse_for
-from arqmath_bm25.tasks.premises.text_kernel import TextVectors, gram
 from arqmath_bm25.tasks.premises.tfidf import Tfidf
 from arqmath_bm25.tasks.settings import RidgeSettings, RidgeVariant
-from experiments.tuning.premise_folds import cross_validate, folds, hidden_influence
+from experiments.tuning.premise_folds import cross_validate, folds
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from arqmath_bm25.tasks.premises.tfidf import PremiseRanking
+    from arqmath_bm25.tasks.cited.candidates import CandidateRanking
 
 ANALYZER = Analyzer(AnalysisSettings())
 ALONE = RidgeVariant(method="ridge", profile=0, text=0, citations=0)
@@ -63,8 +64,9 @@ def test_influence_is_that_of_ridge_regression() -> None:
     found = np.array([[0, 0.8]]) @ inverse
     assert found == pytest.approx(np.array([[-0.48 / 1.89, 1.2 / 1.89]]))
     # Without the second row, of which the first is a query: .6 / 1.5.
-    hidden = hidden_influence(rows, inverse, np.array([1]))
+    hidden = whole_influence(np.array([[0.6, 0]]), inverse, [[1]])
     assert hidden == pytest.approx(np.array([[0.4, 0]]))
+    assert near_influence(np.array([[0.6, 0]]), rows, 0.5) == pytest.approx(hidden)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -81,7 +83,9 @@ def test_a_hidden_fold_gets_what_the_other_rows_say(seed: int, penalty: float) -
     fold, rest = np.array([0, 3, 5, 17]), np.delete(np.arange(24), [0, 3, 5, 17])
     left = np.zeros((4, 24))
     left[:, rest] = gram(rows[fold], rows[rest]) @ inverse_for(rows[rest], penalty)
-    assert hidden_influence(rows, inverse, fold) == pytest.approx(left)
+    similarity = gram(rows[fold], rows)
+    similarity[:, fold] = 0
+    assert whole_influence(similarity, inverse, [fold.tolist()] * 4) == pytest.approx(left)
 
 
 TRAINING = [
@@ -93,7 +97,7 @@ PREMISES = [Premise("13", "Continuous functions"), Premise("4", "Rings have two 
 
 
 def ranked(query: str, statement_id: str = "", variant: RidgeVariant = ALONE) -> dict[str, float]:
-    model = Model(PREMISES, TRAINING, RidgeSettings(), ANALYZER)
+    model = Model.fit(PREMISES, TRAINING, RidgeSettings(), ANALYZER)
     (ranking,) = Ridge(model, variant).rank([Statement(statement_id, query, ())], 9)
     return dict(ranking)
 
@@ -136,14 +140,14 @@ def test_what_is_fitted_has_the_same_bytes_for_any_number_of_threads(tmp_path: P
     many = [replace(s, statement_id=f"9{n}{s.statement_id}") for n in range(3) for s in training]
     for name, threads in (("a", 1), ("b", 2)):
         with threadpool_limits(threads):
-            model = Model(premises, [*training, *many], RidgeSettings(), ANALYZER)
-            model.fitted.save(tmp_path / name)
-    for path in (tmp_path / "a").iterdir():
-        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
+            model = Model.fit(premises, [*training, *many], RidgeSettings(), ANALYZER)
+            model.save(tmp_path / name)
+    for path in (tmp_path / "a").rglob("*.np?"):
+        other = tmp_path / "b" / path.relative_to(tmp_path / "a")
+        assert path.read_bytes() == other.read_bytes(), path.name
     # What is read again ranks as what was written.
-    fitted = Fitted.load(tmp_path / "a", RidgeSettings(), ANALYZER)
+    again = Model.load(tmp_path / "a", RidgeSettings(), ANALYZER)
     asked = [Statement("", "Every subgroup of the center is normal", ())]
-    again = Model(premises, model.training, RidgeSettings(), fitted)
     assert list(Ridge(again, ALONE).rank(asked, 5)) == list(Ridge(model, ALONE).rank(asked, 5))
 
 
@@ -166,7 +170,7 @@ def test_goals_on_the_real_dev_set(shared: Path) -> None:
     files = PremiseFiles.at(shared / "data" / "nlps")
     premises, training = read_premises(files.knowledge_base), read_statements(files.train)
     config, dev = configured("nlps").settings, read_statements(files.statements("dev"))
-    model = Model(
+    model = Model.fit(
         premises, training, config.ridge, Analyzer(AnalysisSettings(text=config.analysis.text))
     )
     nearest = Tfidf([Premise(s.statement_id, s.text) for s in training]).rank(dev, 1)
@@ -174,10 +178,10 @@ def test_goals_on_the_real_dev_set(shared: Path) -> None:
     assert len(new) == 1127
 
     def scores(ranker: Ridge, asked: list[Statement]) -> tuple[float, float]:
-        rankings: list[PremiseRanking] = list(ranker.rank(asked, 500))
+        rankings: list[CandidateRanking] = list(ranker.rank(asked, 500))
         found = zip(asked, rankings, strict=True)
         predicted = {s.statement_id: tuple(p for p, _ in ranking) for s, ranking in found}
-        values = score_premises(predicted, {s.statement_id: s.premises for s in asked}).to_json()
+        values = score_premises(predicted, {s.statement_id: s.references for s in asked}).to_json()
         return values["map_500"], values["map_500_official"]
 
     ridge = config.variants["ridge"]

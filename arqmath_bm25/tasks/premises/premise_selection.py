@@ -14,14 +14,15 @@ from typing import Any, ClassVar, Final
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.premises import Statement, read_premises, read_statements
+from arqmath_bm25.collection.premises import read_premises, read_statements
+from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import PREMISES, SPLITS
 from arqmath_bm25.core.progress import status
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks.document_parts import PartForm
-from arqmath_bm25.tasks.premises.ridge import Fitted, Model, Ridge
+from arqmath_bm25.tasks.premises.premise_ridge import Model, Ridge
 from arqmath_bm25.tasks.premises.tfidf import Tfidf
 from arqmath_bm25.tasks.settings import NlpsSettings, RidgeVariant
 from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, TopicFile
@@ -67,12 +68,12 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
         """Fit the model to the training set and write it."""
         files = collection.premises
         premises, training = read_premises(files.knowledge_base), read_statements(files.train)
-        if not any(statement.premises for statement in training):
+        if not any(statement.references for statement in training):
             raise InputError(f"{files.train}: no statement names premises; is this a test set?")
         with status("Learning from the training set"):
-            model = Model(premises, training, self.settings.ridge, _analyzer(self.settings))
-            model.fitted.save(place / _MODEL)
-        cited = {premise for statement in training for premise in statement.premises}
+            model = Model.fit(premises, training, self.settings.ridge, _analyzer(self.settings))
+            model.save(place / _MODEL)
+        cited = {premise for statement in training for premise in statement.references}
         return {
             "documents": len(premises),
             "training statements": len(training),
@@ -86,8 +87,10 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
         files = collection.premises
         sets: list[tuple[str, Path]] = []
         for name in chosen or files.splits() or SPLITS[:1]:  # the last says what is missing
-            split = next((split for split in SPLITS if split == name), None)
-            sets.append((name, files.statements(split)) if split else (Path(name).stem, Path(name)))
+            if name in SPLITS:
+                sets.append((name, files.statements(name)))
+            else:
+                sets.append((Path(name).stem, Path(name)))
         return sets
 
     def read(self, collection: Collection, folder: str, path: Path) -> TopicFile:
@@ -128,8 +131,6 @@ class PremiseRanker(Ranker):
     """Ranks premises by the method of each variant."""
 
     def __init__(self, index: OpenIndex, settings: NlpsSettings) -> None:
-        knowledge_base, train = index.task.index_task.sources(index.collection)
-        self._premises, self.training = read_premises(knowledge_base), read_statements(train)
         self._index = index
         self._settings = settings
         self._opening = Lock()
@@ -155,11 +156,15 @@ class PremiseRanker(Ranker):
         return method.explain(statement, [hit.doc_id for hit in hits])
 
     @cached_property
+    def training(self) -> list[Statement]:
+        """The training set."""
+        return read_statements(self._index.collection.premises.train)
+
+    @cached_property
     def model(self) -> Model:
-        """The model fitted to the training set."""
-        ridge, directory = self._settings.ridge, self._index.directory / _MODEL
-        fitted = Fitted.load(directory, ridge, _analyzer(self._settings))
-        return Model(self._premises, self.training, ridge, fitted)
+        """What is learnt from the training set."""
+        directory = self._index.directory / _MODEL
+        return Model.load(directory, self._settings.ridge, _analyzer(self._settings))
 
     def method(self, variant: str) -> Tfidf | Ridge:
         """Return the method of a variant, opened once for all threads."""
@@ -169,5 +174,6 @@ class PremiseRanker(Ranker):
                 if isinstance(chosen, RidgeVariant):
                     self._methods[variant] = Ridge(self.model, chosen)
                 else:
-                    self._methods[variant] = Tfidf(self._premises)
+                    knowledge_base = self._index.collection.premises.knowledge_base
+                    self._methods[variant] = Tfidf(read_premises(knowledge_base))
             return self._methods[variant]

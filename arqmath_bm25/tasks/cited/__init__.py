@@ -1,0 +1,1 @@
+"""Learning from references, for tasks `docs` and `nlps`."""

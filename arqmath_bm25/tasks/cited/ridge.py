@@ -1,0 +1,246 @@
+"""What statements refer to, learnt by kernel ridge regression from those with known references.
+
+What is learnt scores every candidate by three parts, each divided by its greatest score for the
+query:
+
+* ridge: the prediction for references, where a statement that is itself a candidate also refers to
+  itself, with the weight `self_citation`;
+* profile: the cosine with the sum of all statements that refer to the candidate;
+* citations: ln(1 + how often it is referred to).
+
+A prediction of the regression for a query q is influence(q) @ targets, with influence(q) =
+k(q) (K + λI)⁻¹, where k(q) holds the similarities of q to the statements, K those among these, and
+λ is the penalty. Targets may be changed, or be sparse and many, without fitting anew.
+
+The inverse takes 8 bytes for each pair of statements. Where they are too many for it
+(`MOST_WHOLE`), every query has a regression of its own, over the statements that are most similar
+to it (`NEAR`).
+
+What is hidden from a query, such as its own references, changes nothing of its scores: the
+regression is that of all other statements. The same texts and settings give the same bytes, since
+one thread does the linear algebra.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import lapack, solve
+from threadpoolctl import threadpool_limits
+
+from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.collection.references import Statement
+from arqmath_bm25.tasks.cited.candidates import Candidates
+from arqmath_bm25.tasks.cited.text_kernel import TextVectors, gram
+from arqmath_bm25.tasks.settings import RidgeSettings
+
+if TYPE_CHECKING:
+    from arqmath_bm25.tasks.cited.text_kernel import Matrix
+
+MOST_WHOLE: Final = 8_000  # statements of one regression: an inverse of 512 MB, 1 GB to compute it
+NEAR: Final = 512  # statements of a query's own regression; MAP of NLPS .359, .360 with all
+_PROFILES: Final = 1_024  # candidates whose profiles are computed at a time
+
+_FREQUENCIES, _INVERSE = "frequencies.npy", "inverse.npy"
+_ROWS, _REFERENCES, _IDS = "statements.npz", "references.npz", "ids.npz"
+
+
+def inverse_for(rows: sparse.csr_matrix, penalty: float) -> Matrix:
+    """Fit to these rows: return (K + λI)⁻¹, which turns similarities to them into influence."""
+    matrix = gram(rows, rows)
+    matrix[np.diag_indices_from(matrix)] += penalty
+    factor, failed = lapack.dpotrf(matrix.T, lower=1, overwrite_a=1)  # half of the work of LU
+    inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    if failed:
+        raise ArithmeticError("the matrix of similarities is not positive definite")
+
+    inverse += inverse.T  # only the lower triangle is filled
+    inverse[np.diag_indices_from(inverse)] /= 2
+    return np.ascontiguousarray(inverse.T)
+
+
+def whole_influence(similarity: Matrix, inverse: Matrix, hidden: Sequence[Sequence[int]]) -> Matrix:
+    """Return the influence of all statements on queries, queries × statements.
+
+    `similarity` is 0 for what is `hidden` from each query, whose influence is 0. The influence of
+    the others is that of a regression without the hidden ones, by the inverse of a block: with a =
+    k (K + λI)⁻¹ and M the inverse, a - a_S (M_SS)⁻¹ M_S.
+    """
+    influence = similarity @ inverse
+    queries_of: dict[tuple[int, ...], list[int]] = {}
+    for query, rows in enumerate(hidden):
+        if rows:
+            queries_of.setdefault(tuple(rows), []).append(query)
+
+    for rows, queries in queries_of.items():
+        left_out = list(rows)
+        block = inverse[np.ix_(left_out, left_out)]
+        shares = solve(block, influence[np.ix_(queries, left_out)].T, assume_a="pos").T
+        influence[queries] -= shares @ inverse[left_out]
+        influence[np.ix_(queries, left_out)] = 0
+    return influence
+
+
+def near_influence(similarity: Matrix, rows: sparse.csr_matrix, penalty: float) -> Matrix:
+    """Return the influence on queries of the `NEAR` statements that are most similar to each.
+
+    What is hidden from a query has the similarity 0, and so no influence.
+    """
+    influence = np.zeros_like(similarity)
+    for query, similarities in enumerate(similarity):
+        related = np.flatnonzero(similarities > 0)
+        if len(related) > NEAR:
+            nearest = np.argpartition(-similarities[related], NEAR)[:NEAR]
+            related = np.sort(related[nearest])
+        if not len(related):
+            continue
+
+        matrix = gram(rows[related], rows[related])
+        matrix[np.diag_indices_from(matrix)] += penalty
+        influence[query, related] = solve(matrix, similarities[related], assume_a="pos")
+    return influence
+
+
+class Queries(NamedTuple):
+    """Query statements as matrix rows."""
+
+    vectors: sparse.csr_matrix
+    similarity: Matrix  # to the statements learnt from; 0 to what is hidden from the query
+    influence: Matrix  # of these statements on the prediction; 0 likewise
+
+
+@dataclass(frozen=True)
+class References:
+    """Statements, what they refer to, and the regression over them."""
+
+    settings: RidgeSettings
+    statements: list[str]  # ids
+    candidates: Candidates
+    references: sparse.csr_matrix  # statements × candidates, 1 where one refers to the other
+    vectors: TextVectors
+    rows: sparse.csr_matrix  # vectors of the statements
+    inverse: Matrix | None  # None: each query has a regression of its own
+
+    @classmethod
+    def learn(
+        cls,
+        statements: Sequence[Statement],
+        candidates: Candidates,
+        settings: RidgeSettings,
+        analyzer: Analyzer,
+    ) -> References:
+        """Learn from statements. What they refer to beside the candidates is ignored."""
+        texts = [statement.text for statement in statements]
+        vectors, rows = TextVectors.fit(texts, settings.kernel, analyzer)
+        inverse = None
+        if len(statements) <= MOST_WHOLE:
+            with threadpool_limits(1, "blas"):  # so that sums depend on no number of threads
+                inverse = inverse_for(rows, settings.penalty)
+
+        ids = [statement.statement_id for statement in statements]
+        cited = incidence([statement.references for statement in statements], candidates)
+        return cls(settings, ids, candidates, cited, vectors, rows, inverse)
+
+    def save(self, directory: Path) -> None:
+        """Save everything that the settings do not determine."""
+        directory.mkdir()
+        np.save(directory / _FREQUENCIES, self.vectors.frequencies)
+        sparse.save_npz(directory / _ROWS, self.rows, compressed=False)
+        sparse.save_npz(directory / _REFERENCES, self.references, compressed=False)
+        candidates = np.array(self.candidates.ids)
+        np.savez(directory / _IDS, statements=np.array(self.statements), candidates=candidates)
+        if self.inverse is not None:
+            np.save(directory / _INVERSE, self.inverse)
+
+    @classmethod
+    def load(cls, directory: Path, settings: RidgeSettings, analyzer: Analyzer) -> References:
+        """Read what `save` wrote."""
+        rows = sparse.load_npz(directory / _ROWS)
+        frequencies = np.load(directory / _FREQUENCIES)
+        vectors = TextVectors(settings.kernel, analyzer, rows.shape[0], frequencies)
+        with np.load(directory / _IDS, allow_pickle=False) as ids:
+            statements = ids["statements"].tolist()
+            candidates = Candidates(ids["candidates"].tolist())
+        references = sparse.load_npz(directory / _REFERENCES)
+        inverse = None
+        if (directory / _INVERSE).is_file():
+            inverse = np.load(directory / _INVERSE, mmap_mode="r")
+        return cls(settings, statements, candidates, references, vectors, rows, inverse)
+
+    @cached_property
+    def row(self) -> dict[str, int]:
+        """The row of each statement by its id."""
+        return {statement: row for row, statement in enumerate(self.statements)}
+
+    @cached_property
+    def _targets(self) -> sparse.csr_matrix:
+        selves = incidence([(statement,) for statement in self.statements], self.candidates)
+        return self.references + selves * self.settings.self_citation
+
+    @cached_property
+    def _citations(self) -> Matrix:
+        return np.asarray(np.log1p(self.references.sum(axis=0)))
+
+    @cached_property
+    def _profiles(self) -> sparse.csr_matrix:
+        """Statements × candidates: the weight of each statement in the profile of a candidate."""
+        lengths = np.zeros(len(self.candidates.ids))
+        cited_by = self.references.T.tocsr()
+        for start in range(0, len(lengths), _PROFILES):
+            some = slice(start, start + _PROFILES)
+            profiles = cited_by[some] @ self.rows
+            lengths[some] = np.sqrt(np.asarray(profiles.multiply(profiles).sum(axis=1)).ravel())
+        return self.references @ sparse.diags(1 / np.where(lengths > 0, lengths, 1))
+
+    def queries(
+        self, texts: Sequence[str], hidden: Sequence[Sequence[int]], near: bool = False
+    ) -> Queries:
+        """Return texts as queries, from each of which some rows of the statements are hidden.
+
+        With `near` each has a regression of its own in any case, which takes as long whatever is
+        hidden.
+        """
+        vectors = self.vectors(texts)
+        similarity = gram(vectors, self.rows)
+        for query, rows in enumerate(hidden):
+            similarity[query, list(rows)] = 0
+        if near or self.inverse is None:
+            influence = near_influence(similarity, self.rows, self.settings.penalty)
+        else:
+            influence = whole_influence(similarity, self.inverse, hidden)
+        return Queries(vectors, similarity, influence)
+
+    def parts(self, queries: Queries) -> dict[str, Matrix]:
+        """Return the parts of the scores, queries × candidates, each scaled to 1 at most."""
+        citations = np.repeat(self._citations, queries.similarity.shape[0], axis=0)
+        return {
+            "ridge": scaled(np.asarray(queries.influence @ self._targets)),
+            "profile": scaled(np.asarray(queries.similarity @ self._profiles)),
+            "citations": scaled(citations),
+        }
+
+
+def incidence(ids: Sequence[Iterable[str]], candidates: Candidates) -> sparse.csr_matrix:
+    """Return rows × candidates, 1 where a row has the id of the candidate."""
+    rows: list[int] = []
+    columns: list[int] = []
+    for row, of_row in enumerate(ids):
+        known = [candidates.position[each] for each in of_row if each in candidates.position]
+        columns += known
+        rows += [row] * len(known)
+
+    shape = (len(ids), len(candidates.ids))
+    ones = np.ones(len(rows))
+    return sparse.csr_matrix((ones, (np.array(rows, int), np.array(columns, int))), shape)
+
+
+def scaled(scores: Matrix) -> Matrix:
+    """Divide each row by its greatest score."""
+    greatest = scores.max(axis=-1, keepdims=True)
+    return np.asarray(scores / np.where(greatest > 0, greatest, 1))
