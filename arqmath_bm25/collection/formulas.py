@@ -9,19 +9,20 @@ OPT). Each file has a header, by which the columns of the three versions are tol
 | v2 (2021) | id, post_id, thread_id, type, visual_id, formula |
 | v3 (2022) | id, post_id, thread_id, type, comment_id, old_visual_id, visual_id, issue, formula |
 
-Fields with quotes, TABs or newlines stand in double quotes: a reader of lines loses rows. There are
-two ways to read them, with the same result: one record for each row, by the csv module, and blocks
-of columns (`tsv_blocks`) where 28 million rows are read.
+Fields with quotes, TABs or newlines are in double quotes: a reader of lines loses rows. The csv
+module reads thousands of rows at a time; they are checked together, and one by one only if some of
+them is irregular, so that 28 million rows take a minute.
 
-Every formula of the topics of a year stands in a file of its own: ids (q_1, q_2, …) begin anew each
-year; topics are those of Task 1 (A.n), of which the ones of Task 2 (B.n) are copies.
+The formulas of the topics of a year are in one more file: ids (q_1, q_2, …) begin anew each year;
+topics are those of Task 1 (A.n), of which the topics of Task 2 (B.n) are copies.
 """
 
 import csv
 import io
+import re
 import sys
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice, pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -29,7 +30,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from arqmath_bm25.collection.tsv_blocks import SWALLOWED, Block, BrokenRowError, read_blocks
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.reading import decoded, open_bytes
 
@@ -42,8 +42,50 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "v3": (*_COMMON, "comment_id", "old_visual_id", "visual_id", "issue", "formula"),
 }
 
+# A row of ids within a field: its quote is not closed, so that it swallowed the rows after it.
+_SWALLOWED: Final = re.compile(r"\n(?:q_)?[0-9]+\t(?:[AB]\.)?[0-9]+\t[0-9]*\t")
+_NUMBER: Final = re.compile("[0-9]{1,18}")
+_TOGETHER: Final = 500  # rows; more are read no faster
+
 _TOPIC_IDS: Final = ("id", "topic_id", "thread_id", "type")
 _RECORD: Final = (*_COMMON, "comment_id", "visual_id", "old_visual_id", "issue", "formula")
+
+
+class FormulaBlock:
+    """Some rows of a formula TSV by columns. Columns that its version lacks are empty."""
+
+    def __init__(self, names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        self._names = names
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def texts(self, name: str) -> list[str]:
+        """Return a column."""
+        if name not in self._names:
+            return [""] * len(self)
+        column = self._names.index(name)
+        return [row[column] for row in self._rows]
+
+    def numbers(self, name: str) -> NDArray[np.int64]:
+        """Return a column of whole numbers; -1 where it is empty, or no number of 1-18 digits."""
+        texts = self.texts(name)
+        all_digits = "".join(texts).encode().isdigit()
+        if not all_digits or len(max(texts, key=len)) > 18:
+            texts = [text if _NUMBER.fullmatch(text) else "" for text in texts]
+        if not all(texts):
+            texts = [text or "-1" for text in texts]
+        return np.fromstring(" ".join(texts), np.int64, sep=" ")  # ten times as fast as int
+
+    def codes(self, name: str, words: Sequence[str]) -> NDArray[np.int8]:
+        """Return for each field of a column its place in `words`, -1 for any other text."""
+        places = {word: place for place, word in enumerate(words)}
+        return np.array([places.get(text, -1) for text in self.texts(name)], np.int8)
+
+    def blank(self, name: str) -> NDArray[np.bool_]:
+        """Return which fields of a column are empty or white space."""
+        return np.array([not text or text.isspace() for text in self.texts(name)], np.bool_)
 
 
 class FormulaRow(NamedTuple):
@@ -117,48 +159,72 @@ def read_formulas(path: Path) -> Iterator[FormulaRow]:
     """
     for file in formula_files(path):
         names = read_header(file)
-        fields = itemgetter(*(names.index(name) if name in names else -1 for name in _RECORD))
-        for row in read_rows(file, len(names)):
+        missing = len(names)  # the place of the empty field that is added to each row
+        places = [missing] * len(_RECORD)
+        for column, name in enumerate(_RECORD):
+            if name in names:
+                places[column] = names.index(name)
+
+        fields = itemgetter(*places)
+        for row in chain.from_iterable(read_rows(file, len(names))):
             yield FormulaRow._make(fields([*row, ""]))
 
 
-def read_rows(path: Path, columns: int) -> Iterator[list[str]]:
-    """Yield the rows below the header of a TSV.
+def read_rows(path: Path, columns: int) -> Iterator[list[list[str]]]:
+    """Yield the rows below the header of a TSV, thousands at a time.
 
     Raises InputError for bytes that are not UTF-8, for a row without that many columns, and for one
     that holds other rows, because a quote in it is not closed.
     """
     csv.field_size_limit(sys.maxsize)
     with open_bytes(path) as raw, io.TextIOWrapper(raw, "utf-8-sig", newline="") as file:
-        rows = csv.reader(file, delimiter="\t")
+        reader = csv.reader(file, delimiter="\t")
         try:
-            next(rows)
-            for row in rows:
-                if len(row) != columns:
-                    if not row:
-                        continue
-                    where = f"{path}: line {rows.line_num}"
-                    ends = len(row) < columns and next(rows, None) is None
-                    raise InputError(
-                        f"{where}: expected {columns} columns, found {len(row)}"
-                        f"{': the file is cut off' if ends else ''}"
-                    )
+            next(reader)
+            lines = reader.line_num
+            while rows := list(islice(reader, _TOGETHER)):
+                read = reader.line_num - lines
+                lines += read
+                # With one line for each row, none holds a line end and so none swallowed another.
+                if read > len(rows) or set(map(len, rows)) != {columns}:
+                    rows = [row for row in rows if row]  # an empty line has no field
+                    if any(_is_broken(row, columns) for row in rows):
+                        raise _fault(path, columns)
+                if rows:
+                    yield rows
 
-                if any(map(SWALLOWED.search, row)):
-                    raise InputError(
-                        f"{path}: the row that ends at line {rows.line_num} holds other rows: a "
-                        'quote (") in it is not closed; close it, or copy the file again'
-                    )
-
-                yield row
         except UnicodeDecodeError as error:
             with open_bytes(path) as raw:
                 for number, line in enumerate(raw, 1):
                     decoded(line, str(path), number)
-
             raise AssertionError(path) from error
         except csv.Error as error:
-            raise InputError(f"{path}: after line {rows.line_num}: {error}") from None
+            raise InputError(f"{path}: after line {reader.line_num}: {error}") from None
+
+
+def _is_broken(row: list[str], columns: int) -> bool:
+    """Return whether a row has another number of columns, or swallowed other rows."""
+    return len(row) != columns or _SWALLOWED.search("\t".join(row)) is not None
+
+
+def _fault(path: Path, columns: int) -> InputError:
+    """Return the error for the first broken row of a TSV, which has one."""
+    with open_bytes(path) as raw, io.TextIOWrapper(raw, "utf-8-sig", newline="") as file:
+        reader = csv.reader(file, delimiter="\t")
+        next(reader)
+        broken = next(row for row in reader if row and _is_broken(row, columns))
+        line = reader.line_num
+        is_last = next(reader, None) is None
+
+    if len(broken) == columns:
+        return InputError(
+            f'{path}: the row that ends at line {line} holds other rows: a quote (") in it is not '
+            "closed; close it, or copy the file again"
+        )
+    message = f"{path}: line {line}: expected {columns} columns, found {len(broken)}"
+    if is_last and len(broken) < columns:
+        message += ": the file is cut off"
+    return InputError(message)
 
 
 class IdColumns(NamedTuple):
@@ -168,19 +234,15 @@ class IdColumns(NamedTuple):
     post: NDArray[np.int64]
     visual: NDArray[np.int64]  # -1: none; some hundred rows have no visual id
     old_visual: NDArray[np.int64]  # the visual id of v2, in v2 itself as in v3
-    comment: NDArray[np.bool_]  # stands in a comment
+    comment: NDArray[np.bool_]  # of a comment
     deleted: NDArray[np.bool_]  # issue d or dv: not found in the posts
 
 
-def read_formula_blocks(file: Path) -> Iterator[Block]:
-    """Yield what `read_formulas` yields of one file, as blocks of columns; raises as that does."""
+def read_formula_blocks(file: Path) -> Iterator[FormulaBlock]:
+    """Yield the rows that `read_formulas` yields of one file, in blocks; raises as that does."""
     names = read_header(file)
-    try:
-        yield from read_blocks(file, names)
-    except BrokenRowError:
-        for _ in read_rows(file, len(names)):  # raises InputError, which names the line
-            pass
-        raise
+    for rows in read_rows(file, len(names)):
+        yield FormulaBlock(names, rows)
 
 
 def read_formula_ids(path: Path) -> Iterator[IdColumns]:
@@ -203,22 +265,27 @@ def read_formula_ids(path: Path) -> Iterator[IdColumns]:
             formula, post, visual = columns = [block.numbers(name) for name in _IDS]
             _check_ids(file, before, block, columns)
             before += len(block)
-            old = block.numbers("old_visual_id") if "old_visual_id" in names else visual
-            comment, deleted = block.codes("type", ["comment"]), block.codes("issue", DELETED)
-            yield IdColumns(formula, post, visual, old, comment >= 0, deleted >= 0)
+            old_visual = visual
+            if "old_visual_id" in names:
+                old_visual = block.numbers("old_visual_id")
+            comment = block.codes("type", ["comment"]) >= 0
+            deleted = block.codes("issue", DELETED) >= 0
+
+            yield IdColumns(formula, post, visual, old_visual, comment, deleted)
 
 
-def _check_ids(file: Path, before: int, block: Block, columns: list[NDArray[np.int64]]) -> None:
+def _check_ids(
+    file: Path, before: int, block: FormulaBlock, columns: list[NDArray[np.int64]]
+) -> None:
     """Raise InputError for the first row with an id that is no number; a visual id may be empty."""
     wrong = np.minimum.reduce(columns) < 0
     if wrong.any():
         wrong &= (np.minimum(*columns[:2]) < 0) | ~block.blank("visual_id")
-
-    for row in np.flatnonzero(wrong)[:1]:
+    for row in np.flatnonzero(wrong).tolist():
         name = next(name for name, ids in zip(_IDS, columns, strict=True) if ids[row] < 0)
-        (text,) = block.texts(name, np.array([row]))
+        found = shown(block.texts(name)[row])
         raise InputError(
-            f"{file}: formula {before + row + 1}: {name} is {shown(text)}; expected a whole number"
+            f"{file}: formula {before + row + 1}: {name} is {found}; expected a whole number"
         )
 
 
@@ -235,5 +302,5 @@ def read_topic_formulas(path: Path) -> Iterator[dict[str, str]]:
             f"expected {', '.join(_TOPIC_IDS)}, formula, separated by TABs"
         )
 
-    for row in read_rows(path, len(names)):
+    for row in chain.from_iterable(read_rows(path, len(names))):
         yield dict(zip(names, map(str.strip, row), strict=True))

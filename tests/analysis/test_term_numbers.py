@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from arqmath_bm25.analysis.symbol_layout import read_layout
 from arqmath_bm25.analysis.term_numbers import Trees, term_numbers
 from arqmath_bm25.analysis.terms import Bag, FormulaTree, Lines, Paths
 from arqmath_bm25.analysis.trees import Tree
-from arqmath_bm25.collection.formulas import read_formula_blocks
+from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.core.arrays import distinct
 
 if TYPE_CHECKING:
@@ -73,8 +74,8 @@ def test_numbers_are_those_of_the_terms_as_text(
 @pytest.mark.parametrize("spelling", [SPELLINGS[1], SPELLINGS[5], SPELLINGS[8]])
 def test_real_formulas(shared: Path, spelling: Spelling) -> None:
     file = shared / "data/arqmath-lite/Formulas/latex_representation_v3/1.tsv"
-    block = next(iter(read_formula_blocks(file)))
-    texts = dict.fromkeys(block.texts("formula", np.arange(min(len(block), 5000))))
+    rows = islice(read_formulas(file), 5000)
+    texts = dict.fromkeys(row.latex for row in rows)
     assert len(texts) > 1000  # more than are done together
     hold_both_forms_together([*texts], spelling, of_layout=False)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import csv
-import re
+from itertools import chain
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,11 +14,11 @@ from arqmath_bm25.collection.formulas import (
     COLUMNS,
     FormulaRow,
     formula_files,
+    read_formula_blocks,
     read_formula_ids,
     read_formulas,
     read_rows,
 )
-from arqmath_bm25.collection.tsv_blocks import BrokenRowError, read_blocks
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
 
@@ -129,7 +128,7 @@ def test_ids_need_visual_ids_and_whole_numbers(tmp_path: Path) -> None:
         ("q_2\t7\t5\tanswer\t3\tx", "formula 2: id is 'q_2'; expected a whole number"),
         ("2\t\t5\tanswer\tx\tx", "formula 2: post_id is ''"),
         ("2\t7\t5\tanswer\t3.0\tx", r"formula 2: visual_id is '3\.0'"),
-        (f"{10**16}\t7\t5\tanswer\t3\tx", "formula 2: id is '10000000000000000'"),
+        (f"{10**18}\t7\t5\tanswer\t3\tx", "formula 2: id is '1000000000000000000'"),
     ):
         with pytest.raises(InputError, match=message):
             list(read_formula_ids(tsv(tmp_path, f"{first}{row}\nx\tx\tx\tx\tx\tx\n")))
@@ -170,76 +169,39 @@ def test_what_the_csv_module_writes_is_read_without_loss(
 
 
 NAMES = ("id", "type", "formula")
-# Fields as they may stand in a file: plain, quoted, quoted where it is no use, and numbers.
+# Fields as files may have them: plain, quoted, quoted in vain, with misplaced quotes.
 PLAIN = st.text(st.sampled_from("a1 \\é𝐀\0\x0b\x85\ufeff"), max_size=9)
 QUOTED = st.text(st.sampled_from('a"\t\n\r é'), max_size=9).map(
     lambda text: '"' + text.replace('"', '""') + '"'
 )
 MISPLACED = st.text(st.sampled_from('a" '), max_size=5)
-NUMBERS = st.one_of(
-    st.integers(0, 10**17).map(str), st.text(st.sampled_from("0123456789/:- "), max_size=18)
-)
-WORDS = st.sampled_from(["d", "dv", "title", "question", "questions", "xdv"])
-FIELD = st.one_of(
-    PLAIN, QUOTED, NUMBERS, NUMBERS.map('"{}"'.format), WORDS, WORDS.map('"{}"'.format)
-)
-LINE_END = st.sampled_from(["\n", "\r\n"])
+FIELD = st.one_of(PLAIN, QUOTED, MISPLACED)
+LINE_END = st.sampled_from(["\n", "\r\n", "\r", "\n\n", "\r\r\n"])
+ROW = st.tuples(FIELD, FIELD, FIELD).map("\t".join)
 
 
-def written(field: st.SearchStrategy[str], end: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    row = st.tuples(field, field, field).map("\t".join)
-    return st.lists(st.tuples(row, end).map("".join)).map("".join)
-
-
-def check_blocks(path: Path, text: str, size: int) -> int:
-    """Compare blocks with what the csv module reads; return the number of rows."""
+def check_rows(path: Path, text: str) -> int:
+    """Compare rows with what the csv module reads one by one; return how many there are."""
     path.write_bytes(("\t".join(NAMES) + "\n" + text).encode())
-    try:
-        rows = list(read_rows(path, len(NAMES)))
-    except InputError:
-        with pytest.raises(BrokenRowError):
-            list(read_blocks(path, NAMES, size))
+    with path.open(encoding="utf-8", newline="") as file:
+        expected = [row for row in csv.reader(file, delimiter="\t") if row][1:]
+    if any(len(row) != len(NAMES) for row in expected):
+        with pytest.raises(InputError, match=r"line \d+: expected 3 columns, found \d+"):
+            list(read_rows(path, len(NAMES)))
         return 0
-    blocks = list(read_blocks(path, NAMES, size))
-    for number, name in enumerate(NAMES):
-        column = [row[number] for row in rows]
-        whole = [int(t) if re.fullmatch("[0-9]{1,16}", t) else -1 for t in column]
-        words = ["dv", "title", "d", "question"]
-        codes = [words.index(text) if text in words else -1 for text in column]
-        every = [np.arange(len(block)) for block in blocks]
-        found = zip(blocks, every, strict=True)
-        assert [text for block, at in found for text in block.texts(name, at)] == column
-        assert [n for block in blocks for n in block.numbers(name).tolist()] == whole
-        assert [n for block in blocks for n in block.codes(name, words).tolist()] == codes
-        blank = [b for block in blocks for b in block.blank(name).tolist()]
-        assert blank == [not text.strip() for text in column]
+    rows = list(chain.from_iterable(read_rows(path, len(NAMES))))
+    assert rows == expected
     return len(rows)
 
 
-@settings(max_examples=300)
-@given(written(FIELD, LINE_END), st.integers(1, 200))
-def test_blocks_hold_what_the_csv_module_reads(
-    tmp_path_factory: pytest.TempPathFactory, text: str, size: int
+@settings(max_examples=200)
+@given(st.lists(st.tuples(ROW, LINE_END).map("".join), max_size=9).map("".join))
+def test_rows_are_what_the_csv_module_reads(
+    tmp_path_factory: pytest.TempPathFactory, text: str
 ) -> None:
-    path = tmp_path_factory.getbasetemp() / "blocks.tsv"
-    check_blocks(path, text, size)
-    check_blocks(path, text.removesuffix("\n"), size)
-
-
-@settings(max_examples=500)
-@given(
-    st.one_of(
-        written(
-            st.one_of(FIELD, MISPLACED), st.sampled_from(["\n", "\r\n", "\r", "\n\n", "\r\r\n"])
-        ),
-        st.text(st.sampled_from('a1"\t\n\r'), max_size=30),
-    ),
-    st.integers(1, 200),
-)
-def test_blocks_hold_what_the_csv_module_makes_of_irregular_files(
-    tmp_path_factory: pytest.TempPathFactory, text: str, size: int
-) -> None:
-    check_blocks(tmp_path_factory.getbasetemp() / "irregular.tsv", text, size)
+    path = tmp_path_factory.getbasetemp() / "rows.tsv"
+    check_rows(path, text)
+    check_rows(path, text.removesuffix("\n"))
 
 
 @pytest.mark.parametrize(
@@ -251,40 +213,43 @@ def test_blocks_hold_what_the_csv_module_makes_of_irregular_files(
         ("1\ta\tx\r2\tb\ty\r\n\n", 2),
         ('1\ta\tf"(x)\n2\tb\t"y"z\n3\tc\t""\n', 3),
         ('1\ta\t"\r\n\r\n2\tb\ty\n', 1),  # the file ends within quotes
-        ('"1"\t"a"\t""""\n' * 50, 50),
-        ("1\ta\t" + "x" * 5000 + "\n2\tb\ty\n", 2),  # a row longer than many blocks
+        ('"1"\t"a"\t""""\n' * 5000, 5000),
+        ("1\ta\tx\n" * 1499 + '2\tb\t"y\n"\n\n' + "1\ta\tx\n" * 1500, 3000),
         ('1\ta\t"' + '""\n\t' * 5000 + '"\n2\tb\ty\n', 2),
     ],
 )
-def test_blocks_of_any_size(tmp_path: Path, text: str, rows: int) -> None:
-    for size in (1, 2, 3, 7, 64, 1000, 1 << 20):
-        assert check_blocks(tmp_path / "1.tsv", text, size) == rows
+def test_rows_of_any_number(tmp_path: Path, text: str, rows: int) -> None:
+    assert check_rows(tmp_path / "1.tsv", text) == rows
 
 
-@pytest.mark.parametrize("data", [b"1\ta\t\xff\n", b"1\ta\t\xc3", b'1\ta\t"\xff"b\n'])
-def test_blocks_are_utf_8(tmp_path: Path, data: bytes) -> None:
-    path = tmp_path / "1.tsv"
-    path.write_bytes("\t".join(NAMES).encode() + b"\n" + data)
-    for size in (1, 7, 1000):
-        with pytest.raises(BrokenRowError):
-            list(read_blocks(path, NAMES, size))
+def test_a_row_in_the_middle_is_named_by_its_line(tmp_path: Path) -> None:
+    rows = "1\ta\tx\n" * 2000
+    path = tsv(tmp_path, f"{rows}2\tb\n{rows}")
+    with pytest.raises(InputError, match=r"line 2001: expected 3 columns, found 2$"):
+        list(read_rows(path, len(NAMES)))
 
 
-def test_numbers_have_one_to_sixteen_digits(tmp_path: Path) -> None:
-    posts = ["0", "12345678", "123456789", "1234567890123456", "12345678901234567", "1x", ""]
-    rows = "".join(f"1\t{post}\t1\tanswer\tx\n" for post in posts)
-    text = "\t".join(COLUMNS["v1"]) + "\n" + rows
-    (block,) = read_blocks(tsv(tmp_path, text), COLUMNS["v1"])
-    assert block.numbers("post_id").tolist() == [*map(int, posts[:4]), -1, -1, -1]
+def test_numbers_have_one_to_eighteen_digits(tmp_path: Path) -> None:
+    good = ["0", "12345678", "123456789", "9" * 18]
+    bad = ["9" * 19, "1x", "", "-1", "1.0", " 1", "1_0", "\u0661"]
+    for posts, numbers in (
+        (good, list(map(int, good))),
+        ([*good, ""], [*map(int, good), -1]),
+        ([*good, *bad], [*map(int, good), *(-1 for _ in bad)]),
+    ):
+        rows = "".join(f"1\t{post}\t1\tanswer\tx\n" for post in posts)
+        (block,) = read_formula_blocks(tsv(tmp_path, f"{V1}\n{rows}"))
+        assert block.numbers("post_id").tolist() == numbers
 
 
 def test_columns_that_a_version_lacks_are_empty(tmp_path: Path) -> None:
-    path = tsv(tmp_path, f"{V1}\n39\t7\t5\ttitle\tx\n")
-    (block,) = read_blocks(path, COLUMNS["v1"])
+    (block,) = read_formula_blocks(tsv(tmp_path, f"{V1}\n39\t7\t5\ttitle\tx\n"))
     assert block.numbers("visual_id").tolist() == [-1]
     assert block.codes("issue", ["d"]).tolist() == [-1]
-    assert block.texts("issue", np.array([0])) == [""]
+    assert block.texts("issue") == [""]
     assert block.blank("issue").tolist() == [True]
+    assert block.codes("type", ["question", "title"]).tolist() == [1]
+    assert block.blank("formula").tolist() == [False]
 
 
 @pytest.mark.parametrize("collection", ["sample", "lite"])

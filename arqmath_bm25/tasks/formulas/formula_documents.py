@@ -28,8 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.analyzer import FormulaAnalyzer
-from arqmath_bm25.collection.formulas import DELETED, formula_files, read_formula_blocks
-from arqmath_bm25.collection.tsv_blocks import Block
+from arqmath_bm25.collection.formulas import (
+    DELETED,
+    FormulaBlock,
+    formula_files,
+    read_formula_blocks,
+)
 from arqmath_bm25.core.arrays import Numbering, load_array, new_array
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
@@ -157,27 +161,31 @@ class Groups:
         self._formulas, self._visual, self._unnumbered = _IdSet(), _IdSet(), Numbering()
         self._columns = [array("i") for _ in range(5)]  # these grow without a second copy
 
-    def add(self, block: Block) -> list[tuple[str, str]]:
+    def add(self, block: FormulaBlock) -> list[tuple[str, str]]:
         """Count rows; return id and formula of the documents that begin with one of them."""
         self.counts["rows"] += len(block)
         rows, *columns = self._instances(block)
         self.counts["instances"] += len(rows)
         visual = _ids(block, "visual_id")[rows]
         without = visual == 0
+        formulas = block.texts("formula")
         first = np.empty(len(rows), np.bool_)
         first[~without] = self._visual.add(visual[~without])
         if without.any():
             self.counts["instances without a visual id"] += int(without.sum())
-            latex = block.texts("formula", rows[without])
-            hashes = np.frombuffer(b"".join(map(_hash, latex)), np.uint64)
+            hashed = [_hash(formulas[row]) for row in rows[without].tolist()]
+            hashes = np.frombuffer(b"".join(hashed), np.uint64)
             numbers, first[without] = self._unnumbered.add(hashes)
             visual[without] = -1 - numbers
         for column, values in zip(self._columns, (visual, *columns), strict=True):
             column.frombytes(values.astype(np.int32).tobytes())
         ids = map(str, visual[first].tolist())
-        return list(zip(ids, block.texts("formula", rows[first]), strict=True))
+        return [
+            (visual_id, formulas[row])
+            for visual_id, row in zip(ids, rows[first].tolist(), strict=True)
+        ]
 
-    def _instances(self, block: Block) -> list[NDArray[np.int64]]:
+    def _instances(self, block: FormulaBlock) -> list[NDArray[np.int64]]:
         """Select the rows that a run may return, with their formula, post, thread and type."""
         kinds = block.codes("type", (*TYPES, "comment"))
         columns = [_ids(block, name) for name in ("id", "post_id", "thread_id")]
@@ -212,7 +220,7 @@ class Groups:
             table[number] = column[order]
 
 
-def _ids(block: Block, name: str) -> NDArray[np.int64]:
+def _ids(block: FormulaBlock, name: str) -> NDArray[np.int64]:
     """Return a column of ids, 0 where an id is missing or does not fit into 32 bits."""
     numbers = block.numbers(name)
     numbers[(numbers < 0) | (numbers > _LARGEST)] = 0
