@@ -37,8 +37,6 @@ def conditions(default: Task1Settings) -> dict[str, Task1Settings]:
     return {
         "first stage alone": changed(default, stages={}),
         "default": default,
-        "no MaxSim": changed(default, stages__both__formulas=0),
-        "no thread maximum": changed(default, stages__both__thread=0),
     }
 
 

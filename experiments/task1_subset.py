@@ -40,13 +40,6 @@ def conditions(default: Task1Settings) -> Iterator[tuple[str, AnswerRetrieval, s
     ngrams = {"answer_math": 0.15, "question_math": 0.15, "title_math": 0.075}
     alternatives = [
         ("both, first stage alone", changed(default, stages={})),
-        *(
-            (
-                f"both, no {part} in the second stage",
-                changed(default, **{f"stages__both__{part}": 0}),
-            )
-            for part in ("formulas", "thread")
-        ),
         *((f"both, no {field}", reweighed(default, **{field: 0})) for field in weights),
         ("both, no operators", reweighed(default, **dict.fromkeys(OPERATORS, 0))),
         ("both, operators x 0.5", reweighed(default, **dict.fromkeys(OPERATORS, 0.15))),
@@ -58,8 +51,6 @@ def conditions(default: Task1Settings) -> Iterator[tuple[str, AnswerRetrieval, s
             "both, half of the query terms",
             changed(default, query__most={"text": 30, "operators": 60}),
         ),
-        ("both, MaxSim x 0.5", changed(default, stages__both__formulas=0.03)),
-        ("both, MaxSim x 2", changed(default, stages__both__formulas=0.12)),
         ("both, thread x 0.5", changed(default, stages__both__thread=0.5)),
         ("both, second stage on 1000", changed(default, stages__both__depth=1000)),
         ("k1 = 0.9, b = 0.4", changed(default, bm25={"k1": 0.9, "b": 0.4})),

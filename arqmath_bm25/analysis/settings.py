@@ -36,7 +36,7 @@ class LatexSettings(Settings):
     ngrams: _Lengths = (1, 3)
     # raw: LaTeX is read as prose, and joins the words; none: formulas are left out.
     form: Literal["symbols", "raw", "none"] = "symbols"
-    operators: bool = False  # operator trees too: their paths as terms, their signatures
+    operators: bool = False  # whether operator trees give terms too
     # package.module:function, which makes the tokens of n-grams; see tokenizer.py.
     tokenizer: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")] | None = None
     delimiters: Delimiters = "mathjax"  # what formulas stand between; see html.py

@@ -98,20 +98,18 @@ def _context(hidden: Tree, node: int) -> str:
 
 def _outline(hidden: Tree) -> Outline:
     symbols, parents, edges = hidden
-    children: list[list[int]] = [[] for _ in symbols]
-    for node in range(1, len(symbols)):
-        children[parents[node]].append(node)
-    shapes = _shapes(hidden, children)
-    for siblings in children:
+    below = children(hidden)
+    numbers = shapes(hidden, below)
+    for siblings in below:
         if len(siblings) > 1:
-            siblings.sort(key=lambda node: (edges[node], shapes[node] >> (64 - RANK_BITS)))
+            siblings.sort(key=lambda node: (edges[node], numbers[node] >> (64 - RANK_BITS)))
     order: list[int] = []
     waiting = [0]
     depth = [0] * len(symbols)
     while waiting:
         node = waiting.pop()
         order.append(node)
-        for child in reversed(children[node]):
+        for child in reversed(below[node]):
             depth[child] = depth[node] + 1
             waiting.append(child)
     size = [1] * len(symbols)
@@ -120,18 +118,29 @@ def _outline(hidden: Tree) -> Outline:
     return Outline(order, [size[node] for node in order], [depth[node] for node in order])
 
 
-def _shapes(hidden: Tree, children: Sequence[Sequence[int]]) -> list[int]:
-    """Return a number for what stands at and below each node, in whatever order."""
+def children(tree: Tree) -> list[list[int]]:
+    """Return the children of each node."""
+    below: list[list[int]] = [[] for _ in tree.symbols]
+    for node in range(1, len(tree.symbols)):
+        below[tree.parents[node]].append(node)
+    return below
+
+
+def shapes(hidden: Tree, below: Sequence[Sequence[int]]) -> list[int]:
+    """Return a number for the sub-expression at each node, whatever the order of its arguments.
+
+    `below` are the `children` of each node.
+    """
     symbols, parents, edges = hidden
     downwards = [0]
     for node in downwards:
-        downwards += children[node]
-    shapes = [0] * len(symbols)
-    below = [0] * len(symbols)
+        downwards += below[node]
+    numbers = [0] * len(symbols)
+    arguments = [0] * len(symbols)
     for node in reversed(downwards):
-        shapes[node] = _mixed(number(symbols[node]) + below[node] * BELOW & _WORD)
-        below[parents[node]] += _mixed(number(EDGES[edges[node]]) + shapes[node] & _WORD)
-    return shapes
+        numbers[node] = _mixed(number(symbols[node]) + arguments[node] * BELOW & _WORD)
+        arguments[parents[node]] += _mixed(number(EDGES[edges[node]]) + numbers[node] & _WORD)
+    return numbers
 
 
 def _occurrences_before(tree: Tree, hidden: Tree, outline: Outline) -> list[int]:

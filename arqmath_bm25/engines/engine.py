@@ -19,7 +19,6 @@ from typing import Any, Final, Literal, NamedTuple, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from arqmath_bm25.analysis.term_numbers import Trees
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.records import Hit
@@ -44,7 +43,6 @@ class Document(NamedTuple):
     own: Mapping[str, Bag]
     # What it has in common with the documents before and after it: for all of them one object.
     shared: Mapping[str, Bag] = _NO_FIELDS
-    trees: Trees | None = None  # of its part, where its operator trees are coded already
 
 
 class Engine(NamedTuple):

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from arqmath_bm25.analysis.formula_numbers import spelled
 from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary, term_numbers
-from arqmath_bm25.analysis.terms import Bag, Paths, Spelling
+from arqmath_bm25.analysis.terms import Bag, Spelling
 from arqmath_bm25.core.arrays import distinct, ranges
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.workers.local import HERE
@@ -77,8 +77,6 @@ class FlatPart:
 
     def add(self, document: Document) -> None:
         """Add the next document."""
-        if document.trees is not None and not self._ids:
-            self._trees[Paths(structures=True)] = document.trees
         if document.shared and document.shared is not self._shared:
             self._shared = document.shared
             self._group += 1

@@ -1,7 +1,7 @@
 """Retrieval of the user's own documents: JSON lines, TSV, BEIR, ir_datasets, folders of files.
 
-Documents are ranked like the answers of Task 1, by the fields of text, title and tags, and in the
-second stage by the formulas of text and title. They have no threads and no links.
+Documents are ranked like the answers of Task 1, by the fields of text, title and tags. They have no
+threads, so there is no second stage.
 """
 
 from __future__ import annotations
@@ -38,13 +38,6 @@ from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document as Indexed
 from arqmath_bm25.tasks.answers.answer_documents import answer_fields, question_fields
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
-from arqmath_bm25.tasks.answers.post_signatures import (
-    SIGNATURES,
-    PartSignatures,
-    Rows,
-    write_signatures,
-)
-from arqmath_bm25.tasks.answers.second_stage import SecondStage
 from arqmath_bm25.tasks.document_parts import PartForm, write_parts
 from arqmath_bm25.tasks.field_ranker import FieldRanker
 from arqmath_bm25.tasks.settings import Task1Settings, kind
@@ -110,16 +103,12 @@ class DocumentRetrieval(AnswerRetrieval):
         np.savez(place / _TABLE, ids=np.array(ids), places=np.array(spans, np.int64))
 
         directory = place.absolute() / DOCUMENTS
-        parts = (
-            (spans[begin : begin + _PER_PART], directory / f"part-{begin:010}.npz")
-            for begin in range(0, len(spans), _PER_PART)
-        )
+        parts = (spans[begin : begin + _PER_PART] for begin in range(0, len(spans), _PER_PART))
         documents = partial(_documents, path.absolute(), self.settings)
         counts: Counter[str] = Counter()
         for of_part in write_parts(documents, parts, directory, workers, forms):
             counts.update(of_part)
         settle(counts, "documents")
-        write_signatures(directory, place / SIGNATURES)
         self._tell_of(counts, path)
         return dict(counts)
 
@@ -236,7 +225,7 @@ class DocumentRetrieval(AnswerRetrieval):
             analysis = settings.analysis.model_copy(update={"latex": latex})
             settings = settings.model_copy(update={"analysis": analysis})
 
-        return FieldRanker(index, settings, DocumentStage)
+        return FieldRanker(index, settings)
 
     def _lacks_formulas(self, collection: Collection) -> bool:
         manifest = Manifest.read(collection.directory / self.name)
@@ -277,19 +266,6 @@ class DocumentRetrieval(AnswerRetrieval):
         return document.marked(self.delimiters)
 
 
-class DocumentStage(SecondStage):
-    """Ranks documents again by their formulas."""
-
-    def __init__(self, index: OpenIndex, analyzer: Analyzer) -> None:
-        super().__init__(index, analyzer)
-        self._rows, _ = _table(index.collection)
-
-    def rows(self, ids: Sequence[str]) -> tuple[Rows, Rows]:
-        """Return the rows of the documents, twice: for their texts and for their titles."""
-        rows = np.array([self._rows[doc_id] for doc_id in ids], np.int64)
-        return rows, rows
-
-
 def _table(collection: Collection) -> tuple[dict[str, int], NDArray[np.int64]]:
     """Return the row number of every document, and the offset and length of each row."""
     file = _table_path(collection)
@@ -312,13 +288,11 @@ _analyzer = lru_cache(maxsize=1)(Analyzer)
 
 
 def _documents(
-    path: Path, settings: Task1Settings, part: tuple[list[RowSpan], Path], counts: Counter[str]
+    path: Path, settings: Task1Settings, spans: Sequence[RowSpan], counts: Counter[str]
 ) -> Iterator[Indexed]:
-    spans, formulas_path = part
     delimiters = settings.analysis.latex.delimiters
     ngrams = any(field.endswith("_math") for field in settings.fields)
     analyzer = _analyzer(settings.analysis, ngrams)
-    signatures = PartSignatures()
 
     def fields(document: OwnDocument) -> tuple[OwnDocument, Terms, Terms]:
         marked = document.marked(delimiters)
@@ -337,13 +311,9 @@ def _documents(
         read = read._replace(kind=kind)
         empty = read._replace(title="", text="", kind="plain")
         document, title, text = read_or_leave_out(fields, read, empty, read.doc_id, counts)
-        signatures.add(text.operators.formulas, title.operators.formulas)
         counts[_WITHOUT_WORDS] += not (text.words.words or title.words.words)
         counts[_WITHOUT_FORMULAS] += not (text.operators.formulas or title.operators.formulas)
-        indexed = _indexed(document, title, text, analyzer, settings.fields)
-        yield indexed._replace(trees=signatures.trees)
-
-    signatures.save(formulas_path)
+        yield _indexed(document, title, text, analyzer, settings.fields)
 
 
 def _indexed(

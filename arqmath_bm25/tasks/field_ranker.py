@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Hit, Part, Topic
-from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES
 from arqmath_bm25.tasks.queries import (
     field_parts,
     searched_query,
     topic_query,
     weighed_by_tf_idf,
 )
-from arqmath_bm25.tasks.settings import StageSettings, Task1Settings
+from arqmath_bm25.tasks.settings import Task1Settings
 from arqmath_bm25.tasks.task import OpenIndex, Ranker
 
 if TYPE_CHECKING:
@@ -23,18 +23,22 @@ if TYPE_CHECKING:
     from arqmath_bm25.tasks.answers.second_stage import SecondStage
 
 
-class FieldRanker(Ranker):
-    """Ranks documents by weighted fields and reranks the best."""
+_NO_STAGES: Final[Mapping[str, SecondStage]] = MappingProxyType({})
 
-    def __init__(self, index: OpenIndex, settings: Task1Settings, stage: type[SecondStage]) -> None:
+
+class FieldRanker(Ranker):
+    """Ranks documents by weighted fields; variants that have a second stage rerank the best."""
+
+    def __init__(
+        self,
+        index: OpenIndex,
+        settings: Task1Settings,
+        stages: Mapping[str, SecondStage] = _NO_STAGES,
+    ) -> None:
         self._settings = settings
         self._analyzer = Analyzer(settings.analysis)
         self._searcher = index.searcher()
-        self._stages: dict[str, StageSettings] = {}
-        # A task of one's own may have answers without what the second stage looks at.
-        if settings.stages and (index.directory / SIGNATURES).exists():
-            self._stages = {str(variant): weights for variant, weights in settings.stages.items()}
-            self._second = stage(index, self._analyzer)
+        self._stages = stages
 
     def rank(
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int,
@@ -54,7 +58,9 @@ class FieldRanker(Ranker):
             rankings = map(self._searcher.score, queries, candidates)
         for topic, hits in zip(topics, rankings, strict=True):
             hits = self._allowed(topic, hits)
-            yield (self._second(topic, hits, stage) if stage else hits)[:depth]
+            if stage:
+                hits = stage.rerank(hits)
+            yield hits[:depth]
 
     def score(
         self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]
@@ -72,16 +78,19 @@ class FieldRanker(Ranker):
         ids = [hit.doc_id for hit in hits]
         (query,) = self._queries([topic], variant)
         parts = list(map(field_parts, self._searcher.explain(query, ids)))
-        if stage := self._stages.get(variant):
-            # the first of these are the same, however many `rank` searches for
-            wanted = max(MAX_DEPTH, stage.depth) + len(topic.excluded)
-            (best,) = self._searcher.search_many([query], wanted, 1)
-            first = self._allowed(topic, best)[: stage.depth]
-            places = {hit.doc_id: place for place, hit in enumerate(first)}
-            gains = self._second.gains(topic, first, stage) if first else {}
-            for doc_id, of_hit in zip(ids, parts, strict=True):
-                if (place := places.get(doc_id)) is not None:
-                    of_hit += [Part(name, float(gain[place])) for name, gain in gains.items()]
+        stage = self._stages.get(variant)
+        if stage is None:
+            return parts
+
+        # The first of these are the same, however many hits `rank` searches for.
+        wanted = max(MAX_DEPTH, stage.depth) + len(topic.excluded)
+        (best,) = self._searcher.search_many([query], wanted, 1)
+        first = self._allowed(topic, best)[: stage.depth]
+        ids_of_first = [hit.doc_id for hit in first]
+        gains = dict(zip(ids_of_first, stage.gains(first).tolist(), strict=True))
+        for doc_id, of_hit in zip(ids, parts, strict=True):
+            if doc_id in gains:
+                of_hit.append(Part("thread", gains[doc_id]))
         return parts
 
     def _queries(self, topics: Sequence[Topic], variant: str) -> list[Query]:

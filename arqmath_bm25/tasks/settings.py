@@ -96,11 +96,20 @@ class RunSettings(Settings):
 
 
 class StageSettings(Settings):
-    """Settings of the second stage: weights of its evidence, and how many answers it reranks."""
+    """Settings of the second stage: the weight of threads, and how many answers it reranks."""
 
-    formulas: Weight = 0
     thread: Weight = 0
     depth: Annotated[int, Field(ge=1)] = 100
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_formulas(cls, values: Any) -> Any:
+        if isinstance(values, dict) and "formulas" in values:
+            raise ValueError(
+                "formulas: version 0.5 has no MaxSim of formulas, which lost in larger "
+                "collections; delete this key"
+            )
+        return values
 
 
 class LabSettings(TaskSettings):
@@ -170,13 +179,10 @@ class Task1Settings(RankingSettings):
                 "analysis.latex.tokenizer: no variant weighs a field of tokens, as answer_math"
             )
         operators = [
-            *(f"stages.{name}.formulas" for name, stage in self.stages.items() if stage.formulas),
-            *(
-                f"variants.{name}.{field}"
-                for name in self.variants
-                for field in self.weights(name)
-                if kind(field) == "operators"
-            ),
+            f"variants.{name}.{field}"
+            for name in self.variants
+            for field in self.weights(name)
+            if kind(field) == "operators"
         ]
         if operators and not self.analysis.latex.operators:
             raise ValueError(f"{operators[0]}: needs analysis.latex.operators")

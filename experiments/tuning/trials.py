@@ -20,7 +20,7 @@ from arqmath_bm25.core.records import Hit
 from arqmath_bm25.engines.flat import FlatSearcher, best_rows
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import Measure, measure
-from arqmath_bm25.tasks.answers.second_stage import AnswerStage
+from arqmath_bm25.tasks.answers.second_stage import SecondStage
 from arqmath_bm25.tasks.formulas.formula_retrieval import FormulaRanker
 from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
 from arqmath_bm25.tasks.queries import searched_query
@@ -197,7 +197,6 @@ class AnswerTrials(RankedFields):
         super().__init__(index, variant, threads, judged)
         self._analyzer = Analyzer(index.task.settings.analysis)
         self._weights = index.task.settings.weights(variant)
-        self._stage = _Remembering(index, self._analyzer)
 
     def folds(self, number: int) -> list[list[str]]:
         """Keep topics together that have a thread in common."""
@@ -224,21 +223,9 @@ class AnswerTrials(RankedFields):
     def again(self, topic: Topic, hits: list[Hit], settings: Any) -> list[Hit]:
         """Apply the second stage."""
         stage = settings.stages.get(self.variant)
-        return self._stage(topic, hits, stage) if stage else hits
-
-
-class _Remembering(AnswerStage):
-    """The second stage; what takes time is done once for a topic and an answer."""
-
-    def __init__(self, index: Index, analyzer: Analyzer) -> None:
-        super().__init__(index, analyzer)
-        self._known: dict[str, dict[str, float]] = {}
-
-    def maxsim(self, topic: Topic, ids: Sequence[str]) -> NDArray[np.float64]:
-        known = self._known.setdefault(topic.topic_id, {})
-        if new := [doc_id for doc_id in ids if doc_id not in known]:
-            known.update(zip(new, super().maxsim(topic, new).tolist(), strict=True))
-        return np.array([known[doc_id] for doc_id in ids])
+        if stage is None:
+            return hits
+        return SecondStage(self.index.collection.posts, stage).rerank(hits)
 
 
 class FormulaTrials(RankedFields):

@@ -12,7 +12,6 @@ from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING, answer_documents
-from arqmath_bm25.tasks.answers.post_signatures import PartSignatures
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +62,7 @@ def test_a_document_has_the_terms_of_an_answer_and_of_its_question(tmp_path: Pat
     (tmp_path / "Posts.xml").write_text(POSTS)
     table = PostTable.scan(tmp_path / "Posts.xml")
     settings, counts = all_fields(AnalysisSettings()), Counter[str]()
-    documents = answer_documents(table.threads(), settings, PartSignatures(), counts)
+    documents = answer_documents(table.threads(), settings, counts)
     first, second, third = map(as_text, documents)
     assert counts == {"answers without a question": 2, "answers without words": 1}
     assert first == {

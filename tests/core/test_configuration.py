@@ -39,8 +39,9 @@ def test_the_default_has_the_three_variants_and_official_names() -> None:
         ({"analysis": {"latex": {"ngrams": [3, 1]}}}, "ngrams: the first number must not exceed"),
         ({"analysis": {"latex": {"ngrams": [1, 9]}}}, "analysis.latex.ngrams.1"),
         (
-            {"analysis": {"latex": {"operators": False}}, "stages": {"both": {"formulas": 0.1}}},
-            "stages.both.formulas: needs analysis.latex.operators",
+            {"stages": {"both": {"formulas": 0.1, "thread": 1}}},
+            "stages.both: formulas: version 0.5 has no MaxSim of formulas, which lost in larger "
+            "collections; delete this key",
         ),
         (
             {"analysis": {}, "stages": {}},

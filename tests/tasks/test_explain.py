@@ -93,16 +93,15 @@ def test_the_second_stage_is_explained_as_the_configuration_names_it(
     sample: arq.Collection, tmp_path: Path
 ) -> None:
     settings = yaml.safe_load(CONFIG.read_text())
-    settings["stages"]["both"] = {"formulas": 0.1, "thread": 1, "depth": 100}
+    settings["stages"]["both"] = {"thread": 1, "depth": 100}
     config = tmp_path / "task1.yaml"
     config.write_text(yaml.safe_dump(settings))
     index = Index.open(sample, "task1", config)
     ((_, hits, parts), *_) = explained(index, "2021", "both")
-    stage = ["formulas", "thread"]
     assert len(hits) == 12
     for place, of_hit in enumerate(parts):
         names = [part.name for part in of_hit]
-        assert names[-2:] == stage if place < 10 else not set(names) & set(stage)
+        assert (names[-1] == "thread") == (place < 10)
 
 
 def test_the_rest_of_the_terms_counts_together() -> None:

@@ -20,7 +20,6 @@ from arqmath_bm25.analysis.html import Content
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
-from arqmath_bm25.tasks.answers.post_signatures import PartSignatures
 from arqmath_bm25.tasks.document_parts import JSON, PartForm, write_parts
 from arqmath_bm25.tasks.settings import Task1Settings
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
@@ -63,32 +62,26 @@ _analyzer = lru_cache(maxsize=1)(Analyzer)
 
 
 def answer_documents(
-    threads: Iterable[Thread],
-    settings: Task1Settings,
-    signatures: PartSignatures,
-    counts: Counter[str],
+    threads: Iterable[Thread], settings: Task1Settings, counts: Counter[str]
 ) -> Iterator[Document]:
-    """Yield a document for every answer, which shares the fields of its question, if that is there.
+    """Yield a document for every answer, which shares the fields of its question if there is one.
 
-    Only fields that `settings` weigh are there, or the bag that they ask for. `signatures` gets the
-    formulas of every post; `counts` gets what answers lack.
+    It has only the fields that `settings` weigh, or the bag that they ask for. Answers that lack a
+    question or words are counted in `counts`.
     """
     fields = settings.fields
     analyzer = _analyzer(settings.analysis, any(field.endswith("_math") for field in fields))
     for thread in threads:
         context: dict[str, Bag] = {}
-        if thread.question and not thread.answers:
-            signatures.add()
-        elif question := thread.question:
+        question = thread.question
+        if question and thread.answers:
             post_id = question.post_id
             title = read_or_leave_out(analyzer.title, question.title or "", "", post_id, counts)
             body = read_or_leave_out(analyzer.body, question.body, "", post_id, counts)
-            signatures.add(body.operators.formulas, title.operators.formulas)
             context = question_fields(title, body, question.tags, analyzer)
         shared = {field: context[field] for field in fields if field in context}
         for answer in thread.answers:
             terms = read_or_leave_out(analyzer.body, answer.body, "", answer.post_id, counts)
-            signatures.add(terms.operators.formulas)
             own = answer_fields(terms)
             counts["answers without a question"] += not context
             counts["answers without words"] += own["contents"] is NOTHING
@@ -98,7 +91,7 @@ def answer_documents(
                 yield Document(answer.post_id, {"contents": Bag(words)})
             else:
                 chosen = {field: terms for field, terms in own.items() if field in fields}
-                yield Document(answer.post_id, chosen, shared, signatures.trees)
+                yield Document(answer.post_id, chosen, shared)
 
 
 def write_answer_documents(
@@ -120,10 +113,7 @@ def write_answer_documents(
         if start - cuts[-1] >= _PER_PART:
             cuts.append(start)
     cuts.append(len(table))
-    parts = (
-        (table.part(begin, end), directory / f"part-{begin:010}.npz")
-        for begin, end in pairwise(cuts)
-    )
+    parts = (table.part(begin, end) for begin, end in pairwise(cuts))
     counts: Counter[str] = Counter()
     written = write_parts(partial(_documents, settings), parts, directory, workers, forms)
     with progress("Analysing posts", len(table), "posts") as advance:
@@ -135,10 +125,7 @@ def write_answer_documents(
 
 
 def _documents(
-    settings: Task1Settings, part: tuple[PostTable, Path], counts: Counter[str]
+    settings: Task1Settings, posts: PostTable, counts: Counter[str]
 ) -> Iterator[Document]:
-    posts, formulas = part
     counts.update({"answers without a question": 0, "answers without words": 0})
-    signatures = PartSignatures()
-    yield from answer_documents(posts.threads(), settings, signatures, counts)
-    signatures.save(formulas)
+    yield from answer_documents(posts.threads(), settings, counts)

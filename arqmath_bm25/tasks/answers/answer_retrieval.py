@@ -17,8 +17,7 @@ from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks.answers.answer_documents import answer_documents, write_answer_documents
 from arqmath_bm25.tasks.answers.linked_posts import LinkedPosts
-from arqmath_bm25.tasks.answers.post_signatures import SIGNATURES, PartSignatures, write_signatures
-from arqmath_bm25.tasks.answers.second_stage import AnswerStage
+from arqmath_bm25.tasks.answers.second_stage import SecondStage
 from arqmath_bm25.tasks.document_parts import PartForm
 from arqmath_bm25.tasks.field_ranker import FieldRanker
 from arqmath_bm25.tasks.settings import Task1Settings
@@ -67,13 +66,12 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
             )
         table.save(place / POST_TABLE)
         written = write_answer_documents(table, self.settings, place / DOCUMENTS, workers, forms)
-        write_signatures(place / DOCUMENTS, place / SIGNATURES)
         return {**table.counts, **written}
 
     def documents(self, collection: Collection) -> Iterator[tuple[str, Document]]:
         """Yield the text of every answer and what is indexed of it."""
         for thread in collection.posts.threads():
-            documents = answer_documents([thread], self.settings, PartSignatures(), Counter())
+            documents = answer_documents([thread], self.settings, Counter())
             for answer, document in zip(thread.answers, documents, strict=True):
                 text = read_body(answer.body, self.delimiters).text
                 yield text, document._replace(own={**document.own, **document.shared}, shared={})
@@ -114,8 +112,11 @@ class AnswerRanker(FieldRanker):
     """Ranks answers; the topic's own thread is left out."""
 
     def __init__(self, index: OpenIndex, settings: Task1Settings) -> None:
-        super().__init__(index, settings, AnswerStage)
         self._posts = index.collection.posts
+        stages: dict[str, SecondStage] = {
+            variant: SecondStage(self._posts, stage) for variant, stage in settings.stages.items()
+        }
+        super().__init__(index, settings, stages)
 
     def _allowed(self, topic: Topic, hits: list[Hit]) -> list[Hit]:
         hits = super()._allowed(topic, hits)
