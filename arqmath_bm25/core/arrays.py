@@ -93,6 +93,19 @@ def load_array(path: Path) -> NDArray[Any]:
         ) from None
 
 
+def map_numbers(path: Path, kind: str) -> NDArray[Any]:
+    """Map a file of numbers of one kind into memory; InputError if it is missing."""
+    try:
+        if not path.stat().st_size:
+            return np.empty(0, kind)
+        return np.asarray(np.memmap(path, kind, "r"))
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{path}: a damaged file of an index ({' '.join(str(error).split())[:80]}); build the "
+            "index again with --overwrite"
+        ) from None
+
+
 def new_array(path: Path, kind: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return a new file as an array to write to. Raises OSError if the disk has no room for it.
 

@@ -23,7 +23,7 @@ from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.records import Hit
 
-DocIds = npt.NDArray[np.bytes_]  # in UTF-8
+DocIds = Sequence[bytes]  # in UTF-8
 Scores = npt.NDArray[np.float32]
 Query = Mapping[str, Mapping[str, float]]  # field → term → weight of the term
 TermScores = dict[str, dict[str, float]]  # field → term → what it gives to a score
@@ -131,8 +131,8 @@ def best_first(scores: Mapping[str, float]) -> list[Hit]:
 
 def ranked(ids: DocIds, scores: Scores, k: int) -> list[Hit]:
     """Return the k best of some documents; ties by descending id."""
-    order = np.lexsort((ids, scores))[::-1][:k]
-    return list(map(Hit, map(bytes.decode, ids[order].tolist()), scores[order].tolist()))
+    best = sorted(zip(scores.tolist(), ids, strict=True), reverse=True)[:k]
+    return [Hit(doc_id.decode(), score) for score, doc_id in best]
 
 
 def with_ties(best: Callable[[int], tuple[DocIds, Scores]], k: int) -> list[Hit]:

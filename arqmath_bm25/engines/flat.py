@@ -9,8 +9,8 @@ a document matches.
 
 The files of a directory NAME.flat/, numbers little-endian:
 
-* `ids.npy`: the ids of the documents; `groups`: for each the group that shares fields with it, or
-  the number of all groups (int32);
+* `ids.*`: the ids of the documents (core/id_table.py); `groups`: for each the group that shares
+  fields with it, or the number of all groups (int32);
 * for each field FIELD.terms: the numbers of its terms, ascending (uint64); FIELD.starts: where the
   postings of each begin, and the number of all (int64); FIELD.docs: for each posting the document,
   or of a shared field the group (int32); FIELD.codes: the row of `pairs` (uint16, or uint32 if
@@ -24,7 +24,7 @@ The files of a directory NAME.flat/, numbers little-endian:
 from __future__ import annotations
 
 import json
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from itertools import pairwise
@@ -34,8 +34,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from arqmath_bm25.analysis.term_numbers import term_numbers
-from arqmath_bm25.core.arrays import load_array
+from arqmath_bm25.core.arrays import map_numbers
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.id_table import IdTable
 from arqmath_bm25.engines.engine import Searcher, best_first, flat_place, ranked
 from arqmath_bm25.engines.flat_build import FORM, META, code_kind, lengths_of_bytes
 
@@ -100,16 +101,18 @@ class FlatSearcher(Searcher):
         meta = json.loads((place / META).read_text(encoding="utf-8"))
         if meta["form"] != FORM:
             raise InputError(f"{place}: of another version; build the index again")
-        pairs = _mapped(place / "pairs", "<i4").reshape(-1, 2)
+        pairs = map_numbers(place / "pairs", "<i4").reshape(-1, 2)
         columns = {"terms": "<u8", "starts": "<i8", "docs": "<i4", "codes": code_kind(len(pairs))}
-        self.ids = load_array(place / "ids.npy")  # of documents, in UTF-8
+        self.ids = IdTable(place / "ids")
         self.count = len(self.ids)
-        self._groups = _mapped(place / "groups", "<i4")
+        self._groups = map_numbers(place / "groups", "<i4")
         self._fields = {}
         for name, field in meta["fields"].items():
-            arrays = [_mapped(place / f"{name}.{column}", kind) for column, kind in columns.items()]
+            arrays = [
+                map_numbers(place / f"{name}.{column}", kind) for column, kind in columns.items()
+            ]
             terms, starts, docs, codes = arrays
-            counts = _mapped(place / f"{name}.counts", "<i4") if field["shared"] else None
+            counts = map_numbers(place / f"{name}.counts", "<i4") if field["shared"] else None
             if not (len(terms) == len(starts) - 1 and len(docs) == len(codes) == starts[-1]):
                 raise InputError(f"{place}: incomplete; build the index again")
             average = np.float32(max(field["tokens"], 1) / max(field["documents"], 1))
@@ -122,27 +125,20 @@ class FlatSearcher(Searcher):
         """Return the k best documents that hold at least one of the terms."""
         scores = self.sums(query).astype(np.float32)
         best = best_rows(scores, k)
-        return ranked(self.ids[best], scores[best], k)
+        return ranked(self.ids.of(best), scores[best], k)
 
     def score(self, query: Query, doc_ids: Sequence[str]) -> list[Hit]:
         """Score given documents, best first; 0 for one that holds none of the terms."""
         if not self.count:
             return best_first(dict.fromkeys(doc_ids, 0.0))
-        wanted = np.array([doc_id.encode() for doc_id in doc_ids], np.bytes_)
-        places = np.searchsorted(self.ids, wanted, sorter=self._by_id) % self.count
-        numbers = self._by_id[places]
-        scores = np.where(self.ids[numbers] == wanted, self.sums(query)[numbers], 0)
+        rows = self.ids.find(doc_ids)
+        scores = np.where(rows >= 0, self.sums(query)[rows], 0)
         return best_first(dict(zip(doc_ids, scores.tolist(), strict=True)))
-
-    @cached_property
-    def _by_id(self) -> npt.NDArray[np.intp]:
-        return np.argsort(self.ids, kind="stable")
 
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
         """Return the share of each term in the scores of documents."""
         explained: list[TermScores] = [{} for _ in doc_ids]
-        matches = (np.flatnonzero(self.ids == doc_id.encode()) for doc_id in doc_ids)
-        docs = np.array([match[0] if len(match) else -1 for match in matches], np.int32)
+        docs = self.ids.find(doc_ids).astype(np.int32)
         for name in query.keys() & self._fields.keys():
             field = self._fields[name]
             rows = np.where(docs < 0, -1, self._groups[docs]) if field.shared else docs
@@ -277,10 +273,3 @@ def best_rows(scores: Floats, k: int) -> npt.NDArray[np.intp]:
     """Return the k best documents and those tied with the last, unordered."""
     least = np.partition(scores, -k)[-k] if k < len(scores) else 0
     return np.flatnonzero((scores >= least) & ~np.signbit(scores))
-
-
-def _mapped(file: Path, kind: str) -> npt.NDArray[Any]:
-    """Map a file of numbers into memory."""
-    if not file.stat().st_size:
-        return np.empty(0, kind)
-    return np.asarray(np.memmap(file, kind, "r"))

@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -29,6 +29,7 @@ from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary, term_numbers
 from arqmath_bm25.analysis.terms import Bag, Spelling
 from arqmath_bm25.core.arrays import distinct, ranges
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.id_table import write_ids
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.engine import Document
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     Integers = npt.NDArray[np.integer]
 
-FORM: Final = 2
+FORM: Final = 3
 META: Final = "flat.json"
 _DATA, _TABLE = ".flat", ".table"  # endings of the files of a part
 _TOGETHER: Final = 1 << 21  # postings in memory
@@ -200,8 +201,7 @@ def write_flat(parts: Path, place: Path, expected: int, workers: Workers = HERE)
             f"{parts}: {documents[-1]:,} of {expected:,} documents; build the index again"
         )
     place.mkdir()
-    ids = [np.empty(0, np.bytes_), *(part.read("ids") for part in files)]
-    np.save(place / "ids.npy", np.concatenate(ids))
+    write_ids(place / "ids", chain.from_iterable(part.read("ids").tolist() for part in files))
     members = _write_groups(files, place, groups)
     fields: dict[str, dict[str, Any]] = {}
     for part in files:

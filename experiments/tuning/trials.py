@@ -68,7 +68,7 @@ class Judged(NamedTuple):
                 raise InputError(f"--on {name}: topic {common} is in another set too")
             topics |= of_set
             for topic_id, grades in found.qrels.items():
-                there = np.isin(np.array(list(grades), np.bytes_), collected)
+                there = collected.find(list(grades)) >= 0
                 held = {doc: g for (doc, g), t in zip(grades.items(), there, strict=True) if t}
                 if topic_id in of_set and max(held.values(), default=0) >= RELEVANT:
                     qrels[topic_id] = held
@@ -135,7 +135,7 @@ def field_scores(searcher: FlatSearcher, query: Query, depth: int) -> FieldScore
     of_fields = [searcher.sums({field: terms}) for field, terms in query.items()]
     sums = np.stack([*of_fields, np.sum(of_fields, axis=0)], axis=1).astype(np.float32)
     best = np.unique(np.concatenate([best_rows(column, depth) for column in sums.T]))
-    return FieldScores(searcher.ids[best], list(query), sums[best, :-1])
+    return FieldScores(np.array(searcher.ids.of(best), np.bytes_), list(query), sums[best, :-1])
 
 
 class RankedFields(Trials):

@@ -17,6 +17,7 @@ import arqmath_bm25 as arq
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.collection import dump
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.id_table import ENDINGS
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers import local
 from arqmath_bm25.core.workers.local import HERE, Processes
@@ -104,7 +105,8 @@ def test_shards_make_the_index_that_one_build_makes(tmp_path: Path) -> None:
     index_documents(documents, tmp_path / "one" / "lucene", ("tags",), 70, threads=2)
     index_parts(documents, tmp_path / "shards" / "lucene", ("tags",), 70, Twice())
     assert statistics(tmp_path / "one") == statistics(tmp_path / "shards")
-    assert {path.name for path in (tmp_path / "shards").iterdir()} == {"lucene", "lucene.ids.npy"}
+    there = {path.name for path in (tmp_path / "shards").iterdir()}
+    assert there == {"lucene", *(f"lucene.ids.{ending}" for ending in ENDINGS)}
     query = {"contents": {"common": 1.0, "xxx": 0.7}, "tags": {"33": 2.0, "69": 2.0}}
     one, shards = (
         LuceneSearcher(tmp_path / name / "lucene", 1.2, 0.75) for name in ("one", "shards")

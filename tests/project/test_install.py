@@ -63,7 +63,7 @@ def test_a_wheel_in_an_empty_environment_needs_one_more_command(
     named = re.search(r"pip install (.+)$", lacking.stderr.strip().replace("\n", " "))
     assert named, lacking.stderr
     pip(python, *named[1].split())
-    for command in ("--version", "index all", "run all", "eval"):
+    for command in ("--version", "index all --engine lucene", "run all", "eval"):
         done = run(program, *command.split(), place=tmp_path)
         assert done.returncode == 0, done.stderr
     assert digests(tmp_path) == expected  # as in a checkout
@@ -76,8 +76,8 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def run_files(place: Path, **environment: str) -> dict[str, str]:
     """Index the sample and rank its topics; return the digests of the runs."""
-    for command in ("index", "run"):
-        program = (sys.executable, "-m", "arqmath_bm25", command, "all")
+    for command in ("index all --engine lucene", "run all"):
+        program = (sys.executable, "-m", "arqmath_bm25", *command.split())
         done = run(*program, place=place, **{"PYTHONPATH": str(ROOT), **environment})
         assert done.returncode == 0, done.stderr
     return digests(place)

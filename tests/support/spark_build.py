@@ -78,5 +78,7 @@ if __name__ == "__main__":
     if further:  # options of OpenSearch: this process loads nothing, executors do
         index.check_rights = lambda _: None
         cluster_index._create = None
+    else:
+        further = ["--engine", "lucene"]
     sys.argv[1:] = [*arguments, *workers, *further]
     main()

@@ -18,6 +18,7 @@ from arqmath_bm25.cli.data import inspect
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core import writing
 from arqmath_bm25.core.errors import InputError, NoIndexError
+from arqmath_bm25.core.id_table import ENDINGS
 from arqmath_bm25.core.manifest import MANIFEST
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.engines.engine import chosen_engine
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 QUERY = "prime numbers $x^2$"
+IDS = [f"lucene.ids.{ending}" for ending in ENDINGS]
 DAMAGES: dict[str, Callable[[bytes, random.Random], bytes | None]] = {
     "missing": lambda content, chance: None,
     "cut": lambda content, chance: content[: chance.randrange(len(content))],
@@ -171,7 +173,7 @@ def test_what_the_message_advises_mends_the_index(all_indexes: Path, tmp_path: P
         task, engine, way = chance.choice(TASKS), chance.choice(ENGINES), chance.choice(WAYS)
         index = "task1" if task == "task3" else task
         (directory,) = place.glob(f"my indexes/*/{index}")
-        others = ("lucene.flat",) if engine == "lucene" else ("lucene", "lucene.ids.npy")
+        others = ("lucene.flat",) if engine == "lucene" else ("lucene", *IDS)
         read = [
             path for path in files(directory) if path.relative_to(directory).parts[0] not in others
         ]

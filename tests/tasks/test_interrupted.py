@@ -26,7 +26,18 @@ BUILD = (
 
 def start(place: Path, *arguments: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-c", BUILD, "index", "task1", "--jobs", "2", *arguments],
+        [
+            sys.executable,
+            "-c",
+            BUILD,
+            "index",
+            "task1",
+            "--engine",
+            "lucene",
+            "--jobs",
+            "2",
+            *arguments,
+        ],
         cwd=place,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -6,31 +6,29 @@ merging, so that the statistics of every term, and with them all scores, are tho
 built at once; the order of documents differs, and decides nothing.
 
 Lucene keeps ids as doc values. To ask for each hit's would cost as much as the search, so those of
-all documents are written beside the index when it is built, in the order of Lucene's numbers, as
-one NumPy file, which is mapped into memory.
+all documents are written beside the index when it is built, in the order of Lucene's numbers
+(core/id_table.py).
 """
 
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 from uuid import uuid4
 
-import numpy as np
-import numpy.typing as npt
-
-from arqmath_bm25.core.arrays import load_array
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.id_table import IdTable, write_ids
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.lucene.jvm import java_cast, java_class
 
 _BUFFER_MB: Final = 128  # of documents in memory before a segment is written
 _SHARD: Final = 1 << 28  # bytes of JSON lines
 _TOGETHER: Final = 200_000  # ids that pass from Java at a time
-_END: Final = "\0"  # of an id; no NumPy string ends in it
+_END: Final = "\0"  # of an id; no id holds it
 
 
 def index_documents(
@@ -60,8 +58,7 @@ def _finish(index: Path, expected: int) -> None:
             "if that does not help."
         )
     with closing(open_reader(index)) as reader:
-        blocks = list(_blocks(reader))
-    np.save(_file(index), np.concatenate([np.array([], np.bytes_), *blocks]))
+        write_ids(_ids(index), chain.from_iterable(_blocks(reader)))
 
 
 def count_documents(index: Path) -> int:
@@ -135,16 +132,16 @@ def open_reader(index: Path) -> Any:
     return java_class("org.apache.lucene.index.DirectoryReader").open(open_directory(index))
 
 
-def read_ids(index: Path) -> npt.NDArray[np.bytes_]:
-    """Map the ids, in UTF-8, in the order of Lucene's numbers."""
-    return load_array(_file(index))
+def read_ids(index: Path) -> IdTable:
+    """Return the ids in the order of Lucene's numbers."""
+    return IdTable(_ids(index))
 
 
-def _file(index: Path) -> Path:
-    return index.with_name(f"{index.name}.ids.npy")
+def _ids(index: Path) -> Path:
+    return index.with_name(f"{index.name}.ids")
 
 
-def _blocks(reader: Any) -> Iterator[npt.NDArray[np.bytes_]]:
+def _blocks(reader: Any) -> Iterator[list[bytes]]:
     # A call for each of millions of documents would take a minute, so Java goes through them by
     # itself: method handles are put together to a loop that appends every id to one text.
     class_of = java_class("java.lang.Class").forName
@@ -170,4 +167,4 @@ def _blocks(reader: Any) -> Iterator[npt.NDArray[np.bytes_]]:
                 step,
             )
             ids = loop.invokeWithArguments(java_class("java.util.ArrayList")()).toString()
-            yield np.array(ids.encode().split(_END.encode())[:-1])
+            yield ids.encode().split(_END.encode())[:-1]

@@ -90,7 +90,7 @@ class LuceneSearcher(Searcher):
         # Its field scoreDocs, read through pyjnius, would become a list of Java objects.
         hits = json.loads(self._json.writeValueAsString(best))["scoreDocs"]
         numbers = np.array([hit["doc"] for hit in hits], np.intp)
-        return self._ids[numbers], np.array([hit["score"] for hit in hits], np.float32)
+        return self._ids.of(numbers), np.array([hit["score"] for hit in hits], np.float32)
 
     def _search_in_thread(self, k: int, query: Query) -> list[Hit]:
         with detaching():
@@ -105,11 +105,11 @@ class LuceneSearcher(Searcher):
             return [self._explain(parsed, doc_id) for doc_id in doc_ids]
 
     def _explain(self, query: Any, doc_id: str) -> TermScores:
-        scores: TermScores = {}
-        for number in np.flatnonzero(self._ids == doc_id.encode()).tolist():
-            explanation = self._searcher.explain(query, number)
-            scores = term_scores(json.loads(self._json.writeValueAsString(explanation)))
-        return scores
+        number = int(self._ids.find([doc_id])[0])
+        if number < 0:
+            return {}
+        explanation = self._searcher.explain(query, number)
+        return term_scores(json.loads(self._json.writeValueAsString(explanation)))
 
     def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
         """Return field → term → the number of documents that hold it, if any do."""

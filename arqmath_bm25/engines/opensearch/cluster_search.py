@@ -53,7 +53,7 @@ class OpenSearchSearcher(Searcher):
 
         def best(wanted: int) -> tuple[DocIds, Scores]:
             hits = self._ask({"bool": {"should": clauses}}, wanted, track_total_hits=all_are_scored)
-            ids = np.array([hit["fields"]["id"][0].encode() for hit in hits], np.bytes_)
+            ids = [hit["fields"]["id"][0].encode() for hit in hits]
             # Scores are printed with as many digits as tell 32-bit numbers apart.
             return ids, np.array([hit["_score"] for hit in hits], np.float32)
 

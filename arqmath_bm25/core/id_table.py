@@ -1,0 +1,104 @@
+"""Ids of documents as files: the ids of rows, and the rows of ids, without a copy in memory.
+
+An id takes its own length and 24 bytes, however long the longest is. The files, by their endings,
+numbers little-endian:
+
+* `.text`: the ids in UTF-8, one after the other; `.starts`: where each begins, and the length of
+  all (int64);
+* `.hashes`: their hashes, ascending (uint64); `.rows`: the row of each hash (int32).
+"""
+
+from __future__ import annotations
+
+from array import array
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from arqmath_bm25.core.arrays import map_numbers
+from arqmath_bm25.core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+ENDINGS: Final = ("text", "starts", "hashes", "rows")
+_HASH: Final = 8  # bytes
+
+
+def write_ids(path: Path, ids: Iterable[bytes]) -> int:
+    """Write the table of some ids, in UTF-8, to files beginning with `path`; return their number.
+
+    Raises InputError if two have the same hash: they are the same id.
+    """
+    starts = array("q", [0])
+    hashes = bytearray()
+    with _file(path, "text").open("wb") as text:
+        for doc_id in ids:
+            text.write(doc_id)
+            starts.append(starts[-1] + len(doc_id))
+            hashes += _hash(doc_id)
+
+    numbers = np.frombuffer(hashes, "<u8")
+    order = np.argsort(numbers, kind="stable")
+    ascending = numbers[order]
+    twice = np.flatnonzero(ascending[1:] == ascending[:-1])
+    if len(twice):
+        row = int(order[twice[0] + 1])
+        raise InputError(f"{path}: row {row + 1}: its id is that of row {order[twice[0]] + 1}")
+
+    np.asarray(starts, "<i8").tofile(_file(path, "starts"))
+    ascending.tofile(_file(path, "hashes"))
+    order.astype("<i4").tofile(_file(path, "rows"))
+    return len(numbers)
+
+
+class IdTable:
+    """The ids of documents, by row, and their rows, by id. Thread-safe."""
+
+    def __init__(self, path: Path) -> None:
+        """Map the files that `write_ids` wrote; InputError if they are missing or incomplete."""
+        self._text = map_numbers(_file(path, "text"), "u1")
+        self._starts = map_numbers(_file(path, "starts"), "<i8")
+        self._hashes = map_numbers(_file(path, "hashes"), "<u8")
+        self._rows = map_numbers(_file(path, "rows"), "<i4")
+        same_length = len(self._starts) - 1 == len(self._hashes) == len(self._rows)
+        if not same_length or self._starts[-1] != len(self._text):
+            raise InputError(f"{_file(path, 'starts')}: incomplete; build the index again")
+
+    def __len__(self) -> int:
+        """Return the number of documents."""
+        return len(self._rows)
+
+    def of(self, rows: npt.NDArray[np.integer[Any]]) -> list[bytes]:
+        """Return the ids of some rows, in UTF-8."""
+        begins = self._starts[rows].tolist()
+        ends = self._starts[rows + 1].tolist()
+        return [self._text[a:b].tobytes() for a, b in zip(begins, ends, strict=True)]
+
+    def find(self, ids: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the row of each id, -1 for one that is not in the table."""
+        encoded = [doc_id.encode() for doc_id in ids]
+        found = np.full(len(ids), -1, np.int64)
+        if not encoded or not len(self):
+            return found
+
+        hashes = np.frombuffer(b"".join(map(_hash, encoded)), "<u8")
+        places = np.searchsorted(self._hashes, hashes) % len(self)
+        held = np.flatnonzero(self._hashes[places] == hashes)
+        rows = self._rows[places[held]].astype(np.int64)
+        for number, row, doc_id in zip(held.tolist(), rows.tolist(), self.of(rows), strict=True):
+            if doc_id == encoded[number]:
+                found[number] = row
+        return found
+
+
+def _file(path: Path, ending: str) -> Path:
+    return path.with_name(f"{path.name}.{ending}")
+
+
+def _hash(doc_id: bytes) -> bytes:
+    return blake2b(doc_id, digest_size=_HASH).digest()
