@@ -263,7 +263,8 @@ def read_run(path: str | Path) -> pd.DataFrame:
     """
     run = Run.read(Path(path))
     further = run.rules.hit_columns[:1]
-    frame = pd.DataFrame(sorted(run.rows)).rename(columns={"topic_id": "qid", "doc_id": "docno"})
+    frame = pd.DataFrame(sorted(run.rows), columns=RunRow._fields)
+    frame = frame.rename(columns={"topic_id": "qid", "doc_id": "docno"})
     frame = frame[[*_RANKED, *further]]
     attrs = {"name": run.tag, "manifest": read_manifest(Path(path))}
     frame.attrs.update(task=run.task, **{key: value for key, value in attrs.items() if value})

@@ -53,8 +53,8 @@ def convert(run: Path, output: Path, form: RunForm = "lab") -> None:
         _require_posts(read)
 
     keep_runs(output, [run])
-    name = read.tag or official_stem(output)
-    rows = write_run(output, hits_of(read), name, read.task, form, by_user=True)
+    tag = read.tag or official_stem(output)
+    rows = write_run(output, hits_of(read), tag, read.task, form, by_user=True)
     repeated = len(read) - rows
     note = ""
     if repeated:

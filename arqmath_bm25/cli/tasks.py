@@ -188,7 +188,7 @@ def _topic_sets(
     """Read the topic files asked for, each with the name of its folder under runs."""
     by_hand = read_queries(queries) if queries else {}
     if queries:
-        task.manual_name(task.primary)  # refused before topics are looked for
+        task.manual_tag(task.primary)  # refused before topics are looked for
         chosen = chosen or [year_of(by_hand)]
     files = task.topic_files(collection, list(dict.fromkeys(chosen or ())))
     sets = [task.read(collection, folder, path) for folder, path in files]

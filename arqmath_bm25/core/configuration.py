@@ -24,6 +24,15 @@ class Settings(BaseModel):
 class _Loader(yaml.SafeLoader):
     """YAML 1.2, in which 1:30, 010 and yes are texts, and a key stands once."""
 
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            row = event.start_mark.line + 1
+            raise yaml.YAMLError(
+                f"row {row}: anchors and aliases (& and *) are not read; write the value out"
+            )
+        return super().compose_node(parent, index)
+
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}  # type: ignore[misc]
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:

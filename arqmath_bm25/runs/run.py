@@ -145,7 +145,7 @@ class Run:
 
     @property
     def tag(self) -> str:
-        """The run tag in its rows (the "run id" of the labs), or nothing."""
+        """The tag in its rows (the labs call it "run id"), or nothing."""
         for tag in self.tags:
             if tag:
                 return tag

@@ -236,11 +236,11 @@ class DocumentRetrieval(AnswerRetrieval):
         with_formulas = documents - manifest.counts.get(_WITHOUT_FORMULAS, 0)
         return with_formulas < _LEAST_SHARE * documents
 
-    def run_name(self, variant: str) -> str:
-        """Return the id of a run that its rows hold."""
+    def tag(self, variant: str) -> str:
+        """Return the tag of the run of a variant."""
         return f"{self.settings.run.team}-{variant}"
 
-    def file_stem(self, name: str, variant: str) -> str:
+    def file_stem(self, tag: str, variant: str) -> str:
         """Return the variant: the folder has the name of the queries."""
         return variant
 

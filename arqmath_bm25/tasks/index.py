@@ -404,7 +404,7 @@ class Index:
     ) -> dict[str, Any]:
         """Return the manifest of a run: what it is, and what it was made of."""
         task = self.task
-        name = task.manual_name(variant) if queries else task.run_name(variant)
+        name = task.manual_tag(variant) if queries else task.tag(variant)
         settings = task.settings.model_dump(mode="json")
         data = {"name": task.place(self.collection), "sha256": digest_of(self.manifest.sources)}
         note_path(data["sha256"], self.collection.layout.data)

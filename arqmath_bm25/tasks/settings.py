@@ -57,8 +57,8 @@ class TaskSettings(Settings):
         """The fields that an engine indexes, `contents` first; None if no engine searches."""
         return None
 
-    def run_name(self, task: RunTask, variant: Any) -> str:
-        """Return the name of the run of a variant: of the file, and in its rows."""
+    def tag(self, task: RunTask, variant: Any) -> str:
+        """Return the tag of the run of a variant: the last column of its rows."""
         return str(variant)
 
 
@@ -88,9 +88,11 @@ class RunSettings(Settings):
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.]+$")]
     primary: Variant
 
-    def name(self, task: RunTask, variant: Variant) -> str:
-        """Return the official name of the run of a variant."""
-        method: Literal["", "extract"] = "extract" if task == "task3" else ""
+    def tag(self, task: RunTask, variant: Variant) -> str:
+        """Return the tag of the run of a variant, its official name."""
+        method: Literal["", "extract"] = ""
+        if task == "task3":
+            method = "extract"
         primary = variant == self.primary
         return str(RunName(self.team, task, self.id, variant, primary, method=method))
 
@@ -122,9 +124,9 @@ class LabSettings(TaskSettings):
         """The default variant."""
         return self.run.primary
 
-    def run_name(self, task: RunTask, variant: Any) -> str:
-        """Return the official name of the run of a variant."""
-        return self.run.name(task, variant)
+    def tag(self, task: RunTask, variant: Any) -> str:
+        """Return the tag of the run of a variant, its official name."""
+        return self.run.tag(task, variant)
 
     @model_validator(mode="after")
     def _known_primary(self) -> Self:

@@ -288,17 +288,17 @@ class Task(ABC, Generic[S]):
 
     # Its runs
 
-    def run_name(self, variant: str) -> str:
-        """Return the name of a run: of the file, and in its rows."""
-        return self.settings.run_name(self.lab, variant)
+    def tag(self, variant: str) -> str:
+        """Return the tag of the run of a variant: the last column of its rows."""
+        return self.settings.tag(self.lab, variant)
 
-    def file_stem(self, name: str, variant: str) -> str:
+    def file_stem(self, tag: str, variant: str) -> str:
         """Return the name of the file of a run without its ending."""
-        return name
+        return tag
 
-    def manual_name(self, variant: str) -> str:
-        """Return the name of a run for queries by hand; InputError if the task has none."""
-        name = parse_run_name(self.run_name(variant))
+    def manual_tag(self, variant: str) -> str:
+        """Return the tag of a run of manual queries; InputError if the task has none."""
+        name = parse_run_name(self.tag(variant))
         if name is None:
             raise InputError(f"--queries: {self.name} has no manual runs; tasks of ARQMath have")
         return str(replace(name, manual=True))

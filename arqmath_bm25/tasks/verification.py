@@ -221,7 +221,10 @@ def _topics(run: Path, source: _File, task: Task[Any], collection: Collection) -
 
     own = _given_file(run, source)
     if own is None:
-        raise InputError(f"{collection.layout.data}: no topic file is the one of {run}")
+        raise InputError(
+            f"{collection.layout.data}: no topic file is the one of {run}; put its "
+            f"{shown(source.name)} beside it"
+        )
     ((folder, path),) = task.topic_files(collection, [str(own)])
     return task.read(collection, folder, path)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def test_the_default_has_the_three_variants_and_official_names() -> None:
     task = configured("task1")
-    assert [task.run_name(variant) for variant in task.variants] == [
+    assert [task.tag(variant) for variant in task.variants] == [
         "bm25arq-task1-bm25-auto-text-A",
         "bm25arq-task1-bm25-auto-math-A",
         "bm25arq-task1-bm25-auto-both-P",
@@ -106,3 +106,17 @@ def test_what_is_no_configuration_is_refused(tmp_path: Path, text: str) -> None:
         configured("task1", path)
     with pytest.raises(InputError, match="cannot read the configuration"):
         configured("task1", tmp_path / "absent.yaml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a [*a]", "&top\nrun: {}", "run: &run {}\nx: *run",
+        "\n".join(f"k{n}: &k{n} [{', '.join([f'*k{n - 1}'] * 10) if n else 0}]" for n in range(9)),
+    ],
+)  # fmt: skip
+def test_anchors_are_refused_at_once(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "task1.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=r"row \d: anchors and aliases .* are not read"):
+        configured("task1", path)

@@ -274,5 +274,5 @@ def test_what_takes_runs_finds_their_documents_and_queries(own: Path, tmp_path: 
     assert "triangle area" in (tmp_path / "report/topics/B.7.html").read_text()
     assert "3 topics" in printed("pool", *runs, "-o", tmp_path / "batch.csv")
     (tmp_path / "q.jsonl").rename(tmp_path / "other.jsonl")
-    assert "queries.jsonl: no such file" in refused("verify", runs[0])
+    assert "no topic file is the one of" in refused("verify", runs[0])
     assert "venue" not in (own / "both.trec.manifest.json").read_text()

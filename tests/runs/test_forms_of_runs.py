@@ -405,3 +405,13 @@ def test_runs_of_frames_are_fused_and_measured_as_files_are(folder: Path) -> Non
     for message, fault in faults.items():
         with pytest.raises(InputError, match=message):
             fault()
+
+
+@pytest.mark.parametrize(
+    "name", ["run.trec", "team-task1-x-auto-both-P.tsv", "t-task2-x-auto-both-P.tsv"]
+)
+def test_a_run_without_rows_is_an_empty_frame(folder: Path, name: str) -> None:
+    (folder / name).write_text("")
+    frame = arq.read_run(folder / name)
+    assert len(frame) == 0
+    assert list(frame)[:4] == ["qid", "docno", "score", "rank"]

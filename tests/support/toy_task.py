@@ -44,7 +44,7 @@ class QuestionRetrieval(AnswerRetrieval):
     def account(self, counts: Mapping[str, int]) -> str:
         return f"{counts['documents']:,} of {counts['questions']:,} questions indexed"
 
-    def run_name(self, variant: str) -> str:
+    def tag(self, variant: str) -> str:
         return f"questions-{variant}"
 
     def found(self, hit: Hit, collection: Collection) -> Found:

@@ -45,7 +45,7 @@ def test_an_index_of_other_settings_is_used_with_its_own(
 ) -> None:
     found = Index.open(Collection(indexes=indexes), "task1")
     assert found.task.settings.analysis.latex.ngrams == (1, 2)
-    assert found.task.run_name("both") == "bm25arq-task1-mine-auto-both-P"
+    assert found.task.tag("both") == "bm25arq-task1-mine-auto-both-P"
     tasks.search("task1", QUERY, indexes=indexes, depth=1)
     tasks.search("task3", QUERY, indexes=indexes)
     capsys.readouterr()

@@ -75,7 +75,7 @@ def test_a_long_answer_is_its_beginning() -> None:
 def test_the_configuration_names_the_one_of_task_1() -> None:
     task = configured("task3")
     assert task.settings.ranking == load(Task1Settings, default_config("task1"))
-    assert [task.run_name(variant) for variant in task.variants] == [
+    assert [task.tag(variant) for variant in task.variants] == [
         "bm25arq-task3-bm25-auto-text-extract-A",
         "bm25arq-task3-bm25-auto-math-extract-A",
         "bm25arq-task3-bm25-auto-both-extract-P",
