@@ -47,6 +47,7 @@ from arqmath_bm25.analysis.sources import (
     CODE_BACKSLASH,
     CODE_DOLLAR,
     MATH_ENVIRONMENT,
+    ensured,
     hide_math,
     prepared,
     prose,
@@ -268,8 +269,18 @@ def _without_commands(content: Content) -> Content:
         if isinstance(piece, Formula):
             pieces.append(piece)
         else:
-            pieces.append(_MANY_BLANKS.sub(" ", prose(piece)))
+            pieces += _prose_of_latex(piece)
     return Content(tuple(pieces))
+
+
+def _prose_of_latex(text: str) -> Iterator[str | Formula]:
+    r"""Yield the prose of LaTeX outside formulas, and the formulas of `\ensuremath`."""
+    done = 0
+    for begin, end, latex in ensured(text):
+        yield _MANY_BLANKS.sub(" ", prose(text[done:begin]))
+        yield Formula(latex, None)
+        done = end
+    yield _MANY_BLANKS.sub(" ", prose(text[done:]))
 
 
 def as_body(content: Content) -> str:

@@ -34,7 +34,8 @@ def _by_name(table: str) -> dict[str, str]:
     return {name: token for token, names in _TABLE[table].items() for name in names.split()}
 
 
-DROPPED: Final = _names("dropped")
+INVISIBLE: Final = _names("nothing")
+DROPPED: Final = _names("dropped") | INVISIBLE
 _TEXT, _WITH_ARGUMENT = _names("text"), _names("dropped_with_argument")
 _OPERATOR_NAMES, _BARE_NAMES = _names("operator_names"), _names("bare_names")
 _DEFINITIONS: Final = _names("definitions")
@@ -60,12 +61,16 @@ _PLAIN: Final = str.maketrans(_RAISED[0] + _LOWERED[0], _RAISED[1] + _LOWERED[1]
 # Scripts as Unicode; a prime is one where it does not stand in a script already.
 _SCRIPT_TYPED: Final = re.compile(rf"([{_RAISED[0]}]+)|([{_LOWERED[0]}]+)|(?<![\^{{′″])[′″]+")
 
-_SPELLINGS: Final = [
+# What a formula holds, a pattern, and what replaces it; pages draw the forms as well.
+FORMS: Final[list[tuple[str, re.Pattern[str], str]]] = [
+    (sign, re.compile(pattern), other) for sign, pattern, other in _TABLE["forms"]
+]
+_SPELLINGS: Final = FORMS + [
     (sign, re.compile(pattern), other) for sign, pattern, other in _TABLE["spellings"]
 ]
 
-_PLAIN_TABLES: Final[dict[str, str]] = _TABLE["plain_tables"]
-_PLAIN_TABLE: Final = re.compile(rf"\\({'|'.join(_PLAIN_TABLES)})\s*+(?=\{{)")
+PLAIN_TABLES: Final[dict[str, str]] = _TABLE["plain_tables"]
+_PLAIN_TABLE: Final = re.compile(rf"\\({'|'.join(PLAIN_TABLES)})\s*+(?=\{{)")
 _PLAIN_ROW: Final = re.compile(r"\\cr(?![A-Za-z])")
 _MOST_PLAIN_TABLES: Final = 50  # in one formula, so that time is linear
 
@@ -103,7 +108,13 @@ _ARGUMENT_AHEAD = re.compile(
     r"(?![A-Za-z@])|\\.",
     re.DOTALL,
 )
-_TAKES_ARGUMENT = frozenset(f"\\{name}" for name in _TEXT | _WITH_ARGUMENT)
+# Characters by their numbers: \unicode{x222B}, \char"222B, \char'101, \char65.
+_NUMBERED: Final = re.compile(
+    r"\\unicode\s*+(?:\[[^\[\]]{0,40}\])*+\s*+\{\s*+(?:[xX\"](?P<hex>[0-9A-Fa-f]{1,6})|(?P<number>[0-9]{1,7}))\s*+\}"
+    r"|\\char\s*+(?:\"(?P<char_hex>[0-9A-F]{1,6})|'(?P<octal>[0-7]{1,7})|(?P<char>[0-9]{1,7}))\s?"
+)
+_SPECIAL: Final = frozenset("{}$%&#_")
+_TAKES_ARGUMENT = frozenset(f"\\{name}" for name in _TEXT | _WITH_ARGUMENT | {"unicode", "char"})
 # Marks among the symbols of a formula: braces, scripts, and the parts of a table.
 OPEN, CLOSE, SUPER, SUB = "\1", "\2", "\3", "\4"
 TABLE, CELL, ROW, TABLE_END = "\5", "\6", "\7", "\x0e"
@@ -146,6 +157,9 @@ def read(latex: str) -> tuple[list[str], str]:
     words: list[str] = []
     pieces = _PIECE.findall(latex)
     if not _TAKES_ARGUMENT.isdisjoint(pieces):
+        shown = with_characters(latex)
+        if shown != latex:
+            return read(shown)
         pieces = _PIECE.findall(_without_arguments(latex, words))
     items = list(chain.from_iterable(map(_MEANING.__getitem__, pieces)))
     if "not" in items:
@@ -161,11 +175,35 @@ def _with_environments(latex: str) -> str:
         if table is None:
             break
         body, end = _argument(latex, table.end())
-        name = _PLAIN_TABLES[table[1]]
+        name = PLAIN_TABLES[table[1]]
         rows = _PLAIN_ROW.sub(r"\\\\ ", body).strip().removesuffix(r"\\")
         begin = table.start()
         latex = f"{latex[:begin]}\\begin{{{name}}}{rows}\\end{{{name}}}{latex[end:]}"
     return latex
+
+
+def with_characters(latex: str) -> str:
+    r"""Replace characters that are given by their numbers: `\unicode{x222B}`, `\char"222B`."""
+    return _NUMBERED.sub(_character, latex)
+
+
+def _character(written: re.Match[str]) -> str:
+    digits = written["hex"] or written["char_hex"]
+    if digits:
+        code = int(digits, 16)
+    elif written["octal"]:
+        code = int(written["octal"], 8)
+    else:
+        code = int(written["number"] or written["char"])
+
+    if code < 0x20 or 0xD800 <= code < 0xF900 or code > 0x10FFFF:
+        return " "
+    character = chr(code)
+    if character == "\\":
+        return r"\backslash "
+    if character in _SPECIAL:
+        return f"\\{character}"
+    return f"{character} "
 
 
 def _script(typed: re.Match[str]) -> str:

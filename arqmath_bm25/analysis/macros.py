@@ -48,6 +48,7 @@ class Macro(NamedTuple):
     body: str  # `#1`, `#2`, … are its arguments
     arguments: int = 0
     default: str | None = None  # of the first argument, which is optional then, in brackets
+    is_final: bool = False  # the body is not expanded again
 
     def written_out(self, text: str, begin: int) -> tuple[str, int] | None:
         """Expand a use whose arguments begin there; return the text and where they end."""
@@ -106,6 +107,8 @@ class Macros(dict[str, Macro]):
             self._steps -= 1
             text = text[:start] + written + text[end:]
             begin = start
+            if definition is None and self[command[1]].is_final:
+                begin += len(written)
             if self._steps < 0 or len(text) > longest:
                 return latex
 
@@ -157,11 +160,11 @@ class Macros(dict[str, Macro]):
         return end
 
     def _alias(self, name: str, text: str, begin: int) -> int:
-        r"""Keep a name that `\let` gives to another command."""
+        r"""Keep a name that `\let` gives to another command: to its meaning at this point."""
         other = _ALIASED.match(text, begin)
         if other is None:
             return begin
-        self[name] = self.get(other[1][1:], Macro(other[1]))
+        self[name] = self.get(other[1][1:], Macro(other[1], is_final=True))
         return other.end()
 
     def _pair(self, name: str, text: str, begin: int) -> int:

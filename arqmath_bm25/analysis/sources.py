@@ -14,9 +14,16 @@ are formulas.
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import Any, Final, Literal
 
-from arqmath_bm25.analysis.macros import argument_at, definitions, environment_names
+from arqmath_bm25.analysis.macros import (
+    Macro,
+    argument_at,
+    definitions,
+    environment_names,
+    preamble_macros,
+)
 from arqmath_bm25.core.tables import read_table
 
 SourceName = Literal["latex", "markdown"]
@@ -82,6 +89,8 @@ _LOST_ESCAPES: Final = {
 _LOST: Final = re.compile(
     "|".join(rf"{sign}(?:{rests})(?![A-Za-z])" for sign, (_, rests) in _LOST_ESCAPES.items())
 )
+_ENSUREMATH: Final = re.compile(r"\\ensuremath(?![A-Za-z])")
+_IS_ENSURED: Final = re.compile(r"\s{0,9}\\ensuremath\s{0,9}\{")
 _NEW_ENVIRONMENT: Final = re.compile(
     r"\\(?:re)?newenvironment\*?\s*+\{(?P<name>[A-Za-z]{1,40}\*?)\}"
     r"(?:\[[0-9]\])?(?:\[[^\[\]]{0,99}\])?"
@@ -147,17 +156,57 @@ def _with_environments(text: str) -> str:
     preamble = "\n".join([text[begin:end] for begin, end in spans])
     for name, edge in environment_names(preamble).items():
         names[f"\\{name}"] = edge
-    if not names:
+    ensured = _ensured_macros(preamble)
+    if not names and not ensured:
         return text
 
-    use = re.compile(rf"(?:{'|'.join(map(re.escape, names))})(?![A-Za-z])")
     parts: list[str] = []
     done = 0
     for begin, end in [*spans, (len(text), len(text))]:
-        parts.append(use.sub(lambda name: names[name[0]], text[done:begin]))
-        parts.append(text[begin:end])
+        part = text[done:begin]
+        if names:
+            use = re.compile(rf"(?:{'|'.join(map(re.escape, names))})(?![A-Za-z])")
+            part = use.sub(lambda name: names[name[0]], part)
+        if ensured:
+            part = _with_ensured(part, ensured)
+        parts += [part, text[begin:end]]
         done = end
     return "".join(parts)
+
+
+def _ensured_macros(preamble: str) -> dict[str, Macro]:
+    r"""Return the macros that are mathematics in prose as well: their bodies are `\ensuremath`."""
+    macros: dict[str, Macro] = {}
+    for name, macro in preamble_macros(preamble).items():
+        if name.isalpha() and _IS_ENSURED.match(macro.body):
+            macros[name] = macro
+    return macros
+
+
+def _with_ensured(text: str, macros: dict[str, Macro]) -> str:
+    r"""Put `\ensuremath{…}` around each use of a macro, arguments included."""
+    parts: list[str] = []
+    done = 0
+    for use in re.finditer(rf"\\({'|'.join(macros)})(?![A-Za-z])", text):
+        expanded = macros[use[1]].written_out(text, use.end())
+        if expanded is None or use.start() < done:
+            continue
+        _, end = expanded
+        parts += [text[done : use.start()], rf"\ensuremath{{{text[use.start() : end]}}}"]
+        done = end
+    parts.append(text[done:])
+    return "".join(parts)
+
+
+def ensured(prose: str) -> Iterator[tuple[int, int, str]]:
+    r"""Yield begin, end and LaTeX of each `\ensuremath{…}` in prose."""
+    done = 0
+    for command in _ENSUREMATH.finditer(prose):
+        argument = argument_at(prose, command.end())
+        if argument is None or command.start() < done:
+            continue
+        latex, done = argument
+        yield command.start(), done, latex
 
 
 def _without_new_environments(text: str) -> tuple[str, dict[str, str]]:

@@ -12,6 +12,7 @@ from operator import methodcaller
 from threading import Lock, Thread, stack_size
 from typing import Final
 
+from arqmath_bm25.analysis.latex import FORMS, INVISIBLE, PLAIN_TABLES, with_characters
 from arqmath_bm25.analysis.safe_html import plain
 from arqmath_bm25.core.tables import read_table
 
@@ -48,7 +49,7 @@ _DEFINITIONS: Final = re.compile(
 _GROUP: Final = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"  # with two more levels within
 _ARGUMENT: Final = rf"({_GROUP.replace('((', '(?:(', 1)}|\\[A-Za-z]+|[^\\{{}}\s])"
 _BIG: Final = r"(\\(?:left|right|middle|[bB]igg?[lrm]?)\s*)"
-_NAMES: Final[dict[str, str]] = {
+_NAMES: Final[dict[str, str]] = dict.fromkeys(INVISIBLE, "") | {
     name: meaning for meaning, names in _TABLE["names"].items() for name in names.split()
 }
 _ENVIRONMENT: Final = re.compile(rf"\\(begin|end)\{{({'|'.join(_TABLE['numbered'])})\*?\}}")
@@ -77,9 +78,7 @@ def _columns(match: re.Match[str]) -> str:
 
 
 def _plain_tex(match: re.Match[str]) -> str:
-    name = match[1]
-    if name == "eqalign":
-        name = "aligned"
+    name = PLAIN_TABLES[match[1]]
     rows = re.sub(r"\\cr(?![A-Za-z])", r"\\\\", match[2])
     if name == "cases":
         rows = re.sub(r"&((?:[^\\&]|\\[^\\])*)", r"&\\text{\1}", rows)
@@ -154,7 +153,10 @@ _FUNCTIONS: Final = {
 _REWRITES: Final = [
     (
         re.compile(
-            pattern.replace("GROUP", _GROUP).replace("ARGUMENT", _ARGUMENT).replace("BIG", _BIG),
+            pattern.replace("GROUP", _GROUP)
+            .replace("ARGUMENT", _ARGUMENT)
+            .replace("BIG", _BIG)
+            .replace("PLAIN", "|".join(PLAIN_TABLES)),
             re.DOTALL,
         ),
         # As a function: `sub` looks a template up even where nothing matches.
@@ -253,6 +255,10 @@ def _depth(mathml: str) -> int:
 
 
 def _rewrite(latex: str) -> str:
+    latex = with_characters(latex)
+    for sign, pattern, other in FORMS:
+        if sign in latex:
+            latex = pattern.sub(other, latex)
     for pattern, replacement in _REWRITES:
         latex = pattern.sub(replacement, latex)
     while (parted := _TEXT_WITH_MATH.sub(r"\1{\2}{\3}\1{", latex, count=1)) != latex:

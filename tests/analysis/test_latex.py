@@ -96,6 +96,18 @@ def test_tokens(latex: str, expected: str) -> None:
         ("x^23", "x^{2}3"),
         (r"\sum^{\infty}_{n=1}", r"\sum_{n=1}^{\infty}"),
         (r"{{x}}", "x"),
+        (r"A\xrightarrow[g]{f}B", r"A\underset{g}{\xrightarrow{f}}B"),
+        (r"A\xleftarrow[x+y]{}B", r"A\underset{x+y}{\xleftarrow{}}B"),
+        (r"\unicode{x222B} f", r"\int f"),
+        (r"\unicode[STIXGeneral]{8747}f", r"\int f"),
+        ('\\char"222B f+\\char66', r"\int f+B"), (r"\char'101", "A"),
+        (r'\char"7B a\char125', r"\{a\}"),
+        (r"\sideset{}{^\prime}\sum_n", r"\sum'_n"),
+        (r"\sideset{_a^b}{_c^d}\sum", r"{}_a^b\sum_c^d"),
+        (r"\root \alpha \of x", r"\sqrt[\alpha]{x}"),
+        (r"a\not\implies b\not\iff c\not\to d", r"a\nRightarrow b\nLeftrightarrow c\nrightarrow d"),
+        (r"a\centerdot b+\varlimsup c", r"a\cdot b+\limsup c"),
+        (r"\footnotesize a\hss\goodbreak b\xspace", "ab"),
         (r"{a\over b}", r"\frac{a}{b}"),
         (r"{\sin(2n+1)x\over\sin x}dx", r"\frac{\sin(2n+1)x}{\sin x}dx"),  # formula 44257
         # arrays

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from lxml import etree
 from mathml_structure import structure
 
+from arqmath_bm25.analysis import latex as tables
 from arqmath_bm25.analysis.excerpts import excerpt
 from arqmath_bm25.analysis.html import Formula, read_title
 from arqmath_bm25.collection.formulas import read_formulas
@@ -51,6 +52,63 @@ def test_structure_is_that_of_the_formula() -> None:
 )
 def test_alphabets_are_unicode_letters(latex: str, letters: str) -> None:
     assert "".join(tree(latex).itertext()) == letters
+
+
+# How commands are written with their arguments.
+_USES = (
+    r"x \NAME y", r"\NAME{x}", r"\NAME{x}{y}", r"\NAME(x)", r"\NAME 1em x", r"\NAME{1em}{2em}x",
+    r"\NAME{red}{x}",
+)  # fmt: skip
+_NOT_COMMANDS = {"left", "right", "limits", "nolimits", "/", "-", "cr", "hline", "colorbox"}
+_NOT_COMMANDS |= {"mkern", "mskip", "mspace", "newcommand", "renewcommand", "DeclareMathOperator"}
+_NOT_COMMANDS |= {"<", "*", "[", "]"}
+
+
+def test_commands_that_have_a_meaning_as_terms_are_drawn() -> None:
+    names = {
+        *tables.DROPPED,
+        *tables.SYNONYMS,
+        *tables.ACCENTS,
+        *tables._TEXT,
+        *tables._WITH_ARGUMENT,
+    }
+    names |= set(tables._ALPHABETS)
+    missing = {
+        name
+        for name in names - _NOT_COMMANDS
+        if all(render(use.replace("NAME", name)).startswith("<code") for use in _USES)
+    }
+    assert not missing
+
+
+def test_what_is_drawn_for_a_command_has_the_same_terms() -> None:
+    for name in latex_to_mathml._NAMES.keys() - {"varprojlim", "varinjlim"}:
+        use = rf"x \{name} y"
+        assert tables.tokenize(latex_to_mathml._rewrite(use)) == tables.tokenize(use), use
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (r"\cfrac[l]{a}{b}", r"\cfrac{a}{b}"),
+        (r"\\frac{a}{b}", r"\frac{a}{b}"),
+        (r"\smash[b]{x}", r"{x}"),
+        (r"\root \alpha \of x", r"\sqrt[\alpha]x"),
+        (r"\unicode{x222B}", r"\int"),
+        (r'\char"222B', r"\int"),
+        (r"\displaylines{a\cr b}", r"\begin{gathered}a\\b\end{gathered}"),
+        (r"\bordermatrix{a&b\cr c&d}", r"\begin{matrix}a&b\\c&d\end{matrix}"),
+        (r"\begin{gathered}a\\*b\\[2pt]c\end{gathered}", r"\begin{gathered}a\\b\\c\end{gathered}"),
+        (r"\begin{gathered}a\\C\end{gathered}", r"\begin{gathered}a\\{C}\end{gathered}"),
+        (r"\rule[1pt]{0pt}{3ex}x", "x"),
+        (r"\ensuremath{x}\xspace", "x"),
+        (r"\begin{tabular}{c|c}a&b\end{tabular}", r"\begin{array}{c|c}a&b\end{array}"),
+        (r"a\not\implies b", r"a\nRightarrow b"),
+    ],
+)
+def test_formulas_written_in_other_ways_are_drawn_alike(one: str, other: str) -> None:
+    drawn = [structure(render(form)) for form in (one, other)]
+    assert drawn[0] == drawn[1]
 
 
 def test_upright_letters_stay_upright() -> None:
