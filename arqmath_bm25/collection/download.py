@@ -6,6 +6,7 @@ has no date, is read from the start. Only http and https are supported, and http
 after redirects.
 """
 
+import errno
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from email.utils import formatdate, parsedate_to_datetime
 from http.client import HTTPException, HTTPMessage, HTTPResponse
 from pathlib import Path
+from socket import gaierror
 from ssl import SSLCertVerificationError
 from typing import IO, Final
 from urllib.error import HTTPError
@@ -43,6 +45,10 @@ class AbsentError(InputError):
 
 class _BrokenError(Exception):
     """An attempt failed; the next one may not."""
+
+
+class _NoNetworkError(_BrokenError):
+    """The name of the server is not found, or no network leads there."""
 
 
 class _OtherFileError(_BrokenError):
@@ -78,13 +84,13 @@ def download(
 
     A broken attempt is repeated after each of PAUSES; the count starts again when an attempt gets
     clearly further than all before. Raises AbsentError if the server has no such file. Raises
-    InputError if the last attempt fails too (the partial file is kept for the next call), if the
+    InputError if the last attempt fails too (the partial file is kept for the next call), without a
+    network at the first attempt, if the
     server encodes the file or does not say how long it is, if the disk is too small, and if `check`
     does (nothing is kept).
     """
     if urlsplit(url).scheme not in SCHEMES:
         raise InputError(f"{url}: expected an http or https address")
-    target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.part")
     refuse_planted(part)
 
@@ -109,6 +115,11 @@ def _attempt_until_complete(url: str, part: Path, pause: Callable[[float], None]
             _attempt(url, part)
             return
         except _BrokenError as error:
+            if isinstance(error, _NoNetworkError) and not _size(part):
+                raise InputError(
+                    f"{url}: {error}; without a network, fetch the files on another machine and "
+                    "give their folder with --from DIR"
+                ) from None
             if isinstance(error, _OtherFileError):
                 part.unlink()
             failures += 1
@@ -144,6 +155,7 @@ def _attempt(url: str, part: Path) -> None:
     request = Request(url, headers=headers)  # noqa: S310  # http and https alone
 
     with _open(request) as response:
+        part.parent.mkdir(parents=True, exist_ok=True)
         have, length = _announced(request, response, have)
         check_room(part, length - have)
 
@@ -247,4 +259,8 @@ def _connected(url: str) -> Iterator[None]:
             trust = "if you trust this server, set SSL_CERT_FILE to its authority's certificate"
             raise InputError(f"{url}: {reason.strerror}; {trust}") from None
 
-        raise _BrokenError(f"no connection: {reason}") from None
+        message = f"no connection: {reason}"
+        unreachable = getattr(reason, "errno", None) in (errno.ENETUNREACH, errno.ENETDOWN)
+        if isinstance(reason, gaierror) or unreachable:
+            raise _NoNetworkError(message) from None
+        raise _BrokenError(message) from None

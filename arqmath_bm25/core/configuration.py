@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -62,28 +63,86 @@ def default_config(task: str) -> Path:
     return (checkout if checkout.is_dir() else package / "configs") / f"{task}.yaml"
 
 
-def load(model: type[S], path: Path) -> S:
+def load(model: type[S], path: Path, default: Path | None = None) -> S:
     """Read a configuration file of a task.
 
-    Raises InputError that names the file and every key with a wrong value.
+    A file that lacks a required key holds only what differs from `default`. Raises InputError that
+    names the file and every key with a wrong value.
     """
-    try:
-        loaded = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506  # a safe one
-    except OSError as error:
-        raise InputError(f"{path}: cannot read the configuration: {error.strerror}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    loaded = _read(path)
+    if default is not None and isinstance(loaded, dict) and not _is_complete(model, loaded):
+        complete = load(model, default).model_dump(mode="json")
+        loaded = _merged(complete, loaded)
     try:
         # As JSON, in which no truth is taken for a number, and a list for a tuple.
         text = json.dumps(loaded, default=str)
         return model.model_validate_json(text, strict=True, context=path.parent)
     except ValidationError as error:
-        raise InputError(f"{path}: {faults(error)}") from None
+        raise InputError(f"{path}: {faults(error, model)}") from None
 
 
-def faults(error: ValidationError) -> str:
-    """Return each wrong value and its fault."""
-    return "; ".join(
-        ": ".join(filter(None, (".".join(map(str, fault["loc"])), fault["msg"])))
-        for fault in error.errors()
-    ).replace("Value error, ", "")
+def _read(path: Path) -> Any:
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506  # a safe one
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the configuration: {error.strerror}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+
+
+def _is_complete(model: type[BaseModel], loaded: dict[str, Any]) -> bool:
+    """Return whether a configuration has every required key, of its parts too."""
+    for name, field in model.model_fields.items():
+        if field.is_required() and name not in loaded:
+            return False
+
+        part, value = _part(model, name), loaded.get(name)
+        if part is not None and isinstance(value, dict) and not _is_complete(part, value):
+            return False
+    return True
+
+
+def _part(model: type[BaseModel], name: str) -> type[BaseModel] | None:
+    """Return the settings of a part of a configuration, None for a value."""
+    field = model.model_fields.get(name)
+    if field is None or not isinstance(field.annotation, type):
+        return None
+    if not issubclass(field.annotation, BaseModel):
+        return None
+    return field.annotation
+
+
+def _merged(default: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """Return settings with changes, which may be as deep as the settings are."""
+    merged = dict(default)
+    for key, value in changes.items():
+        former = default.get(key)
+        if isinstance(former, dict) and isinstance(value, dict):
+            value = _merged(former, value)
+        merged[key] = value
+    return merged
+
+
+def faults(error: ValidationError, model: type[BaseModel] | None = None) -> str:
+    """Return each wrong value and its fault; with the `model`, the keys in place of a wrong one."""
+    texts = []
+    for fault in error.errors():
+        where = ".".join(map(str, fault["loc"]))
+        says = fault["msg"].removeprefix("Value error, ")
+        known: list[str] = []
+        if model is not None and fault["type"] == "extra_forbidden":
+            known = _keys(model, fault["loc"][:-1])
+        if known:
+            says = f"unknown; there are {', '.join(known)}"
+        texts.append(": ".join(filter(None, (where, says))))
+    return "; ".join(texts)
+
+
+def _keys(model: type[BaseModel], parts: Sequence[int | str]) -> list[str]:
+    """Return the keys of the part of a configuration below `parts`; nothing if unknown."""
+    for name in parts:
+        part = _part(model, str(name))
+        if part is None:
+            return []
+        model = part
+    return list(model.model_fields)

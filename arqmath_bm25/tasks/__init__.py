@@ -37,9 +37,16 @@ def task_class(name: str) -> type[Task[Any]]:
 
 
 def configured(name: str, config: Path | None = None) -> Task[Any]:
-    """Return a task with the settings of `config`, or the default ones; see `settings.load`."""
+    """Return a task with the settings of `config`, or the default ones.
+
+    `config` may hold only what differs from these; see `configuration.load`.
+    """
     cls = task_class(name)
-    task = cls(load(cls.model, config or default_config(name)), default=config is None)
+    default = default_config(name)
+    if config is None:
+        task = cls(load(cls.model, default), default=True)
+    else:
+        task = cls(load(cls.model, config, default))
     if task.tokenizer:
         TRUSTED.add(task.tokenizer)
     return task

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self, get_args
 
-from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
 
 from arqmath_bm25.analysis.settings import (
     AnalysisSettings,
@@ -13,7 +14,7 @@ from arqmath_bm25.analysis.settings import (
     FormulaField,
     TextSettings,
 )
-from arqmath_bm25.core.configuration import NamePart, Settings, Weight, load
+from arqmath_bm25.core.configuration import NamePart, Settings, Weight, faults, load
 from arqmath_bm25.core.labs import RunName, RunTask, Variant
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -211,9 +212,15 @@ class Task2Settings(RankingSettings):
 
 def _load_answers(value: object, info: ValidationInfo) -> object:
     """Load a Task 1 configuration by its file name, beside the one that names it."""
-    if isinstance(value, str) and info.context is not None:
+    if info.context is None:  # the settings of a manifest
+        return value
+    if isinstance(value, str):
         return load(Task1Settings, info.context / value)
-    return value
+
+    try:
+        return Task1Settings.model_validate_json(json.dumps(value), strict=True)
+    except ValidationError as error:
+        raise ValueError(faults(error, Task1Settings)) from None
 
 
 class Task3Settings(LabSettings):

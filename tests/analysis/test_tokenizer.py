@@ -207,7 +207,7 @@ def test_a_tokenizer_runs_if_a_configuration_names_it(module: Path, tmp_path: Pa
     TRUSTED.clear()
     trust([config])  # as `serve --config` does
     assert Index.open(Collection(data, tmp_path / "i"), "task1").search("$b$", "math", 1)
-    with pytest.raises(InputError, match="Extra inputs"):
+    with pytest.raises(InputError, match="tokens: unknown; there are"):
         (tmp_path / "b").write_text("tokens: my_tokens", encoding="utf-8")
         trust([tmp_path / "b"])
 

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import random
+import socket
 import ssl
 import subprocess
 import threading
@@ -15,6 +16,7 @@ from email.utils import parsedate_to_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import IO, TYPE_CHECKING
+from urllib.error import URLError
 
 import pytest
 
@@ -456,6 +458,30 @@ def test_a_disk_that_fills_up_is_named(tmp_path: Path, monkeypatch: pytest.Monke
 def test_no_server(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no connection: .*refused"):
         download("http://127.0.0.1:9/file", tmp_path / "file", accept, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [socket.gaierror(-2, "Name or service not known"), OSError(errno.ENETUNREACH, "unreachable")],
+)
+def test_without_a_network_it_gives_up_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: OSError
+) -> None:
+    def unreachable(*_: object, **__: object) -> None:
+        raise URLError(reason)
+
+    monkeypatch.setattr("urllib.request.OpenerDirector.open", unreachable)
+    pauses: list[float] = []
+    target = tmp_path / "Topics" / "file"
+    with pytest.raises(InputError, match=r"give their folder with --from DIR"):
+        download("http://nowhere.example/file", target, accept, pauses.append)
+    assert pauses == []
+    assert not target.parent.exists()
+
+    target.parent.mkdir()
+    target.with_name("file.part").write_bytes(b"half")  # a network that breaks may come back
+    with pytest.raises(InputError, match="gave up after 6 attempts"):
+        download("http://nowhere.example/file", target, accept, pauses.append)
 
 
 @pytest.mark.parametrize("url", ["file:///etc/hostname", "ftp://127.0.0.1/file", "data:,file"])

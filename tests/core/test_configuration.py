@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -31,7 +31,8 @@ def test_the_default_has_the_three_variants_and_official_names() -> None:
     [
         ({"bm25": {"k1": -1, "b": 0.5}}, "bm25.k1: Input should be greater than 0"),
         ({"bm25": {"k1": 1, "b": "x"}}, "bm25.b: Input should be a valid number"),
-        ({"bmm25": {}}, "bmm25: Extra inputs are not permitted"),
+        ({"bmm25": {}}, "bmm25: unknown; there are run, bm25, analysis"),
+        ({"bm25": {"k": 1}}, "bm25.k: unknown; there are k1, b"),
         ({"run": {"team": "a-b", "id": "x", "primary": "both"}}, "run.team: String should match"),
         ({"variants": {"text": {"contents": 1}}}, "run.primary: 'both' is not among the variants"),
         ({"variants": {"both": {"body": 1}}}, "variants.both.body"),
@@ -50,7 +51,7 @@ def test_the_default_has_the_three_variants_and_official_names() -> None:
         ({"stages": {"tags": {"thread": 1}}}, "stages.tags"),
         ({"stages": {"both": {"thread": -1}}}, "stages.both.thread"),
         ({"query": {"saturation": float("nan")}}, "query.saturation"),
-        ({"fusions": {}}, "fusions: Extra inputs are not permitted"),
+        ({"fusions": {}}, "fusions: unknown; there are"),
     ],
 )
 def test_faults_name_file_and_key(tmp_path: Path, change: dict[str, object], message: str) -> None:
@@ -120,3 +121,55 @@ def test_anchors_are_refused_at_once(tmp_path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=r"row \d: anchors and aliases .* are not read"):
         configured("task1", path)
+
+
+def configured_by(path: Path, task: str, text: str) -> Any:
+    path.write_text(text, encoding="utf-8")
+    return configured(task, path).settings.model_dump()
+
+
+def test_a_configuration_may_hold_only_what_differs(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    for task in ("task1", "task2", "docs"):
+        expected = configured(task).settings.model_dump()
+        expected["bm25"]["k1"] = 0.9
+        assert configured_by(path, task, "bm25: {k1: 0.9}") == expected
+
+    expected = configured("task1").settings.model_dump()
+    expected["variants"]["both"]["tags"] = 0
+    expected["run"]["team"] = "mine"
+    assert (
+        configured_by(path, "task1", "variants: {both: {tags: 0}}\nrun: {team: mine}") == expected
+    )
+
+    expected = configured("task3").settings.model_dump()
+    expected["ranking"]["bm25"]["b"] = 0.5
+    assert configured_by(path, "task3", "ranking: {bm25: {b: 0.5}}") == expected
+    expected = configured("nlps").settings.model_dump()
+    expected["ridge"]["penalty"] = 2.0
+    assert configured_by(path, "nlps", "ridge: {penalty: 2.0}") == expected
+
+
+def test_a_complete_configuration_gets_nothing_from_the_default(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    text = "run: {team: a, id: b, primary: text}\nvariants: {text: {contents: 1}}\n"
+    settings = configured_by(path, "task1", text)
+    assert list(settings["variants"]) == ["text"]
+    assert settings["stages"] == {}
+    assert settings["query"]["saturation"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("bm25: {k: 1}", "bm25.k: unknown; there are k1, b"),
+        ("bm25: 5", "bm25: "),
+        ("ngrams: 3", "ngrams: unknown; there are run, bm25"),
+        ("[1]", "Input should be an object"),
+        ("analysis: {latex: {ngram: [1, 2]}}", "analysis.latex.ngram: unknown; there are "),
+    ],
+)
+def test_what_differs_must_be_known(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        configured_by(tmp_path / "mine.yaml", "task1", text)
+    assert message in str(error.value)
