@@ -61,8 +61,10 @@ class Collection:
         self.indexes = Path(indexes)
         self.on_site = data is not None  # the sample's posts are not on Math Stack Exchange
         self.of_files = False
+        self.given = SAMPLE  # the directory or file that the user knows
         layout_root, premises_root = SAMPLE, NLPS_SAMPLE
         if data is not None:
+            self.given = Path(data)
             layout_root = premises_root = self._written(data, whole)
 
         self.layout = Layout(layout_root)

@@ -1,6 +1,6 @@
 """A folder of files as a collection: its parts are written as the rows of a corpus, once.
 
-The corpus is below the indexes, in `files/NAME`, as BEIR has it; `queries.jsonl`, `qrels/test.tsv`
+The corpus is below the indexes, in `files/NAME`, as BEIR has it; `queries.jsonl`, judgments
 and `macros.tex` of the folder are taken over. It is written anew when a file of the folder has
 changed, and the index of the old corpus is then out of date. Hidden files and folders and those of
 packages are left out; so are links that lead out of the folder.
@@ -14,15 +14,16 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, Final
 from urllib.parse import quote
 
 from arqmath_bm25.collection.own_documents import QRELS, QUERIES, write_corpus
-from arqmath_bm25.collection.source_files import READERS, FilePart, included_files, read_parts
+from arqmath_bm25.collection.source_files import READERS, FilePart, included_files, read_source
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import open_bytes, read_text
 from arqmath_bm25.core.system import needed_by
@@ -31,7 +32,7 @@ from arqmath_bm25.version import __version__
 
 _MADE_OF: Final = "made_of.json"
 _MACROS: Final = "macros.tex"
-_TAKEN_OVER: Final = (QUERIES, QRELS, _MACROS)
+_TAKEN_OVER: Final = (QUERIES, *QRELS, _MACROS)
 _LEFT_OUT: Final = frozenset(("node_modules", "__pycache__", "site-packages"))
 _NAMED: Final = 5  # files that could not be read
 # Of an id; written as in an address.
@@ -169,27 +170,43 @@ def _state(listing: Listing) -> str:
 
 
 def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
-    """Write the parts of all files, and report the files that were left out."""
+    """Write the parts of all files, and report the files that were left out.
+
+    Each file is read once. Its rows wait in a temporary file until all labels are known, and all
+    files that others take in.
+    """
     from arqmath_bm25.core.progress import progress  # loads rich, which scoring need not
 
     included: set[Path] = set()
-    for path in listing.files:
-        included |= _included(path, listing.root)
-    files = [path for path in listing.files if path.resolve() not in included]
-
     unread: dict[Path, str] = {}
-    places = _label_places(files, listing.root, whole)
-
-    with progress("Reading files", len(files), "files") as advance:
-
-        def rows() -> Iterator[dict[str, Any]]:
-            for path in files:
-                for part in _parts(path, listing.root, whole, unread):
-                    yield _row(path, listing.root, part, places)
+    labels: dict[Path, dict[str, str]] = {}
+    with TemporaryFile("w+", encoding="utf-8") as waiting:
+        with progress("Reading files", len(listing.files), "files") as advance:
+            for number, path in enumerate(listing.files):
                 advance(1)
+                try:
+                    source = read_source(path, listing.root, whole)
+                except InputError as error:
+                    unread[path] = str(error)
+                    continue
 
+                included |= source.included
+                labels[path] = {}
+                for part in source.parts:
+                    row = _row(path, listing.root, part)
+                    labels[path].update(dict.fromkeys(part.labels, row["id"]))
+                    waiting.write(f"{json.dumps([number, row])}\n")
+
+        files = [path for path in listing.files if path.resolve() not in included]
+        places: dict[str, str] = {}
+        for path in reversed(files):  # the first file that has a label keeps it
+            places.update(labels.get(path, {}))
+
+        waiting.seek(0)
         try:
-            write_corpus(rows(), directory, listing.root)
+            write_corpus(
+                _resolved(waiting, listing.files, set(files), places), directory, listing.root
+            )
         except InputError:
             if unread:
                 raise InputError(next(iter(unread.values()))) from None
@@ -203,7 +220,23 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
         else:
             copy.unlink(missing_ok=True)
 
+    unread = {path: message for path, message in unread.items() if path in files}
     _tell_of(listing, len(files), unread)
+
+
+def _resolved(
+    lines: Iterable[str], files: Sequence[Path], kept: set[Path], places: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of some files, with the ids of documents in place of labels."""
+    for line in lines:
+        number, row = json.loads(line)
+        if files[number] not in kept:
+            continue
+        ids = [places[label] for label in row.pop("references") if label in places]
+        others = [name for name in dict.fromkeys(ids) if name != row["id"]]
+        if others:
+            row["references"] = others
+        yield row
 
 
 def _included(path: Path, root: Path) -> set[Path]:
@@ -215,27 +248,6 @@ def _included(path: Path, root: Path) -> set[Path]:
         return set()
 
 
-def _parts(path: Path, root: Path, whole: bool, unread: dict[Path, str]) -> Iterable[FilePart]:
-    try:
-        return read_parts(path, root, whole)
-    except InputError as error:
-        unread[path] = str(error)
-        return ()
-
-
-def _label_places(files: list[Path], root: Path, whole: bool) -> Mapping[str, str]:
-    """Return the id of the document that has each label."""
-    places: dict[str, str] = {}
-    for path in files:
-        if _ending(path) not in (".tex", ".ltx"):
-            continue
-        for part in _parts(path, root, whole, {}):
-            for label in part.labels:
-                places.setdefault(label, _id(path, root, part.anchor))
-
-    return places
-
-
 def _id(path: Path, root: Path, anchor: str) -> str:
     name = path.relative_to(root).as_posix()
     if anchor:
@@ -243,15 +255,13 @@ def _id(path: Path, root: Path, anchor: str) -> str:
     return _NO_ID.sub(lambda found: quote(found[0], errors="replace"), name)
 
 
-def _row(path: Path, root: Path, part: FilePart, places: Mapping[str, str]) -> dict[str, Any]:
+def _row(path: Path, root: Path, part: FilePart) -> dict[str, Any]:
+    """Return a part as a row of the corpus, whose references are labels."""
     row: dict[str, Any] = {"id": _id(path, root, part.anchor), "title": part.title}
     row["text"] = part.text
     if part.kind is not None:
         row["kind"] = part.kind
-    references = [places[label] for label in part.references if label in places]
-    others = [name for name in dict.fromkeys(references) if name != row["id"]]
-    if others:
-        row["references"] = others
+    row["references"] = part.references
     return row
 
 

@@ -9,10 +9,12 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, AliasChoices, BaseModel, Field, TypeAdapter
 
 from arqmath_bm25.analysis.kinds import Kind
+from arqmath_bm25.collection.own_documents import ID_NAMES, TEXT_NAMES
 
-# Names that BEIR, PyTerrier, ir_datasets and Pyserini give to the id and the text of a row.
-_IDS: Final = ("_id", "docno", "doc_id", "qid", "query_id")
-_TEXTS: Final = ("query", "contents")
+# Names in the judgments of BEIR, MTEB, Hugging Face, ir_datasets, PyTerrier and MS MARCO.
+_QUERY_IDS: Final = ("query-id", "query_id", "qid", "queryid", "topic_id", "topic")
+_DOC_IDS: Final = ("corpus-id", "corpus_id", "doc_id", "docid", "docno", "doc-id", "pid")
+_GRADES: Final = ("score", "relevance", "rel", "label", "grade")
 _PREMISE_ID: Final = re.compile(r"[0-9]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -30,14 +32,22 @@ _Text = Annotated[str, Field(pattern=r"\S")]
 class DocumentRow(BaseModel):
     """A document, or a query."""
 
-    id: _Name = Field(validation_alias=AliasChoices("id", *_IDS))
-    text: str = Field(validation_alias=AliasChoices("text", *_TEXTS))
+    id: _Name = Field(validation_alias=AliasChoices(*ID_NAMES))
+    text: str = Field(validation_alias=AliasChoices(*TEXT_NAMES))
     title: str | None = None
     tags: tuple[_Name, ...] | None = None
     excluded_ids: tuple[_Name, ...] | None = None
     kind: Kind | None = None
     url: str | None = None
     references: tuple[_Name, ...] | None = None
+
+
+class JudgmentRow(BaseModel):
+    """The judgment of a document for a query."""
+
+    query_id: _Name = Field(validation_alias=AliasChoices(*_QUERY_IDS))
+    doc_id: _Name = Field(validation_alias=AliasChoices(*_DOC_IDS))
+    score: _Name = Field(validation_alias=AliasChoices(*_GRADES))
 
 
 class StatementRow(BaseModel):

@@ -6,7 +6,7 @@ one of TSV is id, text or id, title, text. Queries are such rows as well, and ma
 `excluded_ids`: documents that are not to be returned for them. Text is HTML
 where it holds tags of HTML, LaTeX or Markdown if the collection is (`analysis.sources`), else
 plain. In a directory documents are `corpus.jsonl`, queries `queries.jsonl`, and judgments
-`qrels/*.tsv`.
+`qrels/test.tsv` or `qrels/test.jsonl`.
 """
 
 import json
@@ -27,7 +27,7 @@ from arqmath_bm25.core.writing import complete
 
 CORPUS: Final = "corpus.jsonl"
 QUERIES: Final = "queries.jsonl"
-QRELS: Final = "qrels/test.tsv"
+QRELS: Final = ("qrels/test.tsv", "qrels/test.jsonl")
 IRDS: Final = "irds:"  # before the name of a set of ir_datasets
 # Label of a document that a query's ranking must not have, of the sets that define one. Other
 # labels below 0 are judgments: junk, spam, not relevant.
@@ -42,7 +42,9 @@ _TAG: Final = re.compile(
 )
 _DELIMITER: Final = re.compile(r"\$|\\[(\[]|\\begin\{")
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
-_HEADER: Final = ("id", "_id")
+# Names that BEIR, PyTerrier, ir_datasets and Pyserini give to the id and the text of a row.
+ID_NAMES: Final = ("id", "_id", "docno", "doc_id", "qid", "query_id")
+TEXT_NAMES: Final = ("text", "query", "contents")
 RowSpan = tuple[int, int]  # of a row in its file: offset and length
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -125,6 +127,15 @@ def corpus_in(data: Path) -> Path | None:
     return None
 
 
+def judgments_beside(corpus: Path) -> Path | None:
+    """Return the file of judgments in the directory of documents; None if there is none."""
+    for name in QRELS:
+        path = corpus.parent / name
+        if path.is_file():
+            return path
+    return None
+
+
 def read_documents(path: Path) -> Iterator[tuple[OwnDocument, RowSpan]]:
     """Read the rows of a file with their offsets.
 
@@ -169,7 +180,7 @@ def read_document(path: Path, span: RowSpan) -> OwnDocument:
 
 def _is_header(path: Path, line: bytes) -> bool:
     first = line.removeprefix(b"\xef\xbb\xbf").split(b"\t")[0].strip()
-    return path.suffix.lower() == ".tsv" and first.decode("utf-8", "replace") in _HEADER
+    return path.suffix.lower() == ".tsv" and first.decode("utf-8", "replace") in ID_NAMES
 
 
 def _read(path: Path, number: int, line: bytes) -> OwnDocument:
@@ -298,7 +309,7 @@ def _write_set(dataset: Any, directory: Path, excluding: int | None) -> None:
     _write(directory / CORPUS, map(_ENCODE, documents))
 
     if judged:
-        _write(directory / QRELS, ["query-id\tcorpus-id\tscore", *judged])
+        _write(directory / QRELS[0], ["query-id\tcorpus-id\tscore", *judged])
 
     queries = (
         {

@@ -6,6 +6,8 @@ statement or a section, or else its heading in lower case with hyphens; the text
 heading has the name of the file alone. A part without words is left out.
 """
 
+from __future__ import annotations
+
 import json
 import re
 import unicodedata
@@ -38,17 +40,27 @@ class FilePart:
     labels: tuple[str, ...] = ()  # labels that others may refer to
 
 
-def read_parts(path: Path, root: Path, whole: bool = False) -> list[FilePart]:
+@dataclass(frozen=True)
+class SourceFile:
+    """The parts of a file, and the files that it takes in."""
+
+    parts: list[FilePart]
+    included: set[Path]
+
+
+def read_source(path: Path, root: Path, whole: bool = False) -> SourceFile:
     """Return the parts of a file below `root`, or with `whole` the file as one part.
 
     Raises InputError for a file that is not UTF-8, or is not of the form that its ending says.
     """
     text = _read(path)
+    inputs = _Inputs(root)
     reader = READERS[path.suffix.lower()]
-    parts = reader(text, path, root)
+    parts = reader(text, path, inputs)
     if whole and parts:
         parts = [_joined(parts)]
-    return _with_own_anchors([part for part in parts if _has_words(part)])
+    parts = _with_own_anchors([part for part in parts if _has_words(part)])
+    return SourceFile(parts, inputs.taken)
 
 
 def _has_words(part: FilePart) -> bool:
@@ -140,9 +152,9 @@ _STATEMENT: Final = re.compile(
 _MOST_INPUTS: Final = 2_000  # of a file; a file may take itself in by way of others
 
 
-def _latex_parts(text: str, path: Path, root: Path) -> list[FilePart]:
+def _latex_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
     """Split LaTeX at headings and labelled statements; macros of the preamble go to each part."""
-    source = _Inputs(root).expanded(_COMMENT.sub("", text), path)
+    source = inputs.expanded(_COMMENT.sub("", text), path)
     preamble, begin, body = source.partition(r"\begin{document}")
     if not begin:
         preamble, body = "", source
@@ -225,29 +237,44 @@ class _Inputs:
         self._root = root.resolve()
         self.taken: set[Path] = set()
         self._left = _MOST_INPUTS
+        self._texts: dict[Path, str] = {}
+        self._files: dict[tuple[str, Path], Path | None] = {}
 
     def expanded(self, text: str, path: Path, within: frozenset[Path] = frozenset()) -> str:
         """Return the text of a file with the files that it takes in, but for those it is within."""
         opened = within | {path.resolve()}
 
         def content(command: re.Match[str]) -> str:
-            file = self._file(command[1].strip(), path.parent)
-            if file is None or file in opened or self._left == 0:
+            if self._left == 0:
                 return command[0]
+            file = self._file(command[1].strip(), path.parent)
+            if file is None or file in opened:
+                return command[0]
+
             self._left -= 1
             self.taken.add(file)
-            return self.expanded(_COMMENT.sub("", _read(file)), file, opened)
+            return self.expanded(self._text(file), file, opened)
 
         return _INPUT.sub(content, text)
 
+    def _text(self, file: Path) -> str:
+        """Return a file without comments."""
+        if file not in self._texts:
+            self._texts[file] = _COMMENT.sub("", _read(file))
+        return self._texts[file]
+
     def _file(self, name: str, folder: Path) -> Path | None:
         """Return the file of the collection that a name means, None if there is none."""
+        if (name, folder) not in self._files:
+            self._files[name, folder] = self._found(name, folder)
+        return self._files[name, folder]
+
+    def _found(self, name: str, folder: Path) -> Path | None:
         for base in (folder, self._root):
             for candidate in (base / name, base / f"{name}.tex"):
                 file = candidate.resolve()
                 if file.is_file() and file.is_relative_to(self._root):
                     return file
-
         return None
 
 
@@ -261,7 +288,7 @@ _ANCHOR: Final = re.compile(r"\{#([^\s{}]{1,200})\}$")
 _UNDERLINE: Final = re.compile(r"\A {0,3}(?:=++|-{2,}+)[ \t]*+$")
 
 
-def _markdown_parts(text: str, path: Path, root: Path) -> list[FilePart]:
+def _markdown_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
     """Split Markdown at its headings."""
     title = ""
     front = _FRONT_MATTER.match(text)
@@ -313,7 +340,7 @@ def _markdown_sections(lines: list[str], title: str) -> Iterator[FilePart]:
     yield FilePart(anchor, heading, "\n".join(section).strip(), "markdown")
 
 
-def _notebook_parts(text: str, path: Path, root: Path) -> list[FilePart]:
+def _notebook_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
     """Split a notebook at the headings of its Markdown cells; code is code."""
     try:
         cells = json.loads(text)["cells"]
@@ -330,7 +357,7 @@ def _notebook_parts(text: str, path: Path, root: Path) -> list[FilePart]:
             fence = "`" * (3 + len(max(re.findall(r"`+", source), key=len, default="")))
             blocks.append(f"{fence}\n{source}\n{fence}")
 
-    return _markdown_parts("\n\n".join(blocks), path, root)
+    return _markdown_parts("\n\n".join(blocks), path, inputs)
 
 
 _RST_ROLE: Final = re.compile(r":math:`([^`]{1,2000})`")
@@ -346,7 +373,7 @@ _RST_OVERLINE: Final = re.compile(
 )
 
 
-def _rst_parts(text: str, path: Path, root: Path) -> list[FilePart]:
+def _rst_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
     """Read reStructuredText as Markdown: its formulas between dollars, its headings."""
 
     def display(found: re.Match[str]) -> str:
@@ -357,7 +384,7 @@ def _rst_parts(text: str, path: Path, root: Path) -> list[FilePart]:
     text = _RST_DISPLAY.sub(display, text)
     text = _RST_ROLE.sub(r"$\1$", text)
     text = _RST_HEADING.sub(lambda found: f"# {found['title'].strip()}", text)
-    return _markdown_parts(text, path, root)
+    return _markdown_parts(text, path, inputs)
 
 
 # HTML and plain text
@@ -366,7 +393,7 @@ _HTML_HEADING: Final = re.compile(r"<h([1-6])>(?P<text>(?:(?!</?h[1-6]>).)*+)</h
 _HTML_TAG: Final = re.compile(r"<[^<>]*>")
 
 
-def _html_parts(text: str, path: Path, root: Path) -> list[FilePart]:
+def _html_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
     """Split the content of a page at its headings."""
     page = as_post(text)
     parts = []
@@ -382,7 +409,7 @@ def _html_parts(text: str, path: Path, root: Path) -> list[FilePart]:
     return parts
 
 
-def _plain_parts(text: str, path: Path, root: Path) -> list[FilePart]:
+def _plain_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
     """Return a text with its first line as the title, if an empty line follows that."""
     first, _, rest = text.strip().partition("\n")
     is_title = rest.startswith("\n") and len(first) <= 100
@@ -391,7 +418,7 @@ def _plain_parts(text: str, path: Path, root: Path) -> list[FilePart]:
     return [FilePart("", "", text.strip(), None)]
 
 
-FileReader = Callable[[str, Path, Path], list[FilePart]]
+FileReader = Callable[[str, Path, _Inputs], list[FilePart]]
 # A further form of files is a reader and a line here.
 READERS: Final[dict[str, FileReader]] = {
     ".htm": _html_parts,

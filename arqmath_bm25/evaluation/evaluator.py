@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from arqmath_bm25.collection.own_documents import QRELS, corpus_in
+from arqmath_bm25.collection.own_documents import QRELS, corpus_in, judgments_beside
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import (
     MAX_DEPTH,
@@ -155,9 +155,7 @@ class Evaluator:
     def __post_init__(self) -> None:
         self.own_documents = corpus_in(self.collection.layout.data)
         if self.own_documents and self.qrels is None:
-            judged = self.own_documents.parent / QRELS
-            if judged.is_file():
-                self.qrels = judged
+            self.qrels = judgments_beside(self.own_documents)
 
         self.measures = tuple(dict.fromkeys(self.measures))
         self.judgments = cache(self._read_judgments)
@@ -197,7 +195,7 @@ class Evaluator:
         if rules.judged_apart(rules.read(path)):
             return "it needs --qrels and --answer-map"
         if self.own_documents:
-            return None if self.qrels else f"there is no {QRELS} beside the documents"
+            return None if self.qrels else f"there is no {QRELS[0]} beside the documents"
         if folder not in rules.judged_years(self.collection):
             return f"there are no judgments of {task} {folder}"
         return None

@@ -1,6 +1,7 @@
 """Judgments (qrels): TREC's four columns `topic 0 document grade`, read and written.
 
-BEIR's three columns, `query-id corpus-id score`, are read as well, by that header.
+BEIR's three columns, `query-id corpus-id score`, are read as well, by that header, and JSON lines
+with these names or the usual others (`collection.json_rows`), as MTEB and Hugging Face have them.
 
 Official files differ: LF or CRLF, TAB or blanks, no newline at the end (2021 Task 2), grades as
 `2.0` (2020 Task 2). Grades are 0-3 in Tasks 1 and 2; Task 3 has 5 (system failure) and 6 (do not
@@ -21,7 +22,7 @@ does not say, one kind of ids must fit by a wide margin.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, get_args
 
@@ -30,6 +31,7 @@ from numpy.typing import NDArray
 
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import RELEVANT, is_official
+from arqmath_bm25.core.reading import open_bytes, read_text
 from arqmath_bm25.core.writing import complete
 from arqmath_bm25.runs.formula_ids import FormulaIds, id_numbers
 from arqmath_bm25.runs.rows import read_columns
@@ -66,13 +68,57 @@ _ITERATION: Final = re.compile("Q?[0-9]")  # TREC's second column, which means n
 
 
 def read_qrels(path: Path) -> Qrels:
-    """Read the judgments of a file, with TREC's columns or with BEIR's header.
+    """Read the judgments of a file: TREC's columns, BEIR's header, or JSON lines.
 
     Raises InputError naming file and row for a missing, empty or binary file, a wrong number of
-    columns, columns in another order, a grade that is not from -9 to 9, and a document with two
-    different grades.
+    columns, columns in another order, a row of JSON without its three members, a grade that is not
+    from -9 to 9, and a document with two different grades.
     """
+    judgments = _columns
+    if _is_json(path):
+        judgments = _json_lines
+
     qrels: Qrels = {}
+    for row, topic, doc, text in judgments(path):
+        where = f"{path}: row {row}"
+        grade = read_grade(where, doc, text)
+        if qrels.setdefault(topic, {}).setdefault(doc, grade) != grade:
+            raise InputError(
+                f"{where}: {doc} has grade {grade} for topic {topic} here and "
+                f"{qrels[topic][doc]} in an earlier row; remove one of them"
+            )
+
+    return qrels
+
+
+def _is_json(path: Path) -> bool:
+    """Return whether a file of judgments begins with a JSON object."""
+    with open_bytes(path, "qrels file") as file:
+        return file.read(1 << 10).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+
+
+def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:
+    """Yield row, topic, document and grade of each line of JSON."""
+    from pydantic import ValidationError  # takes a tenth of a second to load
+
+    from arqmath_bm25.collection.json_rows import JudgmentRow
+    from arqmath_bm25.core.configuration import faults
+
+    for row, line in enumerate(read_text(path, "qrels file").split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            judged = JudgmentRow.model_validate_json(line)
+        except ValidationError as error:
+            raise InputError(
+                f"{path}: row {row}: {faults(error)}; expected a judgment such as "
+                '{"query-id": "q1", "corpus-id": "d7", "score": 1}'
+            ) from None
+        yield row, judged.query_id, judged.doc_id, judged.score
+
+
+def _columns(path: Path) -> Iterator[tuple[int, str, str, str]]:
+    """Yield row, topic, document and grade of each row with TREC's columns or below BEIR's."""
     width = len(_COLUMNS)
     for row, columns in read_columns(path, "qrels"):
         where = f"{path}: row {row}"
@@ -95,14 +141,7 @@ def read_qrels(path: Path) -> Qrels:
                 f"{', '.join(_COLUMNS)}"
             )
 
-        grade = read_grade(where, doc, text)
-        if qrels.setdefault(topic, {}).setdefault(doc, grade) != grade:
-            raise InputError(
-                f"{where}: {doc} has grade {grade} for topic {topic} here and "
-                f"{qrels[topic][doc]} in an earlier row; remove one of them"
-            )
-
-    return qrels
+        yield row, topic, doc, text
 
 
 def read_grade(where: str, doc: str, text: str) -> int:

@@ -109,17 +109,17 @@ class DocumentRetrieval(AnswerRetrieval):
         for of_part in write_parts(documents, parts, directory, workers, forms):
             counts.update(of_part)
         settle(counts, "documents")
-        self._tell_of(counts, path)
+        self._tell_of(counts, collection.given)
         return dict(counts)
 
-    def _tell_of(self, counts: Counter[str], path: Path) -> None:
+    def _tell_of(self, counts: Counter[str], data: Path) -> None:
         """Report the kinds of documents, and warn of many without words."""
         kinds = [f"{name} {counts[name]:,}" for name in _COUNTED_KINDS.values() if counts[name]]
         if kinds and self.delimiters == "auto":
-            tell(f"{path}: read by their own kinds: {', '.join(kinds)}")
+            tell(f"{data}: read by their own kinds: {', '.join(kinds)}")
         if counts[_WITHOUT_WORDS] > counts["documents"] // 10:
             tell(
-                f"{path}: {counts[_WITHOUT_WORDS]:,} of {counts['documents']:,} documents have no "
+                f"{data}: {counts[_WITHOUT_WORDS]:,} of {counts['documents']:,} documents have no "
                 f"words when read as {self.delimiters}; if they should, give --delimiters"
             )
 
@@ -144,6 +144,8 @@ class DocumentRetrieval(AnswerRetrieval):
 
         path = _corpus(collection).parent / QUERIES
         if not path.is_file():
+            if collection.of_files and collection.given.is_dir():
+                path = collection.given / QUERIES
             raise InputError(
                 f"{path}: no such file; put the queries there, or give --topics FILE.jsonl"
             )

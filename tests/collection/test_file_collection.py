@@ -57,6 +57,35 @@ def test_every_part_is_a_document_and_references_are_ids(notes: Path, tmp_path: 
     }
 
 
+def test_a_file_that_another_takes_in_is_no_document_and_gives_it_its_labels(
+    tmp_path: Path,
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "chapter.tex").write_text(r"\section{Limits}\label{sec:limits} Sequences.")
+    (notes / "main.tex").write_text(r"A book. \input{chapter}")
+    (notes / "series.tex").write_text(r"\section{Series}\label{sec:limits} See \ref{sec:limits}.")
+    (notes / "words.tex").write_text(r"As in \ref{sec:limits}.")
+    assert documents(written_corpus(notes, tmp_path / "files")) == {
+        "main.tex": (),
+        "main.tex#sec:limits": (),
+        "series.tex#sec:limits": (),
+        "words.tex": ("main.tex#sec:limits",),
+    }
+
+
+def test_messages_name_the_folder_not_the_corpus_that_is_made_of_it(
+    notes: Path, tmp_path: Path
+) -> None:
+    indexes = tmp_path / "indexes"
+    said = printed("index", "docs", "--data", notes, "--indexes", indexes, "--engine", "flat")
+    assert "notes: read by their own kinds: HTML of other programs" not in said
+    assert "notes: read by their own kinds: LaTeX source 3, Markdown 1" in said
+    assert "corpus.jsonl" not in said
+    options = ("--data", notes, "--indexes", indexes, "--runs", tmp_path / "runs")
+    assert f"{notes}/queries.jsonl: no such file" in refused("run", "docs", *options)
+
+
 def test_what_is_left_out_is_counted(notes: Path, tmp_path: Path) -> None:
     (notes / "broken.md").write_bytes(b"\xff")
     said = printed("index", "docs", "--data", notes, "--indexes", tmp_path, "--engine", "flat")

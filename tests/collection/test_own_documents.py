@@ -355,3 +355,11 @@ def test_a_query_that_is_a_document_is_left_out_of_its_own_hits(tmp_path: Path, 
     hits = [line.split()[:3] for line in run.read_text().splitlines()]
     assert ["1", "Q0", "1"] not in hits
     assert ["2", "Q0", "1"] in hits
+
+
+@pytest.mark.parametrize("header", ["docno\ttext", "qid\tquery", "_id\ttitle\ttext"])
+def test_a_header_of_a_tsv_has_the_names_of_json_rows(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "docs.tsv"
+    columns = header.count("\t") + 1
+    path.write_text(f"{header}\n" + "\t".join(["d1", "prime numbers", "query of primes"][:columns]))
+    assert [document.doc_id for document, _ in read_documents(path)] == ["d1"]

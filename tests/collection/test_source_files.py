@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25.collection.source_files import anchor_of, included_files, read_parts
+from arqmath_bm25.collection.source_files import anchor_of, included_files, read_source
 from arqmath_bm25.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ $\sum 1/n$ diverges.
 
 def parts_of(tmp_path: Path, name: str, text: str, whole: bool = False) -> dict[str, str]:
     (tmp_path / name).write_text(text, encoding="utf-8")
-    parts = read_parts(tmp_path / name, tmp_path, whole)
+    parts = read_source(tmp_path / name, tmp_path, whole).parts
     return {part.anchor: f"{part.title} | {' '.join(part.text.split())}" for part in parts}
 
 
@@ -58,7 +58,7 @@ def test_latex_is_split_at_headings_and_labelled_statements(tmp_path: Path) -> N
 
 def test_references_of_a_statement_are_those_of_its_proof_too(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text(THESIS)
-    parts = {part.anchor: part for part in read_parts(tmp_path / "thesis.tex", tmp_path)}
+    parts = {part.anchor: part for part in read_source(tmp_path / "thesis.tex", tmp_path).parts}
     assert parts["thm:bw"].references == ("lem:a", "lem:b", "sec:convergence")
     assert parts["thm:bw"].labels == ("thm:bw",)
 
@@ -173,7 +173,7 @@ def test_the_first_line_of_a_text_is_its_title_if_it_stands_alone(tmp_path: Path
 def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"caf\xe9")
     with pytest.raises(InputError, match=r"a\.md: byte 4 is not UTF-8"):
-        read_parts(tmp_path / "a.md", tmp_path)
+        read_source(tmp_path / "a.md", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_reading_takes_linear_time(tmp_path: Path, name: str, piece: str) -> Non
     def seconds(times: int) -> float:
         (tmp_path / name).write_text(piece * times)
         began = time.process_time()
-        read_parts(tmp_path / name, tmp_path)
+        read_source(tmp_path / name, tmp_path)
         return time.process_time() - began
 
     few, many = seconds(2_000), seconds(16_000)

@@ -99,3 +99,31 @@ def test_official_files_have_the_published_numbers_of_judgments(
     grades = [grade for judged in qrels.values() for grade in judged.values()]
     assert (len(qrels), len(grades)) == (topics, rows)
     assert sum(grade >= 2 for grade in grades) == relevant
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        '{"query-id": "q1", "corpus-id": "7", "score": 2}',
+        '{"query_id": "q1", "doc_id": "7", "relevance": 2, "iteration": "0"}',
+        '{"qid": "q1", "docno": 7, "label": 2.0}',
+        '\ufeff  {"topic": "q1", "docid": "7", "grade": "2"}',
+    ],
+)
+def test_judgments_may_be_json_lines(tmp_path: Path, row: str) -> None:
+    assert read_qrels(qrels_file(tmp_path, f"{row}\n\n".encode())) == {"q1": {"7": 2}}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ('{"query-id": "q1", "score": 2}', r"row 2: corpus-id: Field required; expected a judgm"),
+        ('{"query-id": "q1", "corpus-id": "7", "score": 12}', "row 2: grade is '12'; expected a"),
+        ('{"query-id": "q", "corpus-id": "7", "score": 1}', "row 2: 7 has grade 1 for topic q he"),
+        ("q 0 8 1", "row 2: Invalid JSON"),
+    ],
+)
+def test_a_row_of_json_that_is_no_judgment_is_named(tmp_path: Path, row: str, message: str) -> None:
+    first = '{"query-id": "q", "corpus-id": "7", "score": 0}'
+    with pytest.raises(InputError, match=message):
+        read_qrels(qrels_file(tmp_path, f"{first}\n{row}\n".encode()))

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.own_documents import QRELS, corpus_in
+from arqmath_bm25.collection.own_documents import corpus_in, judgments_beside
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, HIGHEST, RunTask, known_year
@@ -283,10 +283,7 @@ def _judgments(run: ReadRun, collection: Collection) -> Path | None:
     """Find the judgments for the topics of a run in DATA; None if there are none."""
     corpus = corpus_in(collection.layout.data)
     if corpus:
-        file = corpus.parent / QRELS
-        if file.is_file():
-            return file
-        return None
+        return judgments_beside(corpus)
 
     year, rules = known_year(run.topics), run.rules
     if year is None or not rules.supports("report scores"):
