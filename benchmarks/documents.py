@@ -48,7 +48,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.make:
         write_data(Collection(options.make), options.data, options.documents, options.queries)
-    data, qrels = options.data.absolute(), options.data.absolute() / QRELS
+    data, qrels = options.data.absolute(), options.data.absolute() / QRELS[0]
     table = Table("", "CPU, s", "seconds", "memory, MB")
     with tempfile.TemporaryDirectory() as place:
         work = Path(place)
@@ -84,7 +84,7 @@ def cpu() -> float:
 
 def write_data(collection: Collection, data: Path, documents: int, queries: int) -> None:
     """Write answers as documents, titles as queries, and judgments."""
-    (data / QRELS).parent.mkdir(parents=True)
+    (data / QRELS[0]).parent.mkdir(parents=True)
     written = asked = 0
     with ExitStack() as files:
         corpus, topics, qrels = (
