@@ -89,7 +89,7 @@ def write_data(collection: Collection, data: Path, documents: int, queries: int)
     with ExitStack() as files:
         corpus, topics, qrels = (
             files.enter_context((data / name).open("w", encoding="utf-8"))
-            for name in (CORPUS, QUERIES, QRELS)
+            for name in (CORPUS, QUERIES, QRELS[0])
         )
         for thread in collection.posts.threads():
             answers = thread.answers[: documents - written]
