@@ -9,12 +9,8 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, AliasChoices, BaseModel, Field, TypeAdapter
 
 from arqmath_bm25.analysis.kinds import Kind
-from arqmath_bm25.collection.own_documents import ID_NAMES, TEXT_NAMES
+from arqmath_bm25.collection.row_names import DOC_IDS, GRADES, IDS, QUERY_IDS, TEXTS
 
-# Names in the judgments of BEIR, MTEB, Hugging Face, ir_datasets, PyTerrier and MS MARCO.
-_QUERY_IDS: Final = ("query-id", "query_id", "qid", "queryid", "topic_id", "topic")
-_DOC_IDS: Final = ("corpus-id", "corpus_id", "doc_id", "docid", "docno", "doc-id", "pid")
-_GRADES: Final = ("score", "relevance", "rel", "label", "grade")
 _PREMISE_ID: Final = re.compile(r"[0-9]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -32,8 +28,8 @@ _Text = Annotated[str, Field(pattern=r"\S")]
 class DocumentRow(BaseModel):
     """A document, or a query."""
 
-    id: _Name = Field(validation_alias=AliasChoices(*ID_NAMES))
-    text: str = Field(validation_alias=AliasChoices(*TEXT_NAMES))
+    id: _Name = Field(validation_alias=AliasChoices(*IDS))
+    text: str = Field(validation_alias=AliasChoices(*TEXTS))
     title: str | None = None
     tags: tuple[_Name, ...] | None = None
     excluded_ids: tuple[_Name, ...] | None = None
@@ -45,9 +41,9 @@ class DocumentRow(BaseModel):
 class JudgmentRow(BaseModel):
     """The judgment of a document for a query."""
 
-    query_id: _Name = Field(validation_alias=AliasChoices(*_QUERY_IDS))
-    doc_id: _Name = Field(validation_alias=AliasChoices(*_DOC_IDS))
-    score: _Name = Field(validation_alias=AliasChoices(*_GRADES))
+    query_id: _Name = Field(validation_alias=AliasChoices(*QUERY_IDS))
+    doc_id: _Name = Field(validation_alias=AliasChoices(*DOC_IDS))
+    score: _Name = Field(validation_alias=AliasChoices(*GRADES))
 
 
 class StatementRow(BaseModel):

@@ -21,6 +21,7 @@ from arqmath_bm25.analysis.html import Content, Delimiters, as_body, read_text, 
 from arqmath_bm25.analysis.kinds import Kind, kind_of
 from arqmath_bm25.analysis.sources import with_lost_escapes
 from arqmath_bm25.analysis.unmarked import with_formulas, with_marks
+from arqmath_bm25.collection.row_names import IDS
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.writing import complete
@@ -42,9 +43,6 @@ _TAG: Final = re.compile(
 )
 _DELIMITER: Final = re.compile(r"\$|\\[(\[]|\\begin\{")
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
-# Names that BEIR, PyTerrier, ir_datasets and Pyserini give to the id and the text of a row.
-ID_NAMES: Final = ("id", "_id", "docno", "doc_id", "qid", "query_id")
-TEXT_NAMES: Final = ("text", "query", "contents")
 RowSpan = tuple[int, int]  # of a row in its file: offset and length
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -180,7 +178,7 @@ def read_document(path: Path, span: RowSpan) -> OwnDocument:
 
 def _is_header(path: Path, line: bytes) -> bool:
     first = line.removeprefix(b"\xef\xbb\xbf").split(b"\t")[0].strip()
-    return path.suffix.lower() == ".tsv" and first.decode("utf-8", "replace") in ID_NAMES
+    return path.suffix.lower() == ".tsv" and first.decode("utf-8", "replace") in IDS
 
 
 def _read(path: Path, number: int, line: bytes) -> OwnDocument:

@@ -1,7 +1,7 @@
 """Judgments (qrels): TREC's four columns `topic 0 document grade`, read and written.
 
 BEIR's three columns, `query-id corpus-id score`, are read as well, by that header, and JSON lines
-with these names or the usual others (`collection.json_rows`), as MTEB and Hugging Face have them.
+with these names or the usual others (`collection.row_names`), as MTEB and Hugging Face have them.
 
 Official files differ: LF or CRLF, TAB or blanks, no newline at the end (2021 Task 2), grades as
 `2.0` (2020 Task 2). Grades are 0-3 in Tasks 1 and 2; Task 3 has 5 (system failure) and 6 (do not
