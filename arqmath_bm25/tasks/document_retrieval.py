@@ -6,6 +6,7 @@ threads, so there is no second stage.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
@@ -28,8 +29,10 @@ from arqmath_bm25.collection.own_documents import (
     read_document,
     read_documents,
 )
+from arqmath_bm25.core.arrays import map_numbers
 from arqmath_bm25.core.building import DOCUMENTS
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, shown
+from arqmath_bm25.core.id_table import IdTable, write_ids
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import counted, tell
 from arqmath_bm25.core.reading import read_text
@@ -44,7 +47,8 @@ from arqmath_bm25.tasks.settings import Task1Settings, kind
 from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, TopicFile
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 
-_TABLE: Final = "documents.npz"  # ids of documents, offset and length of their rows
+_IDS: Final = "documents.ids"  # core/id_table.py
+_SPANS: Final = "documents.spans"  # offset and length of the row of each document (int64)
 _PER_PART: Final = 10_000  # documents
 _LEAST_SHARE: Final = 0.01  # of documents with formulas, for those of queries to be searched for
 # The kinds that are counted; all other documents are posts and plain texts.
@@ -94,13 +98,7 @@ class DocumentRetrieval(AnswerRetrieval):
     ) -> dict[str, int]:
         """Write the indexed fields of every document, and the table of their offsets."""
         path = _corpus(collection)
-        ids = []
-        spans = []
-        for document, span in read_documents(path):
-            ids.append(document.doc_id)
-            spans.append(span)
-
-        np.savez(place / _TABLE, ids=np.array(ids), places=np.array(spans, np.int64))
+        spans = _write_table(path, place)
 
         directory = place.absolute() / DOCUMENTS
         parts = (spans[begin : begin + _PER_PART] for begin in range(0, len(spans), _PER_PART))
@@ -176,18 +174,18 @@ class DocumentRetrieval(AnswerRetrieval):
 
     def _own_documents(self, queries: Sequence[OwnDocument], collection: Collection) -> set[str]:
         """Return the ids of queries that are documents: the same id and the same text."""
-        if not _table_path(collection).is_file():
+        if not _spans_file(collection).is_file():
             return set()
 
-        rows, spans = _table(collection)
+        table = _table(collection)
         corpus = _corpus(collection)
         own = set()
 
         for query in queries:
-            row = rows.get(query.doc_id)
-            if row is None:
+            span = table.span(query.doc_id)
+            if span is None:
                 continue
-            document = read_document(corpus, tuple(spans[row].tolist()))
+            document = read_document(corpus, span)
             if document.text.split() == query.text.split():
                 own.add(query.doc_id)
 
@@ -256,33 +254,61 @@ class DocumentRetrieval(AnswerRetrieval):
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return a document as a hit without a score, None if there is none."""
-        rows, _ = _table(index.collection)
-        if docno not in rows:
+        if _table(index.collection).span(docno) is None:
             return None
         return Hit(docno, 0)
 
     def _read(self, hit: Hit, collection: Collection) -> OwnDocument:
-        rows, spans = _table(collection)
-        offset, length = spans[rows[hit.doc_id]].tolist()
-        document = read_document(_corpus(collection), (offset, length))
+        span = _table(collection).span(hit.doc_id)
+        if span is None:
+            raise InputError(f"{_corpus(collection)}: there is no document {shown(hit.doc_id)}")
+        document = read_document(_corpus(collection), span)
         return document.marked(self.delimiters)
 
 
-def _table(collection: Collection) -> tuple[dict[str, int], NDArray[np.int64]]:
-    """Return the row number of every document, and the offset and length of each row."""
-    file = _table_path(collection)
-    return _load_table(file, file.stat().st_mtime_ns)
+class _DocumentTable:
+    """Where the row of each document is in the corpus; mapped into memory."""
+
+    def __init__(self, directory: Path) -> None:
+        self._ids = IdTable(directory / _IDS)
+        self._spans = map_numbers(directory / _SPANS, "<i8").reshape(-1, 2)
+
+    def span(self, doc_id: str) -> RowSpan | None:
+        """Return the offset and length of a document's row, None if there is no such document."""
+        row = int(self._ids.find([doc_id])[0])
+        if row < 0:
+            return None
+        offset, length = self._spans[row].tolist()
+        return offset, length
 
 
-def _table_path(collection: Collection) -> Path:
-    return collection.directory / DocumentRetrieval.name / _TABLE
+def _write_table(corpus: Path, directory: Path) -> NDArray[np.int64]:
+    """Write where the row of each document is; return the offset and length of each."""
+    spans = array("q")
+
+    def ids() -> Iterator[bytes]:
+        for document, span in read_documents(corpus):
+            spans.extend(span)
+            yield document.doc_id.encode()
+
+    write_ids(directory / _IDS, ids())
+    written = np.array(spans, "<i8")
+    written.tofile(directory / _SPANS)
+    return written.reshape(-1, 2)
+
+
+def _table(collection: Collection) -> _DocumentTable:
+    file = _spans_file(collection)
+    return _open_table(file.parent, file.stat().st_mtime_ns)
+
+
+def _spans_file(collection: Collection) -> Path:
+    return collection.directory / DocumentRetrieval.name / _SPANS
 
 
 @lru_cache(maxsize=1)
-def _load_table(file: Path, _: int) -> tuple[dict[str, int], NDArray[np.int64]]:
-    with np.load(file, allow_pickle=False) as table:
-        rows = {doc_id: row for row, doc_id in enumerate(table["ids"].tolist())}
-        return rows, table["places"]
+def _open_table(directory: Path, _: int) -> _DocumentTable:
+    return _DocumentTable(directory)
 
 
 # A process does many parts, and the analyzer remembers the formulas it has read.
@@ -290,7 +316,7 @@ _analyzer = lru_cache(maxsize=1)(Analyzer)
 
 
 def _documents(
-    path: Path, settings: Task1Settings, spans: Sequence[RowSpan], counts: Counter[str]
+    path: Path, settings: Task1Settings, spans: NDArray[np.int64], counts: Counter[str]
 ) -> Iterator[Indexed]:
     delimiters = settings.analysis.latex.delimiters
     ngrams = any(field.endswith("_math") for field in settings.fields)
@@ -304,8 +330,8 @@ def _documents(
     counts[_WITHOUT_WORDS] = 0
     counts[_WITHOUT_FORMULAS] = 0
 
-    for span in spans:
-        read = read_document(path, span)
+    for offset, length in spans.tolist():
+        read = read_document(path, (offset, length))
         kind = read.kind_under(delimiters)
         if kind in _COUNTED_KINDS:
             counts[_COUNTED_KINDS[kind]] += 1
