@@ -77,7 +77,7 @@ _COMMAND: Final = re.compile(
     r"\\(?:documentclass|(?:sub){0,2}section|chapter|emph|item|cite|footnote|newtheorem)(?![A-Za-z])"
     r"|\\[\"'`]\{?[aeiouAEIOU]"
 )
-# What is left of \alpha, \beta, … where a program took the backslash and its letter for an escape.
+# The rests of \alpha, \beta, … where a program took the backslash and its letter for an escape.
 _LOST_ESCAPES: Final = {
     "\x07": ("a", "lpha|pprox|ngle|rcsin|rctan|rccos|st"),
     "\x08": ("b", "eta|ar|inom|egin|igl|igr|igcup|igcap|ig|oldsymbol|mod|ullet|matrix|f"),
@@ -111,9 +111,12 @@ _MARKDOWN: Final = re.compile(
 _LINK: Final = re.compile(r"\]\([^()\s]{1,200}+\)")
 
 
-def with_lost_escapes(text: str) -> str:
-    r"""Return a text whose commands are whole again: `\frac` for a form feed and `rac`."""
-    return _LOST.sub(_whole_command, text)
+def with_lost_escapes(text: str) -> tuple[str, int]:
+    r"""Repair commands that an escape has cut, such as a form feed and `rac` of `\frac`.
+
+    Returns the text, and how many commands were repaired.
+    """
+    return _LOST.subn(_whole_command, text)
 
 
 def _whole_command(lost: re.Match[str]) -> str:

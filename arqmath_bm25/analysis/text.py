@@ -30,6 +30,9 @@ _IDEOGRAPHS: Final = (
     "\u3005\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\U00020000-\U0003ffff"
 )
+# Thai, Lao, Burmese and Khmer have no blanks between words either, and pairs of their letters mean
+# little.
+_UNDIVIDED: Final = re.compile("[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff]{2}")
 _LETTER: Final = rf"[^\W\d_{_IDEOGRAPHS}]"
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _WORD_OF_OTHER_SCRIPTS = re.compile(rf"[{_IDEOGRAPHS}]+|{_LETTER}(?:{_LETTER}|[{_SIGNS}])*+|\d+")
@@ -88,6 +91,11 @@ def _with_bigrams(words: Iterable[str]) -> Iterator[str]:
             continue
         for first, second in pairwise(word):
             yield first + second
+
+
+def is_undivided(text: str) -> bool:
+    """Return whether a text is in a script whose words cannot be told apart, such as Thai."""
+    return not text.isascii() and _UNDIVIDED.search(text) is not None
 
 
 class Memo(dict[str, T]):

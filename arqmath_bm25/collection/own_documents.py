@@ -58,6 +58,7 @@ class OwnDocument(NamedTuple):
     kind: Kind | None = None  # of the text; None: to be seen from the text itself
     url: str | None = None  # where the document is on the web
     references: tuple[str, ...] = ()  # ids of documents that this one refers to
+    repaired: int = 0  # commands of the text that had lost their backslash to an escape
 
     def kind_under(self, delimiters: Delimiters) -> Kind:
         """Return the kind of the text. Delimiters that name a source hold for every document."""
@@ -230,9 +231,11 @@ def _of_json(where: str, line: str) -> OwnDocument:
         expected = 'expected a row such as {"id": "1", "text": "A triangle"}'
         raise InputError(f"{where}: {faults(error)}; {expected}") from None
 
+    text, repaired = with_lost_escapes(row.text)
     return OwnDocument(
         doc_id=row.id,
-        text=with_lost_escapes(row.text),
+        text=text,
+        repaired=repaired,
         title=row.title or "",
         tags=row.tags or (),
         excluded=row.excluded_ids or (),

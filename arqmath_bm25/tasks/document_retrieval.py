@@ -20,6 +20,7 @@ from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.terms import Bag
+from arqmath_bm25.analysis.text import is_undivided
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import (
     QUERIES,
@@ -51,12 +52,18 @@ _IDS: Final = "documents.ids"  # core/id_table.py
 _SPANS: Final = "documents.spans"  # offset and length of the row of each document (int64)
 _PER_PART: Final = 10_000  # documents
 _LEAST_SHARE: Final = 0.01  # of documents with formulas, for those of queries to be searched for
-# The kinds that are counted; all other documents are posts and plain texts.
-_COUNTED_KINDS: Final = {
+_KINDS: Final[dict[str, str]] = {
     "html": "HTML of other programs",
     "latex": "LaTeX source",
     "markdown": "Markdown",
+    "post": "HTML as in posts",
+    "plain": "plain",
 }
+_KNOWN_KINDS: Final = {"post", "plain"}  # a collection of these alone needs no report
+# Before the name of a kind, as keys of counts.
+_OF_KIND, _WORDLESS = "kind: ", "without words: "
+_REPAIRED: Final = "of them with commands repaired"  # their backslashes were lost to escapes
+_UNDIVIDED: Final = "undivided"
 _WITHOUT_WORDS, _WITHOUT_FORMULAS = "of them without words", "of them without formulas"
 
 
@@ -111,14 +118,28 @@ class DocumentRetrieval(AnswerRetrieval):
         return dict(counts)
 
     def _tell_of(self, counts: Counter[str], data: Path) -> None:
-        """Report the kinds of documents, and warn of many without words."""
-        kinds = [f"{name} {counts[name]:,}" for name in _COUNTED_KINDS.values() if counts[name]]
-        if kinds and self.delimiters == "auto":
-            tell(f"{data}: read by their own kinds: {', '.join(kinds)}")
-        if counts[_WITHOUT_WORDS] > counts["documents"] // 10:
+        """Report the kinds of documents and faulty texts, and forget these counts."""
+        found: dict[str, int] = {}
+        for source, name in _KINDS.items():
+            number = counts.pop(_OF_KIND + source, 0)
+            wordless = counts.pop(_WORDLESS + source, 0)
+            if number:
+                found[source] = number
+            if wordless > number // 10:
+                tell(
+                    f"{data}: no words in {wordless:,} of {counted(number, 'documents')} read as "
+                    f"{name}; if there should be some, give --delimiters"
+                )
+
+        if not found.keys() <= _KNOWN_KINDS:
+            kinds = ", ".join(f"{_KINDS[source]} {number:,}" for source, number in found.items())
+            tell(f"{data}: read by their own kinds: {kinds}")
+
+        undivided = counts.pop(_UNDIVIDED, 0)
+        if undivided:
             tell(
-                f"{data}: {counts[_WITHOUT_WORDS]:,} of {counts['documents']:,} documents have no "
-                f"words when read as {self.delimiters}; if they should, give --delimiters"
+                f"{data}: {counted(undivided, 'documents')} in Thai, Lao, Burmese or Khmer, which "
+                "have no blanks between words; only whole phrases of them are found"
             )
 
     def documents(self, collection: Collection) -> Iterator[tuple[str, Indexed]]:
@@ -333,13 +354,18 @@ def _documents(
     for offset, length in spans.tolist():
         read = read_document(path, (offset, length))
         kind = read.kind_under(delimiters)
-        if kind in _COUNTED_KINDS:
-            counts[_COUNTED_KINDS[kind]] += 1
+        counts[_OF_KIND + kind] += 1
+        if read.repaired:
+            counts[_REPAIRED] += 1
+        if is_undivided(read.text):
+            counts[_UNDIVIDED] += 1
 
         read = read._replace(kind=kind)
         empty = read._replace(title="", text="", kind="plain")
         document, title, text = read_or_leave_out(fields, read, empty, read.doc_id, counts)
-        counts[_WITHOUT_WORDS] += not (text.words.words or title.words.words)
+        if not (text.words.words or title.words.words):
+            counts[_WITHOUT_WORDS] += 1
+            counts[_WORDLESS + kind] += 1
         counts[_WITHOUT_FORMULAS] += not (text.operators.formulas or title.operators.formulas)
         yield _indexed(document, title, text, analyzer, settings.fields)
 

@@ -263,4 +263,5 @@ def test_latex_as_people_write_it(source: str, formulas: list[str], prose: str) 
 def test_commands_that_lost_their_backslash_to_an_escape_are_whole_again(
     text: str, expected: str
 ) -> None:
-    assert with_lost_escapes(text) == expected
+    repaired, _ = with_lost_escapes(text)
+    assert repaired == expected

@@ -363,3 +363,28 @@ def test_a_header_of_a_tsv_has_the_names_of_json_rows(tmp_path: Path, header: st
     columns = header.count("\t") + 1
     path.write_text(f"{header}\n" + "\t".join(["d1", "prime numbers", "query of primes"][:columns]))
     assert [document.doc_id for document, _ in read_documents(path)] == ["d1"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (["<article>ring</article>", r"\emph{ring}", "ring", "a ring"],
+         "read by their own kinds: HTML of other programs 1, LaTeX source 1, plain 2"),
+        (["<article></article>", "ring", "<b>ring</b>"],
+         "no words in 1 of 1 document read as HTML of other programs"),
+        (["so $\frac{1}{2}$", "$5\times 3$", "a ring"], "2 of them with commands repaired"),
+        (["จำนวนเฉพาะ คือ", "a ring", "素数"], "1 document in Thai, Lao, Burmese or Khmer"),
+    ],
+)  # fmt: skip
+def test_index_says_how_documents_were_read(tmp_path: Path, rows: list[str], said: str) -> None:
+    path = tmp_path / "rows.jsonl"
+    jsonl(path, *({"id": str(number), "text": text} for number, text in enumerate(rows)))
+    place = ("--data", path, "--indexes", tmp_path / "i", "--engine", "flat")
+    assert said in " ".join(printed("index", "docs", *place).split())
+
+
+def test_posts_and_plain_texts_need_no_report(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    jsonl(path, {"id": "1", "text": "<p>ring</p>"}, {"id": "2", "text": "ring"})
+    place = ("--data", path, "--indexes", tmp_path / "i", "--engine", "flat")
+    assert "read" not in printed("index", "docs", *place)
