@@ -25,7 +25,7 @@ from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LAB_TASKS, MAX_DEPTH, YEARS, RankingTask, RunTask, official_stem
-from arqmath_bm25.core.progress import counted
+from arqmath_bm25.core.progress import counted, some
 from arqmath_bm25.core.writing import sources
 from arqmath_bm25.runs.eligible import Eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds
@@ -119,10 +119,7 @@ def fuse(
     lacking = [topic for topic in fused if any(topic not in run.topics for run in read)]
     note = ""
     if lacking:
-        some = ", ".join(lacking[:5])
-        if len(lacking) > 5:
-            some += ", ..."
-        note = f"; {len(lacking):,} not in every run: {some}"
+        note = f"; not in every run: {some(lacking)}"
 
     size = f"{counted(len(fused), 'topics')}, {counted(rows, 'rows')}"
     out.print(f"{output}: {size}, from {len(runs)} runs{note}")

@@ -25,7 +25,7 @@ from arqmath_bm25.cli.shared.options import (
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, year_of
-from arqmath_bm25.core.progress import counted, progress, tell
+from arqmath_bm25.core.progress import counted, progress, some, tell
 from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import Processes
@@ -227,7 +227,9 @@ def _write_run(options: RunOptions, index: Index, topics: TopicFile, variant: st
 
         ranked = noted(index.rank(topics.topics, variant, depth, options.threads))
         rows = write_run(target, ranked, manifest["tag"], task.lab, options.form, manifest)
-    note = f"; no {task.hits_are} for {', '.join(unanswered)}" if unanswered else ""
+    note = ""
+    if unanswered:
+        note = f"; no {task.hits_are} for {some(unanswered)}"
     size = f"{counted(count, task.topics_are)}, {counted(rows, task.rows_are)}"
     out.print(f"{target}: {size}, in {time.monotonic() - began:.1f} s{note}")
 

@@ -84,10 +84,9 @@ def download(
 
     A broken attempt is repeated after each of PAUSES; the count starts again when an attempt gets
     clearly further than all before. Raises AbsentError if the server has no such file. Raises
-    InputError if the last attempt fails too (the partial file is kept for the next call), without a
-    network at the first attempt, if the
-    server encodes the file or does not say how long it is, if the disk is too small, and if `check`
-    does (nothing is kept).
+    InputError if the last attempt fails too (the partial file is kept for the next call), or the
+    first one for want of a network; if the server encodes the file or does not say how long it is;
+    if the disk is too small; and if `check` does (nothing is kept).
     """
     if urlsplit(url).scheme not in SCHEMES:
         raise InputError(f"{url}: expected an http or https address")

@@ -15,8 +15,12 @@ def shown(value: object) -> str:
 class InputError(Exception):
     """Input that cannot be used. The message names file, row and field, and what to do.
 
-    The command line prints the message alone and exits with status 1.
+    The command line prints the message alone and exits with status 1. So does a notebook, without
+    the calls that led to it.
     """
+
+    def _render_traceback_(self) -> list[str]:  # asked for by IPython
+        return [type(self).__name__, str(self)]
 
 
 class InterruptedWorkError(InputError):

@@ -9,11 +9,13 @@ command line says otherwise.
 import logging
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from html import escape
+from importlib import import_module
 from threading import Event, Thread
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import Progress
@@ -21,6 +23,8 @@ from rich.segment import Segment
 
 _PAUSE: Final = 10.0  # seconds before the first line
 _LONGEST_PAUSE: Final = 600.0
+_NOTEBOOK_PAUSE: Final = 0.5  # between two states of the bar in a notebook
+_NAMED: Final = 5
 # A notebook is no terminal, though its kernel asks for colours (FORCE_COLOR).
 _terminal = bool(sys.stderr and sys.stderr.isatty())
 # What a server, a file or a run may be called must not steer the terminal.
@@ -59,6 +63,14 @@ def counted(number: int, things: str) -> str:
     return f"{number:,} {things}"
 
 
+def some(names: Sequence[str]) -> str:
+    """Write the first names of many: "A.1, A.2, A.3, A.4, A.5, … (77 in all)"."""
+    listed = ", ".join(names[:_NAMED])
+    if len(names) > _NAMED:
+        listed += f", … ({len(names):,} in all)"
+    return listed
+
+
 @contextmanager
 def progress(what: str, total: float, unit: str) -> Iterator[Callable[[float], None]]:
     """Show progress over `total` units; yields the function that advances it."""
@@ -66,7 +78,12 @@ def progress(what: str, total: float, unit: str) -> Iterator[Callable[[float], N
     silent = console.quiet or not console.is_terminal
     with Progress(console=console, disable=silent, transient=True) as bar:
         task = bar.add_task(what, total=total)
-        with _lines(lambda: f"{what}: {bar.tasks[0].percentage:.0f} % of {total:,.0f} {unit}"):
+        shown = bar.tasks[0]
+
+        def line() -> str:
+            return f"{what}: {shown.percentage:.0f} % of {total:,.0f} {unit}"
+
+        with _lines(line, lambda: shown.percentage):
             yield lambda step: bar.advance(task, step)
 
 
@@ -79,12 +96,24 @@ def status(what: str) -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def _lines(line: Callable[[], str]) -> Iterator[None]:
-    """Write a line from time to time if there is no terminal."""
+def _lines(
+    line: Callable[[], str], percentage: Callable[[], float | None] = lambda: None
+) -> Iterator[None]:
+    """Write a line from time to time if there is no terminal; show a bar in a notebook."""
     if console.is_terminal:
         yield
         return
     done, began = Event(), monotonic()
+    display = _notebook()
+
+    def draw() -> None:
+        if done.wait(_PAUSE):
+            return
+        bar = display.display(display.HTML(""), display_id=True)
+        while not done.wait(_NOTEBOOK_PAUSE):
+            seconds = monotonic() - began
+            bar.update(display.HTML(_drawn(f"{line()}, {seconds:.0f} s so far", percentage())))
+        bar.update(display.HTML(""))
 
     def write() -> None:
         pause = _PAUSE
@@ -93,10 +122,30 @@ def _lines(line: Callable[[], str]) -> Iterator[None]:
             console.print(f"{line()}, {seconds:.0f} s so far", markup=False, soft_wrap=True)
             pause = min(seconds, _LONGEST_PAUSE)
 
-    thread = Thread(target=write, daemon=True)
+    shows = write
+    if display is not None:
+        shows = draw
+    thread = Thread(target=shows, daemon=True)
     thread.start()
     try:
         yield
     finally:
         done.set()
         thread.join()
+
+
+def _notebook() -> Any:
+    """Return IPython's `display` module if a notebook runs this, else None."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython and ipython.get_ipython()
+    if not hasattr(shell, "kernel"):
+        return None
+    return import_module("IPython.display")
+
+
+def _drawn(line: str, percentage: float | None) -> str:
+    """Draw a bar as HTML; one of unknown length moves to and fro."""
+    value = ""
+    if percentage is not None:
+        value = f' value="{percentage:.0f}"'
+    return f'<progress max="100"{value}></progress> {escape(line)}'

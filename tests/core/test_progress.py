@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 import time
 import unicodedata
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -13,7 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from arqmath_bm25.core import progress
-from arqmath_bm25.core.progress import PlainConsole, counted
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.progress import PlainConsole, counted, some
 
 
 @pytest.fixture
@@ -95,3 +98,38 @@ def test_no_name_steers_the_terminal(text: str) -> None:
 )
 def test_one_thing_is_written_in_the_singular(number: int, things: str, expected: str) -> None:
     assert counted(number, things) == expected
+
+
+def test_a_notebook_has_a_bar_after_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+    handle = SimpleNamespace(update=drawn.append)
+    display = ModuleType("IPython.display")
+    vars(display).update(HTML=str, display=lambda first, display_id: handle)
+    ipython = ModuleType("IPython")
+    vars(ipython).update(get_ipython=lambda: SimpleNamespace(kernel=1), display=display)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+
+    with progress.progress("Quick", 10, "posts"):
+        pass
+    assert not drawn
+
+    monkeypatch.setattr(progress, "_PAUSE", 0.0)
+    monkeypatch.setattr(progress, "_NOTEBOOK_PAUSE", 0.001)
+    with progress.progress("Reading <posts>", 2_000, "posts") as advance:
+        advance(500)
+        until = time.monotonic() + 30
+        while not drawn and time.monotonic() < until:
+            time.sleep(0.001)
+    assert 'value="25"></progress> Reading &lt;posts&gt;: 25 % of 2,000 posts' in drawn[0]
+    assert drawn[-1] == ""
+
+
+def test_some_names_stand_for_all() -> None:
+    assert some(["A.1", "A.2"]) == "A.1, A.2"
+    assert some([f"A.{n}" for n in range(1, 78)]) == "A.1, A.2, A.3, A.4, A.5, … (77 in all)"
+
+
+def test_a_notebook_prints_two_lines_of_wrong_input() -> None:
+    lines = InputError("unknown task 'x'; there are task1")._render_traceback_()
+    assert lines == ["InputError", "unknown task 'x'; there are task1"]

@@ -5,15 +5,17 @@ Needs Chromium and its driver (Debian: chromium, chromium-driver), selenium and 
 
 from __future__ import annotations
 
+import re
 import shutil
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 import pytest
 from hostile_collection import ATTACK, write_collection, write_runs
 from judging_day import write_batch
+from lxml import etree
 from serving import build_indexes, documents_site, open_site, running
 from test_judging_site import serving
 from test_threads import rows
@@ -447,6 +449,27 @@ def test_topics_are_filtered_by_words(browser: Chrome, site: Path) -> None:
     box.clear()
     box.send_keys(" ", Keys.BACKSPACE)
     assert shown(browser, ".topics tbody th") == before
+
+
+def test_charts_are_saved_with_their_looks(browser: Chrome, site: Path) -> None:
+    browser.get((site / "index.html").as_uri())
+    saved = browser.execute_script(
+        """
+        const saved = [];
+        HTMLAnchorElement.prototype.click = function () { saved.push([this.download, this.href]); };
+        for (const button of document.querySelectorAll("figure.chart button")) button.click();
+        return saved;
+        """
+    )
+    assert len(saved) == len(browser.find_elements(CSS, "figure.chart svg")) > 0
+    for name, address in saved:
+        assert re.fullmatch(r"[A-Za-z0-9-]+\.svg", name)
+        kind, _, text = address.partition(",")
+        assert kind == "data:image/svg+xml"
+        chart = etree.fromstring(unquote(text))
+        assert not chart.xpath("//@class | //@href")
+        for element in chart.xpath("//*[local-name() = 'text' or local-name() = 'rect']"):
+            assert element.get("fill", "").startswith("rgb")
 
 
 def test_hits_are_filtered_by_relevance_with_the_keyboard(browser: Chrome, site: Path) -> None:

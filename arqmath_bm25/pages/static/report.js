@@ -48,6 +48,34 @@ for (const table of all("table.begun")) {
   table.parentElement.after(more);
 }
 
+// A chart can be saved as a file of its own, with what the style sheet says of its looks.
+const LOOKS = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "opacity",
+  "font-family", "font-size", "font-weight", "text-anchor"];
+const alone = chart => {
+  const copy = chart.cloneNode(true);
+  const copied = all("*", copy);
+  all("*", chart).forEach((element, at) => {
+    const looks = getComputedStyle(element);
+    copied[at].removeAttribute("class");
+    copied[at].removeAttribute("href");
+    for (const name of LOOKS) copied[at].setAttribute(name, looks.getPropertyValue(name));
+  });
+  return new XMLSerializer().serializeToString(copy);
+};
+for (const figure of all("figure.chart")) {
+  const chart = figure.querySelector("svg");
+  const save = document.createElement("button");
+  save.type = "button";
+  save.textContent = "Save as SVG";
+  save.addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = `data:image/svg+xml,${encodeURIComponent(alone(chart))}`;
+    link.download = `${chart.ariaLabel.replace(/[^A-Za-z0-9]+/g, "-")}.svg`;
+    link.click();
+  });
+  figure.append(save);
+}
+
 // Heads of tables sort: numbers by size, ranks best first, what is missing always last.
 const GRADES = all("input[name=grade]").map(box => box.parentElement.textContent.trim());
 const MOVES = { new: 1e6, gone: -1e6, "=": 0 };
