@@ -3,6 +3,7 @@
 * `shared` and `lite` are real data beside the project; tests skip where there are none.
 * `sample_indexes` and `lite_indexes` are indexes that are only read (support/shared_indexes.py).
 * Of many equal cases some are drawn, and all by `make exhaustive` (support/chances.py).
+* What needs a node or a browser runs where it guards a change (support/guarded.py).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import chances
 import pytest
+from guarded import is_left_out, left_out
 from hypothesis import settings
 from opensearch_nodes import Nodes, started
 from shared_indexes import built_once
@@ -44,8 +46,15 @@ def pytest_configure() -> None:
     chances.seed()  # for the workers, which inherit it
 
 
-def pytest_report_header() -> str:
-    return chances.told()
+def pytest_report_header() -> list[str]:
+    lines = [chances.told()]
+    patterns = left_out()
+    if patterns:
+        lines.append(
+            "slow tests left out, as nothing changed that they guard (ARQMATH_ALL_TESTS=1 runs "
+            f"them): {', '.join(patterns)}"
+        )
+    return lines
 
 
 @pytest.hookimpl(optionalhook=True)  # `make lowest` runs without xdist
@@ -53,8 +62,13 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1  # tests of clusters and of a browser mostly wait
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start the files of FIRST first, then those with slow tests."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Start the files of FIRST first, then those with slow tests; leave out what guards nothing."""
+    patterns = left_out()
+    guards_nothing = [item for item in items if is_left_out(item, patterns)]
+    config.hook.pytest_deselected(items=guards_nothing)
+    items[:] = [item for item in items if not is_left_out(item, patterns)]
+
     tests = ROOT / "tests"
     order = {tests / name: place for place, name in enumerate(FIRST)}
     assert all(path.is_file() for path in order), "a file of FIRST is not there"

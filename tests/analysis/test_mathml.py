@@ -49,6 +49,7 @@ def test_any_text_is_read(text: str) -> None:
     assert isinstance(source_latex(f'<math alttext="{text}'), str)
 
 
+@pytest.mark.slow
 def test_mathml_in_html_has_the_terms_of_its_latex(lite: Path) -> None:
     """LaTeXML keeps the LaTeX in `alttext`; without it, the tree says nearly the same."""
     formulas = lite / "Formulas"

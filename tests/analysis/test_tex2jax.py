@@ -35,6 +35,7 @@ def latex(content: Content) -> list[str]:
     return [" ".join(formula.latex.split()) for formula in content.formulas]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dump", OTHERWISE)
 def test_the_formulas_of_a_dump_are_those_that_mathjax_finds(shared: Path, dump: str) -> None:
     otherwise, compared = set(), 0

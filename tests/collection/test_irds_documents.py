@@ -116,6 +116,7 @@ def test_serve_and_the_library(small: str, tmp_path: Path) -> None:
     assert [hit["doc_id"] for hit in answer["results"]] == ["η3"]
 
 
+@pytest.mark.slow
 def test_a_retriever_of_pyterrier(small: str, tmp_path: Path) -> None:
     """In a process of its own: PyTerrier decides which Java a process has."""
     collection = arq.Collection(small, tmp_path / "indexes")

@@ -144,6 +144,7 @@ def test_a_document_type_is_named(tmp_path: Path) -> None:
         _ = Collection(tmp_path).posts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "within"), [(QUANTUM, 250), (GENAI, 20)])
 def test_threads_of_a_real_dump_lead_to_each_other(
     name: str, within: int, shared: Path, tmp_path: Path

@@ -91,6 +91,7 @@ def test_no_input_leads_out_of_the_collection(tmp_path: Path) -> None:
     assert "password" not in parts_of(root, "main.tex", text)["a"]
 
 
+@pytest.mark.slow
 def test_inputs_that_multiply_come_to_an_end(tmp_path: Path) -> None:
     for number in range(30):
         (tmp_path / f"f{number}.tex").write_text(rf"x \input{{f{number + 1}}}" * 10)

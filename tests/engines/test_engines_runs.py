@@ -56,6 +56,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory, sample_indexes: Path) -> Pa
     return place
 
 
+@pytest.mark.slow
 def test_the_sample_by_flat_postings(sample: Path) -> None:
     expected = run_files(sample, "lucene")
     assert len(expected) > 20
@@ -63,6 +64,7 @@ def test_the_sample_by_flat_postings(sample: Path) -> None:
     assert run_files(sample, "auto") == expected
 
 
+@pytest.mark.slow
 def test_flat_postings_need_no_java(sample: Path, tmp_path: Path) -> None:
     code = (
         "import sys; from arqmath_bm25.cli import app\n"

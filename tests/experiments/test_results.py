@@ -98,6 +98,7 @@ def test_nothing_to_make_and_a_key_that_a_configuration_lacks_are_faults(tmp_pat
         Maker(book, None, tmp_path).make_all(print)
 
 
+@pytest.mark.slow
 def test_documents_of_ones_own_are_indexed_run_and_scored(tmp_path: Path) -> None:
     data = tmp_path / "mine"
     (data / "qrels").mkdir(parents=True)

@@ -175,6 +175,7 @@ def test_an_index_is_opened_as_it_was_built(sample: arq.Collection, tmp_path: Pa
     assert new.run(topics).equals(sample.index("task1").run(topics))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["task1", "task2"])
 def test_an_engine_is_added_and_changes_no_ranking(task: Any, tmp_path: Path) -> None:
     sample = arq.sample(tmp_path)
@@ -268,6 +269,7 @@ def test_a_rewritten_query_is_searched_even_beside_a_title(sample: arq.Collectio
     assert not index.run(changed).equals(index.run(formulas))
 
 
+@pytest.mark.slow
 def test_objects_are_what_they_are_made_from(sample: arq.Collection, tmp_path: Path) -> None:
     index, topics = sample.index("task1"), sample.topics("task1", 2021)
     again = pickle.loads(pickle.dumps(index))  # noqa: S301
@@ -310,6 +312,7 @@ def test_a_run_and_a_document_have_their_texts(
     assert any(index.analyze("x^2" if task == "task2" else "Primes in $x^2$").values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["lucene", "flat"])
 def test_given_documents_are_scored_as_they_are_ranked(engine: Any, tmp_path: Path) -> None:
     sample = arq.sample(tmp_path)
@@ -407,6 +410,7 @@ def test_convert_keeps_what_a_run_scores(
         assert again.read_bytes() == run.read_bytes()
 
 
+@pytest.mark.slow
 def test_the_program_is_quiet_completes_and_finds_its_data(tmp_path: Path) -> None:
     def program(*arguments: str, **environment: str) -> str:
         path = {"PYTHONPATH": str(ROOT), "PATH": "", "HOME": str(tmp_path)}

@@ -196,6 +196,7 @@ print(json.dumps({"jvm": "jnius" in sys.modules, "terrier": pt.java.started()}))
 """
 
 
+@pytest.mark.slow
 def test_a_retriever_behaves_as_those_of_pyterrier(peers: list[str], tmp_path: Path) -> None:
     arq.sample(tmp_path).index("task1", engine="flat")
     command = [sys.executable, "-c", PIPELINES, str(tmp_path), *peers]

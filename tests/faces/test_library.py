@@ -57,6 +57,7 @@ for call in (
 """
 
 
+@pytest.mark.slow
 def test_a_plain_installation_searches_scores_and_names_the_extra_for_the_rest(
     tmp_path: Path,
 ) -> None:
@@ -76,6 +77,7 @@ arq.sample(sys.argv[1]).index("task1")
 """
 
 
+@pytest.mark.slow
 def test_a_library_writes_to_its_log_alone(tmp_path: Path) -> None:
     silent = script(LOGGED, tmp_path / "a", "silent")
     assert (silent.returncode, silent.stdout, silent.stderr) == (0, "", "")
@@ -83,6 +85,7 @@ def test_a_library_writes_to_its_log_alone(tmp_path: Path) -> None:
     assert "INFO:arqmath_bm25:Analysing posts: 311 posts" in shown.stderr
 
 
+@pytest.mark.slow
 def test_the_ids_of_ir_datasets_are_found_through_the_environment() -> None:
     peers = [str(path) for path in ROOT.glob(".venv-bench/lib/python*/site-packages")]
     if not any(Path(place, "ir_datasets").exists() for place in peers):
@@ -97,6 +100,7 @@ def test_the_ids_of_ir_datasets_are_found_through_the_environment() -> None:
     assert done.stdout.startswith("A.201\t")
 
 
+@pytest.mark.slow
 def test_stock_pyserini_finds_the_same_in_our_index(indexes: Path) -> None:
     """What LuceneSearcher of Pyserini wraps, on weighted fields; by Pyserini's own Java classes."""
     index = arq.sample(indexes).index("task1", engine="lucene")
@@ -125,6 +129,7 @@ def test_stock_pyserini_finds_the_same_in_our_index(indexes: Path) -> None:
     assert words == ["~^", "^~1~x"]
 
 
+@pytest.mark.slow
 def test_a_users_typed_program_runs(tmp_path: Path) -> None:
     """Its types are checked by `make lint`."""
     script = ROOT / "tests" / "support" / "typed_user.py"

@@ -88,6 +88,7 @@ def test_documents_of_ones_own_are_judged_under_their_ids(tmp_path: Path) -> Non
     assert sorted(row.split("\t")[3] for row in judged) == ["0", "1", "3"]
 
 
+@pytest.mark.slow
 def test_a_day_of_judging_survives_a_kill(tmp_path: Path) -> None:
     batch, results = write_batch(tmp_path / "batch.csv", 30), tmp_path / "labels.csv"
     expected = {}

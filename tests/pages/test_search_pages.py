@@ -641,6 +641,7 @@ def test_a_prefix_is_before_every_address(indexes: Path) -> None:
         assert "Not found" in client.get("/~ada/search/nowhere").text
 
 
+@pytest.mark.slow
 def test_serve_indexes_documents_that_are_not_indexed(tmp_path: Path) -> None:
     mine = tmp_path / "mine.jsonl"
     mine.write_text("".join(json.dumps(row) + "\n" for row in DOCUMENTS), encoding="utf-8")

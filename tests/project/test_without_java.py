@@ -38,6 +38,7 @@ def run(tmp_path: Path) -> Run:
     return partial(process, cwd=tmp_path, env=environment)
 
 
+@pytest.mark.slow
 def test_the_demo_runs(run: Run, tmp_path: Path) -> None:
     for command in (
         ("index", "all", "--overwrite"),
