@@ -1,7 +1,8 @@
-"""The terms of `structures` of many trees at a time, as numbers.
+"""The terms of `structures` as numbers, made for many trees at a time.
 
-Nodes are handled by levels over all trees: the deepest first for shapes and sizes, the topmost
-first for places in canonical order. A sub-expression is then a range of places.
+All trees are handled together, level by level: from the leaves up for hashes and sizes of
+sub-expressions, from the roots down for places in canonical order. In that order a sub-expression
+is a range of places.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ _NONE: Final = -1  # the place before the first occurrence of a variable
 
 
 class _Pieces(NamedTuple):
-    """Pieces of text: their numbers, and how many characters they have."""
+    """Pieces of text as numbers (see `term_numbers`), with their lengths in characters."""
 
     numbers: Numbers
     lengths: Places
 
     def __add__(self, other: _Pieces) -> _Pieces:  # type: ignore[override]
-        """Return each piece followed by that of the other."""
+        """Join each piece with the one in the same row of `other`."""
         numbers = self.numbers * powers(other.lengths) + other.numbers
         return _Pieces(numbers, self.lengths + other.lengths)
 
@@ -44,7 +45,7 @@ class _Pieces(NamedTuple):
         return _Pieces(self.numbers[rows], self.lengths[rows])
 
     def then(self, other: _Pieces) -> _Pieces:
-        """Return these pieces and behind them, as further rows, those of the other."""
+        """Return the rows of `other` after the rows of these pieces."""
         numbers = np.concatenate((self.numbers, other.numbers))
         return _Pieces(numbers, np.concatenate((self.lengths, other.lengths)))
 
@@ -55,7 +56,7 @@ class _Outline(NamedTuple):
     nodes: Places
     sizes: Places
     depths: Places
-    before: Places  # where the variable of a place stood before, or _NONE
+    before: Places  # the place where the variable of a place last occurred, or _NONE
 
 
 def _texts(listed: list[str]) -> _Pieces:
@@ -63,7 +64,7 @@ def _texts(listed: list[str]) -> _Pieces:
 
 
 def structure_numbers(columns: Columns) -> Iterator[tuple[Places, Numbers]]:
-    """Yield the trees and terms of sub-expressions, then those of variables in two places."""
+    """Yield the `sub` terms and then the `coref` terms: the number of each tree, and the term."""
     texts = Texts(columns.texts)
     hidden = texts.variables[columns.symbols]
     hidden[columns.parents[columns.edges != ord(LOWER)]] = False  # as `terms.blind` does
@@ -92,7 +93,7 @@ def _outline(columns: Columns, symbols: Numbers, hidden: NDArray[np.bool_]) -> _
 
 
 def _shapes(columns: Columns, symbols: Numbers, levels: Sequence[Places]) -> tuple[Numbers, Places]:
-    """Return a number for what stands at and below each node, and how many nodes these are."""
+    """Return the hash of the sub-expression at each node, and the number of its nodes."""
     parents = columns.parents
     edges = EDGE_TEXTS.numbers[columns.edges]
     shapes = np.empty(len(parents), np.uint64)
@@ -113,7 +114,7 @@ def _places(columns: Columns, shapes: Numbers, sizes: Places, levels: Sequence[P
     keys = keys << np.uint64(RANK_BITS) | shapes >> np.uint64(64 - RANK_BITS)
     roots = levels[0]
     keys[roots] = 0
-    order = np.argsort(keys, kind="stable")[len(roots) :]  # siblings side by side
+    order = np.argsort(keys, kind="stable")[len(roots) :]  # siblings are neighbours
     earlier = np.cumsum(sizes[order]) - sizes[order]
     first = np.flatnonzero(np.diff(parents[order], prepend=_NONE))
     siblings = np.diff(first, append=len(order))
@@ -129,14 +130,19 @@ def _levels(parents: Places) -> tuple[list[Places], Places]:
     """Return the nodes of each level, the roots first, and the level of each node."""
     depths = (parents != np.arange(len(parents))).astype(np.int64)
     above = parents
+    further = depths[above]
     # Each round looks twice as far up.
-    while (further := depths[above]).any():
+    while further.any():
         depths += further
         above = above[above]
-    # Numbers of 16 bits are sorted many times as fast.
-    order = np.argsort(depths.astype(np.min_scalar_type(depths.max(initial=0))), kind="stable")
+        further = depths[above]
+
+    # NumPy sorts numbers of 8 or 16 bits many times as fast.
+    small = np.min_scalar_type(depths.max(initial=0))
+    order = np.argsort(depths.astype(small), kind="stable")
     cuts = [0, *np.cumsum(np.bincount(depths)).tolist()]
-    return [order[begin:end] for begin, end in pairwise(cuts)], depths
+    levels = [order[begin:end] for begin, end in pairwise(cuts)]
+    return levels, depths
 
 
 def _subexpressions(
@@ -144,33 +150,36 @@ def _subexpressions(
 ) -> tuple[Places, Numbers]:
     nodes, sizes, depths, before = outline
     begins = np.flatnonzero((sizes >= SMALLEST) & (sizes <= LARGEST) & (depths > 0))
+
+    # How a node is written: closing brackets, edge, symbol, opening bracket. More brackets than
+    # LARGEST close only after sub-expressions that are too large.
     brackets = _texts([")" * number for number in range(LARGEST)])
-    opened = _texts(["", "("]).of((sizes > 1).astype(np.int64))
-    # More brackets than that close only behind larger ones.
     closed = np.clip(-np.diff(depths, prepend=0), 0, LARGEST - 1)
     edges = _Pieces(EDGE_TEXTS.numbers, EDGE_TEXTS.lengths).of(columns.edges[nodes])
     symbols = symbols.of(nodes)
     steps = brackets.of(closed) + edges + symbols
+    opened = _texts(["", "("]).of((sizes > 1).astype(np.int64))
+
+    # A variable is followed by its distance if it occurs earlier in the same sub-expression.
     distances = np.arange(len(nodes)) - before
-    repeated = before >= 0
-    distances[~repeated | (distances >= LARGEST)] = 0
+    distances[(before < 0) | (distances >= LARGEST)] = 0
     far = _texts(["", *map(str, range(1, LARGEST))]).of(distances)
-    first, again = steps + opened, steps + far + opened
-    both = first.then(again)
+    either = (steps + opened).then(steps + far + opened)
+
     lengths = sizes[begins] - 1
     inner = ranges(begins + 1, lengths)
     inner += len(nodes) * (before[inner] >= np.repeat(begins, lengths))
-    rest = _joined(both.of(inner), lengths)
+    rest = _joined(either.of(inner), lengths)
+
     last = begins + lengths
-    whole = (
-        symbols.of(begins) + opened.of(begins) + rest + brackets.of(depths[last] - depths[begins])
-    )
+    closing = brackets.of(depths[last] - depths[begins])
+    whole = symbols.of(begins) + opened.of(begins) + rest + closing
     kept = whole.lengths <= LONGEST_TERM
     return columns.trees[nodes[begins]][kept], whole.numbers[kept]
 
 
 def _joined(pieces: _Pieces, counts: Places) -> _Pieces:
-    """Join each so many pieces."""
+    """Join consecutive pieces into one: as many for each as `counts` says."""
     ends = np.cumsum(counts)
     characters = np.concatenate(([0], np.cumsum(pieces.lengths)))
     behind = np.repeat(characters[ends], counts) - characters[1:]
@@ -184,9 +193,10 @@ def _corefs(columns: Columns, symbols: _Pieces, outline: _Outline) -> tuple[Plac
     second = np.flatnonzero(outline.before >= 0)
     one = _contexts(columns, symbols, outline.nodes[outline.before[second]])
     other = _contexts(columns, symbols, outline.nodes[second])
-    swapped = one.numbers > other.numbers
+
     rows = np.arange(len(second))
     both = one.then(other)
+    swapped = one.numbers > other.numbers
     lower = both.of(rows + len(rows) * swapped)
     upper = both.of(rows + len(rows) * ~swapped)
     pairs = lower + _texts(["&"]) + upper
@@ -194,7 +204,7 @@ def _corefs(columns: Columns, symbols: _Pieces, outline: _Outline) -> tuple[Plac
 
 
 def _contexts(columns: Columns, symbols: _Pieces, nodes: Places) -> _Pieces:
-    """Return what stands above variables: up to two nodes, with the edges that lead to them."""
+    """Return up to two nodes above each variable, with the edges that lead down to it."""
     edges = _Pieces(EDGE_TEXTS.numbers, EDGE_TEXTS.lengths)
     parents = columns.parents[nodes]
     above = columns.parents[parents]

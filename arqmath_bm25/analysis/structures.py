@@ -1,16 +1,18 @@
-r"""Two kinds of terms of operator trees that are more than a path: `sub` and `coref`.
+r"""Two kinds of terms of operator trees that say more than a path: `sub` and `coref`.
 
-A `sub` is a complete sub-expression of 3 to 40 nodes and at most 127 characters. It is written with
-its arguments in brackets, in canonical order where they have none of their own, and with `\?` for
-variables: `\?` where one first occurs in the sub-expression, and `\?d` where it last occurred d
-nodes before. Of `x^2+xy`, and of `ba+a^2`:
+A `sub` is a complete sub-expression of 3 to 40 nodes and at most 127 characters. Its arguments are
+written in brackets, in canonical order where the operator is commutative. A variable is written
+`\?` where it first occurs in the sub-expression, and `\?d` if it last occurred d nodes before. The
+formulas `x^2+xy` and `ba+a^2` both give
 
     ^(~1~\?~2~2)    times(~\?~\?)    +(~^(~1~\?~2~2)~times(~\?3~\?))
 
-A `coref` is a variable that occurs twice: what stands above the one and above the other. Of the
-same formulas: `+~^~1~&+~times~`. No variable is named, so renaming does not change them.
+A `coref` is a variable that occurs twice, written as the operators above either occurrence: the
+same formulas give `+~^~1~&+~times~`. Neither term names a variable, so renaming does not change
+them.
 
-Canonical order and text are made of numbers, since NumPy makes the same terms (structure_numbers).
+The canonical order is an order of hashes, so that NumPy can make the same terms for many trees at a
+time (`structure_numbers`).
 """
 
 from collections.abc import Sequence
@@ -21,26 +23,28 @@ from arqmath_bm25.analysis.trees import EDGES, PLACE, Tree, blind
 
 SMALLEST: Final = 3  # nodes of a sub-expression
 LARGEST: Final = 40
-# Characters of a term, of which each may be two units of UTF-16: Lucene and OpenSearch cut tokens
-# at 255 units.
+# In characters. Each may be two units of UTF-16, and Lucene and OpenSearch cut tokens at 255 units.
 LONGEST_TERM: Final = 127
 BASE: Final = 0xD1342543DE82EF95  # of the numbers of terms; odd and without a pattern
-BELOW: Final = 0xD6E8FEB86659FD93  # what stands below a node counts this often
+BELOW: Final = 0xD6E8FEB86659FD93  # factor of the arguments in the hash of a sub-expression
 FACTORS: Final = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # SplitMix64 (Steele et al. 2014)
-RANK_BITS: Final = 24  # of a shape, by which arguments are ordered
+RANK_BITS: Final = 24  # of the hash of a sub-expression, by which arguments are ordered
 _WORD: Final = (1 << 64) - 1
 
 
 class Outline(NamedTuple):
-    """A tree in canonical order: every sub-expression stands in one piece, its top node first."""
+    """A tree in canonical order, in which each sub-expression is a range that begins with its root.
 
-    nodes: Sequence[int]  # of the tree
-    sizes: Sequence[int]  # of the sub-expression that begins at each place
+    All columns have one entry for each place in this order.
+    """
+
+    nodes: Sequence[int]  # numbers of the nodes in the tree
+    sizes: Sequence[int]  # of the sub-expression that begins here
     depths: Sequence[int]
 
 
 def structures(tree: Tree) -> list[str]:
-    """Return the sub-expressions and the variables in two places of a formula, as terms."""
+    """Return the `sub` terms and then the `coref` terms of a formula."""
     hidden = blind(tree)
     outline = _outline(hidden)
     before = _occurrences_before(tree, hidden, outline)
@@ -50,17 +54,18 @@ def structures(tree: Tree) -> list[str]:
 def _subexpressions(hidden: Tree, outline: Outline, before: Sequence[int]) -> list[str]:
     symbols, _, edges = hidden
     nodes, sizes, depths = outline
-    # Brackets that close before a place are written with it.
-    steps = [
-        ")" * (depth - deeper) + EDGES[edges[node]] + symbols[node]
-        for node, depth, deeper in zip(nodes[1:], depths, depths[1:], strict=False)
-    ]
-    steps = ["", *steps]
+    # The brackets that close before a node are written with it.
+    steps = [""]
+    for node, depth_before, depth in zip(nodes[1:], depths, depths[1:], strict=False):
+        closing = ")" * (depth_before - depth)
+        steps.append(closing + EDGES[edges[node]] + symbols[node])
     opened = ["(" if size > 1 else "" for size in sizes]
+
     terms = []
     for begin, size in enumerate(sizes):
         if begin == 0 or not SMALLEST <= size <= LARGEST:
             continue
+
         pieces = [symbols[nodes[begin]], "("]
         for place in range(begin + 1, begin + size):
             pieces.append(steps[place])
@@ -76,18 +81,19 @@ def _subexpressions(hidden: Tree, outline: Outline, before: Sequence[int]) -> li
 
 
 def _corefs(hidden: Tree, outline: Outline, before: Sequence[int]) -> list[str]:
-    contexts = {
-        place: _context(hidden, outline.nodes[place])
-        for pair in enumerate(before)
-        if pair[1] >= 0
-        for place in pair
-    }
-    pairs = [(contexts[first], contexts[place]) for place, first in enumerate(before) if first >= 0]
-    return ["&".join(sorted(pair, key=number)) for pair in pairs]
+    terms = []
+    for place, first in enumerate(before):
+        if first < 0:
+            continue
+
+        one = _context(hidden, outline.nodes[first])
+        other = _context(hidden, outline.nodes[place])
+        terms.append("&".join(sorted((one, other), key=number)))
+    return terms
 
 
 def _context(hidden: Tree, node: int) -> str:
-    """Return what stands above a variable: up to two nodes, with the edges that lead to it."""
+    """Return up to two nodes above a variable, with the edges that lead down to it."""
     symbols, parents, edges = hidden
     parent = parents[node]
     context = symbols[parent] + EDGES[edges[node]]
@@ -100,9 +106,11 @@ def _outline(hidden: Tree) -> Outline:
     symbols, parents, edges = hidden
     below = children(hidden)
     numbers = shapes(hidden, below)
+    ranks = [value >> (64 - RANK_BITS) for value in numbers]
     for siblings in below:
         if len(siblings) > 1:
-            siblings.sort(key=lambda node: (edges[node], numbers[node] >> (64 - RANK_BITS)))
+            siblings.sort(key=lambda node: (edges[node], ranks[node]))
+
     order: list[int] = []
     waiting = [0]
     depth = [0] * len(symbols)
@@ -112,6 +120,7 @@ def _outline(hidden: Tree) -> Outline:
         for child in reversed(below[node]):
             depth[child] = depth[node] + 1
             waiting.append(child)
+
     size = [1] * len(symbols)
     for node in reversed(order[1:]):
         size[parents[node]] += size[node]
@@ -127,9 +136,9 @@ def children(tree: Tree) -> list[list[int]]:
 
 
 def shapes(hidden: Tree, below: Sequence[Sequence[int]]) -> list[int]:
-    """Return a number for the sub-expression at each node, whatever the order of its arguments.
+    """Return a hash of the sub-expression at each node that ignores the order of arguments.
 
-    `below` are the `children` of each node.
+    `below` lists the `children` of each node.
     """
     symbols, parents, edges = hidden
     downwards = [0]
@@ -144,7 +153,7 @@ def shapes(hidden: Tree, below: Sequence[Sequence[int]]) -> list[int]:
 
 
 def _occurrences_before(tree: Tree, hidden: Tree, outline: Outline) -> list[int]:
-    """Return for each place where its variable stood before, -1 if it is none or the first."""
+    """Return the place where the variable of each place last occurred; -1 if there is none."""
     last: dict[str, int] = {}
     before = []
     for place, node in enumerate(outline.nodes):
@@ -159,7 +168,7 @@ def _occurrences_before(tree: Tree, hidden: Tree, outline: Outline) -> list[int]
 
 @lru_cache(1 << 16)
 def number(text: str) -> int:
-    """Return the number of a term, as `term_numbers` does for many."""
+    """Return the 64-bit number of a term, as `term_numbers.term_numbers` does for many."""
     value = 0
     for character in text:
         value = value * BASE + _mixed(ord(character) + 1) & _WORD
@@ -168,6 +177,6 @@ def number(text: str) -> int:
 
 def _mixed(value: int) -> int:
     first, second = FACTORS
-    value = (value ^ value >> 30) * first & _WORD
-    value = (value ^ value >> 27) * second & _WORD
-    return value ^ value >> 31
+    value = (value ^ (value >> 30)) * first & _WORD
+    value = (value ^ (value >> 27)) * second & _WORD
+    return value ^ (value >> 31)

@@ -1,8 +1,8 @@
-"""Topics → weighted terms; what these gave to a score; what may be wrong in a typed query.
+"""A topic as weighted query terms; the shares of terms in a score; advice on typed queries.
 
-The query of a question is its title, its text and its tags. Its terms are looked for in every field
-that a variant weighs: words in the fields of prose, n-grams of formulas in those of math, paths
-through their operator trees in those of operators.
+The query of a question is its title, its text and its tags. Words are searched for in the fields of
+prose, n-grams of formulas in the fields of math, and terms of operator trees in the fields of
+operators, if a variant weighs them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ from arqmath_bm25.tasks.settings import FieldKind, QuerySettings, kind
 if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Query, Searcher, TermScores
 
-_NO_TERMS: Final = Terms(Bag(), Bag(), Bag())
+_NAMING: Final = (
+    "title_text",
+    "title_math",
+    "title_operators",
+    "tags",
+)  # they say what it is about
 _FEW: Final = 10  # documents: a word in no more of them is never common
 _WORD: Final = re.compile(r"(?<![\\\w])[A-Za-z]{3,}")
 # What is typed around formulas, where that can be chosen, and how to find it.
@@ -42,16 +47,20 @@ def topic_query(
     saturation: float,
     repeats: bool = True,
 ) -> dict[str, dict[str, float]]:
-    """Return field → term → weight for a topic; `weights` are those of the fields.
+    """Return field → term → weight for a topic, with the `weights` of the fields.
 
-    Without `repeats` a word or a formula counts once in the body, however often it stands there.
+    Without `repeats` each word and formula of the body counts once, even if it occurs again.
     """
-    title, question = analyzer.title(topic.title), analyzer.body(topic.question)
+    fields = _topic_fields(topic, analyzer, repeats)
+    return weighted_terms(fields, weights, saturation)
+
+
+def _topic_fields(topic: Topic, analyzer: Analyzer, repeats: bool) -> dict[str, Bag]:
+    title = analyzer.title(topic.title)
+    question = analyzer.body(topic.question)
     if not repeats:
         question = Terms(*map(_distinct, question))
-    return weighted_terms(
-        question_fields(title, question, topic.tags, analyzer), weights, saturation
-    )
+    return question_fields(title, question, topic.tags, analyzer)
 
 
 def searched_query(
@@ -61,9 +70,15 @@ def searched_query(
     settings: QuerySettings,
     searcher: Searcher,
 ) -> Query:
-    """Choose the terms of a topic that are searched for, with their weights by field."""
-    query = topic_query(topic, analyzer, weights, settings.saturation, settings.repeats)
-    return heaviest(query, searcher, settings, named_terms(topic, analyzer))
+    """Return field → term → weight for the terms of a topic that are worth a search."""
+    fields = _topic_fields(topic, analyzer, settings.repeats)
+    query = weighted_terms(fields, weights, settings.saturation)
+
+    named: set[str] = set()
+    for field in _NAMING:
+        named.update(fields[field].terms.split())
+
+    return heaviest(query, searcher, settings, named)
 
 
 def _distinct(bag: Bag) -> Bag:
@@ -79,56 +94,64 @@ def weighted_terms(
     A term that occurs n times gets n(s + 1)/(n + s) times the weight of the field: the query-side
     factor of BM25 (its k3; Robertson and Zaragoza 2009).
     """
+    wanted = set(map(kind, weights))
     pools: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for field, bag in fields.items():
-        pools[kind(field)].update(bag.terms.split())
-    return {
-        field: {
-            term: weight * n * (saturation + 1) / (n + saturation)
-            for term, n in pools[kind(field)].items()
-        }
-        for field, weight in weights.items()
-    }
+        if kind(field) in wanted:
+            pools[kind(field)].update(bag.terms.split())
 
-
-def named_terms(topic: Topic, analyzer: Analyzer) -> set[str]:
-    """Return the words and paths of a topic's title and tags."""
-    fields = question_fields(analyzer.title(topic.title), _NO_TERMS, topic.tags, analyzer)
-    return {term for bag in fields.values() for term in bag.terms.split()}
+    query = {}
+    for field, weight in weights.items():
+        pool = pools[kind(field)].items()
+        query[field] = {term: weight * n * (saturation + 1) / (n + saturation) for term, n in pool}
+    return query
 
 
 def heaviest(
     query: Query, searcher: Searcher, settings: QuerySettings, named: Set[str] = frozenset()
 ) -> Query:
-    """Keep the terms that are worth a search: those of title and tags (`named`) before others.
+    """Keep the terms that are worth a search, the `named` ones of title and tags before others.
 
-    Of each kind in `settings.most` as many as it says, those that can add most to a score: the sum
-    of weight · idf over the fields; equal terms are kept in their order. Words that are not named
-    and common in questions (`settings.common`), such as those of courtesy, are left out.
+    For each kind in `settings.most`, as many terms are kept as it says: the ones that can add most
+    to a score, by the sum of weight · idf over the fields; equal terms keep their order. Words that
+    are not named and common in questions (`settings.common`), such as words of courtesy, are left
+    out.
     """
-    gains: defaultdict[FieldKind, Counter[str]] = defaultdict(Counter)
-    asked = "question_text" if "question_text" in query else "contents"
-    limit = max(settings.common * searcher.count, _FEW)
-    kinds = {*settings.most, *(["text"] if settings.common < 1 else [])}
+    kinds = set(settings.most)
+    if settings.common < 1:
+        kinds.add("text")
     counted = {field: terms for field, terms in query.items() if kind(field) in kinds}
     counts = searcher.document_counts(counted)
+
+    gains: defaultdict[FieldKind, defaultdict[str, float]] = defaultdict(_zeros)
     for field, of_field in counts.items():
-        name, weights = kind(field), query[field]
+        of_kind = gains[kind(field)]
+        weights = query[field]
         for term, documents in of_field.items():
-            gain = weights[term] * idf(documents, searcher.count)
-            gains[name][term] += gain  # type: ignore[assignment]
-    common = {term for term, n in counts.get(asked, {}).items() if n > limit} - named
-    kept = {}
+            of_kind[term] += weights[term] * idf(documents, searcher.count)
+
+    asked = "question_text" if "question_text" in query else "contents"
+    limit = max(settings.common * searcher.count, _FEW)
+    common = {term for term, documents in counts.get(asked, {}).items() if documents > limit}
+    common -= named
+
+    kept: dict[FieldKind, set[str]] = {}
     for name, of_kind in gains.items():
-        ordered = sorted(of_kind, key=lambda term: (term in named, of_kind[term]), reverse=True)
+        best = sorted(of_kind, key=of_kind.__getitem__, reverse=True)
+        best.sort(key=named.__contains__, reverse=True)
         if name == "text":
-            ordered = [term for term in ordered if term not in common]
-        kept[name] = set(ordered[: settings.most.get(name)])
-    return {
-        field: {term: terms[term] for term in terms if term in of_field}
-        for field, terms in query.items()
-        for of_field in [kept.get(kind(field), terms)]
-    }
+            best = [term for term in best if term not in common]
+        kept[name] = set(best[: settings.most.get(name)])
+
+    chosen = {}
+    for field, terms in query.items():
+        worth = kept.get(kind(field), terms.keys())
+        chosen[field] = {term: weight for term, weight in terms.items() if term in worth}
+    return chosen
+
+
+def _zeros() -> defaultdict[str, float]:
+    return defaultdict(float)
 
 
 def weighed_by_tf_idf(query: Query, searcher: Searcher, k1: float) -> Query:
@@ -138,13 +161,14 @@ def weighed_by_tf_idf(query: Query, searcher: Searcher, k1: float) -> Query:
     k1 · tf / (tf + K), times log2(N / df + 1): another idf.
     """
     every = searcher.count
-    return {
-        field: {
-            term: query[field][term] * k1 * log2(every / documents + 1) / idf(documents, every)
+    weighed = {}
+    for field, counts in searcher.document_counts(query).items():
+        weights = query[field]
+        weighed[field] = {
+            term: weights[term] * k1 * log2(every / documents + 1) / idf(documents, every)
             for term, documents in counts.items()
         }
-        for field, counts in searcher.document_counts(query).items()
-    }
+    return weighed
 
 
 def idf(documents: int, every: int) -> float:
@@ -156,10 +180,10 @@ def field_parts(fields: TermScores, divisor: float = 1) -> list[Part]:
     """Return the contribution of each field to a score, divided by `divisor`."""
     parts = []
     for field, of_field in fields.items():
-        terms = sorted(of_field.items(), key=lambda item: (-item[1], item[0]))
-        scores = [score / divisor for _, score in terms]
-        named = zip((term for term, _ in terms), scores, strict=True)
-        parts.append(Part(field, sum(scores), tuple(named)))
+        ordered = sorted(of_field.items(), key=lambda item: (-item[1], item[0]))
+        terms = tuple((term, score / divisor) for term, score in ordered)
+        total = sum(score for _, score in terms)
+        parts.append(Part(field, total, terms))
     return sorted(parts, key=lambda part: (-part.score, part.name))
 
 
