@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 def formula_similarity(one: str, other: str) -> float:
     r"""Return how alike two formulas are, from 0 to 1, in LaTeX without dollars.
 
-    They are compared by their operator trees, whatever their variables are called: by the squared
-    cosine of the sets of paths of two and three nodes and of sub-expressions that they hold, all of
-    which weigh the same. Formulas that read the same (`x^n`, `{x}^{n}`) have 1; other formulas of a
-    single symbol, which have no paths, have 0.
+    The similarity is the squared cosine between two sets of terms: the paths of two and three nodes
+    and the sub-expressions of each operator tree, without the names of variables. All terms weigh
+    the same. Formulas that read the same (`x^n`, `{x}^{n}`) have similarity 1. A single symbol has
+    no terms, so it has similarity 0 to any other formula.
     """
     return float(formula_similarities([one], [other])[0, 0])
 

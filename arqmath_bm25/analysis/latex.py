@@ -259,7 +259,7 @@ def _meaning_of_command(piece: str) -> tuple[str, ...]:
 
 
 def _without_arguments(latex: str, words: list[str], nested: bool = False) -> str:
-    r"""Cut out commands with arguments that are no mathematics; those of \text go to `words`."""
+    r"""Cut out commands whose arguments are not mathematics; the text of \text goes to `words`."""
     kept: list[str] = []
     done = begin = 0
     while command := _ARGUMENT_AHEAD.search(latex, begin):
@@ -283,7 +283,7 @@ def _without_arguments(latex: str, words: list[str], nested: bool = False) -> st
 
 
 def _negate(items: list[str]) -> list[str]:
-    r"""Join `not` with what it negates: `\not=` is `\ne`."""
+    r"""Join `not` with the relation after it: `\not=` is `\ne`."""
     joined: list[str] = []
     for item in items:
         if joined and joined[-1] == "not" and item not in _MARKS:
@@ -364,7 +364,7 @@ def arrange(items: list[str]) -> list[str]:
 
 
 def _balanced(items: list[str]) -> list[str]:
-    """Close open braces; drop those that close nothing or are nested too deeply."""
+    """Close open braces; drop braces that close nothing or are nested too deeply."""
     if OPEN not in items and CLOSE not in items:
         return items
     kept: list[str] = []

@@ -66,9 +66,10 @@ class _Role:
 
 
 class _Reader:
-    """What has been read so far: the tree, the group that is open, and the groups around it.
+    """The state of reading: the tree so far, the open group, and the groups around it.
 
-    What stands where an operand is missing is given to the start mark, and taken away at the end.
+    Node 0, the start mark, stands in for a missing operand: its parent and edge are reset at the
+    end.
     """
 
     def __init__(self, items: list[str]) -> None:

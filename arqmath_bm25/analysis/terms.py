@@ -37,9 +37,9 @@ def paths(tree: Tree, low: int = 2, high: int = 3) -> list[str]:
     """Return the paths through `low` … `high` nodes as terms, shorter ones first."""
     symbols, parents, edges = tree
     steps = list(map(add, map(EDGES.__getitem__, edges), symbols))
-    ending = list(map(add, map(symbols.__getitem__, parents), steps))  # at every node
+    ending = list(map(add, map(symbols.__getitem__, parents), steps))  # the path to each node
     terms = ending[1:] if low <= 2 else []
-    above = parents  # where a path begins before its first node; none begins above the start mark
+    above = parents  # the node before which a path begins; 0 where it would leave the tree
     for nodes in range(3, high + 1):
         if nodes > 3:
             above = list(map(above.__getitem__, parents))
@@ -87,9 +87,9 @@ def patterns(tokens: Sequence[str], low: int, high: int) -> list[str]:
 
 @dataclass(frozen=True)  # tuples of both kinds would be equal
 class Paths:
-    """Paths through `low` … `high` nodes.
+    """Paths through `low` … `high` nodes of a tree.
 
-    Also those of the `blind` tree, and the terms of `structures`, if they are asked for.
+    With `also_blind`, paths of the blind tree too; with `structures`, the terms of `structures`.
     """
 
     low: int = 2
@@ -117,7 +117,9 @@ class Lines:
 
     def strings(self, tree: Tree) -> list[str]:
         """Return the n-grams of a line as text."""
-        return (patterns if self.places else ngrams)(tree.symbols, self.low, self.high)
+        if self.places:
+            return patterns(tree.symbols, self.low, self.high)
+        return ngrams(tree.symbols, self.low, self.high)
 
 
 Spelling = Paths | Lines
@@ -138,7 +140,7 @@ class FormulaTree:
 
 
 class Bag(NamedTuple):
-    """The contents of a field: words, and formulas that are spelled in one way."""
+    """The contents of a field: words, and formulas that all have the same spelling."""
 
     words: Sequence[str] = ()
     formulas: Sequence[FormulaTree] = ()

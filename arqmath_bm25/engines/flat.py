@@ -16,8 +16,8 @@ The files of a directory NAME.flat/, numbers little-endian:
   or of a shared field the group (int32); FIELD.codes: the row of `pairs` (uint16, or uint32 if
   there are too many rows); of a shared field FIELD.counts: how many documents have each term
   (int32);
-* `pairs`: every combination that there is of how often a document holds a term, and the length of
-  its field as Lucene notes it, in one byte (int32). So k1 and b can be chosen when searching;
+* `pairs`: each combination that occurs of a term's frequency in a document and the length of the
+  field, in the byte that Lucene stores (int32). So k1 and b can be chosen when searching;
 * `flat.json`: the version of this form, and the statistics of the fields.
 """
 
@@ -82,10 +82,10 @@ class _Field(NamedTuple):
     """A field with its statistics for BM25."""
 
     shared: bool  # by groups of documents, which its postings name
-    documents: int  # that have it
+    documents: int  # with this field
     divisors: Floats  # of a weight, by code
-    counts: Integers | None  # documents that have each term; None: as many as postings
-    sound: set[tuple[int, int]]  # ranges of postings that were checked, which is done once
+    counts: Integers | None  # documents with each term; None: as many as postings
+    sound: set[tuple[int, int]]  # ranges of postings that were checked already
     terms: Numbers
     starts: Integers
     docs: Integers
@@ -178,9 +178,12 @@ class FlatSearcher(Searcher):
 
     def _add(self, sums: Sums, field: _Field, terms: Mapping[str, float]) -> None:
         """Add the scores of a field's terms to every document or group."""
-        divisors, docs, codes = field.divisors, field.docs, field.codes
+        divisors = field.divisors
+        docs = field.docs
+        codes = field.codes
         _, weights, begins, ends = self._weighted(field, terms)
         lengths = ends - begins
+
         many = lengths > min(len(divisors), _TOGETHER)  # so that it pays to score all codes
         spans = list(zip(begins[many].clip(0).tolist(), ends[many].tolist(), strict=True))
         for begin, end in set(spans) - field.sound:
@@ -192,10 +195,14 @@ class FlatSearcher(Searcher):
             for start in range(begin, end, _TOGETHER):
                 piece = slice(start, min(start + _TOGETHER, end))
                 _add_at(sums, docs[piece], scores, codes[piece])
+
         few = np.flatnonzero(~many)
+        if not len(few):
+            return
+
         batches = np.cumsum(lengths[few]) // _TOGETHER
         cuts = np.flatnonzero(batches[1:] > batches[:-1]) + 1
-        for first, last in pairwise([0, *cuts.tolist(), len(few)] if len(few) else ()):
+        for first, last in pairwise([0, *cuts.tolist(), len(few)]):
             batch = few[first:last]
             pieces = list(map(slice, begins[batch].tolist(), ends[batch].tolist()))
             weight = weights[batch].repeat(lengths[batch])
@@ -270,6 +277,6 @@ def _add_at(sums: Sums, docs: Integers, scores: Floats, codes: Integers) -> None
 
 
 def best_rows(scores: Floats, k: int) -> npt.NDArray[np.intp]:
-    """Return the k best documents and those tied with the last, unordered."""
+    """Return the k best documents, and documents tied with the last of them, unordered."""
     least = np.partition(scores, -k)[-k] if k < len(scores) else 0
     return np.flatnonzero((scores >= least) & ~np.signbit(scores))

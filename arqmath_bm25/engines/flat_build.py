@@ -1,12 +1,12 @@
-"""Builds flat postings (flat.py): a worker writes those of a part, and all parts are merged.
+"""Builds flat postings (flat.py): workers write the postings of parts, then all parts are merged.
 
-Words are counted by codes of the part. A formula is coded once; what stands in documents is its
-number, and its terms take its place when they are counted. Fields that documents share are those of
-groups of documents, which count as often as they have members. A part is one file of arrays one
-after the other, with a table of what is where.
+In a part, words are codes, and each distinct formula is coded once: a document holds its number,
+and the terms of the formula replace it when terms are counted. Fields that several documents share
+belong to a group of documents, and count once for each member. A part is one file of arrays, one
+after the other, with a table of their offsets.
 
-Fields are merged one at a time, and by ranges of the numbers of terms: as these are hashes, equal
-ranges have about as many terms, and memory stays flat.
+Fields are merged one at a time, in ranges of term numbers. These are hashes, so equal ranges have
+about equally many terms, and memory stays flat.
 """
 
 from __future__ import annotations
@@ -48,13 +48,14 @@ _EXACT: Final = 24  # lengths below which Lucene's byte is the length
 
 
 class _FieldBags:
-    """The bags of a field: rows, and where their words and formulas are among all of the part."""
+    """The bags of a field: where the words and formulas of each row are in those of the part."""
 
     def __init__(self, shared: bool) -> None:
         self.shared = shared
-        self.words, self.formulas = array("q"), array("q")  # row, begin, end, and so on
+        self.words = array("q")  # row, begin, end for each bag
+        self.formulas = array("q")  # likewise
         self.spelling: Spelling | None = None  # of the formulas
-        self.trees: Trees | None = None  # of all formulas spelled like this
+        self.trees: Trees | None = None  # of all formulas of the part that have this spelling
 
 
 def _held(bags: array[int]) -> tuple[Places, Places]:
@@ -104,31 +105,36 @@ class FlatPart:
 
     def save(self, file: Path) -> tuple[Path, Path]:
         """Write the postings of all fields, and a table beside them; return both files."""
-        words = term_numbers(list(self._vocabulary))[np.frombuffer(self._words, np.int32)]
-        spellings = {field.spelling for field in self._fields.values() if field.spelling}
-        of_trees = {spelling: _spelled(self._trees[spelling], spelling) for spelling in spellings}
         groups = np.frombuffer(self._groups, np.int32)
         sizes = np.bincount(groups[groups >= 0], minlength=self._group + 1)
-        arrays, fields = {"ids": np.array(self._ids, np.bytes_), "groups": groups}, {}
+        single = np.ones(len(groups), np.int64)
+        words = term_numbers(list(self._vocabulary))[np.frombuffer(self._words, np.int32)]
+        of_trees = {spelling: _spelled(trees, spelling) for spelling, trees in self._trees.items()}
+
+        arrays = {"ids": np.array(self._ids, np.bytes_), "groups": groups}
+        fields = {}
         for name, field in self._fields.items():
-            weights = sizes if field.shared else np.ones(len(groups), np.int64)
             rows, chosen = _held(field.words)
             terms = words[chosen]
             if field.spelling:
-                of_rows, chosen = _held(field.formulas)
+                rows_of_formulas, chosen = _held(field.formulas)
                 trees = self._trees[field.spelling].members[chosen]
                 starts, of_formulas = of_trees[field.spelling]
                 lengths = starts[trees + 1] - starts[trees]
-                rows = np.concatenate((rows, np.repeat(of_rows, lengths)))
+                rows = np.concatenate((rows, np.repeat(rows_of_formulas, lengths)))
                 terms = np.concatenate((terms, of_formulas[ranges(starts[trees], lengths)]))
+            weights = sizes if field.shared else single
             postings, statistics = _postings(terms, rows, weights)
-            arrays |= {f"{name}.{kind}": values for kind, values in postings.items()}
+            for kind, values in postings.items():
+                arrays[f"{name}.{kind}"] = values
             fields[name] = {"shared": field.shared, **statistics}
+
         places = {}
         with file.open("wb") as data:
             for name, values in arrays.items():
                 places[name] = values.dtype.str, data.tell(), len(values)
                 values.tofile(data)
+
         meta = {"documents": len(groups), "groups": len(sizes), "fields": fields}
         table = file.with_suffix(_TABLE)
         table.write_text(json.dumps({**meta, "arrays": places}), encoding="utf-8")
@@ -203,21 +209,26 @@ def write_flat(parts: Path, place: Path, expected: int, workers: Workers = HERE)
     place.mkdir()
     write_ids(place / "ids", chain.from_iterable(part.read("ids").tolist() for part in files))
     members = _write_groups(files, place, groups)
+
     fields: dict[str, dict[str, Any]] = {}
     for part in files:
         for name, of_part in part.meta["fields"].items():
             field = fields.setdefault(name, {**of_part, "documents": 0, "tokens": 0})
             for count in ("documents", "tokens"):
                 field[count] += of_part[count]
-    of_parts = [part.read(f"{name}.pairs") for part in files for name in part.meta["fields"]]
-    pairs = np.unique(np.concatenate([np.empty(0, np.int64), *of_parts]))
+
+    pairs_of_parts = [np.empty(0, np.int64)]
+    for part in files:
+        pairs_of_parts += [part.read(f"{name}.pairs") for name in part.meta["fields"]]
+    pairs = np.unique(np.concatenate(pairs_of_parts))
     np.stack([pairs >> 8, pairs & 255], axis=1).astype("<i4").tofile(place / "pairs")
-    jobs = [
-        _Merge(place / name, files, groups, members)
-        if field["shared"]
-        else _Merge(place / name, files, documents, None)
-        for name, field in fields.items()
-    ]
+
+    jobs = []
+    for name, field in fields.items():
+        if field["shared"]:
+            jobs.append(_Merge(place / name, files, groups, members))
+        else:
+            jobs.append(_Merge(place / name, files, documents, None))
     several = workers if len(files) > 1 else HERE  # processes take longer to start than one part
     for _ in several.map(partial(_write_field, pairs), jobs):
         pass
@@ -262,7 +273,7 @@ class _FieldPart:
 
 
 class _Merge(NamedTuple):
-    """What there is of a field, to be merged."""
+    """A field to merge."""
 
     file: Path  # without the ending
     parts: Sequence[_SavedPart]  # of all fields
@@ -281,6 +292,7 @@ def _write_field(pairs: Integers, field: _Merge) -> None:
     count = sum(part.postings for part in parts) // _TOGETHER + 1
     cuts = np.array([number * (_NUMBERS // count) for number in range(1, count)], np.uint64)
     places = [pairwise(part.cut(cuts)) for part in parts]
+
     with ExitStack() as stack:
         terms, starts, docs, codes = (
             stack.enter_context(Path(f"{file}.{kind}").open("wb"))
@@ -294,9 +306,12 @@ def _write_field(pairs: Integers, field: _Merge) -> None:
             numbers, lengths, in_docs, in_codes = map(np.concatenate, zip(*pieces, strict=True))
             order = np.argsort(numbers, kind="stable")  # so that documents ascend
             chosen = ranges((np.cumsum(lengths) - lengths)[order], lengths[order])
-            numbers, lengths, in_docs = numbers[order], lengths[order], in_docs[chosen]
+            numbers = numbers[order]
+            lengths = lengths[order]
+            in_docs = in_docs[chosen]
             first = np.flatnonzero(np.diff(numbers, prepend=~numbers[:1]))
             begins = (np.cumsum(lengths) - lengths)[first]
+
             numbers[first].tofile(terms)
             (done + begins).astype("<i8").tofile(starts)
             in_docs.tofile(docs)
@@ -316,7 +331,7 @@ def lengths_of_bytes() -> Integers:
 
 
 def noted_bytes(lengths: Integers) -> Integers:
-    """Return the bytes in which Lucene stores lengths: of the longest length that is not longer."""
+    """Return the bytes in which Lucene stores lengths, which it rounds down."""
     return np.searchsorted(lengths_of_bytes(), lengths, side="right") - 1
 
 

@@ -42,26 +42,26 @@ def read_queries(path: Path) -> dict[str, str]:
 def with_queries(
     task: Task[Any], sets: Sequence[TopicFile], queries: Mapping[str, str], path: Path
 ) -> list[TopicFile]:
-    """Return topic sets with queries in place of what the topics say; topics without one go.
+    """Return topic sets in which queries replace the texts of topics.
 
-    Raises InputError for a query whose topic is in none of the sets.
+    Topics without a query are left out. Raises InputError for a query of an unknown topic.
     """
     topics = {topic.topic_id for topic_set in sets for topic in topic_set.topics}
-    for topic, query in queries.items():
-        if topic not in topics:
+    for topic_id, query in queries.items():
+        if topic_id not in topics:
             read = ", ".join(str(topic_set.path) for topic_set in sets)
-            raise InputError(f"{path}: topic {topic} is not in {read}; --topics chooses others")
+            raise InputError(f"{path}: topic {topic_id} is not in {read}; --topics chooses others")
         if note := task.advice(query):
-            tell(f"{path}: topic {topic}: {note}")
+            tell(f"{path}: topic {topic_id}: {note}")
     if without := len(topics) - len(queries):
         tell(f"{path}: {without:,} of {len(topics):,} topics have no query, so no rows either")
-    return [
-        topic_set._replace(
-            topics=[
-                task.topic(query)._replace(topic_id=topic.topic_id, excluded=topic.excluded)
-                for topic in topic_set.topics
-                if (query := queries.get(topic.topic_id, ""))
-            ]
-        )
-        for topic_set in sets
-    ]
+
+    replaced = []
+    for topic_set in sets:
+        asked = []
+        for topic in topic_set.topics:
+            if topic.topic_id in queries:
+                typed = task.topic(queries[topic.topic_id])
+                asked.append(typed._replace(topic_id=topic.topic_id, excluded=topic.excluded))
+        replaced.append(topic_set._replace(topics=asked))
+    return replaced

@@ -9,7 +9,7 @@ documents in which it is blank.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -57,7 +57,7 @@ def answer_fields(text: Terms) -> dict[str, Bag]:
     }
 
 
-# A process does many parts, and the analyzer remembers what it met.
+# A process does many parts, and the analyzer caches the formulas it has read.
 _analyzer = lru_cache(maxsize=1)(Analyzer)
 
 
@@ -80,18 +80,25 @@ def answer_documents(
             body = read_or_leave_out(analyzer.body, question.body, "", post_id, counts)
             context = question_fields(title, body, question.tags, analyzer)
         shared = {field: context[field] for field in fields if field in context}
+
         for answer in thread.answers:
             terms = read_or_leave_out(analyzer.body, answer.body, "", answer.post_id, counts)
             own = answer_fields(terms)
             counts["answers without a question"] += not context
             counts["answers without words"] += own["contents"] is NOTHING
             if settings.bag:
-                bags = {**own, **context}
-                words = [word for field in _BAG if field in bags for word in bags[field].words]
-                yield Document(answer.post_id, {"contents": Bag(words)})
+                yield Document(answer.post_id, {"contents": _one_bag({**own, **context})})
             else:
                 chosen = {field: terms for field, terms in own.items() if field in fields}
                 yield Document(answer.post_id, chosen, shared)
+
+
+def _one_bag(bags: Mapping[str, Bag]) -> Bag:
+    words: list[str] = []
+    for field in _BAG:
+        if field in bags:
+            words += bags[field].words
+    return Bag(words)
 
 
 def write_answer_documents(
@@ -101,10 +108,10 @@ def write_answer_documents(
     workers: Workers,
     forms: Sequence[PartForm] = JSON,
 ) -> dict[str, int]:
-    """Write documents of all answers of a dump; return what was counted.
+    """Write the documents of all answers of a dump; return the counts.
 
-    The files do not depend on the number of `workers`, nor their memory on the size of the dump:
-    each is sent the places of the posts that it reads.
+    The files do not depend on the number of `workers`. The memory of a worker does not depend on
+    the size of the dump, since it gets only the offsets of the posts that it reads.
     """
     from arqmath_bm25.core.progress import progress  # loads rich, which workers need not
 

@@ -49,10 +49,12 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
     @property
     def recipe(self) -> dict[str, Any]:
         """The settings that decide the content of the index."""
-        bag = {"bag": True} if self.settings.bag else {}
-        tokenizer = self.settings.analysis.latex.tokenizer
-        version = {"tokenizer version": tokenizer_version(tokenizer)} if tokenizer else {}
-        return {**super().recipe, **bag, **version}
+        recipe = dict(super().recipe)
+        if self.settings.bag:
+            recipe["bag"] = True
+        if tokenizer := self.settings.analysis.latex.tokenizer:
+            recipe["tokenizer version"] = tokenizer_version(tokenizer)
+        return recipe
 
     def write_documents(
         self, collection: Collection, place: Path, workers: Workers, forms: Sequence[PartForm]
@@ -69,7 +71,7 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
         return {**table.counts, **written}
 
     def documents(self, collection: Collection) -> Iterator[tuple[str, Document]]:
-        """Yield the text of every answer and what is indexed of it."""
+        """Yield the text and the indexed document of every answer."""
         for thread in collection.posts.threads():
             documents = answer_documents([thread], self.settings, Counter())
             for answer, document in zip(thread.answers, documents, strict=True):
@@ -77,19 +79,23 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
                 yield text, document._replace(own={**document.own, **document.shared}, shared={})
 
     def placed(self, topic: Topic) -> Topic:
-        """Return a topic with its own thread, if it is one of an experiment (D.ID)."""
+        """Return a topic with the thread it was made from, if its id is D.ID."""
         return topic._replace(own_thread=thread_of(topic.topic_id))
 
     def account(self, counts: Mapping[str, int]) -> str:
         """Account for every row: rows = questions + answers + rows left out."""
         left = dict(counts)
-        rows, documents = left.pop("rows"), left.pop("documents")
-        questions, answers = left.pop("questions"), left.pop("answers")
-        return (
+        rows = left.pop("rows")
+        questions = left.pop("questions")
+        answers = left.pop("answers")
+        documents = left.pop("documents")
+        said = (
             f"{rows:,} posts read, {questions:,} questions, {answers:,} answers; "
             f"{documents:,} answers indexed, {answers - documents:,} lost"
-            + (f" ({notes})" if (notes := listed(left)) else "")
         )
+        if notes := listed(left):
+            said += f" ({notes})"
+        return said
 
     def ranker(self, index: OpenIndex) -> Ranker:
         """Return the ranker of answers."""
@@ -103,9 +109,11 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
 
 
 def thread_of(topic_id: str) -> str:
-    """Return the id of the question behind a topic D.ID, or ""."""
+    """Return the question id of a topic id "D.ID"; "" for other topic ids."""
     prefix, _, question = topic_id.partition(".")
-    return question if prefix == "D" and question.isascii() and question.isdecimal() else ""
+    if prefix == "D" and question.isascii() and question.isdecimal():
+        return question
+    return ""
 
 
 class AnswerRanker(FieldRanker):

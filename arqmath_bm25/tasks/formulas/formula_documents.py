@@ -1,17 +1,14 @@
-"""Task 2 documents: one per visually distinct formula, whose terms are those of its first instance.
+"""Documents of Task 2: one per visually distinct formula, with the terms of its first instance.
 
-Rows are read once, in one process; only formulas that are analysed become text, in as many
-processes as there are. Every row is accounted for: read = indexed + each kind of left out.
+This module decides which formula instances may be returned: the ones in a title, a question or an
+answer that are not marked as missing from the posts (issue d, dv). It also decides which instances
+are one visually distinct formula: instances with the same visual id. Instances without a visual id
+(the files of 2020, and some that LaTeXML failed on) are grouped by their LaTeX without white space,
+as the lab did, under negative numbers.
 
-Which formula instances may be returned, and which of them are one visually distinct formula.
-
-An instance may be returned if it stands in a title, a question or an answer and is not marked as
-missing from the posts (issue d, dv). Instances with one visual id belong together. Instances
-without one (the files of 2020, and some of which LaTeXML made nothing) are grouped by their LaTeX
-without white space, as the lab did, under negative numbers.
-
-Rows are taken as columns of a block of rows at a time. Only ids are kept: 20 bytes an instance, 600
-MB for the whole collection.
+One process reads all rows, once, in blocks of columns. Only new formulas become text, which all
+workers analyse. Only ids are kept: 20 bytes an instance, 600 MB for the whole collection. Every row
+is accounted for: rows read = rows indexed + rows left out, by reason.
 """
 
 from __future__ import annotations
@@ -66,7 +63,8 @@ def write_formula_documents(
     counts = Counter(documents=0)
     size = sum(file.stat().st_size for file in formula_files(formulas))
     with progress("Analysing formulas", size, "B") as advance:
-        documents, parts = partial(_documents, settings), _distinct(formulas, groups, advance)
+        documents = partial(_documents, settings)
+        parts = _distinct(formulas, groups, advance)
         for counted in write_parts(documents, parts, directory, workers, forms):
             counts.update(counted)
     settle(counts, "formulas")
@@ -77,7 +75,7 @@ def write_formula_documents(
 def _distinct(
     formulas: Path, groups: Groups, advance: Callable[[float], None]
 ) -> Iterator[list[tuple[str, str]]]:
-    """Yield the distinct formulas with their ids, as many at a time as make a part."""
+    """Yield the distinct formulas with their ids, a part at a time."""
     batch: list[tuple[str, str]] = []
     for file in formula_files(formulas):
         for block in read_formula_blocks(file):
@@ -89,7 +87,7 @@ def _distinct(
     yield batch
 
 
-# A process does many parts, and the analyzer remembers what it met.
+# A process does many parts, and the analyzer keeps its settings and stemmer.
 _analyzer = lru_cache(maxsize=1)(FormulaAnalyzer)
 
 
@@ -106,7 +104,7 @@ def _documents(
 
 
 class Instance(NamedTuple):
-    """A formula where it stands."""
+    """A formula in one of its posts."""
 
     formula_id: str
     post_id: str
@@ -115,9 +113,9 @@ class Instance(NamedTuple):
 
 
 class InstanceTable:
-    """Which instances a visually distinct formula has: five columns of 32-bit integers, sorted.
+    """The instances of each visually distinct formula: five columns of 32-bit integers, sorted.
 
-    The rows of the table are visual id, formula id, post, thread, and the number of the type.
+    They are visual id, formula id, post, thread, and the number of the type.
     """
 
     def __init__(self, path: Path) -> None:
@@ -191,13 +189,14 @@ class Groups:
         columns = [_ids(block, name) for name in ("id", "post_id", "thread_id")]
         columns.append(kinds.astype(np.int64))
         rows = np.arange(len(block))
-        for reason, left_out in (
+        reasons = (
             ("formulas of comments", kinds == len(TYPES)),
             ("rows of other types", kinds < 0),
             ("formulas not found in the posts (issue d)", block.codes("issue", DELETED) >= 0),
             ("blank formulas", block.blank("formula")),
             ("rows with an id that is no number", np.minimum.reduce(columns[:3]) == 0),
-        ):
+        )
+        for reason, left_out in reasons:
             rows = self._keep(reason, rows, ~left_out[rows])
         new = self._formulas.add(columns[0][rows])
         rows = self._keep("rows with a formula id seen before", rows, new)
@@ -235,8 +234,9 @@ class _IdSet:
         self._bits = np.zeros(1 << 28, np.uint8)
 
     def add(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Add numbers; tell which are new, and the first of their kind among these."""
-        places, bits = numbers >> 3, np.left_shift(1, numbers & 7).astype(np.uint8)
+        """Add numbers; return for each whether it is the first occurrence of a new number."""
+        places = numbers >> 3
+        bits = np.left_shift(1, numbers & 7).astype(np.uint8)
         new: NDArray[np.bool_] = self._bits[places] & bits == 0
         candidates = np.flatnonzero(new)
         first = candidates[np.unique(numbers[candidates], return_index=True)[1]]

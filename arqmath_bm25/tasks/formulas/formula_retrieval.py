@@ -1,4 +1,4 @@
-"""Task 2, formula retrieval: formulas that are like one formula, each in one of its posts."""
+"""Task 2, formula retrieval: formulas similar to a given one, each in one of its posts."""
 
 from __future__ import annotations
 
@@ -94,16 +94,20 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
     def account(self, counts: Mapping[str, int]) -> str:
         """Account for every row: rows = instances + rows left out."""
         left = dict(counts)
-        rows, instances, documents = (left.pop(key) for key in ("rows", "instances", "documents"))
+        rows = left.pop("rows")
+        instances = left.pop("instances")
+        documents = left.pop("documents")
         indexed = ("instances without a visual id", "formulas without a symbol")
         notes = listed({kind: left.pop(kind, 0) for kind in indexed})
-        left_out, lost = listed(left), rows - instances - sum(left.values())
-        return (
-            f"{rows:,} formulas read, {instances:,} indexed as {documents:,} visually distinct ones"
-            + (f" ({notes})" if notes else "")
-            + (f"; left out: {left_out}" if left_out else "")
-            + f"; {lost:,} lost"
-        )
+
+        said = f"{rows:,} formulas read, {instances:,} indexed as {documents:,} visually distinct"
+        said += " ones"
+        if notes:
+            said += f" ({notes})"
+        if left_out := listed(left):
+            said += f"; left out: {left_out}"
+        lost = rows - instances - sum(left.values())
+        return f"{said}; {lost:,} lost"
 
     def read(self, collection: Collection, folder: str, path: Path) -> TopicFile:
         """Read topics with their formulas; InputError for topics of another task."""
@@ -210,7 +214,7 @@ class FormulaRanker(Ranker):
             yield self.choose(hits, context, weights.context)[:depth]
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
-        """Return what fields gave to hits and, if it counts, their context."""
+        """Return the shares of fields in the scores of hits and, if it counts, of their context."""
         weights = self._settings.variants[variant]  # type: ignore[index]  # it is one of them
         query = self.query(topic, weights.fields)
         fields = self._searcher.explain(query, [hit.visual_id for hit in hits])
@@ -234,9 +238,10 @@ class FormulaRanker(Ranker):
         return query
 
     def contexts(self, topics: Sequence[Topic], threads: int) -> Iterator[Context]:
-        """Yield what threads are worth for the questions of topics, if any has one.
+        """Yield the scores of threads for the questions of topics.
 
-        Counted are the words of title and tags, and the operators of title and body.
+        Threads are searched for by the words of title and tags, and by the operators of title and
+        body. Without any title or question among the topics, all contexts are empty.
         """
         if not any(topic.title or topic.question for topic in topics):
             return (_NO_CONTEXT for _ in topics)
@@ -247,10 +252,12 @@ class FormulaRanker(Ranker):
         return map(context, by_words, by_operators)
 
     def choose(self, hits: list[Hit], context: Context, weight: float) -> list[Hit]:
-        """Take one instance of each formula; with a context, rank them anew."""
+        """Choose one instance of each formula; with a context, rerank the formulas."""
         chosen = []
         for hit in hits:
             instance, text = self._instances.best(hit.doc_id, *context)
-            score = hit.score / hits[0].score + weight * text if weight else hit.score
+            score = hit.score
+            if weight:
+                score = score / hits[0].score + weight * text
             chosen.append(Hit(instance.formula_id, score, instance.post_id, hit.doc_id))
         return sorted(chosen, key=lambda hit: -hit.score)
