@@ -306,7 +306,7 @@ class Index(_ByValue):
     @property
     def variants(self) -> list[str]:
         """Names of what can be run; `primary` is the one for those who do not choose."""
-        return self._opened.task.variants
+        return self._opened.variants
 
     @property
     def primary(self) -> str:

@@ -113,7 +113,7 @@ def ranked(task: str, collection: Collection, topics: Collection, qrels: Qrels) 
         if topic.topic_id in qrels
     ]
     cells = {}
-    for variant in index.task.variants:
+    for variant in index.variants:
         rankings = {
             topic.topic_id: {hit.visual_id or hit.doc_id: hit.score for hit in hits}
             for topic, hits in zip(

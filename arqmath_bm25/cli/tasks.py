@@ -67,6 +67,7 @@ def index(
     site: str | None = None,
     delimiters: Delimiters | None = None,
     whole: bool = False,
+    train: Path | None = None,
     shards: int = 1,
     replicas: int = 0,
     spark: str | None = None,
@@ -92,7 +93,7 @@ def index(
         if workers.remote:  # whose processes have other working directories
             data, indexes = data and data.absolute(), indexes.absolute()
         collection = Collection(
-            data, indexes, site=site, until=until, delimiters=delimiters, whole=whole
+            data, indexes, site=site, until=until, delimiters=delimiters, whole=whole, train=train
         )
         overwrite = overwrite or collection.of_files  # a changed file means another corpus
         for directory, built, manifest in ensure(

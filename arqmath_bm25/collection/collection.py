@@ -31,6 +31,14 @@ def _is_of_files(data: Path) -> bool:
     return corpus_in(data) is None and is_file_collection(data)
 
 
+def _named(train: Path) -> str:
+    """Return the name of a file with its digest: no index depends on where the file is."""
+    if not train.is_file():
+        raise InputError(f"--train {train}: no such file; expected rows of JSON with references")
+    (source,) = sources([train])
+    return f"{source.name} {source.sha256}"
+
+
 class Collection:
     """The files of DATA, and tables read from them once for all threads and commands."""
 
@@ -43,6 +51,7 @@ class Collection:
         until: str | None = None,
         delimiters: str | None = None,
         whole: bool | None = None,
+        train: Path | None = None,
     ) -> None:
         """`data` is the root of a distribution, by default the bundled sample; see Layout.
 
@@ -53,7 +62,9 @@ class Collection:
         `indexes` is the directory below which indexes are kept, by collection. `site` is the
         address of a dump, `until` the last year of the posts that count, or `none`, `delimiters`
         what encloses formulas. The default of these three is what the indexes were built with, or
-        else what the data show. Raises InputError if `data` is missing or of no such form.
+        else what the data show. `train` is a file of statements; an index of documents learns from
+        their references in place of its own. Raises InputError if `data` is missing or of no such
+        form.
         """
         if until is not None and not _UNTIL.fullmatch(until):
             raise InputError(f"--until {until}: expected a year, or none for all posts")
@@ -71,7 +82,10 @@ class Collection:
         self.name = self.layout.name  # of its directory; keeps its indexes and runs apart
         self.premises = PremiseFiles.at(premises_root)
         self._reading = RLock()
+        self.train_file = train
         self._chosen = {"site": site, "until": until, "delimiters": delimiters}
+        if train is not None:
+            self._chosen["train"] = _named(train)
 
     def _written(self, data: str | Path, whole: bool | None) -> Path:
         """Return DATA, or the corpus that is written from a set of ir_datasets or a folder."""

@@ -70,7 +70,7 @@ class Manifest:
         if self.recipe.get("analysis version") != recipe.get("analysis version"):
             return "this index was built with an older analysis of text and formulas"
         if self.recipe.get("chosen") != recipe.get("chosen"):
-            return "this index was built with another --until, --site or --delimiters"
+            return "this index was built with another --until, --site, --delimiters or --train"
         if self.recipe != recipe:
             return "this index was built with other analysis settings"
         if self.sources != sources:

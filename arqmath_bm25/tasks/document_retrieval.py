@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,10 +42,16 @@ from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document as Indexed
 from arqmath_bm25.tasks.answers.answer_documents import answer_fields, question_fields
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
+from arqmath_bm25.tasks.cited.cited_documents import (
+    REFERENCES,
+    STATEMENTS,
+    CitedRanker,
+    learn_references,
+)
 from arqmath_bm25.tasks.document_parts import PartForm, write_parts
 from arqmath_bm25.tasks.field_ranker import FieldRanker
-from arqmath_bm25.tasks.settings import Task1Settings, kind
-from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, TopicFile
+from arqmath_bm25.tasks.settings import DocumentSettings, Task1Settings, kind
+from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, TopicFile
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 
 _IDS: Final = "documents.ids"  # core/id_table.py
@@ -71,6 +77,8 @@ class DocumentRetrieval(AnswerRetrieval):
     """Ranks the user's own documents."""
 
     name: ClassVar[str] = "docs"
+    model = DocumentSettings  # type: ignore[assignment]
+    settings: DocumentSettings
     finds_posts = False
     title = "Documents"
     nothing = "No document holds a term of this query."
@@ -100,6 +108,11 @@ class DocumentRetrieval(AnswerRetrieval):
         """Return the file of documents."""
         return [_corpus(collection)]
 
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """The settings that decide the content of the index, with those of what is learnt."""
+        return {**super().recipe, "ridge": self.settings.ridge.model_dump(mode="json")}
+
     def write_documents(
         self, collection: Collection, place: Path, workers: Workers, forms: Sequence[PartForm]
     ) -> dict[str, int]:
@@ -115,6 +128,13 @@ class DocumentRetrieval(AnswerRetrieval):
             counts.update(of_part)
         settle(counts, "documents")
         self._tell_of(counts, collection.given)
+        if self.settings.cited:
+            learnt, train = place / REFERENCES, collection.train_file
+            if train is None and "train" in collection.chosen:
+                name, _, _ = collection.chosen["train"].rpartition(" ")
+                raise InputError(f"this index learns from {name}; name the file again with --train")
+            ids = IdTable(place / _IDS)
+            counts[STATEMENTS] = learn_references(path, ids, train, learnt, self.settings)
         return dict(counts)
 
     def _tell_of(self, counts: Counter[str], data: Path) -> None:
@@ -213,18 +233,25 @@ class DocumentRetrieval(AnswerRetrieval):
         return own
 
     def runnable(self, collection: Collection) -> tuple[list[str], str]:
-        """Return the variants for which some document of the index has a field, and a note."""
+        """Return the variants for which some document of the index has a field, and a note.
+
+        Those that learn from references are left out where the index has none.
+        """
         counts: Mapping[str, int] = {}
         manifest = Manifest.read(collection.directory / self.name)
         if manifest is not None:
             counts = manifest.counts
+
+        variants = self.variants
+        if not counts.get(STATEMENTS):
+            variants = [variant for variant in variants if variant not in self.settings.cited]
         if counts.get(_WITHOUT_FORMULAS, 0) < counts.get("documents", 1):
-            return self.variants, ""
+            return variants, ""
 
         of_words = []
         left_out = []
 
-        for variant in self.variants:
+        for variant in variants:
             kinds = set(map(kind, self.settings.weights(variant)))
             if "text" in kinds:
                 of_words.append(variant)
@@ -235,7 +262,7 @@ class DocumentRetrieval(AnswerRetrieval):
             return of_words, ""
         return of_words, f"no document has a formula, so not run: {', '.join(left_out)}"
 
-    def ranker(self, index: OpenIndex) -> FieldRanker:
+    def ranker(self, index: OpenIndex) -> Ranker:
         """Return the ranker of documents.
 
         In a collection with hardly any formulas, the formulas of queries are searched for as words.
@@ -246,7 +273,10 @@ class DocumentRetrieval(AnswerRetrieval):
             analysis = settings.analysis.model_copy(update={"latex": latex})
             settings = settings.model_copy(update={"analysis": analysis})
 
-        return FieldRanker(index, settings)
+        by_fields = FieldRanker(index, settings)
+        if not settings.cited:
+            return by_fields
+        return CitedRanker(index, settings, by_fields, IdTable(index.directory / _IDS))
 
     def _lacks_formulas(self, collection: Collection) -> bool:
         manifest = Manifest.read(collection.directory / self.name)

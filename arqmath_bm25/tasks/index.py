@@ -329,6 +329,12 @@ class Index:
             raise NoIndexError(f"{place}: {reason}", built.name, True, lacking)
         return cls(task, collection, place, manifest, engine)
 
+    @property
+    def variants(self) -> list[str]:
+        """The variants for which the index has what they search."""
+        variants, _ = self.task.runnable(self.collection)
+        return variants
+
     def searcher(self) -> Searcher:
         """Open the searcher of the index."""
         with self._opening:

@@ -25,6 +25,7 @@ Task1Field = Literal[
     "title_text", "title_math", "title_operators", "tags",
 ]  # fmt: skip
 FIELDS: Final[tuple[str, ...]] = get_args(Task1Field)
+DocumentVariant = Literal[Variant, "cited"]
 View = Literal["tokens", "characters", "words"]  # what a text is cut into (NLPS)
 _KERNEL: Final[dict[View, float]] = {"tokens": 0.4, "characters": 0.3, "words": 0.3}
 
@@ -195,6 +196,46 @@ class Task1Settings(RankingSettings):
         return self
 
 
+class RidgeSettings(Settings):
+    """The regression; see cited/ridge.py."""
+
+    kernel: dict[View, Weight] = Field(default=_KERNEL.copy())
+    penalty: Positive = 0.5
+    self_citation: Weight = 0.8
+
+
+class CitedSettings(Settings):
+    """Weights of what is learnt from references; see cited/cited_documents.py."""
+
+    ridge: Weight = 0.5
+    profile: Weight = 0.1
+    citations: Weight = 0.05
+    # Learn from the documents before the query alone, in the order of the corpus.
+    earlier: bool = False
+
+
+class DocumentRunSettings(RunSettings):
+    """Names of run files of one's own documents."""
+
+    primary: DocumentVariant  # type: ignore[assignment]
+
+
+class DocumentSettings(Task1Settings):
+    """configs/docs.yaml."""
+
+    run: DocumentRunSettings
+    variants: dict[DocumentVariant, dict[Task1Field, Weight]]  # type: ignore[assignment]
+    ridge: RidgeSettings = RidgeSettings()
+    cited: dict[DocumentVariant, CitedSettings] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _known_cited(self) -> Self:
+        for variant in self.cited:
+            if variant not in self.variants:
+                raise ValueError(f"cited: {variant!r} is not among the variants")
+        return self
+
+
 class FormulaVariant(Settings):
     """Evidence for a formula: its own fields and its context."""
 
@@ -238,14 +279,6 @@ class NlpsAnalysisSettings(Settings):
     """How the words of a text are read."""
 
     text: TextSettings = TextSettings()
-
-
-class RidgeSettings(Settings):
-    """The regression; see cited/ridge.py."""
-
-    kernel: dict[View, Weight] = Field(default=_KERNEL.copy())
-    penalty: Positive = 0.5
-    self_citation: Weight = 0.8
 
 
 class TfidfVariant(Settings):

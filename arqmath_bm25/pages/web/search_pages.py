@@ -59,7 +59,12 @@ if TYPE_CHECKING:
 
 _DRAWN: Final = 100  # queries and buttons that need not be drawn again
 _MAX_WAITING: Final = 64  # requests; further ones are told to come back
-_RANKED_BY: Final = {"both": "words and formulas", "text": "words", "math": "formulas"}
+_RANKED_BY: Final = {
+    "both": "words and formulas",
+    "text": "words",
+    "math": "formulas",
+    "cited": "words, formulas and references",
+}
 _PROBLEMS: Final = {
     404: "Not found", 405: "Not allowed", 413: "Too long", 422: "Wrong address",
     503: "Not possible now",
@@ -290,7 +295,7 @@ class SearchPages:
     def _variants(self, task: str) -> list[str]:
         """Return the variants of a task, the best one first."""
         primary = self._tasks[task].primary
-        others = [variant for variant in self._tasks[task].variants if variant != primary]
+        others = [variant for variant in self._indexes[task].variants if variant != primary]
         return [primary, *others]
 
     def _ranked_by(self, variant: str) -> str:

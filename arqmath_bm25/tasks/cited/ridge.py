@@ -23,6 +23,7 @@ one thread does the linear algebra.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -121,6 +122,7 @@ class References:
 
     settings: RidgeSettings
     statements: list[str]  # ids
+    digests: list[str]  # of the texts of the statements
     candidates: Candidates
     references: sparse.csr_matrix  # statements × candidates, 1 where one refers to the other
     vectors: TextVectors
@@ -145,7 +147,8 @@ class References:
 
         ids = [statement.statement_id for statement in statements]
         cited = incidence([statement.references for statement in statements], candidates)
-        return cls(settings, ids, candidates, cited, vectors, rows, inverse)
+        digests = list(map(_digest, texts))
+        return cls(settings, ids, digests, candidates, cited, vectors, rows, inverse)
 
     def save(self, directory: Path) -> None:
         """Save everything that the settings do not determine."""
@@ -153,8 +156,12 @@ class References:
         np.save(directory / _FREQUENCIES, self.vectors.frequencies)
         sparse.save_npz(directory / _ROWS, self.rows, compressed=False)
         sparse.save_npz(directory / _REFERENCES, self.references, compressed=False)
-        candidates = np.array(self.candidates.ids)
-        np.savez(directory / _IDS, statements=np.array(self.statements), candidates=candidates)
+        np.savez(
+            directory / _IDS,
+            statements=np.array(self.statements),
+            digests=np.array(self.digests),
+            candidates=np.array(self.candidates.ids),
+        )
         if self.inverse is not None:
             np.save(directory / _INVERSE, self.inverse)
 
@@ -166,17 +173,29 @@ class References:
         vectors = TextVectors(settings.kernel, analyzer, rows.shape[0], frequencies)
         with np.load(directory / _IDS, allow_pickle=False) as ids:
             statements = ids["statements"].tolist()
+            digests = ids["digests"].tolist()
             candidates = Candidates(ids["candidates"].tolist())
         references = sparse.load_npz(directory / _REFERENCES)
         inverse = None
         if (directory / _INVERSE).is_file():
             inverse = np.load(directory / _INVERSE, mmap_mode="r")
-        return cls(settings, statements, candidates, references, vectors, rows, inverse)
+        return cls(settings, statements, digests, candidates, references, vectors, rows, inverse)
 
     @cached_property
     def row(self) -> dict[str, int]:
         """The row of each statement by its id."""
         return {statement: row for row, statement in enumerate(self.statements)}
+
+    def with_text(self, text: str) -> list[int]:
+        """Return the rows of the statements that have this text, apart from white space."""
+        return self._rows_of_digest.get(_digest(text), [])
+
+    @cached_property
+    def _rows_of_digest(self) -> dict[str, list[int]]:
+        rows: dict[str, list[int]] = {}
+        for row, digest in enumerate(self.digests):
+            rows.setdefault(digest, []).append(row)
+        return rows
 
     @cached_property
     def _targets(self) -> sparse.csr_matrix:
@@ -224,6 +243,11 @@ class References:
             "profile": scaled(np.asarray(queries.similarity @ self._profiles)),
             "citations": scaled(citations),
         }
+
+
+def _digest(text: str) -> str:
+    words = " ".join(text.split())
+    return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def incidence(ids: Sequence[Iterable[str]], candidates: Candidates) -> sparse.csr_matrix:

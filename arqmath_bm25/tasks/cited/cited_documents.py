@@ -1,0 +1,250 @@
+"""The variant `cited` of one's own documents: what similar documents refer to comes first.
+
+The score of a document is that of its fields and, in units of the best such score of the query, a
+weighted sum of the parts that are learnt (`ridge.py`). Learnt are the references of the documents,
+or of the statements of `--train`. Of these a query never has its own: hidden are the document that
+it is, those that it excludes, and all with its text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.html import Delimiters, read_body, read_title
+from arqmath_bm25.analysis.settings import AnalysisSettings
+from arqmath_bm25.collection.own_documents import OwnDocument, read_documents
+from arqmath_bm25.collection.references import Statement
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.id_table import IdTable
+from arqmath_bm25.core.labs import MAX_DEPTH
+from arqmath_bm25.core.progress import counted, status, tell
+from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.tasks.cited.candidates import BLOCK, Candidates
+from arqmath_bm25.tasks.cited.ridge import NEAR, References
+from arqmath_bm25.tasks.task import OpenIndex, Ranker
+
+if TYPE_CHECKING:
+    from arqmath_bm25.tasks.cited.candidates import CandidateScores
+    from arqmath_bm25.tasks.field_ranker import FieldRanker
+    from arqmath_bm25.tasks.settings import DocumentSettings
+
+REFERENCES: Final = "references"  # what is learnt, in the directory of an index
+STATEMENTS: Final = "statements with references"  # as a count of the index
+
+
+def learn_references(
+    corpus: Path, documents: IdTable, train: Path | None, directory: Path,
+    settings: DocumentSettings,
+) -> int:  # fmt: skip
+    """Learn from the references of documents, or of the statements of `train`; write the result.
+
+    Returns the number of statements learnt from; nothing is written if there are none. Raises
+    InputError if a `train` that is given refers to no document.
+    """
+    ordered = [variant for variant, chosen in settings.cited.items() if chosen.earlier]
+    if train is not None and ordered:
+        raise InputError(
+            f"--train {train}: cited.{ordered[0]}.earlier goes by the order of the documents; set "
+            "it to false, or index without --train"
+        )
+
+    encoded = documents.of(np.arange(len(documents)))
+    ids = [doc_id.decode() for doc_id in encoded]
+    known = set(ids)
+    statements = []
+    for document, _ in read_documents(train or corpus):
+        if not known.isdisjoint(document.references):
+            statements.append(_statement(document, settings.analysis.latex.delimiters))
+
+    if not statements:
+        if train is not None:
+            raise InputError(
+                f'--train {train}: no row refers to a document of {corpus}; expected "references" '
+                "with ids of documents"
+            )
+        return 0
+    if find_spec("sklearn") is None:
+        tell(
+            f"{corpus}: {counted(len(statements), 'documents')} have references; to learn from "
+            "them, pip install 'arqmath-bm25[nlps]' and index again"
+        )
+        return 0
+
+    with status("Learning from references"):
+        learnt = References.learn(statements, Candidates(ids), settings.ridge, _analyzer(settings))
+        learnt.save(directory)
+    source = train or corpus
+    form = "by one regression over all of them"
+    if learnt.inverse is None:
+        form = f"by a regression over the {NEAR} most similar to each query"
+    tell(
+        f"{source}: the variant cited learns from the references of "
+        f"{counted(len(statements), 'statements')}, without those of the query itself, {form}"
+    )
+    return len(statements)
+
+
+def _statement(document: OwnDocument, delimiters: Delimiters) -> Statement:
+    title, text = document.marked(delimiters).contents(delimiters)
+    references = tuple(dict.fromkeys(document.references))
+    return Statement(document.doc_id, f"{title.text} {text.text}".strip(), references)
+
+
+def _analyzer(settings: DocumentSettings) -> Analyzer:
+    return Analyzer(AnalysisSettings(text=settings.analysis.text), ngrams=False)
+
+
+class CitedRanker(Ranker):
+    """Ranks documents by their fields and, in the variants that do, by what is learnt."""
+
+    def __init__(
+        self, index: OpenIndex, settings: DocumentSettings, by_fields: FieldRanker, ids: IdTable
+    ) -> None:
+        """`ids` are those of the documents, in the order of the corpus."""
+        self._settings = settings
+        self._by_fields = by_fields
+        self._ids = ids
+        directory = index.directory / REFERENCES
+        self._learnt: References | None = None
+        if directory.is_dir():
+            self._learnt = References.load(directory, settings.ridge, _analyzer(settings))
+
+    def rank(
+        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
+    ) -> Iterator[list[Hit]]:
+        """Yield the `depth` best documents of every topic."""
+        if variant not in self._settings.cited:
+            yield from self._by_fields.rank(topics, variant, depth, threads)
+            return
+
+        wanted = max(depth, MAX_DEPTH)
+        for start in range(0, len(topics), BLOCK):
+            block = topics[start : start + BLOCK]
+            found = list(self._by_fields.rank(block, variant, wanted, threads))
+            gains = _total(self._gains(block, variant))
+            for topic, hits, gain in zip(block, found, gains, strict=True):
+                yield self._best(topic, hits, gain, depth)
+
+    def score(
+        self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]
+    ) -> Iterator[list[Hit]]:
+        """Rank given documents of each topic."""
+        by_fields = self._by_fields.score(topics, variant, candidates)
+        if variant not in self._settings.cited:
+            yield from by_fields
+            return
+
+        position = self._references.candidates.position
+        for topic, hits, ids in zip(topics, by_fields, candidates, strict=True):
+            (gain,) = _total(self._gains([topic], variant))
+            among = np.zeros_like(gain)
+            places = [position[doc_id] for doc_id in ids if doc_id in position]
+            among[places] = gain[places]
+            yield self._best(topic, hits, among, len(ids))
+
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+        """Return what the fields and each part that is learnt add to the scores."""
+        parts = self._by_fields.explain(topic, variant, hits)
+        if variant not in self._settings.cited:
+            return parts
+
+        (found,) = self._by_fields.rank([topic], variant, MAX_DEPTH, 1)
+        by_fields = {hit.doc_id for hit in found}
+        unit = _unit(found)
+        gains = self._gains([topic], variant)
+        explained = []
+        for hit, of_fields in zip(hits, parts, strict=True):
+            place = self._references.candidates.position[hit.doc_id]
+            learnt = [Part(name, float(unit * gain[0, place])) for name, gain in gains.items()]
+            kept = of_fields if hit.doc_id in by_fields else []
+            explained.append([*kept, *learnt])
+        return explained
+
+    @property
+    def _references(self) -> References:
+        if self._learnt is None:
+            raise InputError(
+                "no document of this index has references to learn from; give them in the rows "
+                'as "references", or index with --train FILE'
+            )
+        return self._learnt
+
+    def _best(
+        self, topic: Topic, hits: Sequence[Hit], gain: CandidateScores, depth: int
+    ) -> list[Hit]:
+        """Return the best documents by the sum of both scores, without those at 0."""
+        candidates = self._references.candidates
+        scores = _unit(hits) * gain
+        for hit in hits:
+            scores[candidates.position[hit.doc_id]] += hit.score
+        for doc_id in topic.excluded:
+            if doc_id in candidates.position:
+                scores[candidates.position[doc_id]] = 0
+
+        best = candidates.best(scores, depth)
+        return [Hit(doc_id, score) for doc_id, score in best if score > 0]
+
+    def _gains(self, topics: Sequence[Topic], variant: str) -> dict[str, CandidateScores]:
+        """Return the weighted parts that are learnt, topics × documents."""
+        learnt = self._references
+        chosen = self._settings.cited[variant]  # type: ignore[index]
+        texts = [self._text(topic) for topic in topics]
+        hidden = [
+            self._hidden(topic, text, chosen.earlier)
+            for topic, text in zip(topics, texts, strict=True)
+        ]
+        parts = learnt.parts(learnt.queries(texts, hidden, near=chosen.earlier))
+        return {
+            "ridge": chosen.ridge * parts["ridge"],
+            "profile": chosen.profile * parts["profile"],
+            "citations": chosen.citations * parts["citations"],
+        }
+
+    def _text(self, topic: Topic) -> str:
+        delimiters = self._settings.analysis.latex.delimiters
+        title = read_title(topic.title, delimiters)
+        body = read_body(topic.question, delimiters)
+        return f"{title.text} {body.text}".strip()
+
+    def _hidden(self, topic: Topic, text: str, earlier: bool) -> list[int]:
+        """Return the rows of the statements from which a topic does not learn."""
+        learnt = self._references
+        own = [topic.topic_id, *topic.excluded]
+        hidden = {learnt.row[doc_id] for doc_id in own if doc_id in learnt.row}
+        hidden.update(learnt.with_text(text))
+        if earlier:
+            hidden.update(self._not_before(own))
+        return sorted(hidden)
+
+    def _not_before(self, own: Sequence[str]) -> list[int]:
+        """Return the rows of the statements that come after one of these documents, or are it."""
+        rows = self._ids.find(own)
+        rows = rows[rows >= 0]
+        if not len(rows):
+            return []
+        later = self._places >= rows.min()
+        return np.flatnonzero(later).tolist()
+
+    @cached_property
+    def _places(self) -> NDArray[np.int64]:
+        """The place of every statement in the corpus."""
+        return self._ids.find(self._references.statements)
+
+
+def _total(parts: Mapping[str, CandidateScores]) -> CandidateScores:
+    return np.asarray(np.sum(list(parts.values()), axis=0))
+
+
+def _unit(hits: Sequence[Hit]) -> float:
+    """Return the best score, in units of which the parts that are learnt are added."""
+    if not hits:
+        return 1.0
+    return hits[0].score

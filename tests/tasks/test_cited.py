@@ -1,0 +1,200 @@
+"""The variant `cited`: what similar documents refer to, and nothing that a query knows itself."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.core.errors import InputError, NoIndexError
+from arqmath_bm25.core.records import Hit, Topic
+from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.engines.engine import chosen_engine
+from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks.cited import ridge
+from arqmath_bm25.tasks.document_retrieval import DocumentRetrieval
+from arqmath_bm25.tasks.index import Index, ensure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+FLAT = chosen_engine("flat", None)
+ROWS: list[dict[str, Any]] = [
+    {"id": "holder", "text": "An inequality of conjugate exponents for products."},
+    {"id": "zorn", "text": "Every chain has an upper bound, so there is a maximal element."},
+    {"id": "norm", "text": "Convergent series in normed spaces.", "references": ["holder"]},
+    {"id": "space", "text": "Bounded series in normed spaces.", "references": ["holder", "lost"]},
+    {
+        "id": "ideal",
+        "text": "Proper ideals of rings lie in maximal ones.",
+        "references": ["zorn"],
+    },
+    {"id": "prime", "text": "Prime ideals of rings are proper.", "references": ["zorn"]},
+]
+
+
+def written(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def indexed(
+    place: Path,
+    rows: Sequence[dict[str, Any]] = ROWS,
+    train: Path | None = None,
+    config: Path | None = None,
+) -> Index:
+    written(place / "corpus.jsonl", rows)
+    collection = Collection(place, place / "indexes", train=train)
+    list(ensure(["docs"], collection, HERE, config, engines=[FLAT]))
+    return Index.open(Collection(place, place / "indexes"), "docs", config, FLAT)
+
+
+def earlier(place: Path) -> Path:
+    """Return a configuration that learns from the documents before the query."""
+    settings = configured("docs").settings.model_dump(mode="json")
+    settings["cited"]["cited"]["earlier"] = True
+    place.mkdir(exist_ok=True)
+    path = place / "docs.yaml"
+    path.write_text(json.dumps(settings))
+    return path
+
+
+def ranked(index: Index, topic: Topic, variant: str = "cited") -> dict[str, float]:
+    (hits,) = index.rank([topic], variant, 1000, 1)
+    return {hit.doc_id: hit.score for hit in hits}
+
+
+QUERY = Topic("q", "A series in normed spaces")
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    return indexed(tmp_path_factory.mktemp("cited"))
+
+
+def test_what_similar_documents_refer_to_is_found_without_a_common_word(index: Index) -> None:
+    assert "holder" not in ranked(index, QUERY, "both")
+    found = ranked(index, QUERY)
+    assert found["holder"] > found["zorn"]
+    assert found["holder"] > found["ideal"]
+
+
+def test_the_scores_of_the_fields_are_kept(index: Index) -> None:
+    by_fields, found = ranked(index, QUERY, "both"), ranked(index, QUERY)
+    assert all(found[doc_id] >= score for doc_id, score in by_fields.items())
+
+
+def test_the_parts_of_an_explanation_add_up_to_the_score(index: Index) -> None:
+    (hits,) = index.rank([QUERY], "cited", 10, 1)
+    for hit, parts in zip(hits, index.explain(QUERY, "cited", hits), strict=True):
+        assert sum(part.score for part in parts) == pytest.approx(hit.score, rel=1e-5)
+    names = {part.name for part in index.explain(QUERY, "cited", hits)[0]}
+    assert {"ridge", "profile", "citations"} <= names
+
+
+def test_given_documents_are_scored_as_they_are_ranked(index: Index) -> None:
+    found = ranked(index, QUERY)
+    (hits,) = index.score([QUERY], "cited", [["holder", "norm", "space"]])
+    assert {hit.doc_id: hit.score for hit in hits} == {
+        doc_id: pytest.approx(found[doc_id]) for doc_id in ("holder", "norm", "space")
+    }
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        Topic("norm", "A series in normed spaces"),  # its id
+        Topic("q", "Convergent  series in normed spaces."),  # its text
+        Topic("q", "A series in normed spaces", excluded=("norm",)),
+    ],
+)
+@pytest.mark.parametrize("most", [0, 100])
+def test_a_query_never_learns_from_its_own_references(
+    query: Topic, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the document that it is refers to, the ranking is the same."""
+    monkeypatch.setattr(ridge, "MOST_WHOLE", most)
+    found = []
+    for name, references in (("a", ["zorn"]), ("b", ["holder"])):
+        rows = [{**row, "references": references} if row["id"] == "norm" else row for row in ROWS]
+        index = indexed(tmp_path / name, rows)
+        parts = index.explain(query, "cited", [Hit("holder", 0), Hit("zorn", 0)])
+        found.append([part for of_hit in parts for part in of_hit if part.name == "ridge"])
+    assert found[0] == found[1]
+
+
+def test_in_order_of_writing_later_documents_are_not_learnt_from(tmp_path: Path) -> None:
+    index = indexed(tmp_path / "a", config=earlier(tmp_path))
+    early = Topic("space", "Bounded series in normed spaces.")
+    assert ranked(index, early)["holder"] > 0  # norm is before it
+    first = Topic("norm", "Convergent series in normed spaces.")
+    (parts,) = index.explain(first, "cited", [Hit("holder", 0)])
+    assert {part.name: part.score for part in parts}["ridge"] == 0
+
+
+def test_a_training_file_replaces_the_references_of_documents(tmp_path: Path) -> None:
+    rows = [{"id": "t", "text": "Series in normed spaces", "references": ["zorn"]}]
+    train = written(tmp_path / "train.jsonl", rows)
+    index = indexed(tmp_path / "a", train=train)
+    found = ranked(index, QUERY)
+    assert found["zorn"] > found.get("holder", 0)
+
+    written(tmp_path / "a" / "corpus.jsonl", ROWS[:-1])
+    again = Collection(tmp_path / "a", tmp_path / "a" / "indexes")
+    with pytest.raises(InputError, match=r"learns from train\.jsonl; name the file again"):
+        list(ensure(["docs"], again, HERE, overwrite=True, engines=[FLAT]))
+    written(train, [{**rows[0], "references": ["holder"]}])
+    changed = Collection(tmp_path / "a", tmp_path / "a" / "indexes", train=train)
+    with pytest.raises(NoIndexError, match="another --until, --site, --delimiters or --train"):
+        Index.open(changed, "docs")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"id": "t", "text": "x", "references": ["404"]}], "no row refers to a document"),
+        ([{"id": "t", "text": "x"}], "no row refers to a document"),
+    ],
+)
+def test_a_training_file_that_teaches_nothing_is_refused(
+    rows: list[dict[str, Any]], message: str, tmp_path: Path
+) -> None:
+    train = written(tmp_path / "train.jsonl", rows)
+    with pytest.raises(InputError, match=message):
+        indexed(tmp_path / "a", train=train)
+
+
+def test_order_and_training_file_exclude_each_other(tmp_path: Path) -> None:
+    train = written(tmp_path / "train.jsonl", [{"id": "t", "text": "x", "references": ["zorn"]}])
+    with pytest.raises(InputError, match=r"cited\.cited\.earlier goes by the order of the doc"):
+        indexed(tmp_path / "a", train=train, config=earlier(tmp_path))
+
+
+def test_documents_without_references_have_the_other_variants(tmp_path: Path) -> None:
+    index = indexed(tmp_path, [{"id": "a", "text": "A series of $x^2$."}])
+    assert DocumentRetrieval.runnable(index.task, index.collection) == (
+        ["text", "math", "both"],
+        "",
+    )
+    with pytest.raises(InputError, match="no document of this index has references"):
+        list(index.rank([QUERY], "cited", 10, 1))
+
+
+def test_many_statements_are_learnt_by_the_nearest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = indexed(tmp_path / "a")
+    monkeypatch.setattr(ridge, "MOST_WHOLE", 3)
+    near = indexed(tmp_path / "b")
+    said = " ".join(capsys.readouterr().err.split())
+    assert "by one regression over all of them" in said
+    assert "by a regression over the 512 most similar to each query" in said
+    assert not (near.directory / "references" / "inverse.npy").exists()
+    found = ranked(near, QUERY)
+    assert found["holder"] == pytest.approx(ranked(whole, QUERY)["holder"], rel=0.05)
+    assert found["holder"] > found["zorn"]
