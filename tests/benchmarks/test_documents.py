@@ -23,7 +23,7 @@ def test_answers_are_documents_and_titles_of_questions_queries(tmp_path: Path) -
     documents = [document for document, _ in read_documents(tmp_path / "data" / "corpus.jsonl")]
     queries = [query for query, _ in read_documents(tmp_path / "data" / "queries.jsonl")]
     assert (len(documents), len(queries)) == (30, 3)
-    judged = read_qrels(tmp_path / "data" / QRELS)
+    judged = read_qrels(tmp_path / "data" / QRELS[0])
     assert list(judged) == [query.doc_id for query in queries]
     assert {doc for of in judged.values() for doc in of} <= {each.doc_id for each in documents}
     first = json.loads((tmp_path / "data" / "queries.jsonl").read_text().splitlines()[0])

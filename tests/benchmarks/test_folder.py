@@ -1,0 +1,25 @@
+"""A folder of files that is timed, benchmarks/folder.py."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from folder import write_files
+
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.file_collection import written_corpus
+from arqmath_bm25.collection.own_documents import corpus_in, read_documents
+from arqmath_bm25.core.sample_data import SAMPLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_each_file_has_two_sections_of_its_own(tmp_path: Path) -> None:
+    size = write_files(Collection(SAMPLE), tmp_path / "notes", 8)
+    assert size == sum(path.stat().st_size for path in (tmp_path / "notes").iterdir())
+    corpus = corpus_in(written_corpus(tmp_path / "notes", tmp_path / "files"))
+    assert corpus is not None
+    titles = [document.title for document, _ in read_documents(corpus)]
+    parts = {f"Note {number}, part {part}" for number in range(8) for part in (1, 2)}
+    assert parts <= set(titles)
