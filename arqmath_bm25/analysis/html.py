@@ -61,6 +61,7 @@ class Formula(NamedTuple):
 
     latex: str
     formula_id: str | None  # the span's id: a formula instance (posts) or q_N (topics)
+    is_display: bool = False  # on a line of its own: between $$ or \[ and \], or an environment
 
 
 class Content(NamedTuple):
@@ -155,6 +156,7 @@ _START: Final[dict[Delimiters, re.Pattern[str]]] = {
     "spans": re.compile(rf"{_MARKED.pattern}(?P<delimiter>)(?P<name>)"),
 }
 _START["none"], _START["auto"] = _START["spans"], _START["mathjax"]
+_DISPLAYS: Final = ("$$", r"\[", r"\begin{")
 _END_OF = {"$": "$", r"\$": r"\$", "$$": "$$", r"\[": r"\]", r"\(": r"\)", r"\\(": r"\\)"}
 _TOKEN = re.compile(
     rf"\\end\{{([A-Za-z]+\*?)\}}|\\\\\)|\\[^\n{_MARK}{_TAG_END}]|[${{}}\n{_MARK}{_TAG_END}]"
@@ -322,7 +324,8 @@ def cut_spans(html: str) -> tuple[str, list[Formula]]:
             pieces[position] = latex
         else:
             pieces[position] = f"{_MARK}{len(formulas)}{_MARK}"
-            formulas.append(Formula(latex, pieces[position - 1] or None))
+            is_display = inner.startswith(_DISPLAYS)
+            formulas.append(Formula(latex, pieces[position - 1] or None, is_display))
     del pieces[1::3]
     return "".join(pieces), formulas
 
@@ -450,7 +453,8 @@ def split_math(
             content = text[start.start() : span[1]]
             if delimiter:
                 content = text[end : span[0]]
-            formula = Formula(_plain(content, formulas).strip(), None)
+            is_display = delimiter in _DISPLAYS or bool(start["name"])
+            formula = Formula(_plain(content, formulas).strip(), None, is_display)
             end = span[1]
         else:
             continue

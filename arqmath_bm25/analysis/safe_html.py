@@ -7,7 +7,7 @@ formulas and prose are put in as whoever shows them writes them: as MathML, or f
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from html import escape, unescape
 from typing import Final
 
@@ -93,28 +93,27 @@ def safe_title(
     delimiters: Delimiters = "mathjax",
 ) -> str:  # fmt: skip
     """Return a title, which is plain text with math, as HTML."""
-    pieces = read_title(title, delimiters).pieces
-    return "".join(_write_pieces(pieces, formula, prose, display=False))
+    written: list[str] = []
+    for piece in read_title(title, delimiters).pieces:
+        if isinstance(piece, Formula):
+            written.append(formula(piece, False))
+        else:
+            written.append(prose(piece))
+    return "".join(written)
 
 
 def _write(
     text: str, formulas: list[Formula], formula: FormulaWriter, prose: Callable[[str], str],
     delimiters: Delimiters, is_block: bool = False,
 ) -> list[str]:  # fmt: skip
-    """Write the text between two tags; a formula that fills a block is displayed."""
+    """Write the text between two tags; displays are displayed, and a formula that fills a block."""
     pieces = list(split_math(text, formulas, delimiters))
     filled = [piece for piece in pieces if isinstance(piece, Formula) or piece.strip(" .,;:")]
-    return _write_pieces(pieces, formula, prose, display=is_block and len(filled) == 1)
-
-
-def _write_pieces(
-    pieces: Iterable[str | Formula], formula: FormulaWriter, prose: Callable[[str], str],
-    display: bool,
-) -> list[str]:  # fmt: skip
+    fills_block = is_block and len(filled) == 1
     written: list[str] = []
     for piece in pieces:
         if isinstance(piece, Formula):
-            written.append(formula(piece, display))
+            written.append(formula(piece, fills_block or piece.is_display))
         else:
             written.append(prose(piece))
     return written

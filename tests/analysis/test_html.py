@@ -110,7 +110,7 @@ def test_code_holds_no_formulas_and_comes_back_as_it_was() -> None:
     assert [formula.latex for formula in content.formulas] == ["z"]
     assert content.prose == f"a {code} {code}"
     environment = read_body(r"\begin{cases} <code>$x$</code> \end{cases}")
-    assert environment.formulas == (Formula(r"\begin{cases} $x$ \end{cases}", None),)
+    assert environment.formulas == (Formula(r"\begin{cases} $x$ \end{cases}", None, True),)
 
 
 @pytest.mark.parametrize("name", ["lemma", "enumerate", "proof", "a", "theorem*"])
@@ -131,7 +131,7 @@ def test_spans_inside_an_environment_come_back() -> None:
     # post 1618741
     content = read_body(rf"\begin{{align}} 2049\ \text{{(by {span('3', '7')})}} \end{{align}} x")
     assert content.pieces == (
-        Formula(r"\begin{align} 2049\ \text{(by $3$)} \end{align}", None), " x"
+        Formula(r"\begin{align} 2049\ \text{(by $3$)} \end{align}", None, is_display=True), " x"
     )  # fmt: skip
 
 
@@ -153,7 +153,7 @@ def test_environments_outside_any_span_are_formulas() -> None:
     # post 438 of the collection
     body = r"but I don't know where it is: \begin{align} \sqrt{-1} &amp;= i \end{align} Yes."
     content = read_body(body)
-    assert content.formulas == (Formula(r"\begin{align} \sqrt{-1} &= i \end{align}", None),)
+    assert content.formulas == (Formula(r"\begin{align} \sqrt{-1} &= i \end{align}", None, True),)
     assert content.prose == "but I don't know where it is: Yes."
 
 

@@ -126,9 +126,20 @@ def test_formulas_are_those_that_are_indexed() -> None:
         ("<p>so $x$</p>", "<p>so ⟦x⟧</p>"),
         ("<p>$x$ $y$</p>", "<p>⟦x⟧ ⟦y⟧</p>"),
         ("<p><b>$x$</b></p>", "<p><b>⟦x⟧</b></p>"),
+        ("<p>so $$x$$ and $y$</p>", "<p>so ⟦⟦x⟧⟧ and ⟦y⟧</p>"),
+        (r"<p>so \[x\] and \(y\)</p>", "<p>so ⟦⟦x⟧⟧ and ⟦y⟧</p>"),
+        (
+            '<p>so <span class="math-container" id="1">$$x$$</span> and '
+            '<span class="math-container" id="2">$y$</span></p>',
+            "<p>so ⟦⟦x⟧⟧ and ⟦y⟧</p>",
+        ),
+        (
+            r"<p>so \begin{align}x\end{align} and</p>",
+            r"<p>so ⟦⟦\begin{align}x\end{align}⟧⟧ and</p>",
+        ),
     ],
 )
-def test_a_formula_alone_in_its_block_is_displayed(body: str, shown: str) -> None:
+def test_displays_and_formulas_alone_in_their_block_are_displayed(body: str, shown: str) -> None:
     assert safe_body(body, written) == shown
 
 
