@@ -18,7 +18,7 @@ config := $(if $(CONFIG),--config "$(CONFIG)")
 parallel := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo index runs eval results test exhaustive quick lowest lint docs wheel release release-pure audit mutants bench sample lock clean
+.PHONY: help setup demo index runs eval results test exhaustive quick lowest lint docs wheel release release-pure audit mutants bench slowdown sample lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -128,6 +128,9 @@ sample: $(READY) ## write the bundled sample anew from its source
 bench: $(READY) .venv-bench/.ready ## compare with peers, an hour: make bench [SIZES=0.1,0.3]
 	.venv/bin/python benchmarks/bench.py $(if $(SIZES),--sizes "$(SIZES)")
 	work=$$(mktemp -d) && .venv/bin/python benchmarks/engines.py --work $$work && rm -r $$work
+
+slowdown: $(READY) ## does this tree take more CPU time than its parent? make slowdown [BASE=v0.4.0]
+	.venv/bin/python benchmarks/slowdown.py $(if $(BASE),--base "$(BASE)")
 
 # The peers have an environment of their own, which nothing else needs. Where they cannot be
 # installed, the table names them as not installed.
