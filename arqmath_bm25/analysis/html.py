@@ -40,6 +40,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from arqmath_bm25.analysis.foreign import as_post
 from arqmath_bm25.analysis.kinds import Kind, is_foreign, kind_of
+from arqmath_bm25.analysis.lean import lean_words
 from arqmath_bm25.analysis.macros import written_out
 from arqmath_bm25.analysis.mathml import mark_formulas
 from arqmath_bm25.analysis.sources import (
@@ -240,6 +241,8 @@ def read_text(text: str, kind: Kind | None = None, delimiters: Delimiters = "aut
     kind = kind or kind_of(text)
     if kind == "latex" or kind == "markdown":
         return read_title(text, kind)
+    if kind == "lean":
+        return Content((lean_words(text),))
     if kind == "html":
         return _read_post(as_post(text).body, delimiters)
     if kind == "post":

@@ -5,15 +5,17 @@ r"""The kind of a document or a query, found from its text alone.
 * `latex`: LaTeX source. It holds an environment of prose, such as `\begin{lemma}`, or a command of
   prose, such as `\emph`.
 * `markdown`: it holds a heading, a fence, a link, bold words, or code beside formulas.
+* `lean`: it begins with a declaration in Lean, such as `theorem add_zero (n : ℕ) : n + 0 = n`.
 * `plain`: anything else. Code alone proves nothing, because AsciiMath stands between backticks too.
 """
 
 import re
 from typing import Final, Literal
 
+from arqmath_bm25.analysis.lean import is_lean
 from arqmath_bm25.analysis.sources import is_latex, is_markdown
 
-Kind = Literal["post", "html", "latex", "markdown", "plain"]
+Kind = Literal["post", "html", "latex", "markdown", "lean", "plain"]
 
 # Closing tags of the site's editor. `html.read_body` reads posts.
 _POST: Final = re.compile(
@@ -42,6 +44,8 @@ _BEGINS_WITH_TAG: Final = re.compile(r"\s{0,99}<[a-z!?]", re.IGNORECASE)
 
 def kind_of(text: str) -> Kind:
     """Return the kind of a text. Any string has one."""
+    if is_lean(text):
+        return "lean"
     if "\\" in text and not _BEGINS_WITH_TAG.match(text) and _LATEX_DOCUMENT.search(text):
         return "latex"
     if "<" in text:

@@ -28,6 +28,7 @@ class TextSettings(Settings):
 
     stemmer: Literal["english", "porter", "none"] = "english"
     stop_words: bool = True
+    proofs: bool = False  # of declarations in Lean too
 
 
 class LatexSettings(Settings):

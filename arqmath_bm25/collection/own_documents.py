@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple, Self
 from arqmath_bm25.analysis.foreign import as_post
 from arqmath_bm25.analysis.html import Content, Delimiters, as_body, read_text, read_title
 from arqmath_bm25.analysis.kinds import Kind, kind_of
+from arqmath_bm25.analysis.lean import lean_words
 from arqmath_bm25.analysis.sources import with_lost_escapes
 from arqmath_bm25.analysis.unmarked import with_formulas, with_marks
 from arqmath_bm25.collection.row_names import IDS
@@ -94,17 +95,24 @@ class OwnDocument(NamedTuple):
             return self.text
         if kind == "latex" or kind == "markdown":
             return as_body(read_title(self.text, kind))
+        if kind == "lean":
+            return f"<pre><code>{escape(self.text.strip(), quote=False)}</code></pre>"
         parts = _PARAGRAPH.split(self.text)
         return "".join(f"<p>{escape(part, quote=False)}</p>" for part in parts if part)
 
-    def contents(self, delimiters: Delimiters) -> tuple[Content, Content]:
-        """Return title and text, read by the kind of the text."""
+    def contents(self, delimiters: Delimiters, proofs: bool = False) -> tuple[Content, Content]:
+        """Return title and text, read by the kind of the text.
+
+        The name of a declaration in Lean is part of its text; `proofs` asks for its proof as well.
+        """
         kind = self.kind_under(delimiters)
         if kind == "html":
             page = as_post(self.text)
             title = read_title(self.title or page.title, delimiters)
             return title, read_text(page.body, "post", delimiters)
 
+        if kind == "lean":
+            return Content(()), Content((lean_words(self.text, self.title, proofs),))
         if kind == "latex" or kind == "markdown":
             return read_title(self.title, kind), read_title(self.text, kind)
         return read_title(self.title, delimiters), read_text(self.text, kind, delimiters)

@@ -48,6 +48,7 @@ from arqmath_bm25.tasks.cited.cited_documents import (
     CitedRanker,
     learn_references,
 )
+from arqmath_bm25.tasks.declaration_ranker import DeclarationRanker
 from arqmath_bm25.tasks.document_parts import PartForm, write_parts
 from arqmath_bm25.tasks.field_ranker import FieldRanker
 from arqmath_bm25.tasks.settings import DocumentSettings, Task1Settings, kind
@@ -62,6 +63,7 @@ _KINDS: Final[dict[str, str]] = {
     "html": "HTML of other programs",
     "latex": "LaTeX source",
     "markdown": "Markdown",
+    "lean": "Lean",
     "post": "HTML as in posts",
     "plain": "plain",
 }
@@ -70,6 +72,7 @@ _KNOWN_KINDS: Final = {"post", "plain"}  # a collection of these alone needs no 
 _OF_KIND, _WORDLESS = "kind: ", "without words: "
 _REPAIRED: Final = "of them with commands repaired"  # their backslashes were lost to escapes
 _UNDIVIDED: Final = "undivided"
+_IN_LEAN: Final = "of them in Lean"
 _WITHOUT_WORDS, _WITHOUT_FORMULAS = "of them without words", "of them without formulas"
 
 
@@ -165,9 +168,10 @@ class DocumentRetrieval(AnswerRetrieval):
     def documents(self, collection: Collection) -> Iterator[tuple[str, Indexed]]:
         """Yield the text of every document and what is indexed of it."""
         analyzer = Analyzer(self.settings.analysis)
+        proofs = self.settings.analysis.text.proofs
         for read, _ in read_documents(_corpus(collection)):
             document = read.marked(self.delimiters)
-            title, text = document.contents(self.delimiters)
+            title, text = document.contents(self.delimiters, proofs)
             indexed = _indexed(
                 document, analyzer(title), analyzer(text), analyzer, self.settings.fields
             )
@@ -266,14 +270,18 @@ class DocumentRetrieval(AnswerRetrieval):
         """Return the ranker of documents.
 
         In a collection with hardly any formulas, the formulas of queries are searched for as words.
+        In one with Lean, queries are read as Lean is too.
         """
         settings = self.settings
-        if self._lacks_formulas(index.collection):
+        lacks_formulas = self._lacks_formulas(index.collection)
+        if lacks_formulas:
             latex = settings.analysis.latex.model_copy(update={"form": "raw"})
             analysis = settings.analysis.model_copy(update={"latex": latex})
             settings = settings.model_copy(update={"analysis": analysis})
 
         by_fields = FieldRanker(index, settings)
+        if self._has_lean(index.collection):
+            by_fields = DeclarationRanker(index, settings, keep_formulas=not lacks_formulas)
         if not settings.cited:
             return by_fields
         return CitedRanker(index, settings, by_fields, IdTable(index.directory / _IDS))
@@ -286,6 +294,13 @@ class DocumentRetrieval(AnswerRetrieval):
         documents = manifest.counts.get("documents", 0)
         with_formulas = documents - manifest.counts.get(_WITHOUT_FORMULAS, 0)
         return with_formulas < _LEAST_SHARE * documents
+
+    def _has_lean(self, collection: Collection) -> bool:
+        manifest = Manifest.read(collection.directory / self.name)
+        if manifest is None:
+            return False
+        in_lean = manifest.counts.get(_IN_LEAN, 0)
+        return in_lean > _LEAST_SHARE * manifest.counts.get("documents", 0)
 
     def tag(self, variant: str) -> str:
         """Return the tag of the run of a variant."""
@@ -370,12 +385,13 @@ def _documents(
     path: Path, settings: Task1Settings, spans: NDArray[np.int64], counts: Counter[str]
 ) -> Iterator[Indexed]:
     delimiters = settings.analysis.latex.delimiters
+    proofs = settings.analysis.text.proofs
     ngrams = any(field.endswith("_math") for field in settings.fields)
     analyzer = _analyzer(settings.analysis, ngrams)
 
     def fields(document: OwnDocument) -> tuple[OwnDocument, Terms, Terms]:
         marked = document.marked(delimiters)
-        title, text = marked.contents(delimiters)
+        title, text = marked.contents(delimiters, proofs)
         return marked, analyzer(title), analyzer(text)
 
     counts[_WITHOUT_WORDS] = 0
@@ -385,6 +401,8 @@ def _documents(
         read = read_document(path, (offset, length))
         kind = read.kind_under(delimiters)
         counts[_OF_KIND + kind] += 1
+        if kind == "lean":
+            counts[_IN_LEAN] += 1
         if read.repaired:
             counts[_REPAIRED] += 1
         if is_undivided(read.text):
@@ -422,6 +440,8 @@ def _corpus(collection: Collection) -> Path:
 
 def _topic(query: OwnDocument, delimiters: Delimiters) -> Topic:
     topic = Topic(query.doc_id, query.text, tags=query.tags, excluded=query.excluded)
+    if query.kind == "lean":
+        return topic
     if query.title or query.kind or query.is_html:
         return topic._replace(title=query.title, question=query.body(delimiters))
     return topic

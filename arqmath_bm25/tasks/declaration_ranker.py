@@ -1,0 +1,63 @@
+"""Ranks declarations in Lean: queries in English or LaTeX are read as Lean's words too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from arqmath_bm25.analysis.html import (
+    Content,
+    Delimiters,
+    Formula,
+    as_body,
+    read_body,
+    read_title,
+)
+from arqmath_bm25.analysis.kinds import kind_of
+from arqmath_bm25.analysis.lean import formula_words, query_words
+from arqmath_bm25.analysis.unmarked import with_marks
+from arqmath_bm25.core.records import Topic
+from arqmath_bm25.tasks.field_ranker import FieldRanker
+from arqmath_bm25.tasks.settings import Task1Settings
+from arqmath_bm25.tasks.task import OpenIndex
+
+if TYPE_CHECKING:
+    from arqmath_bm25.engines.engine import Query
+
+
+class DeclarationRanker(FieldRanker):
+    """Ranks the documents of a collection with declarations in Lean."""
+
+    def __init__(self, index: OpenIndex, settings: Task1Settings, keep_formulas: bool) -> None:
+        """With `keep_formulas` those of queries are searched for as formulas too."""
+        super().__init__(index, settings)
+        self._keep_formulas = keep_formulas
+
+    def _queries(self, topics: Sequence[Topic], variant: str) -> list[Query]:
+        delimiters = self._settings.analysis.latex.delimiters
+        read = [as_lean(topic, delimiters, self._keep_formulas) for topic in topics]
+        return super()._queries(read, variant)
+
+
+def as_lean(topic: Topic, delimiters: Delimiters, keep_formulas: bool) -> Topic:
+    """Return a topic whose names are split and whose formulas are words; one in Lean unchanged."""
+    title = topic.title
+    if kind_of(title) != "lean":
+        content = _content_as_lean(read_title(title, delimiters), keep_formulas)
+        title = with_marks(content)
+    question = _content_as_lean(read_body(topic.question, delimiters), keep_formulas)
+    return topic._replace(title=title, question=as_body(question))
+
+
+def _content_as_lean(content: Content, keep_formulas: bool) -> Content:
+    return Content(tuple(_pieces_as_lean(content, keep_formulas)))
+
+
+def _pieces_as_lean(content: Content, keep_formulas: bool) -> Iterator[str | Formula]:
+    for piece in content.pieces:
+        if isinstance(piece, str):
+            yield f" {query_words(piece)} "
+            continue
+        if keep_formulas:
+            yield piece
+        yield f" {formula_words(piece.latex)} "
