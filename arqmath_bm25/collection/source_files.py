@@ -1,4 +1,4 @@
-r"""Source files as documents: LaTeX, Markdown, HTML, notebooks, reStructuredText and plain text.
+r"""Source files as documents: LaTeX, Markdown, HTML, Lean, notebooks, reStructuredText, plain text.
 
 A file is split where its author did: at headings and, in LaTeX, at labelled statements with the
 proofs that follow them. A part of `week1.tex` has the id `week1.tex#LABEL`, with the label of a
@@ -21,6 +21,7 @@ from typing import Any, Final
 from arqmath_bm25.analysis.foreign import as_post
 from arqmath_bm25.analysis.kinds import Kind
 from arqmath_bm25.analysis.macros import definitions
+from arqmath_bm25.collection.lean_files import lean_parts
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.tables import read_table
 
@@ -418,12 +419,27 @@ def _plain_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
     return [FilePart("", "", text.strip(), None)]
 
 
+def _lean_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
+    """Split Lean at its declarations."""
+    parts = []
+    for part in lean_parts(text):
+        labels: tuple[str, ...] = ()
+        if part.name:
+            labels = (part.name,)
+        anchor = part.name
+        if part.title and not anchor:
+            anchor = anchor_of(part.title)
+        parts.append(FilePart(anchor, part.title, part.text, "lean", part.used, labels))
+    return parts
+
+
 FileReader = Callable[[str, Path, _Inputs], list[FilePart]]
 # A further form of files is a reader and a line here.
 READERS: Final[dict[str, FileReader]] = {
     ".htm": _html_parts,
     ".html": _html_parts,
     ".ipynb": _notebook_parts,
+    ".lean": _lean_parts,
     ".ltx": _latex_parts,
     ".markdown": _markdown_parts,
     ".md": _markdown_parts,

@@ -11,19 +11,19 @@ import arqmath_bm25 as arq
 if TYPE_CHECKING:
     from pathlib import Path
 
-LEAN = [
-    {"id": "gcd", "text": "theorem Nat.gcd_comm : gcd of two numbers commutes"},
-    {"id": "sin", "text": "theorem Real.continuous_sin : Continuous Real.sin"},
+WORDS = [
+    {"id": "gcd", "text": "The gcd of two numbers commutes"},
+    {"id": "sin", "text": "The sine is continuous"},
 ]
 
 
 @pytest.mark.parametrize("query", ["gcd", "gcd(m,n)", r"$\gcd(m,n)$", r"\gcd(m,n)", "about $gcd$"])
 def test_a_formula_is_searched_for_by_its_words(query: str, tmp_path: Path) -> None:
-    index = arq.Collection.of(LEAN, indexes=tmp_path).index("docs", engine="flat")
+    index = arq.Collection.of(WORDS, indexes=tmp_path).index("docs", engine="flat")
     assert index.search(query, variant="both")["docno"].tolist() == ["gcd"]
 
 
 def test_a_formula_stays_one_where_documents_have_some(tmp_path: Path) -> None:
-    rows = [*LEAN, {"id": "formula", "text": r"Here $\gcd(m,n)=1$"}]
+    rows = [*WORDS, {"id": "formula", "text": r"Here $\gcd(m,n)=1$"}]
     index = arq.Collection.of(rows, indexes=tmp_path).index("docs", engine="flat")
     assert index.search(r"$\gcd(m,n)=1$", variant="both")["docno"].tolist() == ["formula"]
