@@ -30,7 +30,7 @@ from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import read_manifest
-from arqmath_bm25.engines.engine import chosen_engine
+from arqmath_bm25.engines.engine import AUTO, chosen_engine
 from arqmath_bm25.engines.opensearch.cluster_index import remove_index, stored_indexes
 from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.runs.run_writing import RunForm, file_name, write_run
@@ -70,6 +70,7 @@ def index(
     train: Path | None = None,
     shards: int = 1,
     replicas: int = 0,
+    block: int = AUTO.block,
     spark: str | None = None,
 ) -> None:
     """Build the index of a task, unless it is up to date.
@@ -84,7 +85,11 @@ def index(
     one_is_cluster = "opensearch" in names
     engines = [
         chosen_engine(
-            name, None if one_is_cluster and name != "opensearch" else hosts, shards, replicas
+            name,
+            None if one_is_cluster and name != "opensearch" else hosts,
+            shards,
+            replicas,
+            block,
         )
         for name in names
     ]
@@ -134,8 +139,8 @@ def cluster(hosts: str | None = None, remove: list[str] | None = None) -> None:
             out.print(f"{name}: removed")
         for index in () if remove else stored_indexes(client):
             results.print(
-                f"{index.name}: {index.documents:,} documents, {index.size / 1e6:,.1f} MB, "
-                f"{index.state}"
+                f"{index.name}: {index.collection}, {index.documents:,} documents, "
+                f"{index.size / 1e6:,.1f} MB, {index.state}"
             )
 
 

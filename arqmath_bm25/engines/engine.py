@@ -52,13 +52,18 @@ class Engine(NamedTuple):
     hosts: tuple[str, ...] = ()  # URLs of an OpenSearch cluster
     shards: int = 1
     replicas: int = 0
+    block: int = 1_000_000  # documents in each index of a cluster, about
 
 
 AUTO: Final = Engine()
 
 
 def chosen_engine(
-    name: str, hosts: str | None = None, shards: int = 1, replicas: int = 0
+    name: str,
+    hosts: str | None = None,
+    shards: int = 1,
+    replicas: int = 0,
+    block: int = Engine().block,
 ) -> Engine:
     """Return the engine asked for; `hosts` are URLs with commas between.
 
@@ -76,7 +81,7 @@ def chosen_engine(
             "them"
         )
     urls = tuple(hosts.split(",")) if hosts else ()
-    return Engine(cast("EngineName", name), urls, shards, replicas)
+    return Engine(cast("EngineName", name), urls, shards, replicas, block)
 
 
 class Searcher(ABC):

@@ -15,11 +15,11 @@ import gc
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, NamedTuple
 from uuid import uuid4
 
 from arqmath_bm25.analysis.terms import Bag
@@ -28,9 +28,24 @@ from arqmath_bm25.engines.flat_build import FlatPart
 
 if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Document
+    from arqmath_bm25.tasks.sealed_blocks import PartContent, Sealing
 
-PartForm = Literal["json", "flat"]
-JSON: Final[tuple[PartForm]] = ("json",)
+
+class PartForms(NamedTuple):
+    """The forms in which engines want documents."""
+
+    json: bool = True  # JSON lines
+    flat: bool = False  # postings
+    sealing: Sealing | None = None  # gives them to a cluster while they are written
+
+    @property
+    def ending(self) -> str:
+        """The ending of the counts of a part in these forms."""
+        chosen = {".json": self.json, ".flat": self.flat}
+        return "".join(name for name, wanted in chosen.items() if wanted) + ".counts"
+
+
+JSON: Final = PartForms()
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -40,19 +55,36 @@ def write_parts(
     jobs: Iterable[J],
     directory: Path,
     workers: Workers,
-    forms: Sequence[PartForm] = JSON,
+    forms: PartForms = JSON,
+    content: Callable[[J], PartContent] | None = None,
 ) -> Iterator[Counter[str]]:
     """Write the documents of every job to files of its own; yield what was counted, in order.
 
-    `documents` yields the documents of a job, and adds to its counts besides `documents`. `forms`
-    are JSON lines (`json`) and postings (`flat`).
+    `documents` yields the documents of a job, and adds to its counts besides `documents`. `content`
+    tells what they are made of: by that, those that a cluster has are left out.
     """
     directory = directory.absolute()
     with TemporaryDirectory(
         prefix=f"{directory.name}.", dir=directory.parent, ignore_cleanup_errors=True
     ) as tries:
-        write = partial(_write, documents, forms, directory, Path(tries))
-        yield from workers.map(write, enumerate(jobs))
+        write = partial(_write, documents, forms._replace(sealing=None), directory, Path(tries))
+        numbered = enumerate(jobs)
+        if forms.sealing is None or content is None:
+            yield from workers.map(write, numbered)
+            return
+
+        all_jobs = list(numbered)
+        contents = list(workers.map(content, (job for _, job in all_jobs)))
+        left_out = forms.sealing.plan(contents)
+        written = workers.map(write, (job for job in all_jobs if job[0] not in left_out))
+        for number, _ in all_jobs:
+            if number in left_out:
+                counts = left_out[number]
+            else:
+                counts = next(written)
+            part = _part(directory, number)
+            forms.sealing.note(number, counts, part, part.with_suffix(forms.ending))
+            yield counts
 
 
 def clear(directory: Path, keep_documents: bool) -> None:
@@ -69,19 +101,19 @@ def clear(directory: Path, keep_documents: bool) -> None:
 
 def _write(
     documents: Callable[[J, Counter[str]], Iterator[Document]],
-    forms: Sequence[PartForm],
+    forms: PartForms,
     directory: Path,
     tries: Path,
     numbered: tuple[int, J],
 ) -> Counter[str]:
     number, job = numbered
-    part = directory / f"part-{number:05}.jsonl"
-    finished = part.with_suffix(f".{'.'.join(forms)}.counts")
+    part = _part(directory, number)
+    finished = part.with_suffix(forms.ending)
     if finished.exists():
         return Counter(json.loads(finished.read_text(encoding="ascii")))
     counts: Counter[str] = Counter(documents=0)
     writing = tries / uuid4().hex
-    postings = FlatPart() if "flat" in forms else None
+    postings = FlatPart() if forms.flat else None
     # Analysis makes millions of objects and hardly a cycle: to look for cycles again and again took
     # a fifth of the time.
     gc.disable()
@@ -92,7 +124,7 @@ def _write(
                 counts["documents"] += 1
                 if postings:
                     postings.add(document)
-                if "json" in forms:
+                if forms.json:
                     if document.shared is not spelled[0]:
                         spelled = document.shared, _text(document.shared)
                     fields = {"id": document.doc_id, **_text(document.own), **spelled[1]}
@@ -101,7 +133,7 @@ def _write(
         gc.freeze()  # to look through all that is young once would take as long
         gc.unfreeze()
         gc.enable()
-    if "json" in forms:
+    if forms.json:
         writing.rename(part)
     if postings:
         for file in postings.save(writing.with_suffix(".flat")):
@@ -109,6 +141,10 @@ def _write(
     writing.write_text(json.dumps(counts), encoding="ascii")
     writing.rename(finished)
     return counts
+
+
+def _part(directory: Path, number: int) -> Path:
+    return directory / f"part-{number:05}.jsonl"
 
 
 def _text(bags: Mapping[str, Bag]) -> dict[str, str]:

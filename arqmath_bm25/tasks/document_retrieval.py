@@ -6,10 +6,12 @@ threads, so there is no second stage.
 
 from __future__ import annotations
 
+import hashlib
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import pairwise, repeat
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
@@ -49,8 +51,9 @@ from arqmath_bm25.tasks.cited.cited_documents import (
     learn_references,
 )
 from arqmath_bm25.tasks.declaration_ranker import DeclarationRanker
-from arqmath_bm25.tasks.document_parts import PartForm, write_parts
+from arqmath_bm25.tasks.document_parts import PartForms, write_parts
 from arqmath_bm25.tasks.field_ranker import FieldRanker
+from arqmath_bm25.tasks.sealed_blocks import PartContent, run_ends
 from arqmath_bm25.tasks.settings import DocumentSettings, Task1Settings, kind
 from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, TopicFile
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
@@ -117,17 +120,19 @@ class DocumentRetrieval(AnswerRetrieval):
         return {**super().recipe, "ridge": self.settings.ridge.model_dump(mode="json")}
 
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[PartForm]
+        self, collection: Collection, place: Path, workers: Workers, forms: PartForms
     ) -> dict[str, int]:
         """Write the indexed fields of every document, and the table of their offsets."""
         path = _corpus(collection)
         spans = _write_table(path, place)
 
         directory = place.absolute() / DOCUMENTS
-        parts = (spans[begin : begin + _PER_PART] for begin in range(0, len(spans), _PER_PART))
+        ends = run_ends(repeat(1, len(spans)), _marks(spans), _PER_PART)
+        parts = (spans[begin:end] for begin, end in pairwise([0, *ends]))
         documents = partial(_documents, path.absolute(), self.settings)
         counts: Counter[str] = Counter()
-        for of_part in write_parts(documents, parts, directory, workers, forms):
+        content = partial(_content, path.absolute())
+        for of_part in write_parts(documents, parts, directory, workers, forms, content):
             counts.update(of_part)
         settle(counts, "documents")
         self._tell_of(counts, collection.given)
@@ -416,6 +421,24 @@ def _documents(
             counts[_WORDLESS + kind] += 1
         counts[_WITHOUT_FORMULAS] += not (text.operators.formulas or title.operators.formulas)
         yield _indexed(document, title, text, analyzer, settings.fields)
+
+
+def _marks(spans: NDArray[np.int64]) -> list[int]:
+    """Return a hash of 32 bits of each row: of its length, and that of the row before it."""
+    lengths = spans[:, 1]
+    before = np.roll(lengths, 1)
+    marks: list[int] = ((lengths * 2_654_435_761 + before * 2_246_822_519) % (1 << 32)).tolist()
+    return marks
+
+
+def _content(path: Path, spans: NDArray[np.int64]) -> PartContent:
+    """Return a digest of the rows of a part, and their number."""
+    digest = hashlib.sha256(path.suffix.encode())
+    with path.open("rb") as file:
+        for offset, length in spans.tolist():
+            file.seek(offset)
+            digest.update(file.read(length))
+    return PartContent(digest.hexdigest(), len(spans))
 
 
 def _indexed(

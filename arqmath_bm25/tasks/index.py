@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -15,7 +17,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.core.building import BUILDING, DOCUMENTS, building, sweep
-from arqmath_bm25.core.errors import InputError, NoIndexError
+from arqmath_bm25.core.errors import InputError, InterruptedWorkError, NoIndexError
 from arqmath_bm25.core.known_paths import digest_of, note_path
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.manifest import Manifest
@@ -33,6 +35,7 @@ from arqmath_bm25.engines.opensearch.cluster_index import (
     ClusterIndex,
     add_replicas,
     check_rights,
+    counts_if_loaded,
     is_loaded,
     load_documents,
 )
@@ -40,14 +43,16 @@ from arqmath_bm25.engines.opensearch.cluster_search import OpenSearchSearcher
 from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.runs.run_writing import ir_metadata
 from arqmath_bm25.tasks import configured, task_class
-from arqmath_bm25.tasks.document_parts import PartForm, clear
+from arqmath_bm25.tasks.document_parts import PartForms, clear
 from arqmath_bm25.tasks.post_filter import ALL_POSTS, SEARCHED, PostFilter
+from arqmath_bm25.tasks.sealed_blocks import Block, Sealing, read_blocks, write_blocks
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.tasks.task import IndexedTask, Ranker, Task
 
+BLOCKS: Final = "blocks.json"  # in the directory of an index: what of it a cluster has
 STORE: Final = "lucene"  # in the directory of an index: what engines of this machine search
 
 
@@ -139,11 +144,12 @@ def _is_up_to_date(
 def build(
     task: IndexedTask[Any], collection: Collection, workers: Workers, keep_documents: bool = False,
     engines: Sequence[EngineName] = ("lucene",), keep: bool = False,
+    cluster: Engine | None = None,
 ) -> Manifest:  # fmt: skip
     """Build the index of a task for some engines, replacing what is there.
 
     With `keep_documents`, they stay beside the index as JSON lines, which are all that a cluster
-    needs. With `keep`, an index of the same settings and files is there, for another engine; what
+    needs. They are loaded into a `cluster` while they are written. With `keep`, an index of the same settings and files is there, for another engine; what
     that one searches stays. Raises InputError if a file cannot be read, an engine cannot be
     started or did not index every document; the old index, if there is one, is then as it was.
     """
@@ -153,9 +159,15 @@ def build(
         raise InputError(f"{there}: {damage}; --overwrite builds this index anew")
     if "lucene" in engines and fields:
         prepare()  # its absence is told before hours of work, not after
-    forms: list[PartForm] = ["json"] if set(engines) != {"flat"} or keep_documents else []
-    if "flat" in engines:
-        forms.append("flat")
+    sealing = None
+    if cluster and fields:
+        keeps = keep_documents or set(engines) != {"opensearch"}
+        sealing = _sealing(task, collection, cluster, workers, keeps)
+    forms = PartForms(
+        json=set(engines) != {"flat"} or keep_documents,
+        flat="flat" in engines,
+        sealing=sealing,
+    )
     began = time.monotonic()
     made_of, made_by = sources(task.sources(collection)), recipe(task, collection)
     with building(there, __version__, made_by, made_of) as place:
@@ -167,6 +179,8 @@ def build(
             if fields and "lucene" in engines:
                 index_parts(documents, store, fields[1:], counts["documents"], workers)
         clear(documents, keep_documents)
+        if sealing:
+            write_blocks(place / BLOCKS, sealing.blocks)
         if keep:
             for path in there.iterdir():
                 if path.name.startswith((DOCUMENTS, STORE)) and not (place / path.name).exists():
@@ -216,23 +230,67 @@ def add_engine(
             lacking = _builders(engine.name, place)
             built = build(task, collection, workers, engines=lacking, keep=True)
     elif manifest := Manifest.read(place):
-        index = _in_cluster(task, place, manifest)
+        blocks = _blocks(place, manifest)
+        indexes = [_in_cluster(task, place, block) for block in blocks]
         with closing(connect(engine.hosts)) as client:
-            if not is_loaded(client, index):
-                if not (place / DOCUMENTS).is_dir():
-                    check_rights(engine.hosts)
-                    built = build(task, collection, workers, True, [engine.name], keep=True)
-                parts = sorted((place / DOCUMENTS).glob("*.jsonl"))
-                load_documents(engine.hosts, index, parts, engine.shards, workers)
-            add_replicas(client, index, engine.replicas)
+            missing = [index for index in indexes if not is_loaded(client, index)]
+            if missing and not (place / DOCUMENTS).is_dir():
+                check_rights(engine.hosts)
+                built = build(
+                    task, collection, workers, True, [engine.name], keep=True, cluster=engine
+                )
+                blocks = _blocks(place, built)
+                indexes = [_in_cluster(task, place, block) for block in blocks]
+                missing = [index for index in indexes if not is_loaded(client, index)]
+            for block, index in zip(blocks, indexes, strict=True):
+                if index in missing:
+                    parts = sorted((place / DOCUMENTS).glob("*.jsonl"))[block.first : block.end]
+                    load_documents(engine.hosts, index, parts, engine.shards, workers)
+                add_replicas(client, index, engine.replicas)
     return built
 
 
-def _in_cluster(task: IndexedTask[Any], place: Path, manifest: Manifest) -> ClusterIndex:
-    """Describe an index as it is in a cluster."""
-    label, content = "-".join(place.parts[-2:]), f"{manifest.task} {STORE} {manifest.digest}"
-    bm25, fields = task.settings.bm25, tuple(task.fields or ())[1:]
-    return ClusterIndex(label, content, manifest.counts["documents"], fields, bm25.k1, bm25.b)
+def _sealing(
+    task: IndexedTask[Any], collection: Collection, engine: Engine, workers: Workers, keeps: bool
+) -> Sealing:
+    """Return what loads blocks of documents into a cluster while they are written."""
+    place = directory(task, collection)
+
+    def counts_of(block: Block) -> dict[str, int] | None:
+        with closing(connect(engine.hosts)) as client:
+            return counts_if_loaded(client, _in_cluster(task, place, block))
+
+    def load(block: Block, parts: list[Path]) -> None:
+        index = _in_cluster(task, place, block)
+        try:
+            load_documents(engine.hosts, index, parts, engine.shards, workers)
+        except InputError as error:  # what is written stays for the next try
+            raise InterruptedWorkError(str(error)) from None
+
+    return Sealing(engine.block, counts_of, load, keeps)
+
+
+def _blocks(place: Path, manifest: Manifest) -> list[Block]:
+    """Return the blocks of an index in a cluster: one, unless it was built for a cluster."""
+    blocks = read_blocks(place / BLOCKS)
+    if blocks:
+        return blocks
+    counts = manifest.counts
+    return [Block(manifest.digest, counts["documents"], 0, sys.maxsize, counts)]
+
+
+def _in_cluster(task: IndexedTask[Any], place: Path, block: Block) -> ClusterIndex:
+    """Describe a block as it is in a cluster, for whatever collection it was made."""
+    return ClusterIndex(
+        label=task.name,
+        content=json.dumps([task.recipe, block.digest], sort_keys=True),
+        documents=block.documents,
+        fields=tuple(task.fields or ())[1:],
+        k1=task.settings.bm25.k1,
+        b=task.settings.bm25.b,
+        counts=block.counts,
+        collection=place.parent.name,
+    )
 
 
 def _builders(engine: EngineName, place: Path) -> Sequence[EngineName]:
@@ -273,7 +331,10 @@ def ensure(
                     check_rights(engine.hosts)  # what is missing is said before hours of work
                 keep = keep_documents or bool(clusters)
                 builders = (name for engine in engines for name in _builders(engine.name, place))
-                built = build(task, collection, workers, keep, list(dict.fromkeys(builders)))
+                built = build(
+                    task, collection, workers, keep, list(dict.fromkeys(builders)),
+                    cluster=next(iter(clusters), None),
+                )  # fmt: skip
             for engine in engines:
                 built = add_engine(task, collection, engine, workers) or built
             if not (kept or keep_documents):  # the cluster has them now
@@ -352,8 +413,9 @@ class Index:
         if not self._is_in_cluster:
             bm25 = task.settings.bm25
             return open_searcher(self.directory / STORE, bm25.k1, bm25.b, self.engine.name)
-        index = _in_cluster(task, self.directory, self.manifest)
-        return OpenSearchSearcher(connect(self.engine.hosts), index)
+        blocks = _blocks(self.directory, self.manifest)
+        indexes = [_in_cluster(task, self.directory, block) for block in blocks]
+        return OpenSearchSearcher(connect(self.engine.hosts), *indexes)
 
     @cached_property
     def _ranker(self) -> Ranker:

@@ -31,7 +31,7 @@ from arqmath_bm25.core.progress import counted
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document, Engine, Searcher
-from arqmath_bm25.tasks.document_parts import PartForm
+from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.queries import advice, marked_topic
 from arqmath_bm25.tasks.settings import TaskSettings
 
@@ -375,7 +375,7 @@ class IndexedTask(Task[S]):
 
     @abstractmethod
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[PartForm]
+        self, collection: Collection, place: Path, workers: Workers, forms: PartForms
     ) -> dict[str, int]:
         """Write the documents, and the tables of the index, in `place`.
 

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.tasks.document_parts import PartForm
+    from arqmath_bm25.tasks.document_parts import PartForms
 
-FORMS: Final[tuple[PartForm, ...]] = ("json", "flat")
+FORMS: Final = PartForms(json=True, flat=True)
 J = TypeVar("J")
 R = TypeVar("R")
 

@@ -10,7 +10,7 @@ import sys
 import warnings
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 from xml.etree import ElementTree
 from xml.etree.ElementTree import SubElement
@@ -23,16 +23,21 @@ from shared_indexes import linked
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.engines.engine import Engine, flat_place
 from arqmath_bm25.engines.flat import META, FlatSearcher
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.engines.opensearch import cluster_index
 from arqmath_bm25.pages.web.search_pages import SearchPages
-from arqmath_bm25.tasks.index import Index
+from arqmath_bm25.tasks.answers import answer_documents
+from arqmath_bm25.tasks.index import BLOCKS, Index
+from arqmath_bm25.tasks.sealed_blocks import read_blocks
 from configs import edited
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from opensearch_nodes import Nodes
 
     from arqmath_bm25.collection.posts import Post
@@ -116,6 +121,62 @@ def test_the_sample_by_opensearch(sample: Path, opensearch: Nodes, shards: int) 
     arqmath("index", "all", "--indexes", sample / "indexes", "--engine", "opensearch",
             "--shards", shards, *cluster)  # fmt: skip
     assert run_files(sample, "opensearch", *cluster) == run_files(sample, "lucene")
+
+
+def without_threads(data: Path, copy: Path, first: int) -> Path:
+    """Copy a collection without the questions from the number `first` on, and their answers."""
+    shutil.copytree(data, copy)
+    posts = next(copy.rglob("Posts.xml"))
+    lines = []
+    for line in posts.read_text(encoding="utf-8").splitlines(keepends=True):
+        row = re.search(r' ParentId="(\d+)"', line) or re.search(r' Id="(\d+)"', line)
+        if row is None or int(row[1]) < first:
+            lines.append(line)
+    posts.write_text("".join(lines), encoding="utf-8")
+    return copy
+
+
+@pytest.mark.slow
+def test_a_collection_in_several_indexes_that_grows_and_shrinks(
+    opensearch: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Run files are those of flat postings; only documents of blocks that changed are sent."""
+    monkeypatch.setattr(answer_documents, "_PER_PART", 10)
+    monkeypatch.setenv("ARQMATH_OPENSEARCH_HOSTS", opensearch.hosts[0])
+    sent: list[int] = []
+    create = cluster_index._create
+
+    def counted(lines: Sequence[str], **arguments: Any) -> list[str]:
+        sent.append(len(lines))
+        return create(lines=lines, **arguments)
+
+    monkeypatch.setattr(cluster_index, "_create", counted)
+
+    def runs_of(data: Path, name: str, engine: str, *options: object) -> dict[str, bytes]:
+        where = ("--data", data, "--indexes", tmp_path / name, "--engine", engine)
+        arqmath("index", "task1", *where, *options)
+        arqmath("run", "task1", *where, "--runs", tmp_path / f"runs of {name}")
+        runs = (tmp_path / f"runs of {name}").rglob("*.tsv")
+        return {path.name: path.read_bytes() for path in runs}
+
+    less = without_threads(SAMPLE, tmp_path / SAMPLE.name, first=19000)
+    expected = runs_of(SAMPLE, "flat", "flat")
+    of_less = runs_of(less, "flat of less", "flat")
+    assert expected != of_less
+
+    for size, count in ((150, 2), (60, 4)):
+        name = f"in {count}"
+        assert runs_of(SAMPLE, name, "opensearch", "--block", size) == expected
+        (blocks,) = (tmp_path / name).rglob(BLOCKS)
+        assert len(read_blocks(blocks)) == count
+    assert sum(sent) == 2 * 221 + 2  # and those of two trials of rights
+
+    sent.clear()
+    assert runs_of(less, "less", "opensearch", "--block", 60) == of_less
+    assert 0 < sum(sent) - 1 < 110
+    sent.clear()
+    assert runs_of(SAMPLE, "less", "opensearch", "--block", 60, "--overwrite") == expected
+    assert sum(sent) == 1
 
 
 @pytest.mark.slow
@@ -217,7 +278,7 @@ def test_two_checkouts_and_other_settings_share_a_cluster(
         assert "up to date" in said or "221 answers indexed" in said  # others may have loaded it
         assert not (tmp_path / name / "arqmath-sample" / "task1" / "documents").exists()
     listed = arqmath("cluster", "--hosts", opensearch.hosts[0]).output
-    assert listed.count("arqmath-arqmath-sample-task1-") >= 3
+    assert listed.count(": arqmath-sample, 221 documents") >= 3
     monkeypatch.setattr(cluster_index, "_create", None)  # none is loaded again
     for name in names:
         options = ("--config", config[name]) if name in config else ()

@@ -16,14 +16,14 @@ from arqmath_bm25.tasks.task import Found
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from arqmath_bm25.analysis.settings import AnalysisSettings
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.core.records import Hit
     from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.tasks.document_parts import PartForm
+    from arqmath_bm25.tasks.document_parts import PartForms
 
 
 class QuestionRetrieval(AnswerRetrieval):
@@ -33,7 +33,7 @@ class QuestionRetrieval(AnswerRetrieval):
     nothing = "No question holds a term of this query."
 
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[PartForm]
+        self, collection: Collection, place: Path, workers: Workers, forms: PartForms
     ) -> dict:
         table = PostTable.scan(collection.layout.posts(), workers)
         table.save(place / POST_TABLE)

@@ -53,6 +53,7 @@ class ClusterIndex(NamedTuple):
     k1: float
     b: float
     counts: Mapping[str, int] = _NO_COUNTS  # what was counted when the documents were made
+    collection: str = ""  # that it was made for; another one may have the same documents
 
     @property
     def made_of(self) -> str:
@@ -294,6 +295,7 @@ def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
                 "made_of": index.made_of,
                 "documents": index.documents,
                 "counts": dict(index.counts),
+                "collection": index.collection,
             },
             "_source": {"enabled": False, "recovery_source_enabled": False},
             "properties": _fields(index),
@@ -407,6 +409,7 @@ class Stored(NamedTuple):
 
     name: str
     state: str  # "complete", or what is wrong with it
+    collection: str  # that it was made for
     documents: int
     size: int  # bytes, with replicas
 
@@ -432,15 +435,16 @@ def _stored(client: Any, name: str) -> Stored | None:
     except InterruptedWorkError:
         raise
     except InputError as error:  # one that is blocked must not hide the others
-        return Stored(name, str(error), 0, 0)
+        return Stored(name, str(error), "", 0, 0)
     if not _is_ours(name, described):
         return None
 
     meta = _meta(described[name])
     settings = described[name]["settings"]["index"]
     expected = meta.get("documents", 0)
+    collection = meta.get("collection", "")
     if "verified_before_close" in settings:
-        return Stored(name, "closed; POST NAME/_open opens it", expected, 0)
+        return Stored(name, "closed; POST NAME/_open opens it", collection, expected, 0)
 
     stats = patiently(client.indices.stats, index=name, metric="docs,store", level="shards")
     copies_of_shard = stats["indices"].get(name, {"shards": {}})["shards"].values()
@@ -459,7 +463,7 @@ def _stored(client: Any, name: str) -> Stored | None:
         state = f"yellow: {missing} copies of shards are missing, none that searches need"
     else:
         state = "complete"
-    return Stored(name, state, documents, size)
+    return Stored(name, state, collection, documents, size)
 
 
 def remove_index(client: Any, name: str) -> None:

@@ -8,19 +8,24 @@ documents in which it is blank.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.html import Content
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
-from arqmath_bm25.tasks.document_parts import JSON, PartForm, write_parts
+from arqmath_bm25.tasks.document_parts import JSON, PartForms, write_parts
+from arqmath_bm25.tasks.sealed_blocks import PartContent, run_ends
 from arqmath_bm25.tasks.settings import Task1Settings
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 
@@ -106,7 +111,7 @@ def write_answer_documents(
     settings: Task1Settings,
     directory: Path,
     workers: Workers,
-    forms: Sequence[PartForm] = JSON,
+    forms: PartForms = JSON,
 ) -> dict[str, int]:
     """Write the documents of all answers of a dump; return the counts.
 
@@ -115,20 +120,40 @@ def write_answer_documents(
     """
     from arqmath_bm25.core.progress import progress  # loads rich, which workers need not
 
-    cuts = [0]
-    for start in table.thread_starts().tolist():
-        if start - cuts[-1] >= _PER_PART:
-            cuts.append(start)
-    cuts.append(len(table))
+    starts = table.thread_starts()
+    sizes = np.diff(starts, append=len(table))
+    ends = run_ends(sizes.tolist(), _marks(table.ids[starts]), _PER_PART)
+    cuts = [0, *np.append(starts, len(table))[ends].tolist()]
     parts = (table.part(begin, end) for begin, end in pairwise(cuts))
     counts: Counter[str] = Counter()
-    written = write_parts(partial(_documents, settings), parts, directory, workers, forms)
+    written = write_parts(partial(_documents, settings), parts, directory, workers, forms, _content)
     with progress("Analysing posts", len(table), "posts") as advance:
         for (begin, end), counted in zip(pairwise(cuts), written, strict=True):
             counts.update(counted)
             advance(end - begin)
     settle(counts, "posts")
     return dict(counts)
+
+
+def _marks(threads: NDArray[np.int64]) -> list[int]:
+    """Return a hash of 32 bits of the number of each thread."""
+    marks: list[int] = (threads * 2_654_435_761 % (1 << 32)).tolist()
+    return marks
+
+
+def _content(posts: PostTable) -> PartContent:
+    """Return a digest of what the documents of a part are made of, and their number."""
+    digest = hashlib.sha256()
+    documents = 0
+    for thread in posts.threads():
+        if not thread.answers:
+            continue
+        documents += len(thread.answers)
+        for post in (thread.question, *thread.answers):
+            if post is not None:
+                content = post.post_id, post.post_type, post.title, post.tags, post.body
+                digest.update(repr(content).encode("utf-8", "surrogatepass"))
+    return PartContent(digest.hexdigest(), documents)
 
 
 def _documents(

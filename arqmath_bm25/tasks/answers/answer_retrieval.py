@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,7 +18,7 @@ from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks.answers.answer_documents import answer_documents, write_answer_documents
 from arqmath_bm25.tasks.answers.linked_posts import LinkedPosts
 from arqmath_bm25.tasks.answers.second_stage import SecondStage
-from arqmath_bm25.tasks.document_parts import PartForm
+from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.field_ranker import FieldRanker
 from arqmath_bm25.tasks.settings import Task1Settings
 from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, listed
@@ -57,7 +57,7 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
         return recipe
 
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[PartForm]
+        self, collection: Collection, place: Path, workers: Workers, forms: PartForms
     ) -> dict[str, int]:
         """Write a document for every answer, and the table of posts."""
         table = collection.site.scan(workers)

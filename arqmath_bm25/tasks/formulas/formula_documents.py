@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -35,7 +35,7 @@ from arqmath_bm25.core.arrays import Numbering, load_array, new_array
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING
-from arqmath_bm25.tasks.document_parts import JSON, PartForm, write_parts
+from arqmath_bm25.tasks.document_parts import JSON, PartForms, write_parts
 from arqmath_bm25.tasks.settings import Task2Settings
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 
@@ -50,7 +50,7 @@ def write_formula_documents(
     directory: Path,
     instances: Path,
     workers: Workers,
-    forms: Sequence[PartForm] = JSON,
+    forms: PartForms = JSON,
 ) -> dict[str, int]:
     """Write the documents of the formula TSVs to `directory`; return the counts.
 

@@ -24,7 +24,7 @@ from arqmath_bm25.core.progress import status, tell
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.document_parts import PartForm
+from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.formulas.formula_documents import InstanceTable, write_formula_documents
 from arqmath_bm25.tasks.formulas.post_formulas import contents, find_formula, write_post_formulas
 from arqmath_bm25.tasks.index import Index
@@ -67,7 +67,7 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
         return [name for name, variant in self.settings.variants.items() if variant.context]
 
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[PartForm]
+        self, collection: Collection, place: Path, workers: Workers, forms: PartForms
     ) -> dict[str, int]:
         """Write a document for every visually distinct formula, and the table of instances."""
         formulas = source = collection.layout.formula_source(self.settings.analysis.source)

@@ -21,7 +21,7 @@ from arqmath_bm25.core.labs import PREMISES, SPLITS
 from arqmath_bm25.core.progress import status
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
-from arqmath_bm25.tasks.document_parts import PartForm
+from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.premises.premise_ridge import Model, Ridge
 from arqmath_bm25.tasks.premises.tfidf import Tfidf
 from arqmath_bm25.tasks.settings import NlpsSettings, RidgeVariant
@@ -63,7 +63,7 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
         return {**super().recipe, "ridge": self.settings.ridge.model_dump(mode="json")}
 
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers, forms: Sequence[PartForm]
+        self, collection: Collection, place: Path, workers: Workers, forms: PartForms
     ) -> dict[str, int]:
         """Fit the model to the training set and write it."""
         files = collection.premises
