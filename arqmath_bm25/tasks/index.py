@@ -149,9 +149,10 @@ def build(
     """Build the index of a task for some engines, replacing what is there.
 
     With `keep_documents`, they stay beside the index as JSON lines, which are all that a cluster
-    needs. They are loaded into a `cluster` while they are written. With `keep`, an index of the same settings and files is there, for another engine; what
-    that one searches stays. Raises InputError if a file cannot be read, an engine cannot be
-    started or did not index every document; the old index, if there is one, is then as it was.
+    needs. A `cluster` is given them while they are written. With `keep`, an index of the same
+    settings and files is there, for another engine; what that one searches stays. Raises InputError
+    if a file cannot be read, an engine cannot be started or did not index every document; the old
+    index, if there is one, is then as it was.
     """
     fields = task.fields
     there = directory(task, collection)

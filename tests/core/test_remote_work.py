@@ -25,7 +25,7 @@ from arqmath_bm25.core.workers.spark import SparkWorkers
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.engines.lucene.indexing import index_documents, index_parts
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
-from arqmath_bm25.tasks.document_parts import write_parts
+from arqmath_bm25.tasks.document_parts import PartForms, write_parts
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.tasks.document_parts import PartForms
 
 FORMS: Final = PartForms(json=True, flat=True)
 J = TypeVar("J")
