@@ -25,7 +25,7 @@ from arqmath_bm25.tasks.sealed_blocks import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from arqmath_bm25.engines.engine import Document
@@ -170,7 +170,7 @@ def stub() -> Iterator[StubCluster]:
         yield running
 
 
-def corpus(path: Path, numbers: range) -> Path:
+def corpus(path: Path, numbers: Sequence[int]) -> Path:
     rows = [{"id": f"d{n}", "text": f"number {n} of $x^{{{n}}}$"} for n in numbers]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
@@ -191,7 +191,7 @@ def test_a_collection_that_grows_loads_what_is_new(
     monkeypatch.setattr("arqmath_bm25.tasks.document_retrieval._PER_PART", 5)
     monkeypatch.setenv("ARQMATH_OPENSEARCH_HOSTS", stub.proxy.url)
 
-    def index(name: str, numbers: range, indexes: str) -> str:
+    def index(name: str, numbers: Sequence[int], indexes: str) -> str:
         data = corpus(tmp_path / f"{name}.jsonl", numbers)
         where = ("--data", data, "--indexes", tmp_path / indexes)
         said = arqmath("index", "docs", *where, "--engine", "opensearch", "--block", 20).output
