@@ -126,7 +126,7 @@ def test_the_sample_by_opensearch(sample: Path, opensearch: Nodes, shards: int) 
 def without_threads(data: Path, copy: Path, first: int) -> Path:
     """Copy a collection without the questions from the number `first` on, and their answers."""
     shutil.copytree(data, copy)
-    posts = next(copy.rglob("Posts.xml"))
+    posts = next(copy.rglob("Posts*.xml"))
     lines = []
     for line in posts.read_text(encoding="utf-8").splitlines(keepends=True):
         row = re.search(r' ParentId="(\d+)"', line) or re.search(r' Id="(\d+)"', line)

@@ -106,6 +106,7 @@ def test_a_load_creates_each_document_once_and_seals_the_index(
         "made_of": INDEX.made_of,
         "documents": COUNT,
         "counts": {},
+        "collection": "",
         "numbers": {str(n): number for n, number in enumerate(stored.operations)},
     }
     assert stored.settings["index.blocks.write"] == "true"
@@ -137,7 +138,7 @@ def test_an_index_is_made_as_rankings_need_it_whatever_templates_say(
         },
         "mappings": {
             "dynamic": False,
-            "_meta": {"made_of": INDEX.made_of, "documents": COUNT, "counts": {}},
+            "_meta": {"made_of": INDEX.made_of, "documents": COUNT, "counts": {}, "collection": ""},
             "_source": {"enabled": False, "recovery_source_enabled": False},
             "properties": {
                 "id": {"type": "keyword", "index": False},

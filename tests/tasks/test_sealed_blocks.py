@@ -171,7 +171,7 @@ def stub() -> Iterator[StubCluster]:
 
 
 def corpus(path: Path, numbers: Sequence[int]) -> Path:
-    rows = [{"id": f"d{n}", "text": f"number {n} of $x^{{{n}}}$"} for n in numbers]
+    rows = [{"id": f"d{n}", "text": f"number {n} of $x^{{{n}}}$" + "." * (n % 17)} for n in numbers]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
