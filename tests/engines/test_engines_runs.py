@@ -164,7 +164,7 @@ def test_a_collection_in_several_indexes_that_grows_and_shrinks(
     of_less = runs_of(less, "flat of less", "flat")
     assert expected != of_less
 
-    for size, count in ((150, 2), (60, 4)):
+    for size, count in ((150, 2), (75, 4)):
         name = f"in {count}"
         assert runs_of(SAMPLE, name, "opensearch", "--block", size) == expected
         (blocks,) = (tmp_path / name).rglob(BLOCKS)
@@ -172,10 +172,10 @@ def test_a_collection_in_several_indexes_that_grows_and_shrinks(
     assert sum(sent) == 2 * 221 + 2  # and those of two trials of rights
 
     sent.clear()
-    assert runs_of(less, "less", "opensearch", "--block", 60) == of_less
+    assert runs_of(less, "less", "opensearch", "--block", 75) == of_less
     assert 0 < sum(sent) - 1 < 110
     sent.clear()
-    assert runs_of(SAMPLE, "less", "opensearch", "--block", 60, "--overwrite") == expected
+    assert runs_of(SAMPLE, "less", "opensearch", "--block", 75, "--overwrite") == expected
     assert sum(sent) == 1
 
 
