@@ -30,7 +30,7 @@ FIRST = (
     "project/test_install.py", "engines/test_opensearch_faults.py", "project/test_killed_calls.py",
     "faces/test_ecosystem.py", "tasks/test_damage.py", "tasks/test_interrupted.py",
     "benchmarks/test_bench.py", "experiments/test_results.py", "project/test_docs.py",
-    "tasks/test_task1.py", "pages/test_browser.py", "tasks/test_premise_model.py",
+    "tasks/test_task1.py", "pages/test_browser_search.py", "tasks/test_premise_model.py",
 )  # fmt: skip
 
 # No test depends on how busy the machine is.

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-import socket
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.error import HTTPError
-from urllib.parse import parse_qs, quote, urlencode, urlsplit
-from urllib.request import Request, urlopen
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from hostile_collection import TITLE, write_collection
 from selectolax.lexbor import LexborHTMLParser
-from serving import build_indexes, documents_site, open_site, running
-from shared_indexes import linked
+from serving import Client, page, running
 
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.cli.pages import serve
 from arqmath_bm25.cli.tasks import search
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.pages.post_html import PostWriter
@@ -36,50 +23,9 @@ from arqmath_bm25.tasks.index import Index, build
 from arqmath_bm25.tasks.post_filter import NONE_PASSES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 QUERY = r"Why does $\sum_{n=2}^\infty \frac{1}{n \ln n}$ diverge?"
-
-
-@pytest.fixture(scope="module")
-def indexes(tmp_path_factory: pytest.TempPathFactory, sample_indexes: Path) -> Path:
-    return linked(sample_indexes, tmp_path_factory.mktemp("sample") / "indexes")
-
-
-@dataclass
-class Answer:
-    """What the server answered."""
-
-    status: int
-    headers: Mapping[str, str]
-    text: str
-
-    def json(self) -> Any:
-        return json.loads(self.text)
-
-
-@dataclass
-class Client:
-    """Asks the server at an address."""
-
-    address: str
-
-    def get(self, path: str, method: str = "GET", **parameters: object) -> Answer:
-        query = f"?{urlencode(parameters)}" if parameters else ""
-        request = Request(self.address + path + query, method=method)  # noqa: S310
-        try:
-            with urlopen(request) as answer:  # noqa: S310
-                return Answer(answer.status, answer.headers, answer.read().decode())
-        except HTTPError as error:
-            with error:
-                return Answer(error.code, error.headers, error.read().decode())
-
-
-@pytest.fixture(scope="module")
-def client(indexes: Path) -> Iterator[Client]:
-    with running(open_site(SAMPLE, indexes)) as address:
-        yield Client(address)
 
 
 @pytest.fixture(scope="module")
@@ -311,12 +257,6 @@ def test_a_snippet_has_the_sentence_that_matches() -> None:
     assert PostWriter([read_title("zzz")]).passage(body, 100).text.startswith("Nothing of")
 
 
-def test_pages_name_the_site_of_the_collection(indexes: Path, tmp_path: Path) -> None:
-    assert arq.sample(indexes).origin == ""
-    assert Collection(SAMPLE, tmp_path).origin == "math.stackexchange.com"
-    assert Collection(SAMPLE, tmp_path, site="physics.example").origin == "physics.example"
-
-
 def test_formulas_that_hold_the_one_asked_for_are_marked() -> None:
     query = read_title("$x^2 + y^2$")
     writer = PostWriter([query])
@@ -371,81 +311,6 @@ def test_any_query_that_is_short_enough_is_answered(client: Client, query: str) 
             assert client.get(path, q=query, **known).status == 200
 
 
-def test_methods_that_change_things_are_refused(client: Client) -> None:
-    assert client.get("/api/search", method="POST", q="a").status == 405
-
-
-@pytest.mark.parametrize("path", ["/", "/api/search", "/posts/x", "/static/search.js"])
-def test_every_response_forbids_foreign_scripts(client: Client, path: str) -> None:
-    headers = client.get(path).headers
-    policy = dict(rule.split(" ", 1) for rule in headers["content-security-policy"].split("; "))
-    assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == "'none'"
-    assert policy["script-src"] == "'self'"
-    assert headers["x-content-type-options"] == "nosniff"
-
-
-def test_requests_at_the_same_time_get_each_their_own_answer(client: Client) -> None:
-    queries = ["prime numbers", "$x^2$", "a group of order $p$", "compact set", QUERY] * 8
-    alone = {q: client.get("/api/search", q=q).json() for q in set(queries)}
-    with ThreadPoolExecutor(8) as threads:
-        answers = threads.map(lambda q: client.get("/api/search", q=q).json(), queries)
-        for query, answer in zip(queries, answers, strict=True):
-            assert answer == alone[query]
-
-
-def test_posts_cannot_put_elements_into_the_page(tmp_path: Path) -> None:
-    data = write_collection(tmp_path / "data")
-    site = open_site(data, build_indexes(data, tmp_path / "indexes"))
-    with running(site) as address:
-        for path in (
-            f"/?q={quote(f'series {TITLE}')}",
-            f"/?q={quote(f'series {TITLE}')}&explain=2",
-            "/posts/2?q=series",
-            "/posts/1",
-            "/posts/3",
-        ):
-            answer = Client(address).get(path)
-            assert answer.status == 200
-            tree = LexborHTMLParser(answer.text)
-            assert [s.attributes.get("src") for s in tree.css("script")] == ["/static/search.js"]
-            assert not tree.css("img, iframe, style, .bait[href], [onclick], [onerror], [onload]")
-
-
-def test_a_port_in_use_is_told(indexes: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        with pytest.raises(InputError, match=f"port {port} of 127.0.0.1 is in use"):
-            serve(indexes=indexes, port=port)
-    with pytest.raises(InputError, match=r"--host nowhere\.invalid"):
-        serve(indexes=indexes, host="nowhere.invalid", port=0)
-
-
-def test_without_an_index_there_is_nothing_to_serve(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no index to search"):
-        serve(indexes=tmp_path, port=0)
-
-
-def ask(address: str, host: str) -> bytes:
-    """Send a request by hand, and return the answer."""
-    port = int(address.rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port)) as connection:
-        request = f"GET /static/search.js HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
-        connection.sendall(request.encode())
-        return connection.makefile("rb").read()
-
-
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:80", "[::1]:8000", "LOCALHOST"])
-def test_the_server_answers_to_its_own_names(client: Client, host: str) -> None:
-    assert ask(client.address, host).startswith(b"HTTP/1.1 200")
-
-
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "[evil"])
-def test_no_other_name_leads_to_it(client: Client, host: str) -> None:
-    answer = ask(client.address, host)
-    assert answer.startswith(b"HTTP/1.1 421")
-    assert b"content-security-policy" in answer
-
-
 def test_premises_are_searched_too(tmp_path: Path) -> None:
     collection = Collection(indexes=tmp_path)
     build(configured("nlps"), collection, HERE)
@@ -461,149 +326,6 @@ def test_premises_are_searched_too(tmp_path: Path) -> None:
         assert refused.status == 422
 
 
-def test_posts_that_were_replaced_are_told(tmp_path: Path) -> None:
-    data = tmp_path / SAMPLE.name
-    shutil.copytree(SAMPLE, data)
-    site = open_site(data, build_indexes(data, tmp_path / "indexes"))
-    with running(site) as address:
-        assert Client(address).get("/", q="prime").status == 200
-        posts = data / "Collection" / "Posts.V1.3.xml"
-        posts.write_bytes(b"\n" * 99 + posts.read_bytes())
-        for _ in range(4):  # whichever thread is asked
-            answer = Client(address).get("/", q="prime")
-            assert answer.status == 503
-            assert "has changed since it was indexed" in answer.text
-
-
-DOCUMENTS = [
-    {
-        "id": "thm/1",
-        "title": "Pythagoras",
-        "text": "Let $a,b,c$ be the sides of a right triangle. Then $$a^2+b^2=c^2$$ holds.",
-        "tags": ["geometry", "triangles"],
-        "url": "https://notes.uni.example/pythagoras",
-    },
-    {"id": "a541", "text": r"If $a_n = a > n$, then there is one prime among $a_1, \dots, a_n$."},
-    {
-        "id": 'bad"><script>alert(1)</script>',
-        "title": "<script>alert(1)</script> of a circle",
-        "text": "<script>alert(1)</script> A circle <img src=x onerror=alert(1)>",
-        "url": "javascript:alert(1)",
-    },
-    {"id": "..", "text": "A parent"},
-]
-
-
-@pytest.fixture(scope="module")
-def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with running(documents_site(tmp_path_factory.mktemp("docs"), DOCUMENTS)) as address:
-        yield Client(address)
-
-
-def page(client: Client, path: str, **parameters: object) -> LexborHTMLParser:
-    answer = client.get(path, **parameters)
-    assert answer.status == 200
-    return LexborHTMLParser(answer.text)
-
-
-def test_a_document_that_was_found_opens(documents: Client) -> None:
-    result = page(documents, "/", q="triangle $a^2+b^2$").css_first(".result")
-    link = result.css_first("h3 a").attributes["href"]
-    assert link.startswith("/documents/thm%2F1?")
-    document = page(documents, link)
-    assert document.css_first("h1").text() == "Pythagoras"
-    assert document.css_first("title").text() == "Pythagoras"
-    assert document.css_first(".post mark").text() == "triangle"
-    assert document.css(".post mark math")
-    for shown in (result, document):
-        assert [tag.text() for tag in shown.css(".tag")] == ["geometry", "triangles"]
-        assert shown.css("a[href='https://notes.uni.example/pythagoras']")
-    (more,) = [each for each in document.css("a") if each.text() == "more like this"]
-    again = page(documents, more.attributes["href"])
-    assert again.css_first(".result h3").text() == "Pythagoras"
-    assert document.css_first("#again").attributes["value"] == "triangle $a^2+b^2$"
-
-
-def test_the_name_of_an_untitled_document_has_its_formulas(documents: Client) -> None:
-    tree = page(documents, "/", q="prime")
-    assert tree.css_first(".result h3").text().startswith("If ")
-    assert len(tree.css(".result h3 math")) == 2
-    (found,) = documents.get("/api/search", q="prime").json()["results"]
-    assert found["title"] == r"If $a_n = a > n$, then there is one prime among $a_1, \dots, a_n$."
-
-
-GROUPS = r"\newcommand{\G}{\mathbb G}\section{Groups}A \emph{group} is $\G$."
-
-
-def test_source_is_shown_as_readers_see_it(tmp_path: Path) -> None:
-    rows = [
-        {"id": "md", "kind": "markdown", "text": "# Primes of $n$\n\nThere are **many** `primes`."},
-        {"id": "tex", "kind": "latex", "text": GROUPS},
-    ]
-    with running(documents_site(tmp_path, rows)) as address:
-        client = Client(address)
-        for query, name, text in (
-            ("primes", "Primes of $n$", "Primes of $n$ There are many primes."),
-            ("group", "Groups", r"Groups A group is $\mathbb G$."),
-        ):
-            (found,) = client.get("/api/search", q=query).json()["results"]
-            assert (found["title"], found["text"]) == (name, text)
-            link = page(client, "/", q=query).css_first(".hit-link").attributes["href"]
-            assert page(client, link).css(".post h2")
-
-
-def test_nothing_of_a_document_can_act(documents: Client) -> None:
-    tree = page(documents, "/", q="circle")
-    link = tree.css_first(".result h3 a").attributes["href"]
-    for shown in (tree, page(documents, link)):
-        assert [s.attributes.get("src") for s in shown.css("script")] == ["/static/search.js"]
-        assert not shown.css("img, [onerror], a[href^=javascript]")
-
-
-def test_hostile_files_are_inert(tmp_path: Path) -> None:
-    script = "<script>alert(1)</script>"
-    attacks = {
-        "markdown": f"# Attack\n\n{script} [x](javascript:alert(1)) <p onclick=alert(1)>",
-        "html": f"<h1>Attack</h1><svg onload=alert(1)>{script}</svg><math>{script}</math>",
-        "latex": rf"\section{{Attack}}{script}\href{{javascript:alert(1)}}{{x}} ${script}$",
-        "plain": f"Attack {script} ${script}$",
-    }
-    rows = [{"id": name, "kind": name, "text": text} for name, text in attacks.items()]
-    nested = {
-        "html": "Attack" + "<ul><li>" * 5000,
-        "markdown": "Attack\n\n" + "".join(" " * (n % 90) + "* x\n" for n in range(5000)),
-        "latex": "Attack" + r"\begin{itemize}\item " * 5000,
-    }
-    rows += [{"id": f"{name}-lists", "kind": name, "text": text} for name, text in nested.items()]
-    with running(documents_site(tmp_path, rows)) as address:
-        client = Client(address)
-        results = page(client, "/", q="attack", depth=20)
-        links = [link.attributes["href"] for link in results.css(".hit-link")]
-        assert len(links) == len(rows)
-        for tree in (results, *(page(client, link) for link in links)):
-            assert [s.attributes.get("src") for s in tree.css("script")] == ["/static/search.js"]
-            acting = "[onload], [onclick], svg, iframe, a[href^=javascript]"
-            assert not tree.css(acting)
-
-
-def test_a_document_that_is_not_there_is_not_found(documents: Client) -> None:
-    for path in ("/documents/none", "/documents/", "/documents/thm%2F2", "/documents/" + "x" * 900):
-        answer = documents.get(path)
-        assert answer.status == 404
-        assert "Not found" in answer.text
-    assert documents.get("/", q="circle", tag="geometry").status == 422
-    assert "have no tags or years" in documents.get("/", q="circle", tag="geometry").text
-
-
-def test_nothing_found_comes_with_a_way_on(documents: Client) -> None:
-    tree = page(documents, "/", q="zzz $x^9$")
-    assert tree.css_first("#results").text() == "Nothing found"
-    words, formulas = tree.css("#found a")
-    assert parse_qs(urlsplit(words.attributes["href"]).query)["q"] == ["zzz"]
-    assert parse_qs(urlsplit(formulas.attributes["href"]).query)["q"] == ["$x^9$"]
-    assert "Try other words" in page(documents, "/", q="zzz").css_first("#found").text()
-
-
 def test_results_while_typing_are_those_of_the_page(client: Client) -> None:
     live = client.get("/api/results", q=QUERY, task="task1").json()["html"]
     whole = page(client, "/", q=QUERY, task="task1")
@@ -611,57 +333,3 @@ def test_results_while_typing_are_those_of_the_page(client: Client) -> None:
     assert results == [result.html for result in whole.css(".result")]
     assert results
     assert client.get("/api/results", q="a", depth=0).status == 422
-
-
-def test_a_prefix_is_before_every_address(indexes: Path) -> None:
-    """Every link, form, script and style of every page leads to a page below the prefix."""
-    with running(open_site(SAMPLE, indexes, "/~ada/search"), "notes.uni.example") as address:
-        client = Client(address)
-        assert client.get("/").status == 404
-        seen, waiting = set[str](), ["/~ada/search/", f"/~ada/search/?q={quote(QUERY)}"]
-        while waiting and len(seen) < 60:
-            path = waiting.pop(0)
-            seen.add(path)
-            answer = client.get(path)
-            assert answer.status == 200, path
-            if not answer.headers["content-type"].startswith("text/html"):
-                continue
-            tree = LexborHTMLParser(answer.text)
-            for name in ("href", "src", "action"):
-                for element in tree.css(f"[{name}]"):
-                    target = str(element.attributes[name])
-                    if target.startswith(("#", "https://math.stackexchange.com/")):
-                        continue
-                    assert target.startswith("/~ada/search/"), target
-                    if (new := target.partition("#")[0]) not in [*seen, *waiting]:
-                        waiting.append(new)
-        assert any("/posts/" in path for path in seen)
-        assert client.get("/~ada/search/api/search", q="prime").status == 200
-        assert '{"error"' in client.get("/~ada/search/api/search", q="a", depth=0).text
-        assert "Not found" in client.get("/~ada/search/nowhere").text
-
-
-@pytest.mark.slow
-def test_serve_indexes_documents_that_are_not_indexed(tmp_path: Path) -> None:
-    mine = tmp_path / "mine.jsonl"
-    mine.write_text("".join(json.dumps(row) + "\n" for row in DOCUMENTS), encoding="utf-8")
-    command = [sys.executable, "-m", "arqmath_bm25", "serve", str(mine), "--port", "0"]
-    command += ["--url", "https://notes.uni.example/search", "--indexes", str(tmp_path / "i")]
-    for documents in (4, 0, 5):  # that are indexed
-        if documents == 5:
-            with mine.open("a", encoding="utf-8") as file:
-                file.write('{"id": "new", "text": "A new triangle"}\n')
-
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-            assert server.stdout is not None
-            try:
-                if documents:
-                    assert f"{documents} documents indexed" in server.stdout.readline()
-                line = server.stdout.readline()
-                assert line.startswith("https://notes.uni.example/search (a proxy passes on to")
-                local = re.search(r"(http://127\.0\.0\.1:\d+/search)/\)", line)
-                assert local, line
-                found = page(Client(local[1]), "/", q="triangle").css(".result")
-                assert len(found) == (2 if documents == 5 else 1)
-            finally:
-                server.kill()

@@ -15,8 +15,7 @@ from hostile_collection import ATTACK, MATH, TAGS, row, write_collection
 from lxml import etree
 from program import arqmath
 from selectolax.lexbor import LexborHTMLParser
-from serving import build_indexes, open_site, running
-from test_search_pages import Client
+from serving import Client, build_indexes, open_site, running
 
 from arqmath_bm25.analysis.html import read_body
 from arqmath_bm25.collection.collection import Collection

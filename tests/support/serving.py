@@ -6,7 +6,13 @@ import json
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
+
+from selectolax.lexbor import LexborHTMLParser
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.workers.local import HERE
@@ -67,3 +73,39 @@ def running(site: SearchPages, *names: str) -> Iterator[str]:
         served.should_exit = True
         thread.join()
         listening.close()
+
+
+@dataclass
+class Answer:
+    """What the server answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+
+@dataclass
+class Client:
+    """Asks the server at an address."""
+
+    address: str
+
+    def get(self, path: str, method: str = "GET", **parameters: object) -> Answer:
+        query = f"?{urlencode(parameters)}" if parameters else ""
+        request = Request(self.address + path + query, method=method)  # noqa: S310
+        try:
+            with urlopen(request) as answer:  # noqa: S310
+                return Answer(answer.status, answer.headers, answer.read().decode())
+        except HTTPError as error:
+            with error:
+                return Answer(error.code, error.headers, error.read().decode())
+
+
+def page(client: Client, path: str, **parameters: object) -> LexborHTMLParser:
+    """Return a page that is there."""
+    answer = client.get(path, **parameters)
+    assert answer.status == 200
+    return LexborHTMLParser(answer.text)

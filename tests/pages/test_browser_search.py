@@ -1,0 +1,230 @@
+"""The search page and documents in a real browser: typing, keys, sizes; nothing runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import pytest
+from browsing import (
+    CSS,
+    MATHML,
+    Keys,
+    WebDriverWait,
+    attacked,
+    check,
+    complaints,
+    copied,
+    drawn,
+    refused,
+    shown,
+    webdriver,
+)
+from hostile_collection import ATTACK, write_collection
+from serving import build_indexes, documents_site, open_site, running
+
+from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.evaluation.qrels import read_qrels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from selenium.webdriver import Chrome
+
+pytestmark = pytest.mark.slow
+
+QUERY = r"Why does $\sum \frac1n$ diverge?"
+NOTES = "https://notes.uni.example/pythagoras"
+PROOF = r"""Let $a$, $b$ and $c$ be the sides of a right triangle. Then
+$$a^2 + b^2 = c^2 \tag{1}$$
+holds.
+
+By (1), \[c = \sqrt{a^2 + b^2}.\]"""
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    rows = [
+        {"id": "thm/1", "title": "Pythagoras", "text": PROOF, "tags": ["geometry"], "url": NOTES},
+        {"id": "long", "text": "A triangle, as " + "a long word of prose " * 300},
+    ]
+    with running(documents_site(tmp_path_factory.mktemp("docs"), rows)) as address:
+        yield address
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "?q=series+%24%5Cfrac1n%24",
+        "?q=%24%5Cfrac1n%24&task=task2&page=2",
+        "?q=zzzz",
+        "posts/{}",
+        "threads/{}",
+        "posts/1",  # which is not there
+    ],
+)
+def test_pages_that_are_served_are_for_everyone(
+    browser: Chrome, search_page: str, path: str
+) -> None:
+    post = next(iter(read_qrels(Layout(SAMPLE).qrels("task1", "2021"))["A.203"]))
+    check(browser, f"{search_page}/{path.format(post)}")
+    missing = path == "posts/1"
+    assert all(missing and "404" in complaint for complaint in complaints(browser))
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["?q=triangle+%24a%5E2%24", "documents/thm%2F1?q=triangle", "documents/long", "documents/no"],
+)
+def test_pages_of_documents_are_for_everyone(browser: Chrome, documents: str, path: str) -> None:
+    check(browser, f"{documents}/{path}")
+    missing = path == "documents/no"
+    assert all(missing and "404" in complaint for complaint in complaints(browser))
+
+
+def test_searching_shows_drawn_results(browser: Chrome, search_page: str) -> None:
+    browser.get(search_page)
+    box = browser.switch_to.active_element  # one can type at once
+    box.send_keys(r"Why does $\frac{1}{n}$")
+    preview = browser.find_element(CSS, "#preview")
+    WebDriverWait(browser, 10).until(lambda _: preview.is_displayed())
+    (fraction,) = drawn(browser, "#preview mfrac")
+    assert fraction["space"] == MATHML
+    assert fraction["height"] > 8
+    box.send_keys(" diverge?", Keys.ENTER)
+    WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".result"))
+    assert len(shown(browser, ".hits-of-thread > li")) == 10
+    assert all(e["height"] > 4 and e["space"] == MATHML for e in drawn(browser, ".result math"))
+    assert "diverge" in " ".join(shown(browser, ".result mark")).lower()
+    box = browser.switch_to.active_element
+    assert box.get_property("selectionStart") == len(box.get_property("value"))
+    browser.find_element(CSS, ".result h3 a").click()
+    WebDriverWait(browser, 10).until(lambda b: "/posts/" in b.current_url)
+    assert drawn(browser, ".post math")
+    assert complaints(browser) == []
+
+
+def test_formulas_are_written_by_buttons(browser: Chrome, search_page: str) -> None:
+    browser.get(search_page)
+    box = browser.switch_to.active_element
+    box.send_keys("why ")
+    browser.find_element(CSS, ".options summary").click()
+    browser.find_element(CSS, "button[aria-label=fraction]").click()
+    box.send_keys("1")
+    assert box.get_property("value") == r"why $\frac{1}{}$"
+    assert complaints(browser) == []
+
+
+def test_formulas_are_copied(browser: Chrome, search_page: str) -> None:
+    browser.get(f"{search_page}/?q=%24%5Cfrac1n%24")
+    by_click = browser.find_element(CSS, ".text math")
+    copied(browser, by_click, "#q", lambda: webdriver.ActionChains(browser).click(by_click))
+    browser.find_element(CSS, ".hit-link").send_keys(Keys.ENTER)
+    WebDriverWait(browser, 10).until(lambda b: "/posts/" in b.current_url)
+    by_key = browser.find_element(CSS, ".post math[tabindex]")
+    browser.execute_script("arguments[0].focus()", by_key)
+    copied(browser, by_key, "#again", lambda: webdriver.ActionChains(browser).send_keys(Keys.ENTER))
+    assert complaints(browser) == []
+
+
+def test_results_come_while_one_types_and_keys_lead_through_them(
+    browser: Chrome, search_page: str
+) -> None:
+    browser.get(search_page)
+    box = browser.switch_to.active_element
+    box.send_keys("series")
+    WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".result"))
+    assert browser.switch_to.active_element == box
+    assert "q=series" in browser.current_url
+    links = browser.find_elements(CSS, ".hit-link")
+    keys = webdriver.ActionChains(browser)
+    keys.send_keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_UP).perform()
+    assert browser.switch_to.active_element == links[1]
+    webdriver.ActionChains(browser).send_keys(Keys.ESCAPE).perform()
+    assert browser.switch_to.active_element == box
+    webdriver.ActionChains(browser).send_keys(Keys.ARROW_DOWN, Keys.ENTER).perform()
+    WebDriverWait(browser, 10).until(lambda b: "/posts/" in b.current_url)
+    browser.back()  # to what was found, not to the empty page
+    WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".result"))
+    assert complaints(browser) == []
+
+
+@pytest.mark.parametrize(("width", "height", "hits"), [(1400, 900, 4), (390, 844, 1)])
+def test_results_are_in_sight(
+    browser: Chrome, search_page: str, width: int, height: int, hits: int
+) -> None:
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        browser.get(f"{search_page}/?{urlencode({'q': QUERY})}")
+        tops, bottoms = (
+            browser.execute_script(
+                "return [...document.querySelectorAll(arguments[0])]"
+                ".map(hit => hit.getBoundingClientRect()[arguments[1]])",
+                selector, side,
+            )
+            for selector, side in ((".result", "top"), (".hits-of-thread > li", "bottom"))
+        )  # fmt: skip
+        assert tops[0] <= 200
+        assert sum(bottom <= height for bottom in bottoms) >= hits
+        for _ in range(3):
+            webdriver.ActionChains(browser).send_keys(Keys.TAB).perform()
+        assert browser.switch_to.active_element == browser.find_element(CSS, ".hit-link")
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_the_search_page_works_without_scripts(browser: Chrome, search_page: str) -> None:
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        browser.get(search_page)
+        browser.find_element(CSS, "#q").send_keys("series", Keys.ENTER)
+        WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".result"))
+        browser.find_element(CSS, "a[rel=next]").click()
+        WebDriverWait(browser, 10).until(lambda b: "page=2" in b.current_url)
+        assert len(browser.find_elements(CSS, ".hits-of-thread > li")) == 10
+        browser.find_element(CSS, ".options summary").click()
+        assert not browser.find_element(CSS, "#palette").is_displayed()
+        browser.find_element(CSS, ".hit-link").click()
+        WebDriverWait(browser, 10).until(lambda b: "/posts/" in b.current_url)
+    finally:
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def test_formulas_are_found_where_they_stand(browser: Chrome, search_page: str) -> None:
+    browser.get(search_page)
+    browser.find_element(CSS, ".options summary").click()
+    browser.find_element(CSS, "input[value=task2]").click()
+    browser.find_element(CSS, "#q").send_keys(r"\binom nk")
+    preview = browser.find_element(CSS, "#preview")
+    WebDriverWait(browser, 10).until(lambda _: preview.is_displayed())
+    browser.find_element(CSS, "#q").send_keys(Keys.ENTER)
+    WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".result"))
+    assert all(element["height"] > 8 for element in drawn(browser, ".result .formula math"))
+    browser.find_element(CSS, ".result h3 a").click()
+    WebDriverWait(browser, 10).until(lambda b: "/posts/" in b.current_url)
+    assert len(drawn(browser, "mark.found")) >= 1
+
+
+def test_no_script_of_a_post_or_a_query_runs_on_the_search_page(
+    browser: Chrome, tmp_path: Path
+) -> None:
+    data = write_collection(tmp_path / "data")
+    with running(open_site(data, build_indexes(data, tmp_path / "indexes"))) as address:
+        browser.get(address)
+        hostile = rf"series $\text{{<img src=x onerror={ATTACK}>}}$ <script>{ATTACK}</script>"
+        browser.find_element(CSS, "#q").send_keys(hostile)
+        preview = browser.find_element(CSS, "#preview")
+        WebDriverWait(browser, 10).until(lambda _: preview.is_displayed())
+        assert attacked(browser) is None
+        browser.find_element(CSS, "form button:not([type=button])").click()
+        WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".result"))
+        assert attacked(browser) is None
+        for post in (1, 2, 3, 4):
+            browser.get(f"{address}/posts/{post}?q=series")
+            assert attacked(browser) is None
+            assert browser.find_element(CSS, "h1").is_displayed()
+        assert refused(browser) == []
