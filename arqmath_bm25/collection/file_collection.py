@@ -1,7 +1,8 @@
 """A folder of files as a collection: its parts are written as the rows of a corpus, once.
 
 The corpus is below the indexes, in `files/NAME`, as BEIR has it; `queries.jsonl`, judgments
-and `macros.tex` of the folder are taken over. It is written anew when a file of the folder has
+and `macros.tex` of the folder are taken over. A folder without queries asks each statement of LaTeX
+with a proof that refers to others for these. It is written anew when a file of the folder has
 changed, and the index of the old corpus is then out of date. Hidden files and folders and those of
 packages are left out; so are links that lead out of the folder.
 """
@@ -22,7 +23,8 @@ from tempfile import TemporaryFile
 from typing import Any, Final
 from urllib.parse import quote
 
-from arqmath_bm25.collection.own_documents import QRELS, QUERIES, write_corpus
+from arqmath_bm25.collection.own_documents import QRELS, QUERIES, write_asked, write_corpus
+from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.collection.source_files import READERS, FilePart, included_files, read_source
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import open_bytes, read_text
@@ -203,10 +205,10 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
             places.update(labels.get(path, {}))
 
         waiting.seek(0)
+        asked: list[Statement] = []
+        rows = _resolved(waiting, listing.files, set(files), places, asked)
         try:
-            write_corpus(
-                _resolved(waiting, listing.files, set(files), places), directory, listing.root
-            )
+            write_corpus(rows, directory, listing.root)
         except InputError:
             if unread:
                 raise InputError(next(iter(unread.values()))) from None
@@ -219,23 +221,35 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
                 text.write(read_text(file))
         else:
             copy.unlink(missing_ok=True)
+    if asked and not (listing.root / QUERIES).is_file():
+        write_asked(asked, directory)
 
     unread = {path: message for path, message in unread.items() if path in files}
     _tell_of(listing, len(files), unread)
 
 
 def _resolved(
-    lines: Iterable[str], files: Sequence[Path], kept: set[Path], places: Mapping[str, str]
+    lines: Iterable[str],
+    files: Sequence[Path],
+    kept: set[Path],
+    places: Mapping[str, str],
+    asked: list[Statement],
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of some files, with the ids of documents in place of labels."""
+    """Yield the rows of some files, with the ids of documents in place of labels.
+
+    Statements whose proofs refer to documents are added to `asked`.
+    """
     for line in lines:
         number, row = json.loads(line)
         if files[number] not in kept:
             continue
         ids = [places[label] for label in row.pop("references") if label in places]
         others = [name for name in dict.fromkeys(ids) if name != row["id"]]
+        statement = row.pop("statement")
         if others:
             row["references"] = others
+            if statement:
+                asked.append(Statement(row["id"], statement, tuple(others)))
         yield row
 
 
@@ -262,6 +276,7 @@ def _row(path: Path, root: Path, part: FilePart) -> dict[str, Any]:
     if part.kind is not None:
         row["kind"] = part.kind
     row["references"] = part.references
+    row["statement"] = part.statement
     return row
 
 

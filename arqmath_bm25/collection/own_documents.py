@@ -22,6 +22,7 @@ from arqmath_bm25.analysis.kinds import Kind, kind_of
 from arqmath_bm25.analysis.lean import lean_words
 from arqmath_bm25.analysis.sources import with_lost_escapes
 from arqmath_bm25.analysis.unmarked import with_formulas, with_marks
+from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.collection.row_names import IDS
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.system import needed_by
@@ -265,6 +266,19 @@ def write_corpus(
     documents = (document for document, _ in _documents(source.with_suffix(""), lines))
     _write(directory / CORPUS, (_ENCODE(document._asdict()) for document in documents))
     return directory
+
+
+def write_asked(statements: Iterable[Statement], directory: Path) -> None:
+    """Write statements of LaTeX as queries, with their references as judgments."""
+    queries = []
+    judgments = ["query-id\tcorpus-id\tscore"]
+    for each in statements:
+        own = each.statement_id
+        row = {"_id": own, "text": each.text, "kind": "latex", "excluded_ids": [own]}
+        queries.append(_ENCODE(row))
+        judgments += [f"{own}\t{reference}\t1" for reference in each.references]
+    _write(directory / QUERIES, queries)
+    _write(directory / QRELS[0], judgments)
 
 
 def written_set(name: str, parent: Path) -> Path:

@@ -39,6 +39,7 @@ class FilePart:
     kind: Kind | None  # None: to be seen from the text
     references: tuple[str, ...] = ()  # labels that it refers to
     labels: tuple[str, ...] = ()  # labels that others may refer to
+    statement: str = ""  # the text without the proof, of a statement that has one
 
 
 @dataclass(frozen=True)
@@ -216,8 +217,11 @@ def _section_parts(anchor: str, heading: str, section: str, macros: str) -> Iter
         elif heading:
             title = f"{title}. {heading}"
 
-        text = match["text"] + (match["proof"] or "")
-        yield _latex_part(label, title, text, macros)
+        if match["proof"]:
+            part = _latex_part(label, title, match["text"] + match["proof"], macros)
+            yield replace(part, statement=f"{macros}{match['text'].strip()}\n")
+        else:
+            yield _latex_part(label, title, match["text"], macros)
 
 
 def _latex_part(anchor: str, title: str, text: str, macros: str) -> FilePart:

@@ -223,3 +223,25 @@ def test_a_faulty_table_is_one_message(name: str, content: bytes, tmp_path: Path
     with pytest.raises(InputError, match=r"a(\.csv|\.jsonl)?"):
         written_corpus(tmp_path / name, tmp_path / "files")
     assert not list((tmp_path / "files").rglob("*.jsonl"))
+
+
+def test_statements_ask_for_what_their_proofs_refer_to(tmp_path: Path) -> None:
+    folder = tmp_path / "thesis"
+    folder.mkdir()
+    (folder / "a.tex").write_text(
+        "\\begin{lemma}\\label{lem:a}A lemma.\\end{lemma}\n"
+        "\\begin{theorem}\\label{thm:b}A claim after \\ref{lem:a}.\\end{theorem}\n"
+        "\\begin{proof}By \\cref{lem:a}, secretly.\\end{proof}\n"
+    )
+    directory = written_corpus(folder, tmp_path / "files")
+    ((query, _),) = read_documents(directory / "queries.jsonl")
+    assert query.doc_id == "a.tex#thm:b"
+    assert query.excluded == ("a.tex#thm:b",)
+    assert "A claim" in query.text
+    assert "secretly" not in query.text
+    judgments = (directory / "qrels" / "test.tsv").read_text().splitlines()
+    assert judgments[1:] == ["a.tex#thm:b\ta.tex#lem:a\t1"]
+
+    (folder / "queries.jsonl").write_text('{"id": "q", "text": "mine"}\n')
+    ((query, _),) = read_documents(written_corpus(folder, tmp_path / "files") / "queries.jsonl")
+    assert query.text == "mine"

@@ -6,6 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from program import arqmath
+from thesis import write_thesis
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError, NoIndexError
@@ -198,3 +200,19 @@ def test_many_statements_are_learnt_by_the_nearest(
     found = ranked(near, QUERY)
     assert found["holder"] == pytest.approx(ranked(whole, QUERY)["holder"], rel=0.05)
     assert found["holder"] > found["zorn"]
+
+
+@pytest.mark.slow
+def test_a_thesis_finds_what_its_proofs_refer_to_by_two_commands(tmp_path: Path) -> None:
+    thesis = write_thesis(tmp_path / "thesis")
+    where = ("--data", thesis, "--indexes", tmp_path / "i")
+    arqmath("index", "docs", *where)
+    arqmath("run", "docs", *where, "--runs", tmp_path / "r")
+
+    scores = {}
+    for variant in ("both", "cited"):
+        run = tmp_path / "r" / "thesis" / "queries" / f"{variant}.trec"
+        arqmath("eval", run, *where, "--json", tmp_path / "scores.json")
+        scored = json.loads((tmp_path / "scores.json").read_text())
+        scores[variant] = scored[0]["nDCG@10"]
+    assert scores["cited"] > scores["both"] + 0.2
