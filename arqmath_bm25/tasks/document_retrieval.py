@@ -137,12 +137,9 @@ class DocumentRetrieval(AnswerRetrieval):
         settle(counts, "documents")
         self._tell_of(counts, collection.given)
         if self.settings.cited:
-            learnt, train = place / REFERENCES, collection.train_file
-            if train is None and "train" in collection.chosen:
-                name, _, _ = collection.chosen["train"].rpartition(" ")
-                raise InputError(f"this index learns from {name}; name the file again with --train")
             ids = IdTable(place / _IDS)
-            counts[STATEMENTS] = learn_references(path, ids, train, learnt, self.settings)
+            learnt = place / REFERENCES
+            counts[STATEMENTS] = learn_references(collection, path, ids, learnt, self.settings)
         return dict(counts)
 
     def _tell_of(self, counts: Counter[str], data: Path) -> None:

@@ -1,7 +1,7 @@
 """A thesis in files of LaTeX: sections on some subjects, with labelled statements and their proofs.
 
-Each subject has tools, lemmas mostly in words of their own, that the proofs of its theorems refer to,
-as a Hölder inequality is used by theorems that do not speak of exponents.
+Each subject has tools, lemmas mostly in words of their own, that the proofs of its theorems refer
+to, as a Hölder inequality is used by theorems that do not speak of exponents.
 """
 
 from __future__ import annotations

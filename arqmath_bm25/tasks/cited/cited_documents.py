@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import Delimiters, read_body, read_title
 from arqmath_bm25.analysis.settings import AnalysisSettings
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import OwnDocument, read_documents
 from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.errors import InputError
@@ -41,14 +42,18 @@ STATEMENTS: Final = "statements with references"  # as a count of the index
 
 
 def learn_references(
-    corpus: Path, documents: IdTable, train: Path | None, directory: Path,
+    collection: Collection, corpus: Path, documents: IdTable, directory: Path,
     settings: DocumentSettings,
 ) -> int:  # fmt: skip
-    """Learn from the references of documents, or of the statements of `train`; write the result.
+    """Learn from the references of documents, or of the statements of `--train`; write the result.
 
     Returns the number of statements learnt from; nothing is written if there are none. Raises
-    InputError if a `train` that is given refers to no document.
+    InputError if a training file refers to no document, or is not named again.
     """
+    train = collection.train_file
+    if train is None and "train" in collection.chosen:
+        name, _, _ = collection.chosen["train"].rpartition(" ")
+        raise InputError(f"this index learns from {name}; name the file again with --train")
     ordered = [variant for variant, chosen in settings.cited.items() if chosen.earlier]
     if train is not None and ordered:
         raise InputError(
@@ -67,21 +72,21 @@ def learn_references(
     if not statements:
         if train is not None:
             raise InputError(
-                f'--train {train}: no row refers to a document of {corpus}; expected "references" '
-                "with ids of documents"
+                f"--train {train}: no row refers to a document of {collection.given}; expected "
+                '"references" with ids of documents'
             )
         return 0
     if find_spec("sklearn") is None:
         tell(
-            f"{corpus}: {counted(len(statements), 'documents')} have references; to learn from "
-            "them, pip install 'arqmath-bm25[nlps]' and index again"
+            f"{collection.given}: {counted(len(statements), 'documents')} have references; to "
+            "learn from them, pip install 'arqmath-bm25[nlps]' and index again"
         )
         return 0
 
     with status("Learning from references"):
         learnt = References.learn(statements, Candidates(ids), settings.ridge, _analyzer(settings))
         learnt.save(directory)
-    source = train or corpus
+    source = train or collection.given
     form = "by one regression over all of them"
     if learnt.inverse is None:
         form = f"by a regression over the {NEAR} most similar to each query"
