@@ -9,6 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 
 import typer
+import yaml
 from rich.text import Text
 
 from arqmath_bm25.cli.shared import options
@@ -26,26 +27,36 @@ from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LAB_TASKS, MAX_DEPTH, YEARS, RankingTask, RunTask, official_stem
 from arqmath_bm25.core.progress import counted, some
-from arqmath_bm25.core.writing import sources
+from arqmath_bm25.core.writing import complete, sources
 from arqmath_bm25.runs.eligible import Eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.rows import Findings
 from arqmath_bm25.runs.run import Run
-from arqmath_bm25.runs.run_writing import RunForm, hits_of, write_run
+from arqmath_bm25.runs.run_writing import RunForm, hits_of, ir_metadata_of, write_run
 from arqmath_bm25.runs.task_rules import RULES, check_teams, detect_task
 from arqmath_bm25.version import __version__
 
 
 @command
-def convert(run: Path, output: Path, form: RunForm = "lab") -> None:
-    """Write a run in the lab's form or TREC's, gzipped or not.
+def convert(
+    run: Path, output: Path | None = None, form: RunForm = "lab", tira: Path | None = None
+) -> None:
+    """Write a run in the lab's form or TREC's, gzipped or not; or as TIRA takes it.
 
     Rows are sorted as they are scored, with ranks from 1. TREC's form has no post ids (Task 2), and
     it does not exist for answer texts (Task 3) and premises (NLPS).
 
     Example: arqmath-bm25 convert Team-task1-bm25-auto-both-P.tsv --format trec -o run.trec.gz
+
+    Example: arqmath-bm25 convert Team-task1-bm25-auto-both-P.tsv --tira submission
     """
+    if tira is not None and output is None:
+        _write_for_tira(run, tira)
+        return
+    if output is None or tira is not None:
+        raise InputError("give either --output FILE or --tira DIR")
+
     read = Run.read(run)
     if form == "trec":
         read.rules.require("TREC form", run)
@@ -60,6 +71,22 @@ def convert(run: Path, output: Path, form: RunForm = "lab") -> None:
     if repeated:
         note = f"; {repeated:,} left out, since they repeat a document"
     out.print(f"{output}: {counted(len(read.topics), 'topics')}, {counted(rows, 'rows')}{note}")
+
+
+def _write_for_tira(run: Path, directory: Path) -> None:
+    """Write run.txt and ir-metadata.yml; InputError for a run without a manifest of ours."""
+    read = Run.read(run)
+    read.rules.require("TREC form", run)
+    metadata = ir_metadata_of(run)
+    outputs = [directory / "run.txt", directory / "ir-metadata.yml"]
+    for output in outputs:
+        keep_runs(output, [run])
+
+    tag = read.tag or official_stem(run)
+    rows = write_run(outputs[0], hits_of(read), tag, read.task, "trec")
+    with complete(outputs[1]) as file:
+        yaml.safe_dump(metadata, file, sort_keys=False, allow_unicode=True)
+    out.print(f"{directory}: {counted(len(read.topics), 'topics')}, {counted(rows, 'rows')}")
 
 
 def _require_posts(run: Run) -> None:

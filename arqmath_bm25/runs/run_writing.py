@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 
 from arqmath_bm25.analysis.answer_text import one_line
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.known_paths import known_path
 from arqmath_bm25.core.labs import RunTask
 from arqmath_bm25.core.records import Hit
@@ -28,6 +29,10 @@ from arqmath_bm25.version import __version__
 
 RunForm = Literal["lab", "trec"]  # columns of the guidelines, or of TREC
 _TREC_LINE: Final = RULES[DocumentRules.task].line
+_IR_METADATA: Final = (
+    "schema-version", "run-version", "tag", "platform", "research goal", "implementation", "method",
+    "actor", "data",
+)  # fmt: skip
 _LOWEST: Final = np.float32(-math.inf)
 
 
@@ -180,6 +185,21 @@ def ir_metadata(
         "actor": {"team": settings.get("run", {}).get("team", ""), "role": "experimenter"},
         "data": {"test collection": data},
     }
+
+
+def ir_metadata_of(run: Path) -> dict[str, Any]:
+    """Return the fields of ir_metadata in the manifest of a run; InputError if there are none."""
+    manifest = read_manifest(run)
+    metadata: dict[str, Any] = {}
+    for field in _IR_METADATA:
+        if field in manifest:
+            metadata[field] = manifest[field]
+    if "implementation" not in metadata:
+        raise InputError(
+            f"{run}: no manifest beside it says how it was made; expected "
+            f"{run.name}.manifest.json, as `run` writes it"
+        )
+    return metadata
 
 
 def _software() -> dict[str, Any]:
