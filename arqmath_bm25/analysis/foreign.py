@@ -22,6 +22,9 @@ _MATHML_PREFIX: Final = re.compile(
     r"(</?)[a-z]{1,9}:(?=(?:math|semantics|annotation|m[a-z]{1,12})\b)", re.IGNORECASE
 )
 _DELIMITERS: Final = ((r"\(", r"\)"), (r"\[", r"\]"), ("$$", "$$"), ("$", "$"))
+_OPENING: Final = tuple(begin for begin, _ in _DELIMITERS)
+_DELIMITER: Final = re.compile(r"\\[(\[]|\$")
+_BLOCK_HOLDERS: Final = frozenset(("div", "p", "pre"))
 _TEX_SCRIPT: Final = re.compile(r"<script\b[^<>]*\bmath/tex", re.IGNORECASE)
 _TAG: Final = re.compile(r"<(?P<end>/?)(?P<name>[a-z][^\s<>/]{0,40})[^<>]*+>", re.IGNORECASE)
 _NOT_NESTED: Final = frozenset("br hr img p li dt dd tr td th meta link input wbr col".split())
@@ -214,7 +217,9 @@ def _held(node: Any) -> str | None:
         inner = text[len(begin) : -len(end)]
         if text.startswith(begin) and text.endswith(end) and end not in inner:
             return inner
-    if "\\(" in text or "\\[" in text or "$" in text:
+    if text.startswith(_OPENING):
+        return None
+    if node.tag in _BLOCK_HOLDERS and _DELIMITER.search(text):
         return None  # a block with formulas in it, and perhaps a number beside them
     return text
 
@@ -238,6 +243,8 @@ def _is_hidden(tag: str, attributes: dict[str, str | None], inside: int) -> bool
     if tag in ("header", "footer"):
         return not inside
     if "hidden" in attributes or attributes.get("aria-hidden") == "true":
+        return True
+    if "data-reference-type" in attributes:  # pandoc writes the label of a reference
         return True
     if attributes.get("role") in ("navigation", "banner", "contentinfo"):
         return True

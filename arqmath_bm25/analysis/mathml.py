@@ -144,16 +144,27 @@ def _of_tree(node: Any, depth: int) -> str:
         return ""
 
     children = [_of_tree(child, depth - 1) for child in node.iter(include_text=True)]
+    if name == "mlabeledtr":
+        del children[:1]  # the number of an equation
     parts = list(filter(None, children))
     between: str = _TABLE["joined"].get(name, " ")
     everything = between.join(parts)
-    if name == "mi" and len(everything) > 1 and everything.isalpha() and everything.isascii():
-        return rf"\operatorname{{{everything}}}"
+    alphabet = _TABLE["alphabets"].get(node.attributes.get("mathvariant"))
+    if alphabet and everything:
+        return rf"\{alphabet}{{{everything}}}"
+    if name == "mi" or name == "mo":
+        everything = "".join(everything.split())  # lim sup
+        if len(everything) > 1 and everything.isalpha() and everything.isascii():
+            return rf"\operatorname{{{everything}}}"
     if name == "mtext" and everything.startswith("\\"):  # a command that LaTeXML does not know
         return everything
     if name == "mover" and len(parts) == 2 and parts[1] in _TABLE["accents"]:
         accent = _TABLE["accents"][parts[1]]
         return rf"\{accent}{{{parts[0]}}}"
+    if name == "munder" and len(parts) == 2 and parts[1] in _TABLE["lines"]:
+        return rf"\underline{{{parts[0]}}}"
+    if name == "mtable" and node.attributes.get("displaystyle") == "true":
+        name = "aligned"
     if name == "mfrac" and (node.attributes.get("linethickness") or "").startswith("0"):
         name = "mbinom"
     if len(parts) == 3 and parts[0] == "(" and parts[1].startswith(r"\binom"):
