@@ -93,6 +93,8 @@ def mark_formulas(html: str) -> str:
 
 _INVISIBLE: Final = dict.fromkeys("\u2061\u2062\u2063\u2064")  # products, values of functions
 _OF_TEXT: Final = str.maketrans({"{": r"\{", "}": r"\}"} | _INVISIBLE)
+_PRIMES: Final = str.maketrans({"″": r"\prime\prime ", "‴": r"\prime\prime\prime "})
+_MATRIX_BRACKETS: Final = (("(", ")"), ("[", "]"), ("|", "|"), ("‖", "‖"), ("∥", "∥"))
 _SYMBOL: Final = re.compile(r"\S|[a-z]+|\\(?:operatorname\{)?[A-Za-z]+\}?")
 
 
@@ -161,14 +163,20 @@ def _of_tree(node: Any, depth: int) -> str:
     if name == "mover" and len(parts) == 2 and parts[1] in _TABLE["accents"]:
         accent = _TABLE["accents"][parts[1]]
         return rf"\{accent}{{{parts[0]}}}"
+    if len(parts) == 2 and parts[0] == r"\{" and parts[1].startswith(r"\begin{matrix}"):
+        return parts[1].replace("{matrix}", "{cases}")
     if name == "munder" and len(parts) == 2 and parts[1] in _TABLE["lines"]:
         return rf"\underline{{{parts[0]}}}"
     if name == "mtable" and node.attributes.get("displaystyle") == "true":
         name = "aligned"
     if name == "mfrac" and (node.attributes.get("linethickness") or "").startswith("0"):
         name = "mbinom"
-    if len(parts) == 3 and parts[0] == "(" and parts[1].startswith(r"\binom"):
+    if len(parts) == 3 and _is_in_brackets(parts):
         return parts[1]
+    if name == "mrow" and not parts:
+        return "{}"  # the base of a script may be empty
+    if name in ("msup", "msubsup") and parts:
+        parts[-1] = parts[-1].translate(_PRIMES)
     if name.startswith(("msu", "mund", "mov")) and parts and not _SYMBOL.fullmatch(parts[0]):
         parts[0] = f"{{{parts[0]}}}"
 
@@ -177,3 +185,11 @@ def _of_tree(node: Any, depth: int) -> str:
     if written and len(parts) == expected:
         return str(written.format(*parts))
     return str(_TABLE["wrapped"].get(name, "{0}").format(everything))
+
+
+def _is_in_brackets(parts: list[str]) -> bool:
+    """Return whether three parts are a binomial or a matrix with its own brackets."""
+    begin, inner, end = parts
+    if inner.startswith(r"\binom"):
+        return begin == "("
+    return inner.startswith(r"\begin{matrix}") and (begin, end) in _MATRIX_BRACKETS

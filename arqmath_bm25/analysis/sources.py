@@ -42,6 +42,13 @@ def _any_of(names: str) -> str:
 
 MATH_ENVIRONMENT: Final = rf"\\begin\{{(?P<name>(?:{_any_of('math')})\*?)\}}"
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*+(?:\n\s*+|\Z)")
+# Programs write blank lines within displays, which TeX does not allow. No match reaches beyond the
+# begin of another one, so that time is linear.
+_DISPLAY: Final = re.compile(
+    r"(?<!\\)\$\$(?:[^$]|\$(?!\$)){1,3000}?\$\$|\\\[(?:(?!\\\[).){1,3000}?\\\]"
+    rf"|{MATH_ENVIRONMENT}(?:(?!\\begin\{{(?P=name)\}}).){{1,3000}}?\\end\{{(?P=name)\}}",
+    re.DOTALL,
+)
 _UNREAD: Final = rf"{_any_of('code')}|{_any_of('dropped')}"
 _HIDDEN: Final = re.compile(
     rf"\\begin\{{(?P<name>{_UNREAD})\*?\}}(?P<code>(?:(?!\\(?:begin|end)\{{(?:{_UNREAD})\*?\}}).)*+)"
@@ -142,12 +149,17 @@ def prepared(text: str, source: SourceName) -> str:
 
 def _prepared_latex(text: str) -> str:
     text = _with_environments(_HIDDEN.sub(_without_code, text))
+    text = _DISPLAY.sub(_without_paragraphs, text)
     head, document, rest = text.partition(r"\begin{document}")
     if not document:
         return _with_marked_definitions(text)
 
     body, _, _ = rest.partition(r"\end{document}")
     return f"{_marked_definitions(head)}\n\n{body}"
+
+
+def _without_paragraphs(display: re.Match[str]) -> str:
+    return _PARAGRAPH.sub("\n", display[0])
 
 
 def _with_environments(text: str) -> str:
