@@ -17,6 +17,7 @@ if sys.platform == "win32":
     )
 
 from arqmath_bm25.core.errors import InputError, ScoreWarning
+from arqmath_bm25.core.guesses import no_attribute
 
 if TYPE_CHECKING:
     from arqmath_bm25.analysis.analyzer import analyze, terms, tokenize
@@ -49,7 +50,7 @@ _ELSEWHERE = {
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise no_attribute(f"module {__name__!r}", name, __all__)
     return getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'api')}"), name)
 
 

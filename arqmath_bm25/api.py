@@ -29,6 +29,7 @@ from arqmath_bm25.collection.collection import INDEXES
 from arqmath_bm25.collection.collection import Collection as Files
 from arqmath_bm25.collection.own_documents import write_corpus
 from arqmath_bm25.core.errors import InputError, NoIndexError
+from arqmath_bm25.core.guesses import no_attribute, showing_its_arguments
 from arqmath_bm25.core.labs import MAX_DEPTH, TASKS
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.system import processors
@@ -80,6 +81,10 @@ class _ByValue(ABC):
     def _repr_html_(self) -> str:
         with pd.option_context("display.max_colwidth", None):
             return pd.Series(self._described).to_frame().to_html(header=False)
+
+    def __getattr__(self, name: str) -> Any:
+        kind = type(self)
+        raise no_attribute(repr(kind.__name__), name, dir(kind))
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
         return type(self), self._made_by
@@ -143,6 +148,7 @@ class Collection(_ByValue, Files):
         years: dict[str, object] = {task: ", ".join(self.years(task)) for task in TASKS}
         return {"Collection": self.name, "files": self.path, "indexes": self.directory, **years}
 
+    @showing_its_arguments
     def index(
         self,
         task: TaskName,
@@ -184,6 +190,7 @@ class Collection(_ByValue, Files):
                     pass
         return Index(files, task, threads, settings and settings.absolute(), by)
 
+    @showing_its_arguments
     def documents(self, task: TaskName, config: Path | None = None) -> Iterator[dict[str, Any]]:
         """Yield what other engines may index: docno, text, and fields → tokens.
 
@@ -205,6 +212,7 @@ class Collection(_ByValue, Files):
         """Return the years, or sets, whose judgments are there."""
         return RULES[task_class(task).lab].judged_years(self)
 
+    @showing_its_arguments
     def topics(self, task: TaskName, year: int | str | Path) -> pd.DataFrame:
         """Return the topics of a year, of a set of statements (NLPS: dev, test) or of a file.
 
@@ -228,6 +236,7 @@ class Collection(_ByValue, Files):
             columns["excluded"] = [topic.excluded for topic in topics]
         return pd.DataFrame(columns).rename(columns={"latex": "formula"})
 
+    @showing_its_arguments
     def qrels(self, task: TaskName, year: int | str | Path) -> pd.DataFrame:
         """Return the official judgments of a year, or of a file: qid, docno, label; of NLPS `dev`.
 
@@ -317,6 +326,7 @@ class Index(_ByValue):
         """Return a variant, the primary one for None; InputError if the configuration lacks it."""
         return self._opened.task.chosen(variant)
 
+    @showing_its_arguments
     def search(
         self,
         query: str | Sequence[str],
@@ -379,6 +389,7 @@ class Index(_ByValue):
         frame = pd.DataFrame(counts, terms, list(fields))
         return frame.fillna(0).astype(int)
 
+    @showing_its_arguments
     def explain(
         self,
         query: str | Mapping[Hashable, Any] | pd.Series,
@@ -403,6 +414,7 @@ class Index(_ByValue):
                 return frame
         raise InputError(f"docno {docno}: it is not among the {len(hits):,} best of {chosen}")
 
+    @showing_its_arguments
     def run(
         self,
         topics: Table,
@@ -431,6 +443,7 @@ class Index(_ByValue):
         ranked = list(self._opened.rank(records, chosen, depth, self._threads))
         return self._ranked(records, ranked, chosen, depth, text)
 
+    @showing_its_arguments
     def score(self, candidates: Table, variant: str | None = None) -> pd.DataFrame:
         """Score documents that somebody else found: rows of topics with a docno each.
 

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, get_args, overload
 import pandas as pd
 
 from arqmath_bm25.core.errors import InputError, ScoreWarning
+from arqmath_bm25.core.guesses import showing_its_arguments
 from arqmath_bm25.core.labs import MAX_DEPTH, RunTask, is_official, known_year, official_stem
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.writing import read_manifest
@@ -60,6 +61,7 @@ def evaluate(
 ) -> pd.DataFrame: ...  # fmt: skip
 
 
+@showing_its_arguments
 def evaluate(
     run: Table, qrels: Table, *, per_topic: bool = False,
     measures: str | Sequence[object] | None = None, task: RunTask | None = None,
@@ -105,6 +107,7 @@ def _measure_names(measures: str | Sequence[object] | None) -> list[str] | None:
     return [str(measure) for measure in measures]
 
 
+@showing_its_arguments
 def compare(
     runs: Mapping[str, Table] | Sequence[Table],
     qrels: Table,
@@ -142,6 +145,7 @@ def compare(
     return frame
 
 
+@showing_its_arguments
 def fuse(
     runs: Mapping[str, Table] | Sequence[Table],
     method: Method = "rrf",
@@ -254,6 +258,7 @@ def _warn(notes: Iterable[str]) -> None:
         warnings.warn(note, ScoreWarning, stacklevel=3)
 
 
+@showing_its_arguments
 def read_run(path: str | Path) -> pd.DataFrame:
     """Read a run file of any task, in the lab's form or TREC's, plain or packed by gzip.
 
@@ -271,6 +276,7 @@ def read_run(path: str | Path) -> pd.DataFrame:
     return frame
 
 
+@showing_its_arguments
 def read_qrels(path: str | Path) -> pd.DataFrame:
     """Read judgments of documents in TREC's form or BEIR's; see `Collection.qrels` for the labs'.
 
@@ -285,6 +291,7 @@ def qrels_frame(qrels: Qrels) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["qid", "docno", "label"])
 
 
+@showing_its_arguments
 def write_run(
     run: Table, path: str | Path, name: str | None = None, form: run_writing.RunForm = "lab"
 ) -> None:
@@ -296,7 +303,8 @@ def write_run(
     `assign` and selections keep): a run of another name was made from that one. Raises InputError
     if it cannot be written.
     """
-    path, run = Path(path), table(run, "run", "qid", "docno", "score")
+    run = table(run, "run", "qid", "docno", "score")
+    path = Path(path)
     read = Run(path, _task_of(run), _rows(run))
     name = name or run.attrs.get("name") or official_stem(path)
     manifest = run.attrs.get("manifest")
@@ -394,8 +402,13 @@ def table(rows: Table, what: str, *columns: str) -> pd.DataFrame:
 
 
 def _other(what: str, given: object, inside: str = "") -> InputError:
+    advice = ""
+    if isinstance(given, str | Path) and what in ("run", "qrels"):
+        advice = f"; read_{what}(path) reads a file"
+    elif what == "run" and isinstance(given, Mapping | pd.DataFrame):
+        advice = "; several runs are for compare"
     return InputError(
-        f"{what}: got {inside}{_kind(given)}; expected a frame (pandas, polars) or dicts"
+        f"{what}: got {inside}{_kind(given)}; expected a frame (pandas, polars) or dicts{advice}"
     )
 
 

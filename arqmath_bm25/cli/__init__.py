@@ -8,11 +8,13 @@ import re
 import sys
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Final
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
+from arqmath_bm25.core import guesses
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import console
 from arqmath_bm25.version import __version__
@@ -38,6 +40,7 @@ COMMANDS: Final = {
     "serve": ("pages", "Serve a search page over the indexes, and a JSON interface."),
 }
 FUNCTIONS: Final = {"eval": "evaluate"}  # whose name is that of a built-in function
+UsageError: Any = typer.BadParameter.__mro__[1]  # of all wrong calls
 console.quiet = False  # a library says nothing on standard error
 _SETTINGS: Final = {"help_option_names": ["-h", "--help"]}
 
@@ -59,14 +62,45 @@ class _Command(_Shown, TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Read the arguments; if one is missing, say which come in which order."""
         given = list(args)
+        order = " ".join(self.collect_usage_pieces(ctx)[1:])
+        takes = f"{ctx.info_name} takes {order}"
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
             missing = type(error).__name__ == "MissingParameter"
             if missing and given and isinstance(error.param, TyperArgument):
-                order = " ".join(self.collect_usage_pieces(ctx)[1:])
-                ctx.fail(f"{error.param.metavar} is missing: {ctx.info_name} takes {order}.")
+                ctx.fail(f"{error.param.metavar} is missing: {takes}.")
             raise
+        except UsageError as error:
+            raise self._advised(ctx, error, takes, given) from None
+
+    def _advised(self, ctx: Any, error: Any, takes: str, given: list[str]) -> Any:
+        """Return a usage error that says what is right: which option, or which order."""
+        kind = type(error).__name__
+        flags = {flag for param in self.params for flag in param.opts}
+        if kind == "NoSuchOption":
+            meant = guesses.OPTIONS.get(error.option_name)
+            if meant in flags:
+                error.possibilities = [meant]
+            return error
+
+        if kind == "BadOptionUsage" and "requires an argument" in error.message:
+            for param in self.params:
+                if error.option_name in param.opts:
+                    error.message += f" {error.option_name} {param.metavar}"
+            return error
+
+        extra = re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", error.message)
+        if extra is None:
+            return error
+        advice = ""
+        if ctx.info_name == "search":
+            advice = "; put quotes around a query of several words"
+        elif re.fullmatch("20[0-9]{2}", extra[1]):
+            advice = f"; years are chosen by --topics {extra[1]}"
+        if "--data" in flags and any(Path(word).exists() for word in given):
+            advice += "; own documents are given by --data"
+        return UsageError(f"{takes}, and not {extra[1]}{advice}.", ctx)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         arguments = (param for param in self.params if isinstance(param, TyperArgument))
@@ -86,9 +120,12 @@ class _Commands(_Shown, TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = get_close_matches(args[0].casefold(), COMMANDS, n=1)
+            word = args[0].casefold()
+            near = get_close_matches(word, COMMANDS, n=1)
             advice = f"there are {', '.join(COMMANDS)}."
-            if near:
+            if word in guesses.COMMANDS:
+                advice = f"did you mean {guesses.COMMANDS[word]}?"
+            elif near:
                 advice = f"did you mean {near[0]}?"
             ctx.fail(f"No such command {args[0]!r}; {advice}")
 

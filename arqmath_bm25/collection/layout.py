@@ -4,6 +4,7 @@ Paths are those of the organisers' backup site, odd blanks included (" Scripts &
 An error about a missing file says where it is published.
 """
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal
@@ -109,7 +110,7 @@ class Layout:
         for name in chosen or self.years(task) or YEARS[:1]:  # the last raises the right error
             if name in of_years:
                 files.append((name, self.topics(task, of_years[name])))
-            elif name.isdecimal():
+            elif name.isdecimal() or not (os.sep in name or "." in name or Path(name).exists()):
                 raise InputError(f"--topics {name}: expected {', '.join(YEARS)}, or a topic file")
             else:
                 files.append((Path(name).stem, Path(name)))

@@ -16,6 +16,7 @@ import difflib
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from statistics import fmean
 from typing import Any, Final, NamedTuple
 
@@ -96,7 +97,7 @@ def named_measures(*names: str) -> list[Measure]:
     """
     of_labs = {measure.key: measure for measure in measures_of(RULES[AnswerRules.task])}
     measures = []
-    for name in names:
+    for name in chain.from_iterable(map(_several, names)):
         key = _key_of_tables(name)
         if key in of_labs:
             measures.append(of_labs[key])
@@ -104,6 +105,13 @@ def named_measures(*names: str) -> list[Measure]:
             measures.append(_parsed(name))
 
     return measures
+
+
+def _several(names: str) -> list[str]:
+    """Return the names of "ndcg@10, map"; commas in parentheses are of one measure."""
+    if "(" in names:
+        return [names]
+    return [name.strip() for name in names.split(",")]
 
 
 def key_of(name: str) -> str:

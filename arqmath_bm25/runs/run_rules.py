@@ -123,6 +123,8 @@ class RunRules(ABC):
         if self.trec_mark:
             names += "; or TREC form"
         message = f"expected {len(self.columns)} columns ({names}), found {len(columns)}"
+        if len(columns) == 4:
+            message += "; if these are judgments, give them as qrels"
         findings.unreadable("columns", line, message)
         return None
 

@@ -31,6 +31,8 @@ def task_class(name: str) -> type[Task[Any]]:
         known = [*TASKS, "all"]
         near = get_close_matches(name.casefold(), known, n=1)
         advice = f"did you mean {near[0]}? " if near else ""
+        if Path(name).exists():
+            advice = "documents of your own are the task docs, and their file or folder is DATA. "
         raise InputError(f"unknown task {name!r}; {advice}There are: {', '.join(known)}")
     module, _, cls = TASKS[name].partition(":")
     return getattr(import_module(module), cls)  # type: ignore[no-any-return]
