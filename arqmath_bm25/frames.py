@@ -255,7 +255,7 @@ def _named(runs: Mapping[str, Table] | Sequence[Table]) -> dict[str, pd.DataFram
 
 def _warn(notes: Iterable[str]) -> None:
     for note in notes:
-        warnings.warn(note, ScoreWarning, stacklevel=3)
+        warnings.warn(note, ScoreWarning, stacklevel=4)
 
 
 @showing_its_arguments
