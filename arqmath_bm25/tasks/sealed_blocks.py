@@ -97,7 +97,8 @@ class Sealing:
         `counts_of` returns what was counted of a block that the cluster has; None for others. With
         `keeps`, all documents are written, and stay: something else needs them.
         """
-        self.blocks: list[Block] = []
+        self.blocks: list[Block] = []  # that are done, with their counts
+        self._planned: list[Block] = []
         self._size = size
         self._counts_of = counts_of
         self._load = load
