@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from arqmath_bm25.cli import run_program
+from experiments.beds import beds
 from experiments.perturb import perturb
 from experiments.reproduce import reproduce
 from experiments.topics import topics
@@ -17,6 +18,7 @@ app.command()(reproduce)
 app.command()(topics)
 app.command()(perturb)
 app.command()(transfer)
+app.command()(beds)
 
 if __name__ == "__main__":
     run_program(app, "python -m experiments")
