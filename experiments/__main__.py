@@ -9,7 +9,7 @@ from experiments.beds import beds
 from experiments.perturb import perturb
 from experiments.reproduce import reproduce
 from experiments.topics import topics
-from experiments.transfer import transfer
+from experiments.transfer import remix, transfer
 from experiments.tune import tune
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
@@ -17,6 +17,7 @@ app.command()(tune)
 app.command()(reproduce)
 app.command()(topics)
 app.command()(perturb)
+app.command()(remix)
 app.command()(transfer)
 app.command()(beds)
 

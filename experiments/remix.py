@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from arqmath_bm25.analysis.html import Content
     from arqmath_bm25.collection.collection import Collection
 
+# Folders of topics and judgments.
+_SHARED: Final = ("Topics", "Evaluation", "Assessments", "qrels_lite")
 Sentence = list[str]  # words, and formulas as the HTML that they are in posts
 _DUPLICATES: Final = 0.23  # of the links of the real subset
 _SPAN: Final = re.compile(r'<span class="math-container"(?: id="(\w+)")?>(.*?)</span>')
@@ -60,11 +62,15 @@ def write_remix(
 ) -> None:  # fmt: skip
     """Write the posts and links of a collection of `answers` answers; `out` must not be there.
 
+    Topics and judgments are links to the folders of the given collection.
     `relevant` are the posts whose threads give nothing; `links` is their number for each thread.
     With `formulas` the formula files are written too.
     """
     (out / "Collection").mkdir(parents=True)
-    (out / "Topics").symlink_to((collection.layout.data / "Topics").resolve())
+    for shared in _SHARED:
+        folder = collection.layout.data / shared
+        if folder.is_dir():
+            (out / shared).symlink_to(folder.resolve())
     table, layout = collection.site.scan(), collection.layout
     sources = [
         Source(

@@ -1,9 +1,10 @@
-"""The command `transfer`: do formulas, premises and own documents rank as well among many more?
+"""The commands `remix` and `transfer`: does a ranking hold in a larger collection?
 
-Task 1 has `benchmarks/transfer.py`, with peers. Larger collections are those of `remix.py`; own
-documents are its answers, asked by the topics of Task 1. An invented premise has as many sentences
-as a real one, from the premises nearest to it by tf-idf; `noise` of them from any premise. Premises
-that a statement of the dev set cites give nothing.
+`remix` writes a larger collection (`remix.py`), which `tune`, `perturb` and task1_subset.py take as
+DATA to judge Task 1; `benchmarks/transfer.py` compares Task 1 with peers. `transfer` scores
+formulas, premises and own documents, which are the answers, asked by the topics of Task 1. An
+invented premise has as many sentences as a real one, from the premises nearest to it by tf-idf;
+`noise` of them from any premise. Premises that a statement of the dev set cites give nothing.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from arqmath_bm25.collection.premises import (
     read_statements,
 )
 from arqmath_bm25.collection.references import Statement
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.progress import progress
 from arqmath_bm25.core.workers.local import Processes
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
 
 YEARS: Final = ("2020", "2021")
 LINKS: Final = 2.5  # of a thread, as in the whole collection
+JUDGE: Final = 30_000  # answers of a remix in which settings of Task 1 are compared
 _NEAR: Final = 20  # premises that an invented one takes sentences from
 _SENTENCE: Final = re.compile(r"(?<=[.:])\s+|\n+")
 
@@ -201,6 +204,31 @@ class _Sizes:
             visual = {row.visual_id for row in _formulas(made)}
             name += f", {len(visual):,} formulas"
         return name, ranked(task, made, collection, qrels)
+
+
+@command
+def remix(
+    place: options.Place,
+    out: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where to write the collection.")
+    ],
+    answers: Annotated[int, typer.Option(help="Number of answers.")] = JUDGE,
+    seed: Annotated[int, typer.Option(help="Seed of the random draw.")] = 1,
+    noise: Annotated[float, typer.Option(help="Share of what is drawn from anywhere.")] = 0.4,
+) -> None:
+    """Write a larger collection for Task 1: the posts of DATA among invented threads.
+
+    It has the topics and judgments of DATA, so that other commands take it as their DATA. Choose
+    settings by it: in a small subset nearly every relevant answer is found, whatever the settings.
+
+    Example: python -m experiments remix --data data/arqmath-lite -o remix-30000
+    """
+    if out.exists():
+        raise InputError(f"{out}: exists already; choose another directory")
+
+    _, relevant = judged(place.collection, "task1")
+    write_remix(place.collection, out, answers, relevant, seed, noise, LINKS)
+    options.results.print(f"{out}: {answers:,} answers")
 
 
 @command

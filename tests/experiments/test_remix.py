@@ -43,5 +43,6 @@ def test_invented_threads_have_nothing_of_threads_with_relevant_answers(tmp_path
     posts = [post for thread in table.threads() for post in (thread.question, *thread.answers)]
     words = {word for post in posts[4:] if post for word in f"{post.title} {post.body}".split()}
     assert not words & {"secret", "relevant", "<p>secret</p>", "<p>relevant</p>"}
+    assert not (tmp_path / "one" / "Evaluation").exists()  # as in the given collection
     links = PostLinks.read(tmp_path / "one" / "Collection" / "PostLinks.V1.3.xml")
     assert links.counts["links"] == 1 + 20  # two for each of 20 threads, which share them

@@ -12,6 +12,7 @@ from program import arqmath
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.premises import Premise
+from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.qrels import read_qrels
 from experiments.remix import FormulaBook, halves, write_remix
 from experiments.results.runner import with_relevant
@@ -100,6 +101,19 @@ def test_invented_premises_have_no_sentence_of_cited_ones() -> None:
     assert [premise.premise_id for premise in made] == [str(n) for n in range(4, 24)]
     sentences = {line for premise in made for line in premise.text.split("\n")}
     assert sentences <= {"A ring is a group.", "It is closed.", "A field is a ring."}
+
+
+def test_the_command_writes_a_larger_collection_with_the_same_judgments(
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "larger"
+    arqmath("remix", "--output", out, "--answers", 260)
+    larger = Collection(out)
+    assert larger.site.scan().answer_count >= 260
+    given, _ = judged(Collection(SAMPLE), "task1")
+    qrels, _ = judged(larger, "task1")
+    assert qrels == given
+    assert "exists already" in arqmath("remix", "--output", out, status=1).output
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from typer.testing import Result
 
-EXPERIMENTS: Final = ("topics", "tune", "perturb", "transfer", "reproduce")
+EXPERIMENTS: Final = ("topics", "tune", "perturb", "remix", "transfer", "reproduce")
 
 # Without the lines that it writes every ten seconds, as a busy machine is slow.
 _QUIETLY: Final = (
