@@ -12,6 +12,7 @@ from program import arqmath
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.premises import Premise
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.qrels import read_qrels
 from experiments.remix import FormulaBook, halves, write_remix
@@ -113,7 +114,8 @@ def test_the_command_writes_a_larger_collection_with_the_same_judgments(
     given, _ = judged(Collection(SAMPLE), "task1")
     qrels, _ = judged(larger, "task1")
     assert qrels == given
-    assert "exists already" in arqmath("remix", "--output", out, status=1).output
+    with pytest.raises(InputError, match="exists already"):
+        arqmath("remix", "--output", out)
 
 
 @pytest.mark.parametrize(
