@@ -172,7 +172,7 @@ def test_a_collection_in_several_indexes_that_grows_and_shrinks(
 
     assert runs_of(less, "less", "opensearch", "--block", 75) == of_less
     assert 0 < loaded() < 110
-    assert runs_of(SAMPLE, "less", "opensearch", "--block", 75, "--overwrite") == expected
+    assert runs_of(SAMPLE, "whole again", "opensearch", "--block", 75) == expected
     assert loaded() == 0
     client.close()
 
