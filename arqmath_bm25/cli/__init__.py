@@ -75,7 +75,7 @@ class _Command(_Shown, TyperCommand):
             raise self._advised(ctx, error, takes, given) from None
 
     def _advised(self, ctx: Any, error: Any, takes: str, given: list[str]) -> Any:
-        """Return a usage error that says what is right: which option, or which order."""
+        """Return a usage error that names the right option, or the order of the arguments."""
         kind = type(error).__name__
         flags = {flag for param in self.params for flag in param.opts}
         if kind == "NoSuchOption":

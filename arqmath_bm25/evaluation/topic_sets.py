@@ -21,7 +21,7 @@ TopicInfo = dict[str, dict[str, str]]  # topic -> column -> label
 def read_topic_info(*paths: Path) -> TopicInfo:
     """Read the lab's topic labels: CSVs with columns Topic and Dependency, Difficulty, Category.
 
-    Of several files, such as those of several years, every topic has the labels of the last one.
+    Of several files, such as one for each year, every topic has the labels of the last one.
     Raises InputError for a missing or binary file, and one without the column Topic or without any
     of the three.
     """

@@ -117,15 +117,16 @@ def provenance(run: Path) -> Provenance:
     """Read how a run was made from its manifest."""
     manifest = read_manifest(run)
     collection = _part(_part(manifest, "data"), "test collection")
-    topics = known_path(_part(manifest, "topics").get("sha256"))
+    topics = _part(manifest, "topics")
+    settings = _part(manifest, "settings")
     variant = manifest.get("variant")
     if not isinstance(variant, str):
         variant = ""
 
     return Provenance(
         data=known_path(collection.get("sha256")),
-        topics=topics,
-        settings=_part(manifest, "settings"),
+        topics=known_path(topics.get("sha256")),
+        settings=settings,
         variant=variant,
         manual=bool(manifest.get("queries")),
     )

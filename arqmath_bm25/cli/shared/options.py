@@ -87,7 +87,7 @@ def command_line(*words: str, **options: object) -> str:
 
 
 def published(path: Path | None) -> Path | None:
-    """Return a path without the folders of this machine, for what is given to others."""
+    """Return a path for a published file: without the folders of this machine."""
     if path is None or (not path.is_absolute() and ".." not in path.parts):
         return path
     return Path(path.name)
