@@ -79,8 +79,8 @@ def test_messages_name_the_folder_not_the_corpus_that_is_made_of_it(
 ) -> None:
     indexes = tmp_path / "indexes"
     said = printed("index", "docs", "--data", notes, "--indexes", indexes, "--engine", "flat")
-    assert "notes: read by their own kinds: HTML of other programs" not in said
-    assert "notes: read by their own kinds: LaTeX source 3, Markdown 1" in said
+    assert "notes: documents by kind: HTML of other programs" not in said
+    assert "notes: documents by kind: LaTeX source 3, Markdown 1" in said
     assert "corpus.jsonl" not in said
     options = ("--data", notes, "--indexes", indexes, "--runs", tmp_path / "runs")
     assert f"{notes}/queries.jsonl: no such file" in refused("run", "docs", *options)

@@ -369,7 +369,7 @@ def test_a_header_of_a_tsv_has_the_names_of_json_rows(tmp_path: Path, header: st
     ("rows", "said"),
     [
         (["<article>ring</article>", r"\emph{ring}", "ring", "a ring"],
-         "read by their own kinds: HTML of other programs 1, LaTeX source 1, plain 2"),
+         "documents by kind: HTML of other programs 1, LaTeX source 1, plain 2"),
         (["<article></article>", "ring", "<b>ring</b>"],
          "no words in 1 of 1 document read as HTML of other programs"),
         (["so $\frac{1}{2}$", "$5\times 3$", "a ring"], "2 of them with commands repaired"),
