@@ -158,7 +158,7 @@ class DocumentRetrieval(AnswerRetrieval):
 
         if not found.keys() <= _KNOWN_KINDS:
             kinds = ", ".join(f"{_KINDS[source]} {number:,}" for source, number in found.items())
-            tell(f"{data}: read by their own kinds: {kinds}")
+            tell(f"{data}: documents by kind: {kinds}")
 
         undivided = counts.pop(_UNDIVIDED, 0)
         if undivided:
