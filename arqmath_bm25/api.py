@@ -53,7 +53,7 @@ from arqmath_bm25.frames import (
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.index import Index as Opened
-from arqmath_bm25.tasks.index import add_engine, ensure
+from arqmath_bm25.tasks.index import as_built, ensure, of_config, with_needed
 from arqmath_bm25.tasks.post_filter import PostFilter
 from arqmath_bm25.tasks.task import Task
 
@@ -175,19 +175,18 @@ class Collection(_ByValue, Files):
             files = Collection(self.layout.data if self.on_site else None, indexes)
         settings = Path(config) if config is not None else None
         threads, by = threads or processors(), chosen_engine(engine, hosts)
-        with closing(Processes(threads)) as workers:
-            try:
-                owner = Opened.open(files, task, settings, by).task.index_task
-                for indexed in (owner, *owner.needed(files)) if by.name != "opensearch" else ():
-                    add_engine(indexed, files, by, workers)
-            except NoIndexError as error:
-                if error.stale and not (overwrite or self.of_files):
-                    raise InputError(
-                        f"{error}; overwrite=True replaces it, another indexes= keeps both"
-                    ) from None
-                anew = overwrite or self.of_files
-                for _ in ensure([task], files, workers, settings, anew, engines=[by]):
-                    pass
+        asked = as_built(task, files)
+        if settings:
+            asked = of_config(task, files, settings)
+        try:
+            Opened.of(asked, files, by)
+            is_there = not overwrite
+        except NoIndexError:
+            is_there = False
+        if not is_there:
+            with closing(Processes(threads)) as workers:
+                for indexed in with_needed([asked.index_task], files):
+                    ensure(indexed, files, workers, [by], read_all=overwrite)
         return Index(files, task, threads, settings and settings.absolute(), by)
 
     @showing_its_arguments

@@ -37,6 +37,7 @@ from rich.console import Console
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.workers.local import Processes
+from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import build
 
@@ -105,7 +106,8 @@ def measure_search(plan: Plan) -> Part:
     """Run Task 1 beside stock Pyserini."""
     layout = plan.generated(min(SEARCHED, plan.sizes[-1]))
     collection = Collection(layout.data, plan.scratch / "searched")
-    build(configured("task1").index_task, collection, Processes(search_speed.THREADS))
+    lucene = [Engine("lucene")]
+    build(configured("task1").index_task, collection, Processes(search_speed.THREADS), lucene)
     rows = search_speed.measure(collection, plan.repeats)
     table = Table(
         f"Runs of Task 1 at depth 1,000, {layout.posts().stat().st_size / 1e9:.2f} GB of posts",

@@ -39,14 +39,19 @@ INDEX: Final = Path("indexes", "data", "task1")  # under WORK
 BUFFER: Final = 512 << 20
 
 
+def _store(work: Path, engine: str) -> Path:
+    """Return the index of the package for an engine."""
+    (store,) = (work / INDEX).glob(f"{engine}-*")
+    return store
+
+
 def open_package(engine: str, work: Path, settings: Any) -> Callable[[Query], Ranking]:
     """Search as `arqmath-bm25 run` does."""
     from arqmath_bm25.engines.opening import open_searcher
 
     bm25 = settings["k1"], settings["b"]
-    searcher = open_searcher(
-        work / INDEX / "lucene", *bm25, "flat" if engine == "flat" else "lucene"
-    )
+    store = _store(work, "flat" if engine == "flat" else "lucene")
+    searcher = open_searcher(store / "lucene", *bm25)
     return partial(searcher.search, k=DEPTH)
 
 
@@ -64,7 +69,7 @@ def open_cluster(work: Path, settings: Any) -> Callable[[Query], Ranking]:
     count, place = settings["documents"], str(work.resolve())
     index = ClusterIndex("engines", place, count, fields, settings["k1"], settings["b"])
     if not is_loaded(client, index):
-        parts = sorted((work / INDEX / "documents").glob("*.jsonl"))
+        parts = sorted((work / INDEX).glob("*/documents/*.jsonl"))
         load_documents(settings["hosts"], index, parts)
     searcher = OpenSearchSearcher(client, index)
     return partial(searcher.search, k=DEPTH)
@@ -85,7 +90,7 @@ def open_tantivy(work: Path, settings: Any) -> Callable[[Query], Ranking]:
         blanks = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
         engine.register_tokenizer("whitespace", blanks)
         writer = engine.writer(heap_size=BUFFER, num_threads=1)
-        for file in sorted((work / INDEX / "documents").glob("*.jsonl")):
+        for file in sorted((work / INDEX).glob("*/documents/*.jsonl")):
             for document in map(json.loads, file.open(encoding="utf-8")):
                 added = tantivy.Document()
                 added.add_unsigned("id", int(document.pop("id")))
@@ -140,7 +145,7 @@ def prepare(work: Path, gigabytes: float, hosts: list[str]) -> None:
     from arqmath_bm25.core.workers.local import Processes
     from arqmath_bm25.engines.engine import Engine
     from arqmath_bm25.tasks import configured
-    from arqmath_bm25.tasks.index import Index, add_engine, build
+    from arqmath_bm25.tasks.index import Index, ensure
     from arqmath_bm25.tasks.queries import searched_query
     from arqmath_bm25.tasks.settings import FIELDS
 
@@ -149,13 +154,13 @@ def prepare(work: Path, gigabytes: float, hosts: list[str]) -> None:
     task, collection = configured("task1").index_task, Collection(work / "data", work / "indexes")
     index, settings, layout = work / INDEX, task.settings, collection.layout
     if not index.exists():
-        build(task, collection, Processes(2), keep_documents=True)
-        add_engine(task, collection, Engine("flat"))
+        both = [Engine("lucene"), Engine("flat")]
+        ensure(task, collection, Processes(2), both, keep_documents=True)
     weights, analyzer = settings.weights("both"), Analyzer(settings.analysis)
     topics = read_topics(layout.topics("task1", layout.years("task1")[-1]))[:TOPICS]
     searcher = Index.of(task, collection, Engine("flat")).searcher()
     made = [searched_query(topic, analyzer, weights, settings.query, searcher) for topic in topics]
-    documents = sum(file.read_bytes().count(b"\n") for file in index.glob("documents/*.jsonl"))
+    documents = sum(file.read_bytes().count(b"\n") for file in index.glob("*/documents/*.jsonl"))
     described = {
         "queries": made, "k1": settings.bm25.k1, "b": settings.bm25.b, "hosts": hosts,
         "fields": FIELDS, "documents": documents,
@@ -170,8 +175,8 @@ def compare(work: Path, hosts: list[str], peers: Path) -> None:
     from rich.table import Table
 
     places = {
-        "lucene": work / INDEX / "lucene",
-        "flat": work / INDEX / "lucene.flat",
+        "lucene": _store(work, "lucene") / "lucene",
+        "flat": _store(work, "flat") / "lucene.flat",
         **({"opensearch": work / "none"} if hosts else {}),
         "tantivy": work / "tantivy",
     }

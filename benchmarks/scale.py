@@ -40,7 +40,7 @@ from arqmath_bm25.collection.topics import read_topics  # noqa: E402
 from arqmath_bm25.core.sample_data import SAMPLE  # noqa: E402
 from arqmath_bm25.engines.engine import Engine  # noqa: E402
 from arqmath_bm25.tasks import configured  # noqa: E402
-from arqmath_bm25.tasks.index import Index, add_engine  # noqa: E402
+from arqmath_bm25.tasks.index import Index, ensure  # noqa: E402
 from arqmath_bm25.tasks.queries import searched_query  # noqa: E402
 from arqmath_bm25.tasks.settings import FIELDS  # noqa: E402
 
@@ -80,7 +80,7 @@ def daemons_cpu(cluster: spark_daemons.Cluster) -> float:
 def search(indexes: Path, data: Path) -> str:
     """Rank the topics of 2022 by flat postings, which are added; say what a topic takes."""
     task, collection = configured("task1"), Collection(data, indexes)
-    add_engine(task.index_task, collection, Engine("flat"))
+    ensure(task.index_task, collection, engines=[Engine("flat")])
     index = Index.of(task, collection, Engine("flat"))
     searcher, analyzer = index.searcher(), Analyzer(task.settings.analysis)
     topics = read_topics(collection.layout.topics("task1", "2022"))
@@ -112,7 +112,7 @@ def without_stages(task: Task[Any]) -> Task[Any]:
 
 def report(name: str, indexes: Path, data: Path, cpu: float) -> None:
     """Print the figures of one build."""
-    index = indexes / data.resolve().name / "task1"
+    (index,) = (indexes / data.resolve().name / "task1").glob("lucene-*")
     known = statistics(index)
     documents = known["contents"][0]
     size = sum(path.stat().st_size for path in (index / "lucene").iterdir())

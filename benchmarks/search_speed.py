@@ -52,6 +52,7 @@ from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.workers.local import Processes
+from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.engines.lucene.jvm import detaching, java_cast, java_class
 from arqmath_bm25.engines.lucene.search import query_xml
 from arqmath_bm25.runs.run_writing import write_run
@@ -244,7 +245,8 @@ def make(work: Path, documents: int) -> Collection:
         write_collection(data, documents * BYTES, seed=1, slt=False, advance=lambda _: None)
     collection = Collection(data, work / "indexes")
     if not (collection.directory / "task1").exists():
-        build(configured("task1").index_task, collection, Processes(THREADS))
+        lucene = [Engine("lucene")]
+        build(configured("task1").index_task, collection, Processes(THREADS), lucene)
     return collection
 
 

@@ -66,7 +66,7 @@ def ours(
         task = configured("task1", name)
         assert isinstance(task, AnswerRetrieval)
         collection = Collection(data, work / f"{data.name}-{task.settings.run.id}")
-        build(task, collection, Processes(THREADS), engines=["flat"])
+        build(task, collection, Processes(THREADS))
         runs = [(task.settings.run.id, task.primary, task)]
         if name == config:
             first = AnswerRetrieval(changed(task.settings, stages={}))

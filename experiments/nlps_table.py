@@ -38,7 +38,7 @@ from arqmath_bm25.core.records import Topic
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.evaluation.score import score_premises
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.index import Index, build, directory
+from arqmath_bm25.tasks.index import Index, build
 from arqmath_bm25.tasks.premises.premise_selection import PremiseSelection
 from arqmath_bm25.tasks.premises.tfidf import Tfidf
 
@@ -75,12 +75,14 @@ class Collection:
         texts = {s.statement_id: {"text": s.text, "premises": s.references} for s in training}
         train.write_text(json.dumps(texts), encoding="utf-8")
         self.data = Data(place, place / "indexes")
-        self.manifest = build(PremiseSelection(settings), self.data, Processes(THREADS))
+        task = PremiseSelection(settings)
+        build(task, self.data, Processes(THREADS))
+        self.index = Index.of(task, self.data)
 
     def opened(self, settings: NlpsSettings) -> Index:
-        """Open the index."""
+        """Open the index with other settings of the ranking."""
         task = PremiseSelection(settings)
-        return Index(task, self.data, directory(task, self.data), self.manifest)
+        return Index(task, self.data, self.index.directory, self.index.manifest)
 
     def predict(
         self, settings: NlpsSettings, variant: str, statements: Sequence[Statement]

@@ -24,7 +24,7 @@ from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.evaluation.comparing import compare
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.tasks.index import Index, build, directory
+from arqmath_bm25.tasks.index import Index, ensure
 from experiments.results.runner import with_relevant
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ def opened(task: Task[Any], data: Path, work: Path) -> Index:
     recipe = json.dumps(owner.recipe, sort_keys=True).encode()
     collection = Collection(data, work / hashlib.sha256(recipe).hexdigest()[:16])
     for indexed in (owner, *owner.needed(collection)):
-        if not directory(indexed, collection).exists():
-            build(indexed, collection, Processes(THREADS))
+        ensure(indexed, collection, Processes(THREADS))
     return Index.of(task, collection)
 
 

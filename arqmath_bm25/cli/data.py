@@ -21,8 +21,10 @@ from arqmath_bm25.core.labs import LabTask
 from arqmath_bm25.core.manifest import MANIFEST, Manifest
 from arqmath_bm25.core.progress import progress
 from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.stores import stores
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks import trust
+from arqmath_bm25.tasks.index import STORE
 from arqmath_bm25.tasks.verification import first_ranked, verify_run
 
 _SAID = {
@@ -65,7 +67,7 @@ def fetch(
         out.print(f"{len(missing)} files from {source}{sizes}", markup=False)
     outcomes: Counter[str] = Counter()
     lacking = 0
-    with fetching.alone(data):
+    with fetching.alone_in(data):
         for file in files:
             outcome = fetching.fetch(file, place, data)
             outcomes[outcome] += 1
@@ -103,9 +105,14 @@ def inspect(data: Path = SAMPLE, as_json: bool = False, threads: int = THREADS) 
 
     Example: arqmath-bm25 inspect indexes/ARQMath/task1
     """
+    found = stores(data)
     if (data / MANIFEST).exists():
-        _check_index(data)
+        found = [data]
+    for store in found:
+        _check_store(store)
+    if found:
         return
+
     files = files_in(Layout(data).data)
     reports = []
     with (
@@ -121,14 +128,18 @@ def inspect(data: Path = SAMPLE, as_json: bool = False, threads: int = THREADS) 
         _print(reports)
 
 
-def _check_index(index: Path) -> None:
-    manifest = Manifest.read(index)
+def _check_store(store: Path) -> None:
+    manifest = Manifest.read(store)
     if manifest is None:
-        raise InputError(f"{index}: there is no index")
-    if damages := list(manifest.damages(index, read_all=True)):
-        raise InputError(f"{index}: {'; '.join(damages)}; `index --overwrite` builds it anew")
+        raise InputError(f"{store}: {MANIFEST} is missing; `index` builds it anew")
+    damages = list(manifest.damages(store, read_all=True))
+    if damages:
+        raise InputError(f"{store}: {'; '.join(damages)}; `index --overwrite` builds it anew")
+
     size = sum(size for size, _ in manifest.files.values())
-    out.print(f"{index}: {len(manifest.files)} files, {size:,} bytes, all as they were written")
+    out.print(f"{store}: {len(manifest.files)} files, {size:,} bytes, all as they were written")
+    if (store / STORE).is_dir():
+        out.print(f"{store / STORE}: Lucene's directory, which Pyserini opens")
 
 
 @command

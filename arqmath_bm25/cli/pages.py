@@ -10,13 +10,13 @@ from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import THREADS, Place, SearchPlace, command_line, out
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.labs import RunTask
-from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import counted, progress, status
+from arqmath_bm25.core.stores import stores
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.pages.judging.annotation import posts_of_batch
 from arqmath_bm25.tasks import TASKS, task_class, trust
-from arqmath_bm25.tasks.index import Index, directory, ensure
+from arqmath_bm25.tasks.index import Index, ensure, folder_of, of_config
 
 
 @command
@@ -123,7 +123,7 @@ def serve(
         _index_documents(place)
 
     collection = place.collection
-    tasks = [name for name in TASKS if Manifest.read(directory(task_class(name), collection))]
+    tasks = [name for name in TASKS if stores(folder_of(task_class(name), collection))]
     if not tasks:
         build_it = command_line("index", "all", data=place.data, indexes=place.indexes)
         raise InputError(
@@ -154,8 +154,8 @@ def _index_documents(place: SearchPlace) -> None:
     try:
         Index.open(collection, "docs", engine=engine)
     except NoIndexError:
+        task = of_config("docs", collection).index_task
         with closing(Processes(THREADS)) as workers:
-            builds = ensure(["docs"], collection, workers, overwrite=True, engines=[engine])
-            for path, task, manifest in builds:
-                if manifest is not None:
-                    out.print(f"{path}: {task.account(manifest.counts)}")
+            for built in ensure(task, collection, workers, [engine]):
+                if built.manifest:
+                    out.print(f"{built.store}: {task.account(built.manifest.counts)}")

@@ -27,18 +27,19 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, year_of
 from arqmath_bm25.core.progress import counted, progress, some, tell
 from arqmath_bm25.core.records import Hit, Part
+from arqmath_bm25.core.stores import outdated
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import read_manifest
-from arqmath_bm25.engines.engine import AUTO, chosen_engine
+from arqmath_bm25.engines.engine import AUTO, Engine, chosen_engine
 from arqmath_bm25.engines.opensearch.cluster_index import remove_index, stored_indexes
 from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.runs.run_writing import RunForm, file_name, write_run
 from arqmath_bm25.tasks import TASKS, task_class
-from arqmath_bm25.tasks.index import Index, ensure
+from arqmath_bm25.tasks.index import Index, ensure, of_config, store_of, with_needed
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
 from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
-from arqmath_bm25.tasks.task import Task, TopicFile
+from arqmath_bm25.tasks.task import IndexedTask, Task, TopicFile
 
 # What of a run's manifest decides its ranking.
 _DECISIVE: Final = ("settings", "variant", "depth", "topics", "queries", "collection")
@@ -62,6 +63,7 @@ def index(
     config: Path | None = None,
     threads: int = THREADS,
     overwrite: bool = False,
+    prune: bool = False,
     keep_documents: bool = False,
     until: str | None = None,
     site: str | None = None,
@@ -75,24 +77,13 @@ def index(
 ) -> None:
     """Build the index of a task, unless it is up to date.
 
-    Index builds are atomic: an interrupted build leaves the old index, and resumes when you rerun
-    the command. If an index exists, only the files of a further engine are added. For several
-    engines (--engine lucene --engine flat) the data are read and analysed once.
+    An index is there when it is complete: an interrupted build resumes when you rerun the command.
+    Indexes of other settings or files stay; `--prune` removes them. For several engines
+    (--engine lucene --engine flat) the data are read and analysed once.
 
     Example: arqmath-bm25 index task1 --data /data/ARQMath
     """
-    names = engine or ["auto"]
-    one_is_cluster = "opensearch" in names
-    engines = [
-        chosen_engine(
-            name,
-            None if one_is_cluster and name != "opensearch" else hosts,
-            shards,
-            replicas,
-            block,
-        )
-        for name in names
-    ]
+    engines = _chosen_engines(engine or ["auto"], hosts, shards, replicas, block)
     data, indexes = place.data, place.indexes
     with _workers(threads, spark, place) as workers:
         if workers.remote:  # whose processes have other working directories
@@ -100,15 +91,41 @@ def index(
         collection = Collection(
             data, indexes, site=site, until=until, delimiters=delimiters, whole=whole, train=train
         )
-        overwrite = overwrite or collection.of_files  # a changed file means another corpus
-        for directory, built, manifest in ensure(
-            _chosen(task, collection), collection, workers, config, overwrite, keep_documents,
-            engines,
-        ):  # fmt: skip
-            state = "up to date"
-            if manifest is not None:
-                state = f"{built.account(manifest.counts)}, in {manifest.seconds:,.1f} s"
-            out.print(f"{directory}: {state}")
+        names = _chosen(task, collection)
+        tasks = [of_config(name, collection, config).index_task for name in names]
+        for indexed in with_needed(tasks, collection):
+            for built in ensure(indexed, collection, workers, engines, keep_documents, overwrite):
+                state = "up to date"
+                if built.manifest:
+                    counts, seconds = built.manifest.counts, built.manifest.seconds
+                    state = f"{indexed.account(counts)}, in {seconds:,.1f} s"
+                out.print(f"{built.store}: {state}")
+            _tell_of_outdated(indexed, collection, prune)
+
+
+def _chosen_engines(
+    names: Sequence[str], hosts: str | None, shards: int, replicas: int, block: int
+) -> list[Engine]:
+    """Return the engines of these names; `hosts` are of the cluster, if one of them is."""
+    engines = []
+    for name in names:
+        of_this_one = hosts
+        if "opensearch" in names and name != "opensearch":
+            of_this_one = None
+        engines.append(chosen_engine(name, of_this_one, shards, replicas, block))
+    return engines
+
+
+def _tell_of_outdated(task: IndexedTask[Any], collection: Collection, prune: bool) -> None:
+    """Say which indexes of a task are not asked for any more, or remove them."""
+    asked = store_of(task, collection, "auto")
+    for other in outdated(asked.parent, asked):
+        size = f"{other.size / 1e6:,.1f} MB"
+        if prune:
+            other.remove()
+            out.print(f"{other.path}: removed, {size}")
+        else:
+            out.print(f"{other.path}: of other settings or files, {size}; --prune removes it")
 
 
 @contextmanager

@@ -16,8 +16,9 @@ from arqmath_bm25.collection.posts import ANSWER, POST_TABLE, QUESTION, Post, Po
 from arqmath_bm25.collection.premises import PremiseFiles
 from arqmath_bm25.collection.site import Site, linked_post
 from arqmath_bm25.core.errors import InputError, NoIndexError
-from arqmath_bm25.core.manifest import MANIFEST, Manifest
+from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE, SAMPLE
+from arqmath_bm25.core.stores import stores
 from arqmath_bm25.core.writing import sources
 
 INDEXES: Final = Path("indexes")
@@ -83,6 +84,7 @@ class Collection:
         self.premises = PremiseFiles.at(premises_root)
         self._reading = RLock()
         self.train_file = train
+        self.opened: dict[str, Path] = {}  # task → the store that was opened last
         self._chosen = {"site": site, "until": until, "delimiters": delimiters}
         if train is not None:
             self._chosen["train"] = _named(train)
@@ -111,17 +113,31 @@ class Collection:
     def chosen(self) -> dict[str, str]:
         """What was chosen of site, last year and delimiters, now or when an index was built."""
         chosen = {key: value for key, value in self._chosen.items() if value}
-        for _, manifest in self._manifests():
+        for _, manifest in self._indexes():
             chosen = {**manifest.recipe.get("chosen", {}), **chosen}
         return chosen
 
-    def _manifests(self) -> Iterator[tuple[Path, Manifest]]:
-        """Yield the indexes with their manifests; damaged ones are reported when opened."""
-        for path in sorted(self.directory.glob(f"*/{MANIFEST}")):
-            with suppress(NoIndexError):
-                manifest = Manifest.read(path.parent)
-                if manifest is not None:
-                    yield path.parent, manifest
+    def _indexes(self) -> Iterator[tuple[Path, Manifest]]:
+        """Yield a store of each task with its manifest: of these files, or else the last one."""
+        for folder in sorted(self.directory.glob("*/")):
+            found = list[tuple[Path, Manifest]]()
+            for store in stores(folder):
+                with suppress(NoIndexError):  # it is damaged, and reported when it is opened
+                    manifest = Manifest.read(store)
+                    if manifest:
+                        found.append((store, manifest))
+
+            # Another collection of this name, in another folder, may have its stores here.
+            of_these = found
+            if len(found) > 1:
+                of_these = [index for index in found if self._is_of_these_files(index[1])]
+            yield from (of_these or found)[:1]
+
+    def _is_of_these_files(self, manifest: Manifest) -> bool:
+        paths = [self.layout.dump("Posts"), corpus_in(self.layout.data)]
+        here = sources(path for path in paths if path)
+        names = {source.name for source in here}
+        return all(source in here for source in manifest.sources if source.name in names)
 
     @property
     def has_posts(self) -> bool:
@@ -141,19 +157,19 @@ class Collection:
     @cached_property
     def _posts(self) -> PostTable:
         made_of = sources([self.site.posts])
-        for index, manifest in self._manifests():
+        for store, manifest in self._indexes():
             of_same_file = all(source in manifest.sources for source in made_of)
             if POST_TABLE not in manifest.files or not of_same_file:
                 continue
-            if not any(manifest.damages(index, [POST_TABLE])):
-                return PostTable.load(index / POST_TABLE, self.site.posts)
+            if not any(manifest.damages(store, names=[POST_TABLE])):
+                return PostTable.load(store / POST_TABLE, self.site.posts)
 
         return self.site.scan()
 
     @property
     def posts_if_known(self) -> PostTable | None:
         """The posts, if an index has their table."""
-        have_table = "_posts" in vars(self) or any(self.directory.glob(f"*/{POST_TABLE}"))
+        have_table = "_posts" in vars(self) or any(self.directory.glob(f"*/*/{POST_TABLE}"))
         if have_table and self.layout.has_posts():
             return self.posts
         return None

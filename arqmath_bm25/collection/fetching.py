@@ -21,7 +21,7 @@ from arqmath_bm25.collection.download import SCHEMES, AbsentError, check_room, d
 from arqmath_bm25.collection.published import Archive, PublishedFile, check, has_hash
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import progress
-from arqmath_bm25.core.writing import complete, locked, refuse_planted
+from arqmath_bm25.core.writing import alone, complete, refuse_planted
 
 Outcome = Literal["fetched", "there", "differs", "absent"]
 _BLOCK: Final = 1 << 20
@@ -52,10 +52,9 @@ def read_source(source: str) -> str | Path:
     return source.rstrip("/")
 
 
-def alone(data: Path) -> AbstractContextManager[int]:
-    """Create `data` and lock it; InputError if another process is using it."""
-    busy = f"{data}: another process is fetching files to it; wait until it ends"
-    return locked(data.resolve(), lambda: busy, directory=True)
+def alone_in(data: Path) -> AbstractContextManager[None]:
+    """Create `data` and keep others from fetching to it; InputError if another process does."""
+    return alone(data, data.resolve() / ".fetch.lock")
 
 
 def fetch(file: PublishedFile, source: str | Path, data: Path) -> Outcome:

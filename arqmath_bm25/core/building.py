@@ -1,142 +1,126 @@
-"""Building directories: complete or absent, one builder at a time, resumed.
+"""Directories that are there and complete, or not there.
 
-A directory is built beside its final name and swapped in when all is there. A build that was
-interrupted leaves its documents for the next build of the same.
+A directory is built beside its final name and renamed once, when all is in it. One process at a
+time builds it: it locks a file beside the directory.
 """
 
-import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
-from arqmath_bm25.core.system import exchange, lock
-from arqmath_bm25.core.writing import cannot_write, locked, refuse_link
+from arqmath_bm25.core.system import exchange
+from arqmath_bm25.core.writing import alone, cannot_write, lock_path, refuse_link
 
-DOCUMENTS: Final = "documents"  # in a directory that is being built: what a next try can use
-_BUILDER: Final = "builder.pid"
-_MADE_OF: Final = "made_of"
-BUILDING: Final = (_BUILDER, _MADE_OF)  # what is in a directory only while it is being built
+DOCUMENTS: Final = "documents"  # in a directory that is being built: what the next try can use
 
 
 @contextmanager
-def building(directory: Path, *made_of: object) -> Iterator[Path]:
-    """Yield a directory to build in; it becomes `directory` if the block ends without error.
+def building(directory: Path, resumes: bool = False) -> Iterator[Path]:
+    """Yield a directory to build in; it becomes `directory` if the block ends without an error.
 
-    `made_of` says by its repr what decides the content. If it is given, the directory has a
-    `documents/`, which may hold what an interrupted build of the same wrote; without it, every
-    build starts anew. Raises InputError where nothing can be written, or, naming the process,
-    while another one builds the same.
+    If the name of `directory` tells all that decides its content, give `resumes`: it then has a
+    subdirectory `documents`, with what an interrupted build wrote to it. Without, every build
+    starts anew. A directory that exists is replaced. Raises InputError where nothing can be
+    written and, naming the process, while another one builds the same.
     """
     refuse_link(directory)
-    place = _building(directory)
-
-    def busy() -> str:
-        builder = "another process"
-        with suppress(OSError):
-            builder = "process " + (place / _BUILDER).read_text(encoding="ascii")
-        return f"{directory}: {builder} is writing this; wait for it or end it"
-
+    place = under_construction(directory)
+    refuse_link(place)
     try:
-        with locked(place, busy, directory=True):
+        with alone(directory):
             keep = False
             try:
-                _prepare(place, repr(made_of) if made_of else "")
-                restore(directory)
-                shutil.rmtree(_previous(directory), ignore_errors=True)
+                _prepare(directory, resumes)
                 yield place
-                (place / _BUILDER).unlink()
-                (place / _MADE_OF).unlink(missing_ok=True)
-                _swap(place, directory, busy)
+                _publish(place, directory)
             except (KeyboardInterrupt, InterruptedWorkError):
-                keep = bool(made_of)
+                keep = resumes
                 raise
             finally:
                 if not keep:
-                    # First what a next one would trust, if this is killed on the way.
-                    (place / _MADE_OF).unlink(missing_ok=True)
-                    shutil.rmtree(place, ignore_errors=True)
+                    _remove(place, directory)
     except OSError as error:
         cannot_write(directory, error)
 
 
-def _building(directory: Path) -> Path:
+def sweep(directory: Path) -> None:
+    """Remove what a killed build of `directory` left beside it, unless one is at work now."""
+    left = (under_construction(directory), _removed(directory), lock_path(directory))
+    if any(path.exists() for path in left):
+        with suppress(InputError, OSError), alone(directory):
+            _remove(under_construction(directory), directory)
+
+
+def remove(directory: Path) -> None:
+    """Remove a directory, which is there as a whole or not at all, and what is left beside it."""
+    with alone(directory):
+        _remove(under_construction(directory), directory)
+        _remove(directory, directory)
+
+
+def unfinished(folder: Path) -> list[Path]:
+    """Return the directories in a folder whose builds were interrupted, or are still at work."""
+    paths = sorted(folder.glob(".*.building"))
+    return [path.with_name(path.name[1 : -len(".building")]) for path in paths]
+
+
+def under_construction(directory: Path) -> Path:
+    """Return the temporary name of a directory that is being built."""
     return directory.with_name(f".{directory.name}.building")
 
 
-def sweep(directory: Path) -> None:
-    """Remove the old `directory` that a build left when it was killed after its swap."""
-    place = _building(directory)
-    if place.is_dir() and not place.is_symlink() and not (place / _MADE_OF).exists():
-        with suppress(InputError, OSError), locked(place, str, directory=True):
-            shutil.rmtree(place)
+def _removed(directory: Path) -> Path:
+    return directory.with_name(f".{directory.name}.removed")
 
 
-def _swap(built: Path, directory: Path, busy: Callable[[], str]) -> None:
-    """Put the new directory in place of the old one, which is removed."""
+def _remove(path: Path, directory: Path) -> None:
+    """Remove a directory; it loses its name first, so that nobody takes a part for the whole."""
+    removed = _removed(directory)
+    delete(removed)
+    with suppress(FileNotFoundError):
+        path.rename(removed)
+    delete(removed)
+
+
+def delete(path: Path) -> None:
+    """Delete a file, a link (never what it leads to) or a directory, as far as this user may."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _publish(built: Path, directory: Path) -> None:
+    """Give a complete directory its name, in place of the one that has it; that one is removed."""
     if not directory.exists():
         built.rename(directory)
         return
-    with locked(directory, busy, directory=True):  # under whatever name, until it is removed
-        if exchange(built, directory):
-            shutil.rmtree(built, ignore_errors=True)
-            return
-        previous = _previous(directory)
-        directory.rename(previous)
+    if exchange(built, directory):
+        return
+
+    replaced = _removed(directory)
+    directory.rename(replaced)
+    try:
         built.rename(directory)
-        shutil.rmtree(previous, ignore_errors=True)
+    except OSError:
+        replaced.rename(directory)
+        raise
 
 
-def restore(directory: Path) -> None:
-    """Undo the swap of a build that was killed between two renames; wait for a living one."""
-    previous = _previous(directory)
-    with suppress(OSError):  # it is restored by now, or this user may not
-        while not directory.exists() and previous.exists():
-            held = os.open(previous, os.O_RDONLY | os.O_NOFOLLOW)
-            try:
-                lock(held)
-                same = os.path.samestat(previous.lstat(), os.fstat(held))
-                if same and not directory.exists():
-                    previous.rename(directory)
-            finally:
-                os.close(held)
-
-
-def _previous(directory: Path) -> Path:
-    return directory.with_name(f".{directory.name}.previous")
-
-
-def _prepare(place: Path, made_of: str) -> None:
-    """Remove the remains of a killed build, except documents that are still good.
-
-    Links are removed, never followed: this program makes none here.
-    """
-    state = place / _MADE_OF
-    resumed = bool(made_of) and _is_resumable(place, made_of)
-    kept = {_MADE_OF, DOCUMENTS} if resumed else set()
-    if not resumed:
-        state.unlink(missing_ok=True)
-
-    for left in place.iterdir():
-        if left.name in kept:
-            continue
-        if left.is_dir() and not left.is_symlink():
-            shutil.rmtree(left)
-        else:
-            left.unlink()
-
-    (place / _BUILDER).write_text(str(os.getpid()), encoding="ascii")
-    if made_of:
-        state.write_text(made_of, encoding="utf-8")
-        (place / DOCUMENTS).mkdir(exist_ok=True)
-
-
-def _is_resumable(place: Path, made_of: str) -> bool:
-    """Return whether an interrupted build of the same left documents, with no link among them."""
-    state = place / _MADE_OF
+def _prepare(directory: Path, resumes: bool) -> None:
+    """Leave nothing in the place of a build but the documents of an interrupted one."""
+    place = under_construction(directory)
     documents = place / DOCUMENTS
-    if any(path.is_symlink() for path in (state, documents, *documents.rglob("*"))):
-        return False
-    return state.is_file() and state.read_text(encoding="utf-8") == made_of
+    delete(_removed(directory))
+    if not resumes or any(path.is_symlink() for path in (documents, *documents.rglob("*"))):
+        _remove(place, directory)
+
+    place.mkdir(exist_ok=True)
+    for left in place.iterdir():
+        if left.name != DOCUMENTS:
+            delete(left)
+    if resumes:
+        documents.mkdir(exist_ok=True)

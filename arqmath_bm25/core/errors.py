@@ -28,14 +28,12 @@ class InterruptedWorkError(InputError):
 
 
 class NoIndexError(InputError):
-    """There is no index, or none that fits; it has to be built, or rebuilt if it is `stale`.
+    """There is no index of a task that serves; `index` builds it, for `engine` if that is given."""
 
-    It is rebuilt for the engines that it had, unless `engine` names another.
-    """
-
-    def __init__(self, message: str, task: str, stale: bool, engine: str | None = None) -> None:
+    def __init__(self, message: str, task: str, engine: str | None = None) -> None:
         super().__init__(message)
-        self.task, self.stale, self.engine = task, stale, engine
+        self.task = task
+        self.engine = engine
 
 
 class ScoreWarning(UserWarning):

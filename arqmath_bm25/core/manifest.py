@@ -1,8 +1,4 @@
-"""`manifest.json`: what an index contains and was built from, and whether it is stale.
-
-An index is known by content, not by place: it serves wherever it lies, for every copy of the files
-that it was built from.
-"""
+"""`manifest.json`: what an index was built from; why it is stale or damaged."""
 
 from __future__ import annotations
 
@@ -15,7 +11,6 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from arqmath_bm25.core.building import restore
 from arqmath_bm25.core.errors import NoIndexError
 from arqmath_bm25.core.writing import Source, complete, digests
 from arqmath_bm25.version import __version__
@@ -39,12 +34,14 @@ class Manifest:
 
     @classmethod
     def read(cls, directory: Path) -> Manifest | None:
-        """Read the manifest of an index; None if there is no complete index."""
-        restore(directory)
+        """Read the manifest of a store; None if there is none.
+
+        Raises NoIndexError if the manifest is damaged.
+        """
         path = directory / MANIFEST
         try:
             content = json.loads(path.read_bytes())
-            if content.pop("sha256", None) != _digest(content):
+            if content.pop("sha256", None) != digest_of(content):
                 raise ValueError("it has other content than was written")
             return _FORM.validate_python(content)
         except FileNotFoundError:
@@ -52,38 +49,38 @@ class Manifest:
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise NoIndexError(
                 f"{path}: damaged, or of another version of the program "
-                f"({' '.join(str(error).split())[:60]})", directory.name, stale=True,
-            ) from None  # fmt: skip
+                f"({' '.join(str(error).split())[:60]})",
+                directory.parent.name,
+            ) from None
 
     def write(self, directory: Path) -> None:
         """Write manifest.json."""
+        content = asdict(self)
+        content["sha256"] = digest_of(content)
         with complete(directory / MANIFEST) as file:
-            content = asdict(self)
-            content["sha256"] = _digest(content)
             file.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
     def why_stale(self, recipe: Mapping[str, Any], sources: Sequence[Source]) -> str | None:
         """Return why the index does not fit this recipe and these files; None if it does."""
-        # Within a major and minor version, indexes stay as they are.
-        if self.version.split(".")[:2] != __version__.split(".")[:2]:
+        if minor(self.version) != minor(__version__):
             return f"this index was built by version {self.version}, this is {__version__}"
         if self.recipe.get("analysis version") != recipe.get("analysis version"):
             return "this index was built with an older analysis of text and formulas"
+        if self.sources != sources:
+            return f"this index was built from other data ({self._other(sources)})"
         if self.recipe.get("chosen") != recipe.get("chosen"):
             return "this index was built with another --until, --site, --delimiters or --train"
         if self.recipe != recipe:
             return "this index was built with other analysis settings"
-        if self.sources != sources:
-            return f"this index was built from other data ({self._other(sources)})"
         return None
 
     @property
     def digest(self) -> str:
         """Return a digest that names the content of the index."""
-        return _digest([self.recipe, [source.sha256 for source in self.sources]])
+        return content_digest(self.recipe, self.sources)
 
     def damages(
-        self, directory: Path, names: Collection[str] | None = None, read_all: bool = False
+        self, directory: Path, read_all: bool = False, names: Collection[str] | None = None
     ) -> Iterator[str]:
         """Yield the damages of the index's files, or of those named.
 
@@ -112,11 +109,25 @@ class Manifest:
                 return f"from {source.name}, which is not there"
             if source not in sources:
                 return f"{source.name} has other content"
-        return f"without {next((s.name for s in sources if s not in self.sources), 'their order')}"
+        for source in sources:
+            if source not in self.sources:
+                return f"without {source.name}"
+        return "in another order"
 
 
 _FORM: Final = TypeAdapter(Manifest)
 
 
-def _digest(content: object) -> str:
+def content_digest(recipe: Mapping[str, Any], sources: Sequence[Source]) -> str:
+    """Return a digest of all that decides the documents of an index."""
+    return digest_of([recipe, [source.sha256 for source in sources]])
+
+
+def minor(version: str) -> list[str]:
+    """Return major and minor version; within them, indexes stay as they are."""
+    return version.split(".")[:2]
+
+
+def digest_of(content: object) -> str:
+    """Return the SHA-256 of a value as JSON."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -165,11 +165,12 @@ class Outputs:
             target = path.resolve() if by_user and path.is_symlink() else path
             partial = target.with_name(f".{target.name}.partial")
             output = _Output(target, partial, manifest)
-            busy = f"{path}: another process is writing this; wait for it, or name another file"
             with _naming(target):
-                target.parent.mkdir(parents=True, exist_ok=True)
+                self.locks.enter_context(alone(target))
                 refuse_planted(partial)
-                descriptor = self.locks.enter_context(locked(partial, lambda: busy))
+                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+                descriptor = os.open(partial, flags, 0o666)
+            self.locks.callback(os.close, descriptor)
 
         self.files.append(output)
         return output.begin(descriptor, encoding)
@@ -207,9 +208,6 @@ class _Output:
         """Return the file that is written to `descriptor`."""
         self._descriptor = descriptor
         file: Any = self._opened.enter_context(open(descriptor, "wb", closefd=False))  # noqa: SIM115
-        if self.partial is not None:
-            file.truncate(0)
-
         if self.path.suffix == ".gz":  # without a time, so that the bytes are always the same
             file = gzip.GzipFile("", "wb", fileobj=file, mtime=0)
             self._opened.enter_context(file)
@@ -266,10 +264,7 @@ def _rename(partial: Path, path: Path, manifest: Mapping[str, Any] | None) -> No
     coming = path.with_name(f".{beside.name}.coming")
     (digest,) = digests([partial])
     text = json.dumps({**manifest, "sha256": digest}, indent=2, ensure_ascii=False) + "\n"
-    # The lock of the file ends with its first name; that of the directory lasts for both names.
-    directory = os.open(path.parent, os.O_RDONLY)
     try:
-        lock(directory)
         coming.unlink(missing_ok=True)
         with coming.open("x", encoding="utf-8") as file:  # never through a link
             file.write(text)
@@ -278,7 +273,6 @@ def _rename(partial: Path, path: Path, manifest: Mapping[str, Any] | None) -> No
     finally:
         if partial.exists():  # it has no other name yet
             coming.unlink(missing_ok=True)
-        os.close(directory)
 
 
 def manifest_path(path: Path) -> Path:
@@ -319,18 +313,47 @@ def _is_of(manifest: Mapping[str, Any], path: Path) -> bool:
 
 
 @contextmanager
-def locked(path: Path, busy: Callable[[], str], directory: bool = False) -> Iterator[int]:
-    """Make a file or a directory and keep others out of it; yields its descriptor.
+def alone(path: Path, lock_file: Path | None = None) -> Iterator[None]:
+    """Keep other processes from writing a file or a directory, by a lock on a file beside it.
+
+    That file is removed while it is locked; if this process dies, the system unlocks it. Raises
+    InputError that names the process that is writing.
+    """
+    lock_file = lock_file or lock_path(path)
+    lock_file.parent.mkdir(parents=True, exist_ok=True)
+    refuse_planted(lock_file)
+
+    def busy() -> str:
+        writer = "another process"
+        with suppress(OSError):
+            writer = f"process {lock_file.read_text(encoding='ascii')}"
+        return f"{path}: {writer} is writing this; wait for it or end it"
+
+    with locked(lock_file, busy) as descriptor:
+        try:
+            os.truncate(descriptor, 0)
+            os.write(descriptor, str(os.getpid()).encode())
+            yield
+        finally:
+            lock_file.unlink(missing_ok=True)
+
+
+def lock_path(path: Path) -> Path:
+    """Return the path of the file that is locked while `path` is written."""
+    return path.with_name(f".{path.name}.lock")
+
+
+@contextmanager
+def locked(path: Path, busy: Callable[[], str]) -> Iterator[int]:
+    """Make a file and keep others out of it; yields its descriptor.
 
     The system lets go when the process ends. Raises InputError with what `busy` says if another
     one is at work there.
     """
-    kind = os.O_RDONLY | os.O_DIRECTORY if directory else os.O_RDWR | os.O_CREAT
     while True:
         refuse_link(path)
-        if directory:
-            path.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, kind | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(path, flags, 0o666)
         try:
             try:
                 lock(descriptor, wait=False)

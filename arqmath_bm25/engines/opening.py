@@ -16,12 +16,13 @@ def open_searcher(index: Path, k1: float, b: float, engine: EngineName = "auto")
     """
     flat = flat_place(index)
     if engine == "auto":
-        engine = "flat" if flat.is_dir() and (_fits(flat) or not index.is_dir()) else "lucene"
+        engine = "flat" if flat.is_dir() and (fits(flat) or not index.is_dir()) else "lucene"
     if not (flat if engine == "flat" else index).is_dir():
         raise NoIndexError(
             f"{index}: this index was not built for the engine {engine}",
-            index.parent.name, stale=False, engine=engine,
-        )  # fmt: skip
+            index.parent.parent.name,
+            engine,
+        )
     if engine == "lucene":
         return LuceneSearcher(index, k1, b)
     from arqmath_bm25.engines.flat import FlatSearcher  # loads SciPy, which builds do without
@@ -29,6 +30,6 @@ def open_searcher(index: Path, k1: float, b: float, engine: EngineName = "auto")
     return FlatSearcher(index, k1, b)
 
 
-def _fits(flat: Path) -> bool:
+def fits(flat: Path) -> bool:
     """Return whether flat postings fit into half of this machine's memory."""
-    return sum(file.stat().st_size for file in flat.iterdir()) <= memory() / 2
+    return sum(file.stat().st_size for file in flat.glob("*")) <= memory() / 2

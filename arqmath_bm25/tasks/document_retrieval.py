@@ -10,6 +10,7 @@ import hashlib
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from itertools import pairwise, repeat
 from pathlib import Path
@@ -34,13 +35,15 @@ from arqmath_bm25.collection.own_documents import (
 )
 from arqmath_bm25.core.arrays import map_numbers
 from arqmath_bm25.core.building import DOCUMENTS
-from arqmath_bm25.core.errors import InputError, shown
+from arqmath_bm25.core.errors import InputError, NoIndexError, shown
 from arqmath_bm25.core.id_table import IdTable, write_ids
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import counted, tell
 from arqmath_bm25.core.reading import read_text
 from arqmath_bm25.core.records import Hit, Topic
+from arqmath_bm25.core.stores import stores
 from arqmath_bm25.core.workers import Workers
+from arqmath_bm25.core.writing import sources
 from arqmath_bm25.engines.engine import Document as Indexed
 from arqmath_bm25.tasks.answers.answer_documents import answer_fields, question_fields
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
@@ -99,7 +102,7 @@ class DocumentRetrieval(AnswerRetrieval):
         """Return whether there are documents."""
         return corpus_in(collection.layout.data) is not None
 
-    def fitted(self, collection: Collection, anew: bool = False) -> Self:
+    def fitted(self, collection: Collection) -> Self:
         """Return the task with the macros of `macros.tex` in the directory of the documents."""
         task = super().fitted(collection)
         path = _corpus(collection).with_name("macros.tex")
@@ -221,7 +224,7 @@ class DocumentRetrieval(AnswerRetrieval):
 
     def _own_documents(self, queries: Sequence[OwnDocument], collection: Collection) -> set[str]:
         """Return the ids of queries that are documents: the same id and the same text."""
-        if not _spans_file(collection).is_file():
+        if _store(collection) is None:
             return set()
 
         table = _table(collection)
@@ -243,10 +246,7 @@ class DocumentRetrieval(AnswerRetrieval):
 
         Those that learn from references are left out where the index has none.
         """
-        counts: Mapping[str, int] = {}
-        manifest = Manifest.read(collection.directory / self.name)
-        if manifest is not None:
-            counts = manifest.counts
+        counts = _counts(collection)
 
         variants = self.variants
         if not counts.get(STATEMENTS):
@@ -289,12 +289,9 @@ class DocumentRetrieval(AnswerRetrieval):
         return CitedRanker(index, settings, by_fields, IdTable(index.directory / _IDS))
 
     def _lacks_formulas(self, collection: Collection) -> bool:
-        manifest = Manifest.read(collection.directory / self.name)
-        if manifest is None:
-            return False
-
-        documents = manifest.counts.get("documents", 0)
-        with_formulas = documents - manifest.counts.get(_WITHOUT_FORMULAS, 0)
+        counts = _counts(collection)
+        documents = counts.get("documents", 0)
+        with_formulas = documents - counts.get(_WITHOUT_FORMULAS, 0)
         return with_formulas < _LEAST_SHARE * documents
 
     def _has_lean(self, collection: Collection) -> bool:
@@ -365,13 +362,36 @@ def _write_table(corpus: Path, directory: Path) -> NDArray[np.int64]:
     return written.reshape(-1, 2)
 
 
+def _store(collection: Collection) -> Path | None:
+    """Return the open store of documents, or else one of these documents; None if there is none."""
+    if DocumentRetrieval.name in collection.opened:
+        return collection.opened[DocumentRetrieval.name]
+    (corpus,) = sources([_corpus(collection)])
+    for store in stores(collection.directory / DocumentRetrieval.name):
+        with suppress(NoIndexError):  # it is damaged
+            manifest = Manifest.read(store)
+            if manifest and corpus in manifest.sources:
+                return store
+    return None
+
+
+def _counts(collection: Collection) -> Mapping[str, int]:
+    """Return what was counted when the documents were indexed."""
+    store = _store(collection)
+    if store is None:
+        return {}
+    manifest = Manifest.read(store)
+    if manifest is None:
+        return {}
+    return manifest.counts
+
+
 def _table(collection: Collection) -> _DocumentTable:
-    file = _spans_file(collection)
-    return _open_table(file.parent, file.stat().st_mtime_ns)
-
-
-def _spans_file(collection: Collection) -> Path:
-    return collection.directory / DocumentRetrieval.name / _SPANS
+    store = _store(collection)
+    if store is None:
+        folder = collection.directory / DocumentRetrieval.name
+        raise NoIndexError(f"{folder}: there is no index", DocumentRetrieval.name)
+    return _open_table(store, (store / _SPANS).stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=1)

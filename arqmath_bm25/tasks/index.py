@@ -1,36 +1,56 @@
-"""An index on disk: built, found to be up to date or stale, and opened to rank by."""
+"""The stores of a task on disk: which are asked for, how they are built, and how they are opened.
+
+A store is a directory INDEXES/COLLECTION/TASK/ENGINE-DIGEST that one engine searches. Its name is a
+digest of all that decides its content (core/stores.py), and it is built beside its place and
+renamed once (core/building.py): it is there and complete, or it is not there. `index` asks for the
+store of the files and settings as they are now.
+
+* If it is there, and its files are as they were written, nothing is built.
+* If only stores of other settings or files are there, it is built beside them. They stay until
+  `index --prune` removes them.
+* If an earlier build of it was interrupted, the documents that this one wrote are used.
+* If it is damaged, it is built anew, and replaces the damaged one when it is complete.
+
+Without a configuration, an index is opened with the settings of the store that was asked for last.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 
-from arqmath_bm25.core.building import BUILDING, DOCUMENTS, building, sweep
+from arqmath_bm25.core.building import DOCUMENTS, building, remove, sweep
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError, NoIndexError
 from arqmath_bm25.core.known_paths import digest_of, note_path
 from arqmath_bm25.core.labs import MAX_DEPTH
-from arqmath_bm25.core.manifest import Manifest
+from arqmath_bm25.core.manifest import MANIFEST, Manifest
 from arqmath_bm25.core.progress import status
 from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.stores import is_before_stores, note_asked, store_name, stores
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.core.writing import contents, sources
-from arqmath_bm25.engines.engine import AUTO, Engine, EngineName, Searcher, flat_place
+from arqmath_bm25.engines.engine import (
+    AUTO,
+    Engine,
+    EngineName,
+    LocalName,
+    Searcher,
+    flat_place,
+)
 from arqmath_bm25.engines.flat_build import write_flat
 from arqmath_bm25.engines.lucene.indexing import index_parts
 from arqmath_bm25.engines.lucene.jvm import prepare
-from arqmath_bm25.engines.opening import open_searcher
+from arqmath_bm25.engines.opening import fits, open_searcher
 from arqmath_bm25.engines.opensearch.cluster_index import (
     ClusterIndex,
     add_replicas,
@@ -52,217 +72,293 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.tasks.task import IndexedTask, Ranker, Task
 
-BLOCKS: Final = "blocks.json"  # in the directory of an index: what of it a cluster has
-STORE: Final = "lucene"  # in the directory of an index: what engines of this machine search
+BLOCKS: Final = "blocks.json"  # in a store: what of it a cluster has
+STORE: Final = "lucene"  # in a store: what an engine of this machine searches
+_TABLES: Final = "tables"  # in place of an engine, where none searches
+_LOCAL: Final[tuple[LocalName, ...]] = get_args(LocalName)
 
 
-def directory(task: Task[Any] | type[Task[Any]], collection: Collection) -> Path:
-    """Return where the index of a task is kept."""
+# Which store is asked for
+
+
+def folder_of(task: Task[Any] | type[Task[Any]], collection: Collection) -> Path:
+    """Return the folder of the stores of a task."""
     return collection.indexes / task.place(collection) / task.name
 
 
 def recipe(task: IndexedTask[Any], collection: Collection) -> dict[str, Any]:
-    """Return what decides the content of the index, beside the files."""
+    """Return what decides the content of an index, besides the files."""
     return task.recipe | ({"chosen": collection.chosen} if collection.chosen else {})
 
 
-def why_stale(
-    task: IndexedTask[Any], collection: Collection, manifest: Manifest, read_all: bool = False,
-    engine: EngineName = "auto",
-) -> str | None:  # fmt: skip
-    """Return why an index does not serve these settings and files; None if it does.
+def store_of(task: IndexedTask[Any], collection: Collection, engine: EngineName) -> Path:
+    """Return the path of the store that an engine searches, whether it is there or not.
 
-    Files that are there for other engines than `engine` may be missing.
+    `auto` takes Lucene's index only where the flat postings do not fit into half of the memory, or
+    are not there.
     """
-    stale = manifest.why_stale(recipe(task, collection), sources(task.sources(collection)))
-    if stale:
-        return stale
-    place = directory(task, collection)
-    damage = next(manifest.damages(place, _read_by(engine, manifest), read_all), None)
-    if damage:
-        return f"this index is damaged: {damage}"
-    files = map(place.joinpath, manifest.files)
-    written = {path for file in files for path in (file, *file.parents)}
-    for store in sorted(place.glob(f"{STORE}*")):
-        for path in (store, *sorted(store.rglob("*"))):
-            if path not in written:
-                return f"{path.relative_to(place)} is not of this index; remove it"
+    made_of = recipe(task, collection), sources(task.sources(collection))
+    folder = folder_of(task, collection)
+    if not task.fields:
+        return folder / store_name(_TABLES, *made_of)
+    if engine != "auto":
+        return folder / store_name(engine, *made_of)
+
+    lucene = folder / store_name("lucene", *made_of)
+    flat = folder / store_name("flat", *made_of)
+    if lucene.is_dir() and not (flat.is_dir() and fits(flat_place(flat / STORE))):
+        return lucene
+    return flat
+
+
+def of_config(name: str, collection: Collection, config: Path | None = None) -> Task[Any]:
+    """Return a task for a collection with the settings of `config`, or else the default ones."""
+    task = configured(name, config)
+    return task.on(task.index_task.fitted(collection))
+
+
+def as_built(name: str, collection: Collection) -> Task[Any]:
+    """Return a task with the settings of the store of these files that was asked for last.
+
+    If these were the default settings, it has the default ones as they are now.
+    """
+    asked = task_class(name)
+    owner = task_class(asked.index_of or name)
+    default = of_config(name, collection)
+    for store in stores(folder_of(owner, collection)):
+        manifest = _readable(store)
+        if manifest is None:
+            continue
+
+        built = default.index_task
+        if not manifest.default:
+            built = owner.of(manifest.settings, store).index_task
+        if manifest.sources != sources(built.sources(collection)):
+            continue
+
+        if manifest.default:
+            return default
+        if owner is asked:
+            return built
+        return configured(name).on(built)
+    return default
+
+
+def _readable(store: Path) -> Manifest | None:
+    """Return the manifest of a store; None if it is missing or damaged."""
+    with suppress(NoIndexError):
+        return Manifest.read(store)
     return None
 
 
-def _engines(place: Path) -> list[EngineName]:
-    """Return the engines that an index of this machine was built for, damaged or not."""
-    names = {path.name for path in place.glob(f"{STORE}*")}
-    with suppress(NoIndexError):
-        names |= {Path(name).parts[0] for name in getattr(Manifest.read(place), "files", ())}
-    stores: dict[EngineName, str] = {"lucene": STORE, "flat": flat_place(Path(STORE)).name}
-    return [engine for engine, store in stores.items() if store in names]
+def why_unusable(
+    task: IndexedTask[Any], collection: Collection, store: Path, read_all: bool = False
+) -> str | None:
+    """Return why a store does not serve these settings and files; None if it does.
 
-
-def _read_by(engine: EngineName, manifest: Manifest) -> list[str]:
-    """Return the files of an index that an engine reads."""
-    stores = {
-        "auto": (STORE,),
-        "lucene": (f"{STORE}/", f"{STORE}.ids"),
-        "flat": (f"{STORE}.flat/",),
-    }
-    own = stores.get(engine, ())
-    return [name for name in manifest.files if not name.startswith(STORE) or name.startswith(own)]
-
-
-def _is_up_to_date(
-    task: IndexedTask[Any],
-    collection: Collection,
-    overwrite: bool,
-    as_built: bool,
-    engine: EngineName,
-) -> bool:
-    """Return whether the index of a task serves an engine as it is; False if it is to be built.
-
-    With `as_built`, it may have settings of its own; before it is overwritten, every byte is read.
-    Raises InputError if it is stale and must not be overwritten.
+    With `read_all`, every byte is read, also of files whose digests are remembered.
     """
-    place = directory(task, collection)
+    if not store.exists():
+        return _why_absent(task, collection, store)
     try:
-        existing = Manifest.read(place)
+        manifest = Manifest.read(store)
     except NoIndexError as error:
-        if overwrite:
-            return False
-        raise InputError(f"{error}; --overwrite replaces it") from None
-    if existing is None:
-        return False
-    if as_built and not existing.default:
-        task = task.of(existing.settings, place)
-    reason = why_stale(task, collection, existing, overwrite, "auto" if overwrite else engine)
-    if reason and not overwrite:
-        raise InputError(
-            f"{place}: {reason}; --overwrite replaces it, another --indexes keeps both"
-        )
-    return reason is None
+        return str(error)
+    if manifest is None:
+        return f"{store / MANIFEST}: this file is missing"
+
+    why = manifest.why_stale(recipe(task, collection), sources(task.sources(collection)))
+    if why is None:
+        why = _damage(store, manifest, read_all)
+    if why is None:
+        return None
+    return f"{store}: {why}"
+
+
+def _damage(store: Path, manifest: Manifest, read_all: bool = False) -> str | None:
+    """Return what is wrong with the files of a store; None if they are as they were written."""
+    for damage in manifest.damages(store, read_all):
+        return f"this index is damaged: {damage}"
+
+    files = map(store.joinpath, manifest.files)
+    written = {path for file in files for path in (file, *file.parents)}
+    for found in sorted(store.glob(f"{STORE}*")):
+        for path in (found, *sorted(found.rglob("*"))):
+            if path not in written:
+                return f"{path.relative_to(store)} is not of this index; remove it"
+    return None
+
+
+def _why_absent(task: IndexedTask[Any], collection: Collection, store: Path) -> str:
+    """Return what is there in place of a store that is not there."""
+    folder = store.parent
+    engine, _, digest = store.name.partition("-")
+    if any(folder.glob(f"*-{digest}")):
+        return f"{folder}: this index was not built for the engine {engine}"
+
+    files = sources(task.sources(collection))
+    for other in stores(folder):
+        try:
+            manifest = Manifest.read(other)
+        except NoIndexError as error:
+            return str(error)
+        if manifest:
+            return f"{folder}: {manifest.why_stale(recipe(task, collection), files)}"
+    if is_before_stores(folder):
+        return f"{folder}: this index was built by a version before 0.5, whose form is another one"
+    return f"{folder}: there is no index"
+
+
+# How it is built
+
+
+class Built(NamedTuple):
+    """A store that serves."""
+
+    store: Path
+    manifest: Manifest | None  # None if it was there already
+
+
+def with_needed(
+    tasks: Iterable[IndexedTask[Any]], collection: Collection
+) -> list[IndexedTask[Any]]:
+    """Return tasks, and those whose indexes they search too, each once."""
+    found = {task.name: task for task in tasks}
+    for task in list(found.values()):
+        for needed in task.needed(collection):
+            if needed.name not in found:
+                found[needed.name] = as_built(needed.name, collection).index_task
+    return list(found.values())
+
+
+def ensure(
+    task: IndexedTask[Any], collection: Collection, workers: Workers = HERE,
+    engines: Sequence[Engine] = (AUTO,), keep_documents: bool = False, read_all: bool = False,
+) -> list[Built]:  # fmt: skip
+    """Build the stores of a task that are not there, or are damaged, for all `engines` at once.
+
+    With `read_all`, every byte of those that are there is read. Raises InputError as `build` does.
+    """
+    there = list[Built]()
+    lacking = list[Engine]()
+    for engine in _engines(engines, task, collection):
+        store = store_of(task, collection, engine.name)
+        why = why_unusable(task, collection, store, read_all)
+        if why or not _is_loaded(task, store, engine):
+            lacking.append(engine)
+        else:
+            sweep(store)
+            note_asked(store)
+            there.append(Built(store, None))
+
+    if lacking:
+        there += build(task, collection, workers, lacking, keep_documents)
+        if collection.of_files:
+            _remove_former(task, collection)
+    return there
+
+
+def _remove_former(task: IndexedTask[Any], collection: Collection) -> None:
+    """Remove the stores of a folder as it was before: it changes often, and they would pile up."""
+    made_of = sources(task.sources(collection))
+    for store in stores(folder_of(task, collection)):
+        manifest = _readable(store)
+        if manifest and manifest.sources != made_of:
+            remove(store)
 
 
 def build(
-    task: IndexedTask[Any], collection: Collection, workers: Workers, keep_documents: bool = False,
-    engines: Sequence[EngineName] = ("lucene",), keep: bool = False,
-    cluster: Engine | None = None,
-) -> Manifest:  # fmt: skip
-    """Build the index of a task for some engines, replacing what is there.
+    task: IndexedTask[Any], collection: Collection, workers: Workers = HERE,
+    engines: Sequence[Engine] = (Engine("flat"),), keep_documents: bool = False,
+) -> list[Built]:  # fmt: skip
+    """Build the stores of a task for some engines; its files are read and analysed once.
 
-    With `keep_documents`, they stay beside the index as JSON lines, which are all that a cluster
-    needs. A `cluster` is given them while they are written. With `keep`, an index of the same
-    settings and files is there, for another engine; what that one searches stays. Raises InputError
-    if a file cannot be read, an engine cannot be started or did not index every document; the old
-    index, if there is one, is then as it was.
+    With `keep_documents`, they stay in the first store as JSON lines. Raises InputError if a file
+    cannot be read, an engine cannot be had or did not index every document.
     """
-    fields = task.fields
-    there = directory(task, collection)
-    if keep and (old := Manifest.read(there)) and (damage := next(old.damages(there), None)):
-        raise InputError(f"{there}: {damage}; --overwrite builds this index anew")
-    if "lucene" in engines and fields:
-        prepare()  # its absence is told before hours of work, not after
-    sealing = None
-    if cluster and fields:
-        keeps = keep_documents or set(engines) != {"opensearch"}
-        sealing = _sealing(task, collection, cluster, workers, keeps)
-    forms = PartForms(
-        json=set(engines) != {"flat"} or keep_documents,
-        flat="flat" in engines,
-        sealing=sealing,
-    )
+    for engine in engines:  # what is missing is said before hours of work
+        if engine.name == "lucene" and task.fields:
+            prepare()
+        if engine.name == "opensearch":
+            check_rights(engine.hosts)
+
     began = time.monotonic()
-    made_of, made_by = sources(task.sources(collection)), recipe(task, collection)
-    with building(there, __version__, made_by, made_of) as place:
-        counts = task.write_documents(collection, place, workers, forms)
-        documents, store = place / DOCUMENTS, place / STORE
-        with status("Indexing"):
-            if fields and "flat" in engines:
-                write_flat(documents, flat_place(store), counts["documents"], workers)
-            if fields and "lucene" in engines:
-                index_parts(documents, store, fields[1:], counts["documents"], workers)
-        clear(documents, keep_documents)
-        if sealing:
-            write_blocks(place / BLOCKS, sealing.blocks)
-        if keep:
-            for path in there.iterdir():
-                if path.name.startswith((DOCUMENTS, STORE)) and not (place / path.name).exists():
-                    _link(path, place / path.name)
-        manifest = Manifest(
+    made_by = recipe(task, collection)
+    made_of = sources(task.sources(collection))
+    paths = [store_of(task, collection, engine.name) for engine in engines]
+    with ExitStack() as stack:
+        first = stack.enter_context(building(paths[0], resumes=True))
+        places = [first, *(stack.enter_context(building(path)) for path in paths[1:])]
+        forms = _forms(task, collection, engines, workers, keep_documents)
+        counts = task.write_documents(collection, first, workers, forms)
+        for place in places[1:]:
+            tables = shutil.ignore_patterns(DOCUMENTS)
+            shutil.copytree(first, place, ignore=tables, dirs_exist_ok=True)
+
+        if task.fields:
+            for engine, place in zip(engines, places, strict=True):
+                with status("Indexing"):
+                    _index(task, engine, first / DOCUMENTS, place, counts["documents"], workers)
+                if forms.sealing and engine.name == "opensearch":
+                    write_blocks(place / BLOCKS, forms.sealing.blocks)
+        clear(first / DOCUMENTS, keep_documents)
+
+        common = Manifest(
             task=task.name,
             settings=task.settings.model_dump(mode="json"),
             default=task.default,
             recipe=made_by,
             sources=made_of,
-            files=contents(place, DOCUMENTS, *BUILDING),
+            files={},
             counts=counts,
             seconds=round(time.monotonic() - began, 1),
         )
-        manifest.write(place)
-    return manifest
+        manifests = [replace(common, files=contents(place, DOCUMENTS)) for place in places]
+        for place, manifest in zip(places, manifests, strict=True):
+            manifest.write(place)
+    for engine, path in zip(engines, paths, strict=True):
+        _is_loaded(task, path, engine)  # it gets its copies
+    return list(map(Built, paths, manifests))
 
 
-def _link(old: str | Path, new: str | Path) -> None:
-    """Give a file, or those of a directory, a second name; copy it where that is not possible."""
-    if Path(old).is_dir():
-        shutil.copytree(old, new, copy_function=_link)
-        return
-    try:
-        os.link(old, new)
-    except OSError:
-        shutil.copy2(old, new)
+def _index(
+    task: IndexedTask[Any], engine: Engine, documents: Path, place: Path, count: int,
+    workers: Workers,
+) -> None:  # fmt: skip
+    """Write what an engine of this machine searches; a cluster has the documents already."""
+    if engine.name == "flat":
+        write_flat(documents, flat_place(place / STORE), count, workers)
+    if engine.name == "lucene":
+        index_parts(documents, place / STORE, tuple(task.fields or ())[1:], count, workers)
 
 
-def add_engine(
-    task: IndexedTask[Any], collection: Collection, engine: Engine, workers: Workers = HERE
-) -> Manifest | None:
-    """Add to an existing index what another engine needs to search it.
-
-    What Lucene or flat postings lack is built, for `auto` flat postings if there is neither; a
-    cluster is given the documents that it has not, which are written beside the index where they
-    are missing.
-    Returns the manifest if anything was built. Raises InputError where that fails.
-    """
-    place, built = directory(task, collection), None
-    if not task.fields:
-        return None
-    if engine.name != "opensearch":
-        stores = {"lucene": place / STORE, "flat": flat_place(place / STORE)}
-        serving = stores if engine.name == "auto" else [engine.name]
-        if not any(stores[name].is_dir() for name in serving):
-            lacking = _builders(engine.name, place)
-            built = build(task, collection, workers, engines=lacking, keep=True)
-    elif manifest := Manifest.read(place):
-        blocks = _blocks(place, manifest)
-        indexes = [_in_cluster(task, place, block) for block in blocks]
-        with closing(connect(engine.hosts)) as client:
-            missing = [index for index in indexes if not is_loaded(client, index)]
-            if missing and not (place / DOCUMENTS).is_dir():
-                check_rights(engine.hosts)
-                built = build(
-                    task, collection, workers, True, [engine.name], keep=True, cluster=engine
-                )
-                blocks = _blocks(place, built)
-                indexes = [_in_cluster(task, place, block) for block in blocks]
-                missing = [index for index in indexes if not is_loaded(client, index)]
-            for block, index in zip(blocks, indexes, strict=True):
-                if index in missing:
-                    parts = sorted((place / DOCUMENTS).glob("*.jsonl"))[block.first : block.end]
-                    load_documents(engine.hosts, index, parts, engine.shards, workers)
-                add_replicas(client, index, engine.replicas)
-    return built
+def _forms(
+    task: IndexedTask[Any], collection: Collection, engines: Sequence[Engine], workers: Workers,
+    keep_documents: bool,
+) -> PartForms:  # fmt: skip
+    """Return the forms in which documents are written for engines."""
+    names = {engine.name for engine in engines}
+    sealing = None
+    for engine in engines:
+        if engine.name == "opensearch" and task.fields:
+            keeps = keep_documents or names != {"opensearch"}
+            sealing = _sealing(task, collection, engine, workers, keeps)
+    json_lines = keep_documents or names != {"flat"}
+    return PartForms(json=json_lines, flat="flat" in names, sealing=sealing)
 
 
 def _sealing(
     task: IndexedTask[Any], collection: Collection, engine: Engine, workers: Workers, keeps: bool
 ) -> Sealing:
     """Return what loads blocks of documents into a cluster while they are written."""
-    place = directory(task, collection)
+    folder = folder_of(task, collection)
 
     def counts_of(block: Block) -> dict[str, int] | None:
         with closing(connect(engine.hosts)) as client:
-            return counts_if_loaded(client, _in_cluster(task, place, block))
+            return counts_if_loaded(client, _in_cluster(task, folder, block))
 
     def load(block: Block, parts: list[Path]) -> None:
-        index = _in_cluster(task, place, block)
+        index = _in_cluster(task, folder, block)
         try:
             load_documents(engine.hosts, index, parts, engine.shards, workers)
         except InputError as error:  # what is written stays for the next try
@@ -271,16 +367,37 @@ def _sealing(
     return Sealing(engine.block, counts_of, load, keeps)
 
 
-def _blocks(place: Path, manifest: Manifest) -> list[Block]:
-    """Return the blocks of an index in a cluster: one, unless it was built for a cluster."""
-    blocks = read_blocks(place / BLOCKS)
-    if blocks:
-        return blocks
-    counts = manifest.counts
-    return [Block(manifest.digest, counts["documents"], 0, sys.maxsize, counts)]
+def _engines(
+    asked: Sequence[Engine], task: IndexedTask[Any], collection: Collection
+) -> list[Engine]:
+    """Return the engines to build for, each once.
+
+    `auto` are those that this index is there for, or else the last one, or else flat.
+    """
+    if not task.fields:
+        return [AUTO]
+    engines: dict[EngineName, Engine] = {}
+    for engine in asked:
+        if engine.name != "auto":
+            engines[engine.name] = engine
+            continue
+        wanted = store_of(task, collection, "auto")
+        for store in (wanted, *stores(wanted.parent)):
+            there = _local_engines(store)
+            if there:
+                break
+        for name in there or ["flat"]:
+            engines[name] = Engine(name)
+    return list(engines.values())
 
 
-def _in_cluster(task: IndexedTask[Any], place: Path, block: Block) -> ClusterIndex:
+def _local_engines(store: Path) -> list[LocalName]:
+    """Return the engines of this machine that the index of a store is there for."""
+    digest = store.name.partition("-")[2]
+    return [name for name in _LOCAL if store.with_name(f"{name}-{digest}").is_dir()]
+
+
+def _in_cluster(task: IndexedTask[Any], folder: Path, block: Block) -> ClusterIndex:
     """Describe a block as it is in a cluster, for whatever collection it was made."""
     return ClusterIndex(
         label=task.name,
@@ -290,57 +407,34 @@ def _in_cluster(task: IndexedTask[Any], place: Path, block: Block) -> ClusterInd
         k1=task.settings.bm25.k1,
         b=task.settings.bm25.b,
         counts=block.counts,
-        collection=place.parent.name,
+        collection=folder.parent.name,
     )
 
 
-def _builders(engine: EngineName, place: Path) -> Sequence[EngineName]:
-    """Return the engines to build an index for: if none is named, those of the one in its place."""
-    if engine != "auto":
-        return [engine]
-    return _engines(place) or ["flat"]
+def _is_loaded(task: IndexedTask[Any], store: Path, engine: Engine) -> bool:
+    """Return whether a cluster has the documents of a store; it then gets its copies."""
+    if engine.name != "opensearch" or not task.fields:
+        return True
+    indexes = [_in_cluster(task, store.parent, block) for block in read_blocks(store / BLOCKS)]
+    with closing(connect(engine.hosts)) as client:
+        if not all(is_loaded(client, index) for index in indexes):
+            return False
+        for index in indexes:
+            add_replicas(client, index, engine.replicas)
+    return True
 
 
-def ensure(
-    names: Sequence[str], collection: Collection, workers: Workers, config: Path | None = None,
-    overwrite: bool = False, keep_documents: bool = False, engines: Sequence[Engine] = (AUTO,),
-) -> Iterator[tuple[Path, IndexedTask[Any], Manifest | None]]:  # fmt: skip
-    """Build the indexes of tasks, and those that these need, unless they are up to date.
+# How it is opened
 
-    They are built for all `engines` at once, or what these need is added to them.
 
-    Yields each with its task, and with its manifest if it was built. Raises InputError as `build`
-    does, and for one that is stale without `overwrite`.
-    """
-    clusters = [engine for engine in engines if engine.name == "opensearch"]
-    searched_by = engines[0].name if len(engines) == 1 else "auto"
-    done: set[Path] = set()
-    for name in names:
-        wanted = configured(name, config).index_task.fitted(collection, overwrite)
-        for task in (wanted, *wanted.needed(collection)):
-            place = directory(task, collection)
-            if place in done:
-                continue
-            done.add(place)
-            as_built = task is not wanted
-            fresh = _is_up_to_date(task, collection, overwrite, as_built, searched_by)
-            if fresh:
-                sweep(place)
-            built, kept = None, fresh and (place / DOCUMENTS).is_dir()
-            if not fresh:
-                for engine in clusters:
-                    check_rights(engine.hosts)  # what is missing is said before hours of work
-                keep = keep_documents or bool(clusters)
-                builders = (name for engine in engines for name in _builders(engine.name, place))
-                built = build(
-                    task, collection, workers, keep, list(dict.fromkeys(builders)),
-                    cluster=next(iter(clusters), None),
-                )  # fmt: skip
-            for engine in engines:
-                built = add_engine(task, collection, engine, workers) or built
-            if not (kept or keep_documents):  # the cluster has them now
-                shutil.rmtree(place / DOCUMENTS, ignore_errors=True)
-            yield place, task, built
+def _hinted(engine: Engine, store: Path) -> EngineName | None:
+    """Return the engine to name in the command that builds a store; None if that need not be."""
+    if engine.name != "auto":
+        return engine.name
+    for name in _LOCAL:
+        if store.exists() and store.name.startswith(name):
+            return name
+    return None
 
 
 @dataclass(eq=False)
@@ -365,31 +459,25 @@ class Index:
         default ones, with the default ones as they are now. Raises NoIndexError if there is no
         index, or it is not of these settings and files.
         """
-        asked = task_class(name)
-        owner = task_class(asked.index_of or name)
-        manifest = Manifest.read(directory(owner, collection))
-        if config is None and manifest is not None and not manifest.default:
-            built = owner.of(manifest.settings, directory(owner, collection)).index_task
-            task = built if owner is asked else configured(name).on(built)
+        if config is None:
+            task = as_built(name, collection)
         else:
-            task = configured(name, config)
-            task = task.on(task.index_task.fitted(collection))
+            task = of_config(name, collection, config)
         return cls.of(task, collection, engine)
 
     @classmethod
     def of(cls, task: Task[Any], collection: Collection, engine: Engine = AUTO) -> Index:
         """Open the index that a task searches; raises NoIndexError as `open` does."""
         built = task.index_task
-        place = directory(built, collection)
-        manifest = Manifest.read(place)
-        lacking = None if engine.name in ("auto", *_engines(place)) else engine.name
-        if manifest is None:
-            raise NoIndexError(f"{place}: there is no index", built.name, False, lacking)
-        if reason := why_stale(built, collection, manifest, engine=engine.name):
-            if Manifest.read(place) != manifest:  # a build has replaced the index
-                return cls.of(task, collection, engine)
-            raise NoIndexError(f"{place}: {reason}", built.name, True, lacking)
-        return cls(task, collection, place, manifest, engine)
+        store = store_of(built, collection, engine.name)
+        why = why_unusable(built, collection, store)
+        manifest = _readable(store)
+        if why or manifest is None:
+            raise NoIndexError(
+                why or f"{store}: it was removed", built.name, _hinted(engine, store)
+            )
+        collection.opened[built.name] = store
+        return cls(task, collection, store, manifest, engine)
 
     @property
     def variants(self) -> list[str]:
@@ -414,8 +502,10 @@ class Index:
         if not self._is_in_cluster:
             bm25 = task.settings.bm25
             return open_searcher(self.directory / STORE, bm25.k1, bm25.b, self.engine.name)
-        blocks = _blocks(self.directory, self.manifest)
-        indexes = [_in_cluster(task, self.directory, block) for block in blocks]
+        folder = self.directory.parent
+        indexes = [
+            _in_cluster(task, folder, block) for block in read_blocks(self.directory / BLOCKS)
+        ]
         return OpenSearchSearcher(connect(self.engine.hosts), *indexes)
 
     @cached_property
@@ -425,13 +515,12 @@ class Index:
 
     @contextmanager
     def _as_opened(self) -> Iterator[None]:
-        """Read files of the index; InputError if a build replaces it meanwhile."""
+        """Read files of the index; InputError if it is removed meanwhile."""
         try:
             yield
         finally:
-            now = Manifest.read(self.directory)  # it may have more files, of another engine
-            if now is None or not self.manifest.files.items() <= now.files.items():
-                raise InputError(f"{self.directory}: the index was replaced meanwhile; try again")
+            if not self.directory.exists():
+                raise InputError(f"{self.directory}: the index was removed meanwhile; try again")
 
     def rank(
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int
@@ -445,17 +534,17 @@ class Index:
         except InputError:
             raise
         except Exception:
-            # Whatever a damaged file makes of Lucene or NumPy: the files tell the cause. It may be
-            # one of the index that this one searches beside its own.
-            for place in {self.directory, *self.directory.parent.glob("*/")}:
-                if not (manifest := Manifest.read(place)):
-                    continue
-                files = _read_by(self.engine.name, manifest)
-                if damage := next(manifest.damages(place, files, read_all=True), None):
-                    raise NoIndexError(
-                        f"{place}: this index is damaged: {damage}", manifest.task, stale=True
-                    ) from None
+            # Whatever a damaged file makes of Lucene or NumPy: the files tell the cause.
+            self._refuse_damage()
             raise
+
+    def _refuse_damage(self) -> None:
+        """Raise NoIndexError if this index, or one that it searches too, is damaged."""
+        for task in with_needed([self.task.index_task], self.collection):
+            store = store_of(task, self.collection, self.engine.name)
+            why = why_unusable(task, self.collection, store, read_all=True)
+            if why:
+                raise NoIndexError(why, task.name, _hinted(self.engine, store)) from None
 
     def score(
         self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]

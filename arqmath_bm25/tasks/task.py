@@ -172,8 +172,8 @@ class Task(ABC, Generic[S]):
         except ValidationError as error:
             raise NoIndexError(
                 f"{kept_by}: its manifest has no settings of this version ({faults(error)})",
-                cls.name, stale=True,
-            ) from None  # fmt: skip
+                cls.name,
+            ) from None
         if task.tokenizer and task.tokenizer not in TRUSTED:
             raise InputError(
                 f"{kept_by}: its manifest names the tokenizer {task.tokenizer}, which would be run;"
@@ -334,8 +334,8 @@ class IndexedTask(Task[S]):
         """The task itself."""
         return self
 
-    def fitted(self, collection: Collection, anew: bool = False) -> Self:
-        """Return the task with the choices recorded in its index or, `anew`, made from its data."""
+    def fitted(self, collection: Collection) -> Self:
+        """Return the task with what was chosen for a collection: delimiters, macros."""
         delimiters = collection.chosen.get("delimiters")
         if not delimiters:
             return self

@@ -28,7 +28,7 @@ from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.run_writing import RunForm, write_run
 from arqmath_bm25.tasks import task_class
-from arqmath_bm25.tasks.index import Index, why_stale
+from arqmath_bm25.tasks.index import Index, why_unusable
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
 from arqmath_bm25.tasks.task import Task, TopicFile
 
@@ -176,9 +176,9 @@ def _verify_ranked(run: Path, manifest: dict[str, Any], collection: Collection, 
     task = task_class(made.task).of(made.settings, run)
     variant = task.chosen(made.variant)
     index = Index.of(task, collection)
-    stale = why_stale(task.index_task, collection, index.manifest, read_all=True)
-    if stale:
-        raise InputError(f"{index.directory}: {stale}")
+    why = why_unusable(task.index_task, collection, index.directory, read_all=True)
+    if why:
+        raise InputError(why)
     if [file.sha256 for file in made.collection] != [
         source.sha256 for source in index.manifest.sources
     ]:

@@ -75,7 +75,7 @@ class Maker:
         for name, row in self.rows:
             made = tables.setdefault(name, {})[row] = self._make(name, row)
             tell(name, row, made)
-        manifests = filter(None, map(Manifest.read, self._place.glob("indexes/*/*/*/")))
+        manifests = filter(None, map(Manifest.read, self._place.glob("indexes/*/*/*/*/")))
         data = {source.sha256: asdict(source) for one in manifests for source in one.sources}
         code = contents(Path(__file__).parents[2] / "arqmath_bm25", "sample", "configs")
         return {

@@ -21,7 +21,7 @@ from urllib.error import URLError
 import pytest
 
 from arqmath_bm25.collection.download import PAUSES, download
-from arqmath_bm25.collection.fetching import alone, fetch
+from arqmath_bm25.collection.fetching import alone_in, fetch
 from arqmath_bm25.collection.published import PublishedFile
 from arqmath_bm25.core.errors import InputError
 
@@ -432,9 +432,9 @@ def test_redirects_lead_to_the_web_only(server: Server, tmp_path: Path) -> None:
 
 
 def test_two_calls_do_not_mix(tmp_path: Path) -> None:
-    with alone(tmp_path), pytest.raises(InputError, match="another process"), alone(tmp_path):
+    with alone_in(tmp_path), pytest.raises(InputError, match="is writing this"), alone_in(tmp_path):
         pass
-    with alone(tmp_path):
+    with alone_in(tmp_path):
         pass
 
 

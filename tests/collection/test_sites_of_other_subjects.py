@@ -72,9 +72,7 @@ def test_an_index_keeps_the_years_and_the_site_that_were_chosen(tmp_path: Path) 
     found = printed("search", "task1", "word", *where[1:])
     assert "https://cs.example.org/a/2" in found
     assert "/a/3" not in found
-    message = refused("index", *where, "--until", "none")
-    assert "this index was built with another --until, --site or --delimiters" in message
-    arqmath("index", *where, "--until", "none", "--overwrite")
+    arqmath("index", *where, "--until", "none")
     assert "https://cs.example.org/a/3" in printed("search", "task1", "word", *where[1:])
 
 

@@ -17,6 +17,7 @@ import pytest
 import spark_daemons
 from chances import drawn
 from program import arqmath
+from shared_indexes import store
 from spark_build import statistics
 
 from arqmath_bm25.core.errors import InputError
@@ -35,7 +36,13 @@ pytestmark = pytest.mark.skipif(
     spark_daemons.why_not() is not None, reason=str(spark_daemons.why_not())
 )
 Build = subprocess.Popen[str]
-INDEX = Path("indexes", SAMPLE.name, "task1")
+INDEXES = Path("indexes", SAMPLE.name, "task1")
+
+
+def index_in(place: Path) -> Path:
+    """Return the index that was built in a directory."""
+    (built,) = (place / INDEXES).iterdir()
+    return built
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +55,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[spark_daemons.
 def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("here")
     assert completed(start("here", place)) == ""
-    return place / INDEX
+    return index_in(place)
 
 
 def start(
@@ -103,8 +110,7 @@ def test_the_cluster_builds_what_this_machine_does(
 ) -> None:
     assert completed(start(cluster.url, tmp_path)) == ""
     assert len(contents(here)) > 20
-    assert_same(tmp_path / INDEX, here)
-    assert [path.name for path in (tmp_path / INDEX).parent.iterdir()] == ["task1"]
+    assert_same(index_in(tmp_path), here)
 
 
 @pytest.mark.slow
@@ -114,8 +120,8 @@ def test_the_cluster_builds_the_real_subset(
     for name, master in (("here", "here"), ("there", cluster.url)):
         (tmp_path / name).mkdir()
         assert completed(start(master, tmp_path / name, lite, part=500)) == ""
-    index = Path("indexes", lite.name, "task1")
-    assert_same(tmp_path / "there" / index, tmp_path / "here" / index)
+    there, here = (store(tmp_path / name / "indexes", "task1") for name in ("there", "here"))
+    assert_same(there, here)
 
 
 @pytest.mark.slow
@@ -124,10 +130,10 @@ def test_executors_load_what_they_build_into_opensearch(
 ) -> None:
     engine = ("--engine", "opensearch", "--hosts", opensearch.hosts[0])
     assert completed(start(cluster.url, tmp_path, further=engine)) == ""
-    assert not (tmp_path / INDEX / "lucene").exists()
+    assert not (index_in(tmp_path) / "lucene").exists()
     runs = []
     for indexes, options in (
-        (here.parents[1], ("--engine", "lucene")),
+        (here.parents[2], ("--engine", "lucene")),
         (tmp_path / "indexes", engine),
     ):
         runs.append(tmp_path / options[1])
@@ -173,7 +179,7 @@ def test_machines_may_be_lost_at_any_moment(
             cluster.add_worker()
         (tmp_path / f"hold.{moment}").unlink()
     assert completed(build) == ""
-    assert_same(tmp_path / INDEX, here)
+    assert_same(index_in(tmp_path), here)
 
 
 @pytest.mark.slow
@@ -181,7 +187,7 @@ def test_the_build_itself_may_be_killed_and_called_again(
     cluster: spark_daemons.Cluster, here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOLD", str(tmp_path))
-    documents = tmp_path / INDEX.with_name(".task1.building") / "documents"
+    place = tmp_path / INDEXES
     finished: list[int] = []
     for moment in [*drawn(MOMENTS[:-1], 1, "a build"), MOMENTS[-1]]:
         (tmp_path / f"hold.{moment}").touch()
@@ -191,12 +197,12 @@ def test_the_build_itself_may_be_killed_and_called_again(
         spark_daemons.kill_session(build)
         build.communicate()
         (tmp_path / f"hold.{moment}").unlink()
-        assert not (tmp_path / INDEX).exists()
-        finished.append(len(list(documents.glob("*.counts"))))
+        assert not list(place.glob("*-*"))
+        finished.append(len(list(place.glob(".*.building/documents/*.counts"))))
     assert finished == sorted(finished)
     assert finished[-1] > 14
     assert completed(start(cluster.url, tmp_path)) == ""
-    assert_same(tmp_path / INDEX, here)
+    assert_same(index_in(tmp_path), here)
 
 
 @pytest.mark.slow
@@ -211,7 +217,7 @@ def test_a_build_goes_on_without_the_master(
         headless.kill_master()
         (tmp_path / "hold._write-3").unlink()
         assert completed(build) == ""
-    assert_same(tmp_path / INDEX, here)
+    assert_same(index_in(tmp_path), here)
 
 
 MEMORY = """

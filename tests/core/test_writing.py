@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ from arqmath_bm25.core import writing
 from arqmath_bm25.core.building import building
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError, shown
 from arqmath_bm25.core.manifest import Manifest
-from arqmath_bm25.core.writing import Source, complete, manifest_path, read_manifest
+from arqmath_bm25.core.writing import Source, alone, complete, manifest_path, read_manifest
 
 MANIFEST = Manifest("task1", {}, True, {}, [Source("p", 1, "x")], {}, {"documents": 3}, 0.1)
 
@@ -46,45 +47,75 @@ def test_a_build_is_complete_or_absent(tmp_path: Path) -> None:
 
 
 def test_documents_of_an_interrupted_build_are_kept_for_the_same_build(tmp_path: Path) -> None:
-    target = tmp_path / "task1"
+    target = tmp_path / "flat-1"
     for error in (KeyboardInterrupt, InterruptedWorkError):
-        with pytest.raises(error), building(target, "these", "settings") as place:
+        with pytest.raises(error), building(target, resumes=True) as place:
             (place / "documents" / "part").touch()
             (place / "table").touch()
             raise error
-        assert ".task1.building" in present(tmp_path)
-        with building(target, "these", "settings") as place:
-            assert present(place) == ["builder.pid", "documents", "made_of"]
+        assert present(tmp_path) == [".flat-1.building"]
+        with building(tmp_path / "flat-2", resumes=True) as place:
+            assert present(place / "documents") == []
+        shutil.rmtree(tmp_path / "flat-2")
+        with building(target, resumes=True) as place:
+            assert present(place) == ["documents"]
             assert present(place / "documents") == ["part"]
         assert present(target) == ["documents"]
-    with pytest.raises(KeyboardInterrupt), building(target, "these", "settings") as place:
-        (place / "documents" / "part").touch()
-        raise KeyboardInterrupt
-    with building(target, "other", "settings") as place:
-        assert present(place / "documents") == []
+        shutil.rmtree(target)
 
 
 def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
-    left = tmp_path / ".task1.building"
-    left.mkdir()
-    (left / "half").touch()
+    for name in (".task1.building", ".task1.removed"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "half").touch()
+    (tmp_path / ".task1.lock").write_text("123456")
     with building(tmp_path / "task1") as place:
-        assert present(place) == ["builder.pid"]
+        assert present(place) == []
     assert present(tmp_path) == ["task1"]
     assert present(tmp_path / "task1") == []
 
 
-@pytest.mark.parametrize("both", [False, True])
-def test_a_swap_that_was_cut_off_is_finished(tmp_path: Path, both: bool) -> None:
-    previous = build_files._previous(tmp_path / "task1")
-    previous.mkdir()
-    MANIFEST.write(previous)
-    if both:
-        (tmp_path / "task1").mkdir()
-        MANIFEST.write(tmp_path / "task1")
-    assert Manifest.read(tmp_path / "task1") == MANIFEST
-    with building(tmp_path / "task1"):
-        assert present(tmp_path) == [".task1.building", "task1"]
+@pytest.mark.parametrize("left", ["building", "removed"])
+def test_what_a_kill_left_beside_a_complete_directory_is_swept(tmp_path: Path, left: str) -> None:
+    target, beside = tmp_path / "task1", tmp_path / f".task1.{left}"
+    for directory in (target, beside):
+        directory.mkdir()
+        (directory / "file").touch()
+    with alone(target):
+        build_files.sweep(target)  # a build is at work
+        assert beside.is_dir()
+    build_files.sweep(target)
+    assert present(tmp_path) == ["task1"]
+    assert present(target) == ["file"]
+
+
+def test_a_directory_is_removed_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "task1"
+    target.mkdir()
+    (target / "file").touch()
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(build_files.shutil, "rmtree", killed)
+        build_files.remove(target)
+    assert present(tmp_path) == [".task1.removed"]
+    build_files.sweep(target)
+    assert present(tmp_path) == []
+
+
+@pytest.mark.parametrize("exchanging", [True, False])
+def test_a_directory_is_replaced_where_names_cannot_be_exchanged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchanging: bool
+) -> None:
+    if not exchanging:
+        monkeypatch.setattr(build_files, "exchange", lambda one, other: False)
+    for content in ("old", "new"):
+        with building(tmp_path / "pages") as place:
+            (place / "page").write_text(content)
+    assert present(tmp_path) == ["pages"]
+    assert (tmp_path / "pages" / "page").read_text() == "new"
 
 
 def test_two_builds_of_one_index_do_not_meet(tmp_path: Path) -> None:
@@ -156,7 +187,7 @@ for _ in range(50):
                 file.write(own * 500 + "\\n")
                 file.flush()
     except InputError as error:
-        assert "another process is writing this" in str(error), error
+        assert "is writing this; wait for it or end it" in str(error), error
 """
 
 
@@ -220,33 +251,49 @@ def test_a_disk_that_is_full_when_a_file_gets_its_name_loses_nothing(
     assert (tmp_path / "run.tsv").read_text() == "old"
 
 
-SWAPS = """
+def test_a_replacement_that_fails_brings_the_old_directory_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with building(tmp_path / "pages") as place:
+        (place / "page").write_text("old")
+    rename = Path.rename
+
+    def full(self: Path, target: Path) -> Path:
+        if self.name == ".pages.building" and target.name == "pages":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self), None, str(target))
+        return rename(self, target)
+
+    monkeypatch.setattr(build_files, "exchange", lambda one, other: False)
+    monkeypatch.setattr(Path, "rename", full)
+    message = "pages: the disk is full; make room"
+    with pytest.raises(InputError, match=message), building(tmp_path / "pages") as place:
+        (place / "page").write_text("new")
+    assert present(tmp_path) == ["pages"]
+    assert (tmp_path / "pages" / "page").read_text() == "old"
+
+
+BUILDS = """
 import sys
 from pathlib import Path
-from arqmath_bm25.core import building as build_files
-from arqmath_bm25.core import writing
-if sys.argv[2] == "two renames":
-    build_files.exchange = lambda one, other: False
-if sys.argv[3] == "read":
-    while not Path(sys.argv[1], "stop").exists():
-        build_files.restore(Path(sys.argv[1], "task1"))
-for number in range(300 if sys.argv[3] == "build" else 0):
-    with build_files.building(Path(sys.argv[1], "task1")) as place:
+from arqmath_bm25.core.building import building
+for number in range(300):
+    with building(Path(sys.argv[1])) as place:
         (place / "number").write_text(str(number))
 """
 
 
-@pytest.mark.parametrize("way", ["exchange", "two renames"])
-def test_who_reads_never_undoes_the_swap_of_a_build(tmp_path: Path, way: str) -> None:
-    command = [sys.executable, "-c", SWAPS, str(tmp_path), way]
-    readers = [subprocess.Popen([*command, "read"]) for _ in range(3)]
-    try:
-        subprocess.run([*command, "build"], check=True)
-    finally:
-        (tmp_path / "stop").touch()
-        assert [reader.wait() for reader in readers] == [0, 0, 0]
-    assert (tmp_path / "task1" / "number").read_text() == "299"
-    assert present(tmp_path) == ["stop", "task1"]
+def test_readers_always_find_a_directory_that_is_replaced(tmp_path: Path) -> None:
+    target, seen = tmp_path / "pages", 0
+    with building(target) as place:
+        (place / "number").write_text("0")
+    with subprocess.Popen([sys.executable, "-c", BUILDS, str(target)]) as builder:
+        while builder.poll() is None:
+            assert target.is_dir()
+            seen += 1
+    assert builder.returncode == 0
+    assert seen > 100
+    assert (target / "number").read_text() == "299"
+    assert present(tmp_path) == ["pages"]
 
 
 @pytest.mark.parametrize(
@@ -281,14 +328,15 @@ def test_documents_that_were_being_removed_are_not_used_again(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), building(tmp_path / "task1", "one") as place:
+    target = tmp_path / "flat-1"
+    with pytest.raises(KeyboardInterrupt), building(target, resumes=True) as place:
         (place / "documents" / "part").touch()
         raise KeyboardInterrupt
-    with monkeypatch.context() as patch:
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(build_files.shutil, "rmtree", interrupted)
-        with pytest.raises(KeyboardInterrupt), building(tmp_path / "task1", "other"):
-            pass
-    with building(tmp_path / "task1", "one") as place:
+        with building(target, resumes=True):
+            raise InputError("the disk is full")
+    with building(target, resumes=True) as place:
         assert list((place / "documents").iterdir()) == []
 
 

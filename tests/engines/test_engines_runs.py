@@ -18,7 +18,7 @@ from xml.etree.ElementTree import SubElement
 import pytest
 from program import arqmath, printed, process, refused
 from serving import running
-from shared_indexes import linked
+from shared_indexes import linked, store
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import PostTable
@@ -100,9 +100,11 @@ def test_flat_postings_are_added_to_an_index_that_is_there(tmp_path: Path) -> No
 
 def test_two_engines_are_built_for_in_one_pass(tmp_path: Path, sample_indexes: Path) -> None:
     both = ("index", "task1", "--indexes", tmp_path, "--engine", "lucene", "--engine", "flat")
-    assert printed(*both).count("311 posts read") == 1
-    there, alone = (place / "arqmath-sample" / "task1" for place in (tmp_path, sample_indexes))
-    assert (there / "lucene").is_dir()
+    assert printed(*both).count("311 posts read") == 2  # said of each, read once
+    assert (store(tmp_path, "task1", "lucene") / "lucene").is_dir()
+    there = store(tmp_path, "task1", "flat")
+    alone = store(sample_indexes, "task1", "flat", "arqmath-sample")
+    assert there.name == alone.name
     for file in (alone / "lucene.flat").iterdir():
         assert (there / "lucene.flat" / file.name).read_bytes() == file.read_bytes()
     assert "up to date" in printed(*both)
@@ -183,7 +185,7 @@ def test_a_cluster_needs_no_other_engine_here(
 ) -> None:
     cluster = ("--engine", "opensearch", "--hosts", ",".join(opensearch.hosts))
     arqmath("index", "task1", "--indexes", tmp_path / "indexes", *cluster)
-    index = tmp_path / "indexes" / "arqmath-sample" / "task1"
+    index = store(tmp_path / "indexes", "task1", "opensearch")
     assert not [*index.glob("lucene*"), *index.glob("documents")]
     for name, where, options in (
         ("here", sample / "indexes", ("--engine", "lucene")),
@@ -231,25 +233,20 @@ def test_a_machine_that_only_searches_needs_no_postings(
 
 
 def test_an_engine_asks_for_no_files_of_another(sample: Path, tmp_path: Path) -> None:
-    thin = without_postings(sample / "indexes", tmp_path / "thin")
-    for engine in ("lucene", "flat"):
+    for engine, other in (("lucene", "flat"), ("flat", "lucene")):
         copy = Path(shutil.copytree(sample / "indexes", tmp_path / engine))
-        for path in copy.glob("*/*/lucene*"):
-            if ("flat" in path.name) != (engine == "flat"):
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for path in copy.glob(f"*/*/{other}-*"):
+            shutil.rmtree(path)
         opened = Index.open(Collection(indexes=copy), "task1", engine=Engine(engine))
         assert opened.search("series", "both", 5)
-        # What is built for another engine stands beside it, so that all has to be there.
-        message = refused("index", "task1", "--indexes", thin, "--engine", engine)
-        assert re.search("lucene.* is missing; --overwrite", message)
 
 
 def test_postings_that_no_build_of_the_index_wrote_are_not_searched(
     sample: Path, tmp_path: Path
 ) -> None:
     arqmath("index", "task1", "--indexes", tmp_path, "--engine", "lucene")
-    place = Path("arqmath-sample", "task1")
-    shutil.copytree(sample / "indexes" / place / "lucene.flat", tmp_path / place / "lucene.flat")
+    flat = store(sample / "indexes", "task1", "flat", "arqmath-sample")
+    shutil.copytree(flat / "lucene.flat", store(tmp_path, "task1") / "lucene.flat")
     message = refused("search", "task1", "series", "--indexes", tmp_path)
     assert "lucene.flat is not of this index; remove it" in message
 
@@ -274,7 +271,7 @@ def test_two_checkouts_and_other_settings_share_a_cluster(
         }
         said = arqmath("index", "task1", *options, *cluster).output
         assert "up to date" in said or "221 answers indexed" in said  # others may have loaded it
-        assert not (tmp_path / name / "arqmath-sample" / "task1" / "documents").exists()
+        assert not list((tmp_path / name).glob("*/*/*/documents"))
     listed = arqmath("cluster", "--hosts", opensearch.hosts[0]).output
     assert listed.count(": arqmath-sample, 221 documents") >= 3
     monkeypatch.setattr(cluster_index, "_create", None)  # none is loaded again

@@ -50,7 +50,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         (
             None,
-            [*INDEX, "--config", "analysis.yaml", "--overwrite"],
+            [*INDEX, "--config", "analysis.yaml"],
             "indexes/arqmath-sample/task1",
         ),
         (None, [*RUN, "both", "--config", "ranking.yaml", "--overwrite"], BOTH),

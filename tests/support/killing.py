@@ -116,7 +116,7 @@ def tree(place: Path) -> dict[str, str]:
 def seen(path: Path) -> object:
     """Return what readers see: a directory, or a file and the manifest that belongs to it."""
     if path.is_dir():
-        return tree(path)
+        return {name: found for name, found in tree(path).items() if "/." not in f"/{name}"}
     return (path.read_bytes(), read_manifest(path)) if path.exists() else None
 
 

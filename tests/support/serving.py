@@ -15,7 +15,6 @@ from urllib.request import Request, urlopen
 from selectolax.lexbor import LexborHTMLParser
 
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.pages.web.search_pages import SearchPages
 from arqmath_bm25.pages.web.server import listen, server
 from arqmath_bm25.tasks import configured
@@ -31,7 +30,7 @@ def build_indexes(data: Path, indexes: Path) -> Path:
     collection = Collection(data, indexes)
     for name in ("task1", "task2"):
         if name == "task1" or collection.layout.has_formulas():
-            build(configured(name), collection, HERE, engines=["flat"])
+            build(configured(name).index_task, collection)
     return indexes
 
 
@@ -52,7 +51,7 @@ def documents_site(
     corpus.write_text("".join(lines), encoding="utf-8")
     collection = Collection(directory, directory / "indexes")
     task = configured("docs")
-    build(task.index_task.fitted(collection, anew=True), collection, HERE, engines=["flat"])
+    build(task.index_task.fitted(collection), collection)
     return open_site(directory, directory / "indexes", prefix)
 
 

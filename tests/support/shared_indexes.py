@@ -29,5 +29,11 @@ def built_once(base: Path, data: Path | None = None) -> Path:
     return place
 
 
+def store(indexes: Path, task: str, engine: str = "*", collection: str = "*") -> Path:
+    """Return the only index of a task for an engine."""
+    (found,) = indexes.glob(f"{collection}/{task}/{engine}-*")
+    return found
+
+
 def linked(indexes: Path, place: Path) -> Path:
     return Path(shutil.copytree(indexes, place, copy_function=os.link))

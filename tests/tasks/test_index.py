@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
+from shared_indexes import linked, store
 
 from arqmath_bm25.cli import tasks
 from arqmath_bm25.collection.collection import Collection
@@ -21,9 +22,6 @@ from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import Index
-
-if TYPE_CHECKING:
-    pass
 
 QUERY = r"Why does $\sum 1/n$ diverge?"
 
@@ -52,10 +50,76 @@ def test_an_index_of_other_settings_is_used_with_its_own(
     tasks.index("task2", indexes=indexes)  # is extended: formulas beside these answers
     built, kept = capsys.readouterr().out.splitlines()
     assert "formulas read" in built
-    assert kept.endswith("task1: up to date")
+    assert re.search(r"task1/lucene-\w{16}: up to date", kept)
     tasks.search("task2", "$x^2$ roots", indexes=indexes, variant="both", depth=1)
-    with pytest.raises(InputError, match="other analysis settings; --overwrite replaces it"):
-        tasks.index("task1", indexes=indexes)  # the default ones are asked for
+
+
+def test_an_index_of_other_settings_is_built_beside(
+    indexes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = linked(indexes, tmp_path / "indexes")
+    own = store(copy, "task1")
+    before = tree(own)
+    tasks.index("task1", indexes=copy, engine=["flat"])
+    built, told = capsys.readouterr().out.splitlines()
+    assert "answers indexed" in built
+    assert re.fullmatch(rf"{own}: of other settings or files, [\d.]+ MB; --prune removes it", told)
+    collection = Collection(indexes=copy)
+    assert Index.open(collection, "task1").task.default
+    tasks.index("task1", indexes=copy, config=indexes / "mine.yaml")
+    assert Index.open(collection, "task1").directory == own  # asked for last
+    assert tree(own) == before
+    tasks.index("task1", indexes=copy, engine=["flat"], prune=True)
+    assert not own.exists()
+    assert store(copy, "task1").name.startswith("flat-")
+    assert Index.open(collection, "task1").search(QUERY, "both", 1)
+
+
+def test_two_collections_of_one_name_keep_their_indexes(tmp_path: Path) -> None:
+    places = []
+    for word in ("prime", "series"):
+        data = tmp_path / word / "notes"
+        data.mkdir(parents=True)
+        (data / "corpus.jsonl").write_text(json.dumps({"id": word, "text": f"notes of {word}"}))
+        places.append(data)
+    indexes = tmp_path / "indexes"
+    for data in (*places, *places):
+        tasks.index("docs", data=data, indexes=indexes)
+    assert len(list(indexes.glob("notes/docs/flat-*"))) == 2
+    for data in places:
+        collection = Collection(data, indexes)
+        index = Index.open(collection, "docs")
+        (hit,) = index.search("notes", "text", 5)
+        assert hit.doc_id == data.parent.name
+        assert index.task.found(hit, collection).short_text == f"notes of {hit.doc_id}"
+
+
+def test_an_index_of_version_0_4_is_recognised_and_pruned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = tmp_path / SAMPLE.name / "task1"
+    (old / "lucene.flat").mkdir(parents=True)
+    for name in ("posts.npy", "lucene.flat/pairs", "notes.txt"):
+        (old / name).write_text("old")
+    listed = {
+        "posts.npy": [3, ""],
+        "lucene.flat/pairs": [3, ""],
+        "../../x": [3, ""],
+        "/etc": [0, ""],
+    }
+    (old / "manifest.json").write_text(json.dumps({"files": listed, "version": "0.4.0"}))
+    message = "task1: this index was built by a version before 0.5, .*`arqmath-bm25 index task1"
+    with pytest.raises(InputError, match=message):
+        tasks.search("task1", QUERY, indexes=tmp_path)
+    tasks.index("task1", indexes=tmp_path)
+    assert "manifest.json: of other settings or files, 0.0 MB" in capsys.readouterr().out
+    tasks.index("task1", indexes=tmp_path, prune=True)
+    names = [path.name for path in old.iterdir() if path != store(tmp_path, "task1")]
+    assert names == ["notes.txt"]  # which is not of the index
+
+
+def tree(directory: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
 def test_what_was_built_with_the_default_settings_follows_them(
@@ -63,7 +127,7 @@ def test_what_was_built_with_the_default_settings_follows_them(
 ) -> None:
     shutil.copytree(indexes, tmp_path / "indexes")
     collection = Collection(indexes=tmp_path / "indexes")
-    place = collection.directory / "task1"
+    place = store(tmp_path / "indexes", "task1")
     manifest = Manifest.read(place)
     assert manifest is not None
     replace(manifest, default=True).write(place)
@@ -87,19 +151,19 @@ def forge(manifest: Path, changes: dict[str, object]) -> None:
         ({"recipe": {"analysis version": 0}}, "built with an older analysis"),
         ({"task": 5, "recipe": "x"}, "manifest.json: damaged, or of another version"),
         ({"sources": [{"name": "x"}]}, "manifest.json: damaged, or of another version"),
-        ({"settings": {}, "default": False}, "task1: its manifest has no settings of this version"),
+        ({"settings": {}, "default": False}, "its manifest has no settings of this version"),
     ],
 )
 def test_an_index_that_does_not_serve_says_why(
     indexes: Path, tmp_path: Path, changes: dict[str, object], message: str
 ) -> None:
     shutil.copytree(indexes, tmp_path / "indexes")
-    path = tmp_path / "indexes" / SAMPLE.name / "task1" / "manifest.json"
+    path = store(tmp_path / "indexes", "task1") / "manifest.json"
     found = json.loads(path.read_text())
     if isinstance(changes.get("recipe"), dict):
         changes = {"recipe": {**found["recipe"], **changes["recipe"]}}  # type: ignore[dict-item]
     forge(path, changes)
-    with pytest.raises(InputError, match=message + r".*; `arqmath-bm25 index task1 .* anew"):
+    with pytest.raises(InputError, match=message + r".*; `arqmath-bm25 index task1 .* builds it"):
         tasks.search("task1", QUERY, indexes=tmp_path / "indexes")
 
 
@@ -108,7 +172,7 @@ def test_a_manifest_that_somebody_edited_is_refused(
     indexes: Path, tmp_path: Path, sha256: dict[str, object]
 ) -> None:
     shutil.copytree(indexes, tmp_path / "indexes")
-    path = tmp_path / "indexes" / SAMPLE.name / "task1" / "manifest.json"
+    path = store(tmp_path / "indexes", "task1") / "manifest.json"
     found = json.loads(path.read_text())
     del found["sha256"], found["files"]["posts.npy"]
     path.write_text(json.dumps(found | sha256))
@@ -120,7 +184,7 @@ def test_an_index_runs_no_code_of_its_manifest(
     indexes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(indexes, tmp_path / "indexes")
-    path = tmp_path / "indexes" / SAMPLE.name / "task1" / "manifest.json"
+    path = store(tmp_path / "indexes", "task1") / "manifest.json"
     tokens = Path(__file__).parents[2] / "configs" / "task1_tokens.yaml"
     settings = configured("task1", tokens).settings.model_dump(mode="json")
     settings["analysis"]["latex"]["tokenizer"] = "posix:system"
@@ -132,15 +196,15 @@ def test_an_index_runs_no_code_of_its_manifest(
     config = tmp_path / "task1.yaml"
     config.write_text(json.dumps(settings))
     with pytest.raises(InputError, match="posix belongs to Python itself"):
-        tasks.index("task1", config=config, indexes=tmp_path / "indexes", overwrite=True)
+        tasks.index("task1", config=config, indexes=tmp_path / "indexes")
     assert not (tmp_path / "PWNED").exists()
 
 
 def test_a_file_among_those_of_lucene_is_named(indexes: Path, tmp_path: Path) -> None:
     shutil.copytree(indexes, tmp_path / "indexes")
-    stray = tmp_path / "indexes" / SAMPLE.name / "task1" / "lucene" / "segments_7"
+    stray = store(tmp_path / "indexes", "task1") / "lucene" / "segments_7"
     stray.write_text("junk")
-    with pytest.raises(InputError, match=r"task1: lucene/segments_7 is not of this index"):
+    with pytest.raises(InputError, match=r"lucene-\w{16}: lucene/segments_7 is not of this index"):
         tasks.search("task1", QUERY, indexes=tmp_path / "indexes")
 
 

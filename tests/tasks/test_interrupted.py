@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -77,14 +79,14 @@ def test_a_build_may_be_killed_at_any_moment(tmp_path: Path) -> None:
     began = time.monotonic()
     assert completed(start(tmp_path))
     duration = time.monotonic() - began
-    index = tmp_path / "indexes" / "arqmath-sample" / "task1"
-    first = Manifest.read(index)
-    assert first is not None
+    folder = tmp_path / "indexes" / "arqmath-sample" / "task1"
+    (first,) = folder.iterdir()
+    before = Manifest.read(first)
     config = tmp_path / "other.yaml"
     config.write_text(edited("task1", ("ngrams: [1, 3]", "ngrams: [1, 2]")))
     moments = random.Random(seed())
     for attempt in range(10 if exhaustive() else 4):
-        build = start(tmp_path, "--overwrite", "--config", str(config))
+        build = start(tmp_path, "--config", str(config))
         time.sleep(moments.uniform(0.2, 0.9) * duration)
         victims = processes_of(build.pid)  # in the order of their start: the build, its workers
         if victims:
@@ -96,28 +98,24 @@ def test_a_build_may_be_killed_at_any_moment(tmp_path: Path) -> None:
         else:  # it was killed itself; what Python's own resource tracker says then is not ours
             assert build.returncode in (0, -signal.SIGKILL)
         assert none_left(build.pid), f"attempt {attempt}: processes left"
-        found = Manifest.read(index)
-        assert found is not None
-        # The index is the old one or the new one, whole; a kill may come after the swap as well.
-        swapped = found.recipe != first.recipe
-        assert swapped or (found == first and build.returncode != 0)
-        assert count_documents(index / "lucene") == 221
-        if swapped:  # start from the first index again
-            assert completed(start(tmp_path, "--overwrite"))
-            first = Manifest.read(index)
-            assert first is not None
-    assert completed(start(tmp_path, "--overwrite", "--config", str(config)))
-    found = Manifest.read(index)
-    assert found is not None
-    assert found.recipe != first.recipe
-    assert sorted(path.name for path in index.parent.iterdir()) == ["task1"]
+        # The old index is whole, and the new one is there and whole, or not there.
+        assert Manifest.read(first) == before
+        assert count_documents(first / "lucene") == 221
+        others = [path for path in folder.glob("lucene-*") if path != first]
+        assert others or build.returncode != 0
+        for other in others:
+            assert Manifest.read(other)
+            assert count_documents(other / "lucene") == 221
+            shutil.rmtree(other)
+    assert completed(start(tmp_path, "--config", str(config)))
+    assert len(list(folder.iterdir())) == 2  # and nothing else
 
 
 @pytest.mark.slow
 def test_ctrl_c_ends_a_build_without_noise(tmp_path: Path) -> None:
     build = start(tmp_path)
-    place = tmp_path / "indexes" / "arqmath-sample"
-    while not (place / ".task1.building").exists():
+    place = tmp_path / "indexes" / "arqmath-sample" / "task1"
+    while not list(place.glob(".*.building")):
         time.sleep(0.01)
     os.killpg(build.pid, signal.SIGINT)
     _, message = build.communicate(timeout=60)
@@ -125,17 +123,20 @@ def test_ctrl_c_ends_a_build_without_noise(tmp_path: Path) -> None:
     assert b"Traceback" not in message
     assert message.endswith(b"stopped; the same command resumes\n")
     assert none_left(build.pid)
-    assert [path.name for path in place.iterdir()] == [".task1.building"]
+    (left,) = place.iterdir()
+    assert re.fullmatch(r"\.lucene-\w{16}\.building", left.name)
     assert completed(start(tmp_path))
-    assert [path.name for path in place.iterdir()] == ["task1"]
+    (built,) = place.iterdir()
+    assert left.name == f".{built.name}.building"
 
 
 @pytest.mark.slow
 def test_finished_parts_are_not_written_again(tmp_path: Path) -> None:
     build = start(tmp_path)
-    documents = tmp_path / "indexes" / "arqmath-sample" / ".task1.building" / "documents"
-    while not list(documents.glob("*.counts")):
+    place = tmp_path / "indexes" / "arqmath-sample" / "task1"
+    while not list(place.glob(".*.building/documents/*.counts")):
         time.sleep(0.002)
+    (documents,) = place.glob(".*.building/documents")
     os.killpg(build.pid, signal.SIGKILL)
     build.communicate(timeout=60)
     finished = {
@@ -146,7 +147,7 @@ def test_finished_parts_are_not_written_again(tmp_path: Path) -> None:
     for name, content in marked.items():
         (documents / name).write_bytes(content)
     assert completed(start(tmp_path, "--keep-documents"))
-    kept = tmp_path / "indexes" / "arqmath-sample" / "task1" / "documents"
+    (kept,) = place.glob("lucene-*/documents")
     parts = {path.name: path.read_bytes() for path in kept.iterdir()}
     assert len(parts) > len(marked) > 0
     assert {name: parts[name] for name in marked} == marked

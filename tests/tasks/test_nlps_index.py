@@ -13,7 +13,7 @@ from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.index import Index, build, directory, why_stale
+from arqmath_bm25.tasks.index import Index, build, why_unusable
 from arqmath_bm25.tasks.premises.premise_selection import PremiseSelection
 from experiments.tuning.coordinate_search import changed
 
@@ -40,7 +40,8 @@ def collection(path: Path, train: dict[str, object] = TRAIN) -> Collection:
 
 
 def built(found: Collection) -> Index:
-    return Index(TASK, found, directory(TASK, found), build(TASK, found, HERE))
+    build(TASK, found, HERE)
+    return Index.of(TASK, found)
 
 
 @pytest.fixture(scope="module")
@@ -83,10 +84,10 @@ def test_the_manifest_tells_what_was_indexed(index: Index) -> None:
     assert TASK.account(counts) == (
         "4 premises indexed, 1 training statements, 2 premises that these cite"
     )
-    assert why_stale(TASK, index.collection, manifest) is None
+    assert why_unusable(TASK, index.collection, index.directory) is None
     other = changed(TASK.settings, analysis__text__stop_words=False)
-    reason = why_stale(PremiseSelection(other), index.collection, manifest)
-    assert reason == "this index was built with other analysis settings"
+    reason = why_unusable(PremiseSelection(other), index.collection, index.directory)
+    assert reason == f"{index.directory}: this index was built with other analysis settings"
 
 
 def test_an_index_of_other_files_is_not_used(index: Index, tmp_path: Path) -> None:

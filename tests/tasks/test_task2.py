@@ -27,7 +27,7 @@ from arqmath_bm25.tasks.formulas.formula_retrieval import (
     Task2Settings,
     thread_context,
 )
-from arqmath_bm25.tasks.index import Index, build, why_stale
+from arqmath_bm25.tasks.index import Index, build, why_unusable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,12 +127,12 @@ def test_an_index_of_other_settings_or_data_is_not_used(tmp_path: Path) -> None:
     data = tmp_path / "data"
     shutil.copytree(FORMULAS, data / "Formulas" / FORMULAS.name)
     collection = Collection(data, tmp_path / "indexes")
-    manifest = build(TASK, collection, HERE)
-    assert why_stale(TASK, collection, manifest) is None
+    ((path, manifest),) = build(TASK, collection, HERE)
+    assert why_unusable(TASK, collection, path) is None
     raw = TASK.settings.model_dump()
     other = Task2Settings.model_validate({**raw, "analysis": {"patterns": (2, 4)}})
-    reason = why_stale(FormulaRetrieval(other), collection, manifest)
-    assert reason == "this index was built with other analysis settings"
+    reason = why_unusable(FormulaRetrieval(other), collection, path)
+    assert reason == f"{path}: this index was built with other analysis settings"
     with pytest.raises(InputError, match="there is no index"):
         Index.open(Collection(data, tmp_path / "absent"), "task2")
     moved = tmp_path / "moved" / "data"

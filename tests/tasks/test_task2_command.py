@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from program import arqmath, refused
 from run_rows import read_run
+from shared_indexes import store
 
 from arqmath_bm25.collection.formulas import COLUMNS, read_formulas
 from arqmath_bm25.collection.layout import Layout
@@ -51,7 +52,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_index_says_what_became_of_every_row(workplace: Path) -> None:
-    manifest = json.loads((workplace / "indexes/arqmath-sample/task2/manifest.json").read_text())
+    manifest = json.loads((store(workplace / "indexes", "task2") / "manifest.json").read_text())
     counts = manifest["counts"]
     assert counts["rows"] == counts["instances"] + counts["formulas of comments"] == 1432
     assert done("index", "task2", cwd=workplace).count("up to date") == 2  # that of Task 1 as well
@@ -118,7 +119,8 @@ def test_bad_input_is_one_message(workplace: Path, tmp_path: Path) -> None:
     message = failed("index", "task2", "--config", config, cwd=workplace)
     assert "patterns: the first number must not exceed the second" in message
     config.write_text(edited("task2", ("layout: [2, 3]", "layout: [2, 2]")), encoding="utf-8")
-    assert "--overwrite replaces it" in failed("index", "task2", "--config", config, cwd=workplace)
+    message = failed("run", "task2", "--config", config, cwd=workplace)
+    assert "task2: this index was built with other analysis settings" in message
 
 
 TOPIC = (

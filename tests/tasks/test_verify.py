@@ -49,7 +49,7 @@ def rebuild(place: Path) -> None:
     config["analysis"]["text"] = {"stemmer": "porter"}
     (place / "mine.yaml").write_text(yaml.safe_dump(config))
     where = ("--data", place / "data", "--indexes", place / "indexes", "--engine", "flat")
-    arqmath("index", "task1", *where, "--config", place / "mine.yaml", "--overwrite")
+    arqmath("index", "task1", *where, "--config", place / "mine.yaml", "--prune")
 
 
 def other_data(place: Path, rebuilt: bool) -> None:
@@ -57,7 +57,7 @@ def other_data(place: Path, rebuilt: bool) -> None:
     posts.write_bytes(posts.read_bytes().replace(b"diverge", b"DIVERGE", 1))
     if rebuilt:
         where = ("--data", place / "data", "--indexes", place / "indexes", "--engine", "flat")
-        arqmath("index", "task1", *where, "--overwrite")
+        arqmath("index", "task1", *where, "--prune")
 
 
 BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -71,7 +71,7 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "index": (
         lambda place: change(next(place.rglob("posts.npy"))),
-        "task1: this index is damaged: posts.npy has",
+        ": this index is damaged: posts.npy has",
     ),
     "settings": (rebuild, "task1: this index was built with other analysis settings"),
     "data": (
@@ -80,7 +80,7 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "data of the run": (
         lambda place: other_data(place, rebuilt=True),
-        "task1: built from other data than",
+        ": built from other data than",
     ),
     "topics": (
         lambda place: change(next(place.rglob("Task1*/ARQMath-1/Topics/*.xml"))),

@@ -58,8 +58,6 @@ class Place:
                 "index", error.task, data=self.data, indexes=self.indexes, config=config,
                 engine=error.engine, hosts=hosts,
             )  # fmt: skip
-            if error.stale:
-                raise InputError(f"{error}; `{build_it} --overwrite` builds it anew") from None
             raise InputError(f"{error}; `{build_it}` builds it") from None
 
 
