@@ -26,7 +26,7 @@ from arqmath_bm25.evaluation.comparing import Comparison, compare
 from arqmath_bm25.evaluation.measures import named_measures
 from arqmath_bm25.evaluation.qrels import Qrels, read_qrels
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.tasks.index import Index, ensure
+from arqmath_bm25.tasks.index import Index, ensure, of_config
 
 if TYPE_CHECKING:
     Rankings = dict[str, dict[str, float]]  # query → document → score
@@ -78,8 +78,8 @@ def bed_table(directory: Path) -> str:
 def ranked(collection: Collection, qrels: Qrels) -> dict[str, Rankings]:
     """Index a bed and rank its judged queries by every variant that it has something for."""
     flat = Engine("flat")
-    for _ in ensure(["docs"], collection, Processes(options.THREADS), engines=[flat]):
-        pass
+    docs = of_config("docs", collection).index_task
+    ensure(docs, collection, Processes(options.THREADS), [flat])
     index = Index.open(collection, "docs", engine=flat)
     read = index.task.read(collection, "queries", collection.layout.data / QUERIES)
     topics = [topic for topic in read.topics if topic.topic_id in qrels]

@@ -124,24 +124,24 @@ def as_built(name: str, collection: Collection) -> Task[Any]:
     """
     asked = task_class(name)
     owner = task_class(asked.index_of or name)
-    default = of_config(name, collection)
     for store in stores(folder_of(owner, collection)):
         manifest = _readable(store)
         if manifest is None:
             continue
 
-        built = default.index_task
-        if not manifest.default:
+        if manifest.default:
+            built = of_config(name, collection).index_task
+        else:
             built = owner.of(manifest.settings, store).index_task
         if manifest.sources != sources(built.sources(collection)):
             continue
 
         if manifest.default:
-            return default
+            break
         if owner is asked:
             return built
         return configured(name).on(built)
-    return default
+    return of_config(name, collection)
 
 
 def _readable(store: Path) -> Manifest | None:

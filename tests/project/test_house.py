@@ -158,7 +158,7 @@ def test_a_task_of_ones_own_needs_one_file_and_one_line(
 
     config = ("--config", default_config("task1"))
     assert "90 of 90 questions indexed" in arqmath("index", "questions", *config).output
-    assert arqmath("index", "questions", *config).output.endswith("questions: up to date\n")
+    assert arqmath("index", "questions", *config).output.endswith(": up to date\n")
     output = arqmath("run", "questions", "--topics", "2021", "--variant", "both", *config).output
     assert "questions-both.tsv: 8 topics" in output
     run = tmp_path / "runs" / "arqmath-sample" / "2021" / "questions-both.tsv"
