@@ -11,6 +11,7 @@ from typing import Final
 from arqmath_bm25.collection.dump import parsed_rows
 from arqmath_bm25.collection.file_collection import is_file_collection, written_corpus
 from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.collection.ntcir import is_ntcir, written_formulas
 from arqmath_bm25.collection.own_documents import IRDS, corpus_in, written_set
 from arqmath_bm25.collection.posts import ANSWER, POST_TABLE, QUESTION, Post, PostTable
 from arqmath_bm25.collection.premises import PremiseFiles
@@ -93,6 +94,9 @@ class Collection:
         """Return DATA, or the corpus that is written from a set of ir_datasets or a folder."""
         if str(data).startswith(IRDS):
             return written_set(str(data).removeprefix(IRDS), self.indexes / "irds")
+
+        if is_ntcir(Path(data)):
+            return written_formulas(Path(data), self.indexes / "ntcir")
 
         self.of_files = _is_of_files(Path(data))
         if self.of_files:

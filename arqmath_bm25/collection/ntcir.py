@@ -1,0 +1,173 @@
+r"""NTCIR-12, formula browsing in Wikipedia: pages, topics and judgments as a corpus of formulas.
+
+DATA holds a file of topics (`*.xml` with elements `topic`, `num` and `math`), pages with MathML
+(`*.html`, `*.xhtml`) in any folders and, to evaluate, a file of judgments with `qrels` in its name,
+in the form of trec_eval. Every formula of a page is a document, with the id PAGE:NUMBER, counted
+from 0, or its own id of this form. The judgments of two assessors are summed to 0 to 4: from 1 a
+formula is partially relevant, from 3 fully, so bpref is `Bpref(rel=1)` and `Bpref(rel=3)`.
+
+A wildcard (`qvar`) stands for any sub-expression. It becomes an empty group, which asks for nothing
+where it stands; the rest of the formula is looked for as if the wildcard were filled.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from arqmath_bm25.analysis.mathml import element_latex
+from arqmath_bm25.collection.own_documents import QRELS, QUERIES, write_corpus
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.reading import read_text
+from arqmath_bm25.core.writing import complete
+from arqmath_bm25.version import __version__
+
+_MADE_OF: Final = "made_of.json"
+_PAGES: Final = (".html", ".xhtml")
+_HEAD: Final = 4_096  # characters of a file of topics that show what it is
+_PREFIX: Final = r"(?:[a-z]{1,9}:)?"
+# An element reaches beyond the begin of no other one, so that time is linear.
+_MATH: Final = re.compile(
+    rf"<{_PREFIX}math\b(?:(?!<{_PREFIX}math\b).)*?</{_PREFIX}math\s*+>", re.DOTALL
+)
+_TOPIC: Final = re.compile(
+    rf"<{_PREFIX}topic\b[^<>]*+>((?:(?!<{_PREFIX}topic\b).)*?)</{_PREFIX}topic\s*+>", re.DOTALL
+)
+_NUMBER: Final = re.compile(rf"<{_PREFIX}num\b[^<>]*+>([^<>]*+)<")
+_OWN_ID: Final = re.compile(r"<[^<>]*?\bid=[\"']([^\"'<>\s]{1,200}:[0-9]{1,9})[\"']")
+_WILDCARD_ELEMENT: Final = re.compile(
+    rf"<{_PREFIX}qvar\b[^<>]*+>(?:(?<=/>)|[^<>]*+</{_PREFIX}qvar\s*+>)"
+)
+_WILDCARD: Final = re.compile(r"\\qvar(?:@construct)?\s*\{[^{}]{0,20}\}")
+_PLACE: Final = "\ue000"  # of a wildcard, until the LaTeX is written
+_ID_BREAK: Final = re.compile(r"[\s\x00-\x1f\x7f]+")
+
+
+def is_ntcir(data: Path) -> bool:
+    """Return whether DATA is a folder with topics of NTCIR."""
+    return data.is_dir() and _topics_file(data) is not None
+
+
+def written_formulas(data: Path, parent: Path) -> Path:
+    """Return the directory below `parent` with the corpus of formulas, written if need be.
+
+    Raises InputError for topics without formulas, judgments that are none, and pages without any
+    formula.
+    """
+    topics = _topics_file(data)
+    if topics is None:
+        raise InputError(f"DATA={data}: there is no file of NTCIR's topics (*.xml)")
+
+    directory = parent / (_ID_BREAK.sub("-", data.resolve().name) or "ntcir")
+    made_of = {"version": __version__, "state": _state(data, topics)}
+    if _made_of(directory) == made_of:
+        return directory
+
+    write_corpus(_formulas(data), directory, data)
+    with complete(directory / QUERIES) as file:
+        for row in _queries(topics):
+            file.write(f"{json.dumps(row, ensure_ascii=False)}\n")
+    judgments = _judgments(data)
+    if judgments:
+        with complete(directory / QRELS[0]) as file:
+            file.writelines(f"{line}\n" for line in ["query-id\tcorpus-id\tscore", *judgments])
+    with complete(directory / _MADE_OF) as file:
+        json.dump(made_of, file)
+    return directory
+
+
+def _topics_file(data: Path) -> Path | None:
+    for path in sorted(data.glob("*.xml")):
+        with path.open(encoding="utf-8", errors="replace") as file:
+            head = file.read(_HEAD)
+        if "ntcir" in head.lower() and "topic" in head:
+            return path
+    return None
+
+
+def _pages(data: Path) -> list[Path]:
+    pages = [path for path in data.rglob("*") if path.suffix.lower() in _PAGES]
+    root = data.resolve()
+    return sorted(path for path in pages if path.resolve().is_relative_to(root))
+
+
+def _judgment_files(data: Path) -> list[Path]:
+    return sorted(path for path in data.glob("*qrels*") if path.is_file())
+
+
+def _state(data: Path, topics: Path) -> str:
+    """Return a digest of the names, sizes and times of all files that are read."""
+    digest = hashlib.sha256()
+    for path in [topics, *_pages(data), *_judgment_files(data)]:
+        status = path.stat()
+        name = path.relative_to(data).as_posix().encode("utf-8", "surrogateescape")
+        digest.update(b"%b %d %d\n" % (name, status.st_size, status.st_mtime_ns))
+    return digest.hexdigest()
+
+
+def _made_of(directory: Path) -> object:
+    try:
+        return json.loads((directory / _MADE_OF).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _formulas(data: Path) -> Iterator[dict[str, Any]]:
+    """Yield every formula of the pages as a row of a corpus, each id once."""
+    known: set[str] = set()
+    for path in _pages(data):
+        page = path.name[: -len(path.suffix)]
+        for number, match in enumerate(_MATH.finditer(read_text(path))):
+            latex = formula_latex(match[0])
+            own = _OWN_ID.match(match[0])
+            name = unescape(own[1]) if own else f"{page}:{number}"
+            doc_id = _ID_BREAK.sub(lambda found: quote(found[0]), name)
+            if latex and doc_id not in known:
+                known.add(doc_id)
+                yield {"id": doc_id, "title": "", "text": f"${latex}$", "kind": "plain"}
+
+
+def formula_latex(element: str) -> str:
+    """Return the LaTeX of a `<math>` element, with an empty group for each wildcard."""
+    filled = _WILDCARD_ELEMENT.sub(f"<mi>{_PLACE}</mi>", element)
+    latex = _WILDCARD.sub("{}", element_latex(filled)).replace(_PLACE, "{}")
+    return " ".join(latex.replace("$", "").split())
+
+
+def _queries(path: Path) -> list[dict[str, Any]]:
+    """Return the topics of a file as rows of queries."""
+    queries: list[dict[str, Any]] = []
+    for match in _TOPIC.finditer(read_text(path)):
+        number = _NUMBER.search(match[1])
+        formulas = [formula_latex(math[0]) for math in _MATH.finditer(match[1])]
+        if number is None or not any(formulas):
+            raise InputError(
+                f"{path}: topic {len(queries) + 1} lacks a number or a formula; expected elements "
+                "num and math"
+            )
+        text = " ".join(f"${latex}$" for latex in formulas if latex)
+        queries.append({"id": unescape(number[1]).strip(), "text": text, "kind": "plain"})
+    if not queries:
+        raise InputError(f"{path}: there are no topics; expected elements topic, num and math")
+    return queries
+
+
+def _judgments(data: Path) -> list[str]:
+    """Return the judgments of all files as lines of topic, formula and grade."""
+    judgments = []
+    for path in _judgment_files(data):
+        for number, line in enumerate(read_text(path).splitlines(), 1):
+            columns = line.split()
+            if not columns:
+                continue
+            if len(columns) != 4 or not columns[3].isdecimal():
+                raise InputError(
+                    f"{path}: line {number}: expected topic, a column that is not read, formula "
+                    "and the sum of two grades"
+                )
+            judgments.append(f"{columns[0]}\t{columns[2]}\t{columns[3]}")
+    return judgments

@@ -1,0 +1,113 @@
+"""NTCIR-12, formula browsing: pages, topics and judgments by the published formats."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from program import arqmath, refused
+
+from arqmath_bm25.collection.ntcir import formula_latex, is_ntcir, written_formulas
+from arqmath_bm25.collection.own_documents import read_documents
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+M = 'xmlns:m="http://www.w3.org/1998/Math/MathML"'
+
+
+def math(latex: str, attributes: str = "") -> str:
+    return (
+        f"<m:math {M} {attributes}><m:semantics><m:mi>x</m:mi>"
+        f'<m:annotation encoding="application/x-tex">{latex}</m:annotation></m:semantics></m:math>'
+    )
+
+
+WILDCARD = math(r"\frac{\qvar@construct{a}}{n!}")
+TOPICS = f"""<?xml version="1.0" encoding="UTF-8"?>
+<topics xmlns="http://ntcir-math.nii.ac.jp/" xmlns:mws="http://search.mathweb.org/ns">
+  <topic><num>NTCIR12-MathWiki-1</num><type>Content-Formula</type>
+    <query><formula id="f.0">{math(r"x^{2}+y^{2}=z^{2}")}</formula></query></topic>
+  <topic><num>NTCIR12-MathWiki-2</num>
+    <query><formula id="f.0">{WILDCARD}</formula></query></topic>
+</topics>
+"""
+QRELS = """NTCIR12-MathWiki-1 xxx Pythagoras:0 4
+NTCIR12-MathWiki-1 xxx Series:1 1
+NTCIR12-MathWiki-1 xxx Series:0 0
+NTCIR12-MathWiki-2 xxx Series:0 3
+"""
+
+
+@pytest.fixture
+def ntcir(tmp_path: Path) -> Path:
+    folder = tmp_path / "wiki"
+    pages = folder / "MathTagArticles" / "wpmath0000001" / "Articles"
+    pages.mkdir(parents=True)
+    (folder / "NTCIR12-MathWikiFrm.xml").write_text(TOPICS)
+    (folder / "NTCIR12_MathWiki-qrels_judge.dat").write_text(QRELS)
+    (pages / "Pythagoras.html").write_text(f"<html><p>{math('a^2+b^2=c^2')}</p></html>")
+    two = math(r"\frac{x^n}{n!}") + " and " + math("x^2+1", 'id="Series:1"')
+    (pages / "Series.html").write_text(f"<html><body>{two}</body></html>")
+    return folder
+
+
+def test_every_formula_of_a_page_is_a_document(ntcir: Path, tmp_path: Path) -> None:
+    assert is_ntcir(ntcir)
+    directory = written_formulas(ntcir, tmp_path / "i")
+    found = {row.doc_id: row.text for row, _ in read_documents(directory / "corpus.jsonl")}
+    assert found == {
+        "Pythagoras:0": "$a^2+b^2=c^2$",
+        "Series:0": r"$\frac{x^n}{n!}$",
+        "Series:1": "$x^2+1$",
+    }
+
+
+@pytest.mark.parametrize(
+    ("element", "latex"),
+    [
+        (math(r"\frac{\qvar@construct{a}}{n!}"), r"\frac{{}}{n!}"),
+        (math(r"\qvar{x}+1"), "{}+1"),
+        ('<math><mrow><mws:qvar name="x"/><mo>+</mo><mn>2</mn></mrow></math>', "{}+2"),
+    ],
+)
+def test_a_wildcard_asks_for_nothing_where_it_stands(element: str, latex: str) -> None:
+    assert formula_latex(element).replace(" ", "") == latex
+
+
+def test_topics_are_ranked_and_scored_partially_and_fully(ntcir: Path, tmp_path: Path) -> None:
+    where = ("--data", ntcir, "--indexes", tmp_path / "i")
+    arqmath("index", "docs", *where)
+    arqmath("run", "docs", *where, "--variant", "math", "--runs", tmp_path / "r")
+    (run,) = (tmp_path / "r" / "wiki" / "queries").glob("*.trec")
+    first: dict[str, str] = {}
+    for row in run.read_text().splitlines():
+        topic, _, document, *_ = row.split()
+        first.setdefault(topic, document)
+    assert first == {"NTCIR12-MathWiki-1": "Pythagoras:0", "NTCIR12-MathWiki-2": "Series:0"}
+
+    measures = ("--measure", "Bpref(rel=1)", "--measure", "Bpref(rel=3)")
+    arqmath("eval", run, *where, *measures, "--json", tmp_path / "scores.json")
+    (scored,) = json.loads((tmp_path / "scores.json").read_text())
+    assert scored["Bpref(rel=3)"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("NTCIR12-MathWikiFrm.xml", "<topics>ntcir</topics>", "there are no topics"),
+        (
+            "NTCIR12-MathWikiFrm.xml",
+            "<topics>ntcir<topic><num>1</num></topic></topics>",
+            "topic 1 lacks a number or a formula",
+        ),
+        ("NTCIR12_MathWiki-qrels_judge.dat", "1 2 3\n", "line 1: expected topic, a column"),
+    ],
+)
+def test_faulty_files_are_one_message(
+    name: str, text: str, message: str, ntcir: Path, tmp_path: Path
+) -> None:
+    (ntcir / name).write_text(text)
+    said = refused("index", "docs", "--data", ntcir, "--indexes", tmp_path / "i")
+    assert message in said
