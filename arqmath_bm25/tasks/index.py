@@ -32,7 +32,7 @@ from arqmath_bm25.core.building import DOCUMENTS, building, remove, sweep
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError, NoIndexError
 from arqmath_bm25.core.known_paths import digest_of, note_path
 from arqmath_bm25.core.labs import MAX_DEPTH
-from arqmath_bm25.core.manifest import MANIFEST, Manifest
+from arqmath_bm25.core.manifest import MANIFEST, Manifest, content_digest
 from arqmath_bm25.core.progress import status
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.stores import is_before_stores, note_asked, store_name, stores
@@ -291,6 +291,9 @@ def build(
         places = [first, *(stack.enter_context(building(path)) for path in paths[1:])]
         forms = _forms(task, collection, engines, workers, keep_documents)
         counts = task.write_documents(collection, first, workers, forms)
+        if forms.sealing:
+            parts = sorted((first / DOCUMENTS).glob("*.jsonl"))
+            forms.sealing.finish(content_digest(made_by, made_of), counts, parts)
         for place in places[1:]:
             tables = shutil.ignore_patterns(DOCUMENTS)
             shutil.copytree(first, place, ignore=tables, dirs_exist_ok=True)

@@ -146,6 +146,18 @@ class Sealing:
         self._counts.clear()
         self._files.clear()
 
+    def finish(self, digest: str, counts: Mapping[str, int], parts: list[Path]) -> None:
+        """Load all documents as one block where no blocks were planned.
+
+        The task cannot tell what a part is made of before it is written; `digest` names the whole.
+        """
+        if self._planned:
+            return
+        block = Block(digest, counts["documents"], 0, len(parts), counts)
+        if self._counts_of(block) is None:
+            self._load(block, parts)
+        self.blocks.append(block)
+
 
 def write_blocks(path: Path, blocks: Sequence[Block]) -> None:
     """Write the list of blocks."""

@@ -211,3 +211,18 @@ def test_a_collection_that_grows_loads_what_is_new(
     assert 20 <= created(stub) < 70
     index("without some", [*range(100), *range(110, 220)], "indexes")
     assert created(stub) < 100
+
+
+def test_a_task_that_cannot_tell_its_parts_before_is_one_block(
+    stub: StubCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The formulas of Task 2, which depend on all posts."""
+    monkeypatch.setenv("ARQMATH_OPENSEARCH_HOSTS", stub.proxy.url)
+    where = ("--indexes", tmp_path, "--engine", "opensearch")
+    arqmath("index", "task2", *where)
+    (formulas,) = [index for name, index in stub.indexes.items() if "task2" in name]
+    assert len(formulas.documents()) > 100
+    assert "x" in arqmath("search", "task2", "$x$", *where).output
+    created(stub)
+    arqmath("index", "task2", "--indexes", tmp_path / "other", "--engine", "opensearch")
+    assert created(stub) == 0
