@@ -17,7 +17,7 @@ from arqmath_bm25.engines.engine import chosen_engine
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.cited import ridge
 from arqmath_bm25.tasks.document_retrieval import DocumentRetrieval
-from arqmath_bm25.tasks.index import Index, ensure
+from arqmath_bm25.tasks.index import Index, ensure, of_config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ def indexed(
 ) -> Index:
     written(place / "corpus.jsonl", rows)
     collection = Collection(place, place / "indexes", train=train)
-    list(ensure(["docs"], collection, HERE, config, engines=[FLAT]))
+    ensure(of_config("docs", collection, config).index_task, collection, HERE, [FLAT])
     return Index.open(Collection(place, place / "indexes"), "docs", config, FLAT)
 
 
@@ -149,10 +149,10 @@ def test_a_training_file_replaces_the_references_of_documents(tmp_path: Path) ->
     written(tmp_path / "a" / "corpus.jsonl", ROWS[:-1])
     again = Collection(tmp_path / "a", tmp_path / "a" / "indexes")
     with pytest.raises(InputError, match=r"learns from train\.jsonl; name the file again"):
-        list(ensure(["docs"], again, HERE, overwrite=True, engines=[FLAT]))
+        ensure(of_config("docs", again).index_task, again, HERE, [FLAT])
     written(train, [{**rows[0], "references": ["holder"]}])
     changed = Collection(tmp_path / "a", tmp_path / "a" / "indexes", train=train)
-    with pytest.raises(NoIndexError, match="another --until, --site, --delimiters or --train"):
+    with pytest.raises(NoIndexError, match="this index was built from other data"):
         Index.open(changed, "docs")
 
 
