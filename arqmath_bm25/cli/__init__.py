@@ -90,17 +90,18 @@ class _Command(_Shown, TyperCommand):
                     error.message += f" {error.option_name} {param.metavar}"
             return error
 
-        extra = re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", error.message)
-        if extra is None:
+        _, _, told = error.message.partition("unexpected extra argument")
+        extra = told.partition(" (")[2].removesuffix(")")
+        if not extra:
             return error
         advice = ""
         if ctx.info_name == "search":
             advice = "; put quotes around a query of several words"
-        elif re.fullmatch("20[0-9]{2}", extra[1]):
-            advice = f"; years are chosen by --topics {extra[1]}"
+        elif re.fullmatch("20[0-9]{2}", extra):
+            advice = f"; years are chosen by --topics {extra}"
         if "--data" in flags and any(Path(word).exists() for word in given):
             advice += "; own documents are given by --data"
-        return UsageError(f"{takes}, and not {extra[1]}{advice}.", ctx)
+        return UsageError(f"{takes}, and not {extra}{advice}.", ctx)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         arguments = (param for param in self.params if isinstance(param, TyperArgument))

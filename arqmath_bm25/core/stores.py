@@ -19,7 +19,7 @@ from arqmath_bm25.core.manifest import MANIFEST, content_digest, digest_of, mino
 from arqmath_bm25.core.writing import Source
 from arqmath_bm25.version import __version__
 
-_STORE: Final = re.compile(r"(?P<engine>[a-z]+)-(?P<digest>[0-9a-f]{16})")
+_STORE: Final = re.compile(r"(?P<engine>[a-z]{1,20})-(?P<digest>[0-9a-f]{16})")
 _OLD_PART: Final = re.compile(r"[a-z][a-z._]*")  # of an index before 0.5
 
 

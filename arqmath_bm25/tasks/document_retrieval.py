@@ -295,11 +295,9 @@ class DocumentRetrieval(AnswerRetrieval):
         return with_formulas < _LEAST_SHARE * documents
 
     def _has_lean(self, collection: Collection) -> bool:
-        manifest = Manifest.read(collection.directory / self.name)
-        if manifest is None:
-            return False
-        in_lean = manifest.counts.get(_IN_LEAN, 0)
-        return in_lean > _LEAST_SHARE * manifest.counts.get("documents", 0)
+        counts = _counts(collection)
+        in_lean = counts.get(_IN_LEAN, 0)
+        return in_lean > _LEAST_SHARE * counts.get("documents", 0)
 
     def tag(self, variant: str) -> str:
         """Return the tag of the run of a variant."""

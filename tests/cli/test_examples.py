@@ -42,7 +42,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
         arqmath("run", "task1", "--topics", "2021")
         arqmath("run", "task2", "--topics", "2021")
         for name, made in RUNS.items():
-            shutil.copy(f"runs/arqmath-sample/2021/bm25arq-task1-bm25-auto-{made}.tsv", name)
+            run = f"runs/arqmath-sample/2021/bm25arq-task1-bm25-auto-{made}.tsv"
+            shutil.copy(run, name)
+            if name.startswith("Team"):  # convert --tira says how the run was made
+                shutil.copy(f"{run}.manifest.json", f"{name}.manifest.json")
         shutil.copy(Layout(SAMPLE).qrels("task1", "2021"), "qrel_official_task1")
         arqmath("pool", "a.tsv", "-o", "batch.csv", "--depth", "2")
         for name in ("one.csv", "two.csv"):

@@ -84,7 +84,9 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import build
 from arqmath_bm25.core.workers.local import Processes
-build(configured("task1"), Collection(indexes={str(tmp_path / "indexes")!r}), Processes(1))
+from arqmath_bm25.engines.engine import Engine
+collection = Collection(indexes={str(tmp_path / "indexes")!r})
+build(configured("task1"), collection, Processes(1), [Engine("lucene")])
 """
     done = python(script, ARQMATH_JAVA_HOME=str(home))
     assert "InputError: ARQMATH_JAVA_HOME=" in done.stderr

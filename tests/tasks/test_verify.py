@@ -95,8 +95,11 @@ def test_a_run_is_followed_to_its_data(made: Path, run: str) -> None:
 
 
 @pytest.mark.parametrize("link", BREAKS)
-def test_the_first_link_that_breaks_is_named(made: Path, tmp_path: Path, link: str) -> None:
+def test_the_first_link_that_breaks_is_named(
+    made: Path, tmp_path: Path, link: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(made, tmp_path / "made")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # knows of no other copy
     break_it, message = BREAKS[link]
     break_it(tmp_path / "made")
     for run in ("-text-", "fused"):
