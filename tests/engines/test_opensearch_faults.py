@@ -241,18 +241,18 @@ def test_a_load_that_is_ended_is_gone_on_with(
 
     before.fault = slowly
     command = [sys.executable, "-c", LOAD, tmp_path, written(tmp_path / "documents"), before.url]
-    load = subprocess.Popen(
+    process = subprocess.Popen(
         command,
         stderr=subprocess.PIPE,
         # A shell starts what it runs in the background with Ctrl-C ignored, and so these tests.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     while len(before.bulks()) < 6:
-        assert load.poll() is None, load.communicate()
+        assert process.poll() is None, process.communicate()
         time.sleep(0.01)
-    os.kill(load.pid, number)
-    load.communicate()
-    assert load.returncode
+    os.kill(process.pid, number)
+    process.communicate()
+    assert process.returncode
     assert len(before.bulks()) < 15
     client, index = connect([before.url]), described(tmp_path)
     assert not is_loaded(client, index)
