@@ -100,9 +100,9 @@ def build_all(layout: Layout, work: Path) -> Step:
 def _build(task: str, layout: Layout, work: Path) -> Build:
     seconds, peaks = watch([
         *(sys.executable, "-m", "arqmath_bm25", "index", task, "--data", layout.data),
-        *("--indexes", work, "--jobs", _THREADS),
+        *("--indexes", work, "--jobs", _THREADS, "--engine", "flat"),
     ])  # fmt: skip
-    index = work / layout.name / task
+    (index,) = (work / layout.name / task).glob("flat-*")
     counts = json.loads((index / "manifest.json").read_text(encoding="utf-8"))["counts"]
     size = sum(path.stat().st_size for path in index.rglob("*") if path.is_file())
     memory = peaks.together / 1e6, peaks.descendant / 1e6
