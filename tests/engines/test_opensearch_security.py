@@ -172,7 +172,7 @@ def test_the_guide_leads_from_stock_security_to_a_search(
         said = run(searching, host)
         assert "221 answers indexed" in said
         assert "answer 11401" in said
-        assert re.search(r"arqmath-arqmath-sample-task1-\w{12}: 221 documents.*, complete", said)
+        assert re.search(r"arqmath-task1-\w{12}: arqmath-sample, 221 documents.*, complete", said)
 
         assert run(roles_by_curl, host).count('"status":') == 2
         (of_alice,) = re.findall('"password": "(.*?)"', roles_by_curl)
@@ -181,6 +181,6 @@ def test_the_guide_leads_from_stock_security_to_a_search(
             .replace(password, of_alice)
             .replace("arqmath-bm25 cluster ", "arqmath-bm25 cluster --remove $(cat name) ")
         )
-        (name,) = re.findall(r"arqmath-arqmath-sample-task1-\w{12}", said)
+        (name,) = re.findall(r"arqmath-task1-\w{12}", said)
         (tmp_path / "name").write_text(name)
         assert f"{name}: removed" in run(as_alice, host)
