@@ -24,7 +24,6 @@ from rich.console import Console
 from rich.table import Table
 
 from arqmath_bm25.analysis.html import read_body
-from arqmath_bm25.analysis.unmarked import with_marks
 from arqmath_bm25.collection.collection import Collection
 
 PROGRAM: Final = (sys.executable, "-m", "arqmath_bm25", "--quiet")
@@ -81,7 +80,7 @@ def write_files(collection: Collection, folder: Path, files: int) -> int:
 def answers(collection: Collection) -> Iterator[str]:
     """Yield the texts of answers with dollars around formulas, again and again."""
     texts = [
-        with_marks(read_body(answer.body))
+        read_body(answer.body).marked()
         for thread in collection.posts.threads()
         for answer in thread.answers
     ]

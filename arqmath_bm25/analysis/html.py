@@ -84,13 +84,17 @@ class Content(NamedTuple):
     @property
     def text(self) -> str:
         """Everything on one line, with dollars around the formulas."""
+        return " ".join(self.marked().split())
+
+    def marked(self, mark: str = "$") -> str:
+        """Return everything as it is, with a mark on both sides of each formula."""
         written: list[str] = []
         for piece in self.pieces:
             if isinstance(piece, Formula):
-                written.append(f"${piece.latex}$")
+                written.append(f"{mark}{piece.latex}{mark}")
             else:
                 written.append(piece)
-        return " ".join("".join(written).split())
+        return "".join(written)
 
 
 # Private-use characters pass the HTML parser unchanged. They are removed from the input first, and

@@ -153,17 +153,6 @@ def may_hold_formula(text: str) -> bool:
     return not _NEEDED_NAMES.isdisjoint(_NAME.findall(text))
 
 
-def with_marks(content: Content, mark: str = "$") -> str:
-    """Return content as a text with a mark on both sides of its formulas."""
-    written: list[str] = []
-    for piece in content.pieces:
-        if isinstance(piece, Formula):
-            written.append(f"{mark}{piece.latex}{mark}")
-        else:
-            written.append(piece)
-    return "".join(written)
-
-
 def _pieces(text: str, proved: bool) -> Iterator[str | Formula]:
     done = 0
     for begin, end in formulas_in(text, proved):

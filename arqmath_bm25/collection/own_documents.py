@@ -21,7 +21,7 @@ from arqmath_bm25.analysis.html import Content, Delimiters, as_body, read_text, 
 from arqmath_bm25.analysis.kinds import Kind, kind_of
 from arqmath_bm25.analysis.lean import lean_words
 from arqmath_bm25.analysis.sources import with_lost_escapes
-from arqmath_bm25.analysis.unmarked import with_formulas, with_marks
+from arqmath_bm25.analysis.unmarked import with_formulas
 from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.collection.row_names import IDS
 from arqmath_bm25.core.errors import InputError, shown
@@ -85,7 +85,7 @@ class OwnDocument(NamedTuple):
         if _DELIMITER.search(self.title) or _DELIMITER.search(self.text):
             return self
         title, text = with_formulas(Content((self.title,)), Content((self.text,)))
-        return self._replace(title=with_marks(title), text=with_marks(text))
+        return self._replace(title=title.marked(), text=text.marked())
 
     def body(self, delimiters: Delimiters = "mathjax") -> str:
         """Return the text as the HTML of a post, in which the same formulas are found."""

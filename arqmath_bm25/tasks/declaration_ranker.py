@@ -15,7 +15,6 @@ from arqmath_bm25.analysis.html import (
 )
 from arqmath_bm25.analysis.kinds import kind_of
 from arqmath_bm25.analysis.lean import formula_words, query_words
-from arqmath_bm25.analysis.unmarked import with_marks
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.tasks.field_ranker import FieldRanker
 from arqmath_bm25.tasks.settings import Task1Settings
@@ -44,7 +43,7 @@ def as_lean(topic: Topic, delimiters: Delimiters, keep_formulas: bool) -> Topic:
     title = topic.title
     if kind_of(title) != "lean":
         content = _content_as_lean(read_title(title, delimiters), keep_formulas)
-        title = with_marks(content)
+        title = content.marked()
     question = _content_as_lean(read_body(topic.question, delimiters), keep_formulas)
     return topic._replace(title=title, question=as_body(question))
 

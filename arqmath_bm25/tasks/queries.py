@@ -17,7 +17,7 @@ from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.html import Content, Delimiters, as_body, read_body, read_title
 from arqmath_bm25.analysis.kinds import kind_of
 from arqmath_bm25.analysis.terms import Bag
-from arqmath_bm25.analysis.unmarked import with_formulas, with_marks
+from arqmath_bm25.analysis.unmarked import with_formulas
 from arqmath_bm25.core.records import Part, Topic
 from arqmath_bm25.tasks.answers.answer_documents import question_fields
 from arqmath_bm25.tasks.settings import FieldKind, QuerySettings, kind
@@ -200,7 +200,7 @@ def marked_topic(topic: Topic, delimiters: Delimiters) -> Topic:
     title, body = with_formulas(Content((topic.title,)), question)
     if body.formulas:
         topic = topic._replace(question=as_body(body))
-    return topic._replace(title=with_marks(title, mark))
+    return topic._replace(title=title.marked(mark))
 
 
 def advice(query: str, formula_wanted: bool = False, delimiters: Delimiters = "mathjax") -> str:

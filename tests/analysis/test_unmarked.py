@@ -18,7 +18,6 @@ from arqmath_bm25.analysis.unmarked import (
     formulas_in,
     may_hold_formula,
     with_formulas,
-    with_marks,
 )
 from arqmath_bm25.collection.own_documents import OwnDocument
 
@@ -175,7 +174,7 @@ def test_what_people_type_has_the_terms_of_its_latex(typed: str, latex: str) -> 
 
 def test_a_formula_between_backticks_loses_them() -> None:
     (content,) = with_formulas(Content(("prove `sum_(i=1)^n i` for `n`",)))
-    assert with_marks(content) == r"prove $\sum _{i=1}^n i$ for $n$"
+    assert content.marked() == r"prove $\sum _{i=1}^n i$ for $n$"
 
 
 def test_plain_documents_without_a_delimiter_get_dollars_and_no_others() -> None:
