@@ -52,8 +52,8 @@ from arqmath_bm25.frames import (
 )
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import configured, task_class
-from arqmath_bm25.tasks.index import Index as Opened
 from arqmath_bm25.tasks.index import as_built, ensure, of_config, with_needed
+from arqmath_bm25.tasks.open_index import Index as Opened
 from arqmath_bm25.tasks.post_filter import PostFilter
 from arqmath_bm25.tasks.task import Task
 

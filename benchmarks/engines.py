@@ -145,7 +145,8 @@ def prepare(work: Path, gigabytes: float, hosts: list[str]) -> None:
     from arqmath_bm25.core.workers.local import Processes
     from arqmath_bm25.engines.engine import Engine
     from arqmath_bm25.tasks import configured
-    from arqmath_bm25.tasks.index import Index, ensure
+    from arqmath_bm25.tasks.index import ensure
+    from arqmath_bm25.tasks.open_index import Index
     from arqmath_bm25.tasks.queries import searched_query
     from arqmath_bm25.tasks.settings import FIELDS
 

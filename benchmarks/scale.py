@@ -40,7 +40,8 @@ from arqmath_bm25.collection.topics import read_topics  # noqa: E402
 from arqmath_bm25.core.sample_data import SAMPLE  # noqa: E402
 from arqmath_bm25.engines.engine import Engine  # noqa: E402
 from arqmath_bm25.tasks import configured  # noqa: E402
-from arqmath_bm25.tasks.index import Index, ensure  # noqa: E402
+from arqmath_bm25.tasks.index import ensure  # noqa: E402
+from arqmath_bm25.tasks.open_index import Index  # noqa: E402
 from arqmath_bm25.tasks.queries import searched_query  # noqa: E402
 from arqmath_bm25.tasks.settings import FIELDS  # noqa: E402
 

@@ -58,7 +58,8 @@ from arqmath_bm25.engines.lucene.search import query_xml
 from arqmath_bm25.runs.run_writing import write_run
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answers.answer_documents import question_fields
-from arqmath_bm25.tasks.index import Index, build
+from arqmath_bm25.tasks.index import build
+from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.queries import topic_query
 
 if TYPE_CHECKING:

@@ -38,7 +38,8 @@ from arqmath_bm25.evaluation.measures import Measure, measure
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
-from arqmath_bm25.tasks.index import Index, build
+from arqmath_bm25.tasks.index import build
+from arqmath_bm25.tasks.open_index import Index
 from experiments.remix import write_remix
 from experiments.transfer import YEARS, judged
 from experiments.tuning.coordinate_search import changed

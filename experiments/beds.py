@@ -26,7 +26,8 @@ from arqmath_bm25.evaluation.comparing import Comparison, compare
 from arqmath_bm25.evaluation.measures import named_measures
 from arqmath_bm25.evaluation.qrels import Qrels, read_qrels
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.tasks.index import Index, ensure, of_config
+from arqmath_bm25.tasks.index import ensure, of_config
+from arqmath_bm25.tasks.open_index import Index
 
 if TYPE_CHECKING:
     Rankings = dict[str, dict[str, float]]  # query → document → score

@@ -38,7 +38,8 @@ from arqmath_bm25.core.records import Topic
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.evaluation.score import score_premises
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.index import Index, build
+from arqmath_bm25.tasks.index import build
+from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.premises.premise_selection import PremiseSelection
 from arqmath_bm25.tasks.premises.tfidf import Tfidf
 

@@ -20,7 +20,7 @@ from arqmath_bm25.core.progress import progress
 from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.evaluation.comparing import compare
 from arqmath_bm25.evaluation.measures import Measure, measure
-from arqmath_bm25.tasks.index import Index
+from arqmath_bm25.tasks.open_index import Index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -24,7 +24,8 @@ from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.evaluation.comparing import compare
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.tasks.index import Index, ensure
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.open_index import Index
 from experiments.results.runner import with_relevant
 
 if TYPE_CHECKING:

@@ -39,7 +39,8 @@ from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.score import score, score_premises
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.index import Index, ensure, of_config, with_needed
+from arqmath_bm25.tasks.index import ensure, of_config, with_needed
+from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.premises.tfidf import Tfidf
 from experiments import nlps_table
 from experiments.remix import write_remix

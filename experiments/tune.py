@@ -13,7 +13,7 @@ from arqmath_bm25.cli.shared import options
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.engines.engine import Engine
-from arqmath_bm25.tasks.index import Index
+from arqmath_bm25.tasks.open_index import Index
 
 
 @command

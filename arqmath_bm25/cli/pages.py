@@ -16,7 +16,8 @@ from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.pages.judging.annotation import posts_of_batch
 from arqmath_bm25.tasks import TASKS, task_class, trust
-from arqmath_bm25.tasks.index import Index, ensure, folder_of, of_config
+from arqmath_bm25.tasks.index import ensure, folder_of, of_config
+from arqmath_bm25.tasks.open_index import Index
 
 
 @command

@@ -36,8 +36,9 @@ from arqmath_bm25.engines.opensearch.cluster_index import remove_index, stored_i
 from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.runs.run_writing import RunForm, file_name, write_run
 from arqmath_bm25.tasks import TASKS, task_class
-from arqmath_bm25.tasks.index import Index, ensure, of_config, store_of, with_needed
+from arqmath_bm25.tasks.index import ensure, of_config, store_of, with_needed
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
+from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
 from arqmath_bm25.tasks.task import IndexedTask, Task, TopicFile
 

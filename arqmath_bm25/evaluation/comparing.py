@@ -32,7 +32,7 @@ from arqmath_bm25.runs.run import Ranking
 from arqmath_bm25.runs.run_writing import provenance, topics_of
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import task_class
-from arqmath_bm25.tasks.index import Index
+from arqmath_bm25.tasks.open_index import Index
 
 Parts = dict[str, float]  # a field, or evidence as the configuration names it → what it gave
 

@@ -1,4 +1,4 @@
-"""The stores of a task on disk: which are asked for, how they are built, and how they are opened.
+"""The stores of a task on disk: which are asked for, and how they are built.
 
 A store is a directory INDEXES/COLLECTION/TASK/ENGINE-DIGEST that one engine searches. Its name is a
 digest of all that decides its content (core/stores.py), and it is built beside its place and
@@ -11,7 +11,8 @@ store of the files and settings as they are now.
 * If an earlier build of it was interrupted, the documents that this one wrote are used.
 * If it is damaged, it is built anew, and replaces the damaged one when it is complete.
 
-Without a configuration, an index is opened with the settings of the store that was asked for last.
+Without a configuration, an index is opened with the settings of the store that was asked for last
+(open_index.py).
 """
 
 from __future__ import annotations
@@ -19,22 +20,16 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
-from itertools import islice
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 
 from arqmath_bm25.core.building import DOCUMENTS, building, remove, sweep
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError, NoIndexError
-from arqmath_bm25.core.known_paths import digest_of, note_path
-from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.manifest import MANIFEST, Manifest, content_digest
 from arqmath_bm25.core.progress import status
-from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.stores import is_before_stores, note_asked, store_name, stores
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
@@ -44,13 +39,12 @@ from arqmath_bm25.engines.engine import (
     Engine,
     EngineName,
     LocalName,
-    Searcher,
     flat_place,
 )
 from arqmath_bm25.engines.flat_build import write_flat
 from arqmath_bm25.engines.lucene.indexing import index_parts
 from arqmath_bm25.engines.lucene.jvm import prepare
-from arqmath_bm25.engines.opening import fits, open_searcher
+from arqmath_bm25.engines.opening import fits
 from arqmath_bm25.engines.opensearch.cluster_index import (
     ClusterIndex,
     add_replicas,
@@ -59,23 +53,19 @@ from arqmath_bm25.engines.opensearch.cluster_index import (
     is_loaded,
     load_documents,
 )
-from arqmath_bm25.engines.opensearch.cluster_search import OpenSearchSearcher
 from arqmath_bm25.engines.opensearch.connection import connect
-from arqmath_bm25.runs.run_writing import ir_metadata
 from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.document_parts import PartForms, clear
-from arqmath_bm25.tasks.post_filter import ALL_POSTS, SEARCHED, PostFilter
 from arqmath_bm25.tasks.sealed_blocks import Block, Sealing, read_blocks, write_blocks
-from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.tasks.task import IndexedTask, Ranker, Task
+    from arqmath_bm25.tasks.task import IndexedTask, Task
 
 BLOCKS: Final = "blocks.json"  # in a store: what of it a cluster has
 STORE: Final = "lucene"  # in a store: what an engine of this machine searches
 _TABLES: Final = "tables"  # in place of an engine, where none searches
-_LOCAL: Final[tuple[LocalName, ...]] = get_args(LocalName)
+LOCAL: Final[tuple[LocalName, ...]] = get_args(LocalName)
 
 
 # Which store is asked for
@@ -125,7 +115,7 @@ def as_built(name: str, collection: Collection) -> Task[Any]:
     asked = task_class(name)
     owner = task_class(asked.index_of or name)
     for store in stores(folder_of(owner, collection)):
-        manifest = _readable(store)
+        manifest = readable_manifest(store)
         if manifest is None:
             continue
 
@@ -144,7 +134,7 @@ def as_built(name: str, collection: Collection) -> Task[Any]:
     return of_config(name, collection)
 
 
-def _readable(store: Path) -> Manifest | None:
+def readable_manifest(store: Path) -> Manifest | None:
     """Return the manifest of a store; None if it is missing or damaged."""
     with suppress(NoIndexError):
         return Manifest.read(store)
@@ -262,7 +252,7 @@ def _remove_former(task: IndexedTask[Any], collection: Collection) -> None:
     """Remove the stores of a folder as it was before: it changes often, and they would pile up."""
     made_of = sources(task.sources(collection))
     for store in stores(folder_of(task, collection)):
-        manifest = _readable(store)
+        manifest = readable_manifest(store)
         if manifest and manifest.sources != made_of:
             remove(store)
 
@@ -397,7 +387,12 @@ def _engines(
 def _local_engines(store: Path) -> list[LocalName]:
     """Return the engines of this machine that the index of a store is there for."""
     digest = store.name.partition("-")[2]
-    return [name for name in _LOCAL if store.with_name(f"{name}-{digest}").is_dir()]
+    return [name for name in LOCAL if store.with_name(f"{name}-{digest}").is_dir()]
+
+
+def indexes_in_cluster(task: IndexedTask[Any], store: Path) -> list[ClusterIndex]:
+    """Return the indexes of a cluster that have the documents of a store."""
+    return [_in_cluster(task, store.parent, block) for block in read_blocks(store / BLOCKS)]
 
 
 def _in_cluster(task: IndexedTask[Any], folder: Path, block: Block) -> ClusterIndex:
@@ -418,214 +413,10 @@ def _is_loaded(task: IndexedTask[Any], store: Path, engine: Engine) -> bool:
     """Return whether a cluster has the documents of a store; it then gets its copies."""
     if engine.name != "opensearch" or not task.fields:
         return True
-    indexes = [_in_cluster(task, store.parent, block) for block in read_blocks(store / BLOCKS)]
+    indexes = indexes_in_cluster(task, store)
     with closing(connect(engine.hosts)) as client:
         if not all(is_loaded(client, index) for index in indexes):
             return False
         for index in indexes:
             add_replicas(client, index, engine.replicas)
     return True
-
-
-# How it is opened
-
-
-def _hinted(engine: Engine, store: Path) -> EngineName | None:
-    """Return the engine to name in the command that builds a store; None if that need not be."""
-    if engine.name != "auto":
-        return engine.name
-    for name in _LOCAL:
-        if store.exists() and store.name.startswith(name):
-            return name
-    return None
-
-
-@dataclass(eq=False)
-class Index:
-    """An index that is open. Thread-safe; the first ranking by Lucene starts the JVM."""
-
-    task: Task[Any]
-    collection: Collection
-    directory: Path
-    manifest: Manifest
-    engine: Engine = AUTO
-    _searcher: Searcher | None = field(default=None, init=False)
-    _opening: Lock = field(default_factory=Lock, init=False)
-
-    @classmethod
-    def open(
-        cls, collection: Collection, name: str, config: Path | None = None, engine: Engine = AUTO
-    ) -> Index:
-        """Open the index of the task `name`, to be searched by `engine`.
-
-        Without `config` it is used with the settings that it was built with; if these were the
-        default ones, with the default ones as they are now. Raises NoIndexError if there is no
-        index, or it is not of these settings and files.
-        """
-        if config is None:
-            task = as_built(name, collection)
-        else:
-            task = of_config(name, collection, config)
-        return cls.of(task, collection, engine)
-
-    @classmethod
-    def of(cls, task: Task[Any], collection: Collection, engine: Engine = AUTO) -> Index:
-        """Open the index that a task searches; raises NoIndexError as `open` does."""
-        built = task.index_task
-        store = store_of(built, collection, engine.name)
-        why = why_unusable(built, collection, store)
-        manifest = _readable(store)
-        if why or manifest is None:
-            raise NoIndexError(
-                why or f"{store}: it was removed", built.name, _hinted(engine, store)
-            )
-        collection.opened[built.name] = store
-        return cls(task, collection, store, manifest, engine)
-
-    @property
-    def variants(self) -> list[str]:
-        """The variants for which the index has what they search."""
-        variants, _ = self.task.runnable(self.collection)
-        return variants
-
-    def searcher(self) -> Searcher:
-        """Open the searcher of the index."""
-        with self._opening:
-            if self._searcher is None:
-                with self._as_opened():
-                    self._searcher = self._open_searcher()
-            return self._searcher
-
-    @property
-    def _is_in_cluster(self) -> bool:
-        return self.engine.name == "opensearch" and bool(self.task.index_task.fields)
-
-    def _open_searcher(self) -> Searcher:
-        task = self.task.index_task
-        if not self._is_in_cluster:
-            bm25 = task.settings.bm25
-            return open_searcher(self.directory / STORE, bm25.k1, bm25.b, self.engine.name)
-        folder = self.directory.parent
-        indexes = [
-            _in_cluster(task, folder, block) for block in read_blocks(self.directory / BLOCKS)
-        ]
-        return OpenSearchSearcher(connect(self.engine.hosts), *indexes)
-
-    @cached_property
-    def _ranker(self) -> Ranker:
-        with self._as_opened():
-            return self.task.ranker(self)
-
-    @contextmanager
-    def _as_opened(self) -> Iterator[None]:
-        """Read files of the index; InputError if it is removed meanwhile."""
-        try:
-            yield
-        finally:
-            if not self.directory.exists():
-                raise InputError(f"{self.directory}: the index was removed meanwhile; try again")
-
-    def rank(
-        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
-    ) -> Iterator[list[Hit]]:
-        """Yield the `depth` best hits of every topic, in the order of the topics.
-
-        Raises InputError if that fails because the index is damaged.
-        """
-        try:
-            yield from self._ranker.rank(topics, variant, depth, threads)
-        except InputError:
-            raise
-        except Exception:
-            # Whatever a damaged file makes of Lucene or NumPy: the files tell the cause.
-            self._refuse_damage()
-            raise
-
-    def _refuse_damage(self) -> None:
-        """Raise NoIndexError if this index, or one that it searches too, is damaged."""
-        for task in with_needed([self.task.index_task], self.collection):
-            store = store_of(task, self.collection, self.engine.name)
-            why = why_unusable(task, self.collection, store, read_all=True)
-            if why:
-                raise NoIndexError(why, task.name, _hinted(self.engine, store)) from None
-
-    def score(
-        self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]
-    ) -> Iterator[list[Hit]]:
-        """Rank given documents of each topic; InputError if the task cannot."""
-        return self._ranker.score(topics, variant, candidates)
-
-    def manifest_of(
-        self,
-        variant: str,
-        depth: int,
-        command: str,
-        topics: Path | None = None,
-        queries: Path | None = None,
-    ) -> dict[str, Any]:
-        """Return the manifest of a run: what it is, and what it was made of."""
-        task = self.task
-        name = task.manual_tag(variant) if queries else task.tag(variant)
-        settings = task.settings.model_dump(mode="json")
-        data = {"name": task.place(self.collection), "sha256": digest_of(self.manifest.sources)}
-        note_path(data["sha256"], self.collection.layout.data)
-        read = {"topics": topics, "queries": queries}
-        files = {what: source for what, file in read.items() if file for source in sources([file])}
-        if topics:
-            of_collection = list[Path]()
-            with suppress(InputError):  # own documents need no queries beside them
-                of_collection = [path for _, path in task.topic_files(self.collection)]
-            data["topics"] = topics.name
-            if topics not in of_collection:
-                note_path(files["topics"].sha256, topics)
-        if queries:
-            note_path(files["queries"].sha256, queries)
-        return {
-            **ir_metadata(task.lab, name, command, settings, variant, data),
-            "version": __version__,
-            "settings": settings,
-            "task": task.lab,
-            "variant": variant,
-            "depth": min(depth, task.depth),
-            **{what: asdict(file) for what, file in files.items()},
-            "index": self.manifest.digest,
-            "collection": [asdict(source) for source in self.manifest.sources],
-            **({"cluster": self.searcher().origin} if self._is_in_cluster else {}),
-        }
-
-    def close(self) -> None:
-        """Close what is open; what is asked afterwards opens it again."""
-        with self._opening:
-            if self._searcher is not None:
-                self._searcher.close()
-                self._searcher = None
-            vars(self).pop("_ranker", None)
-
-    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
-        """Return what each kind of evidence gave to the scores of hits that `rank` found.
-
-        Raises InputError for a variant whose scores are no sums.
-        """
-        return self._ranker.explain(topic, variant, hits)
-
-    def search(
-        self, text: str, variant: str, depth: int, posts: PostFilter = ALL_POSTS
-    ) -> list[Hit]:
-        """Return the best hits for free text that match at all, with `$…$` around its formulas.
-
-        Of these the best that `posts` lets through, which may be far down the ranking. Raises
-        InputError if the task finds something without tags.
-        """
-        topic = self.task.topic(text)
-        if posts.is_open:
-            (hits,) = self.rank([topic], variant, depth, 1)
-            return [hit for hit in hits if hit.score > 0]
-        if not self.task.finds_posts:
-            raise InputError(f"{self.task.name}: only task1 and task2 know tags and years")
-        for searched in (MAX_DEPTH, SEARCHED):
-            (hits,) = self.rank([topic], variant, searched, 1)
-            matching = [hit for hit in hits if hit.score > 0]
-            passing = list(islice(posts.passing(matching, self.collection), depth))
-            if len(passing) == depth or len(hits) < searched:
-                break
-        return passing

@@ -42,7 +42,7 @@ S = TypeVar("S", bound=TaskSettings)
 
 
 class OpenIndex(Protocol):
-    """The part of an open index that rankers use; see `tasks.index.Index`."""
+    """The part of an open index that rankers use; see `tasks.open_index.Index`."""
 
     task: Task[Any]
     collection: Collection

@@ -28,8 +28,9 @@ from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.run_writing import RunForm, write_run
 from arqmath_bm25.tasks import task_class
-from arqmath_bm25.tasks.index import Index, why_unusable
+from arqmath_bm25.tasks.index import why_unusable
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
+from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.task import Task, TopicFile
 
 _THREADS: Final = 2

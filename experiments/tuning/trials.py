@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.core.records import Topic
     from arqmath_bm25.engines.engine import Query
     from arqmath_bm25.evaluation.qrels import Qrels
-    from arqmath_bm25.tasks.index import Index
+    from arqmath_bm25.tasks.open_index import Index
 
     Values = dict[str, float]  # topic → measure
     Ids = NDArray[np.int64]

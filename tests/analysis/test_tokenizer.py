@@ -22,7 +22,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.pages.web.search_pages import SearchPages
 from arqmath_bm25.tasks import trust
 from arqmath_bm25.tasks.answers import answer_documents
-from arqmath_bm25.tasks.index import Index
+from arqmath_bm25.tasks.open_index import Index
 
 CONFIG = Path(__file__).parents[2] / "configs" / "task1_tokens.yaml"
 TEXT = r"of $5 a \$x^2\$ or <span class='m'>b</span> $$y$$, \(z\) \begin{align}w\end{align}"

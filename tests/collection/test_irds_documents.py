@@ -19,7 +19,7 @@ import arqmath_bm25 as arq
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.pages.web.search_pages import SearchPages
-from arqmath_bm25.tasks.index import Index
+from arqmath_bm25.tasks.open_index import Index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

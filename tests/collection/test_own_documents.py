@@ -16,7 +16,7 @@ from arqmath_bm25.collection.own_documents import OwnDocument, read_documents
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.pages.web.search_pages import SearchPages
-from arqmath_bm25.tasks.index import Index
+from arqmath_bm25.tasks.open_index import Index
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from arqmath_bm25.core.configuration import load
 from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.index import Index
+from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.settings import NlpsSettings, Task1Settings
 from experiments.duplicate_topics import HALVES, TOPICS, write_duplicates
 from experiments.tuning.coordinate_search import changed, climb, knobs, tune

@@ -19,7 +19,8 @@ from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.pages.post_html import PostWriter
 from arqmath_bm25.pages.web.search_pages import MAX_QUERY, SearchPages
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.index import Index, build
+from arqmath_bm25.tasks.index import build
+from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.post_filter import NONE_PASSES
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def test_tags_and_years_choose_from_the_whole_ranking(
     indexes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A post far down the ranking is found, in each task, by the library and the command."""
-    monkeypatch.setattr("arqmath_bm25.tasks.index.MAX_DEPTH", 3)  # what is looked at first
+    monkeypatch.setattr("arqmath_bm25.tasks.open_index.MAX_DEPTH", 3)  # what is looked at first
     collection = arq.Collection(SAMPLE, indexes)
     for task, query in (("task1", "the number"), ("task2", "$x$")):
         index = collection.index(task)

@@ -18,7 +18,8 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.pages.web.search_pages import SearchPages
 from arqmath_bm25.pages.web.server import listen, server
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.index import Index, build
+from arqmath_bm25.tasks.index import build
+from arqmath_bm25.tasks.open_index import Index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

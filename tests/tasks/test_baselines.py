@@ -13,7 +13,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.configuration import default_config, load
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.index import Index
+from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.settings import Task1Settings
 
 if TYPE_CHECKING:

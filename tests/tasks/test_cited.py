@@ -17,7 +17,8 @@ from arqmath_bm25.engines.engine import chosen_engine
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.cited import ridge
 from arqmath_bm25.tasks.document_retrieval import DocumentRetrieval
-from arqmath_bm25.tasks.index import Index, ensure, of_config
+from arqmath_bm25.tasks.index import ensure, of_config
+from arqmath_bm25.tasks.open_index import Index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

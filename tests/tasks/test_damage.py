@@ -23,7 +23,7 @@ from arqmath_bm25.core.id_table import ENDINGS
 from arqmath_bm25.core.manifest import MANIFEST
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.engines.engine import chosen_engine
-from arqmath_bm25.tasks.index import Index
+from arqmath_bm25.tasks.open_index import Index
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ from arqmath_bm25.core.writing import manifest_path
 from arqmath_bm25.evaluation.comparing import moves
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.tasks.index import Index
+from arqmath_bm25.tasks.open_index import Index
 
 CONFIG = Path(__file__).parents[2] / "configs" / "task1.yaml"
 QUERY = r"Why does $\sum \frac{1}{n}$ diverge?"

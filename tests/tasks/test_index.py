@@ -21,7 +21,7 @@ from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.index import Index
+from arqmath_bm25.tasks.open_index import Index
 
 QUERY = r"Why does $\sum 1/n$ diverge?"
 

@@ -13,7 +13,8 @@ from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.index import Index, build, why_unusable
+from arqmath_bm25.tasks.index import build, why_unusable
+from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.premises.premise_selection import PremiseSelection
 from experiments.tuning.coordinate_search import changed
 

@@ -28,7 +28,8 @@ from arqmath_bm25.evaluation.score import score_premises
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.cited.ridge import inverse_for, near_influence, whole_influence
 from arqmath_bm25.tasks.cited.text_kernel import TextVectors, gram
-from arqmath_bm25.tasks.index import Index, build
+from arqmath_bm25.tasks.index import build
+from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.premises.premise_ridge import Model, Ridge
 from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
 from arqmath_bm25.tasks.premises.tfidf import Tfidf

@@ -20,7 +20,7 @@ from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
-from arqmath_bm25.tasks.index import Index
+from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.settings import FIELDS
 from configs import edited
 

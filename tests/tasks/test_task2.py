@@ -27,7 +27,8 @@ from arqmath_bm25.tasks.formulas.formula_retrieval import (
     Task2Settings,
     thread_context,
 )
-from arqmath_bm25.tasks.index import Index, build, why_unusable
+from arqmath_bm25.tasks.index import build, why_unusable
+from arqmath_bm25.tasks.open_index import Index
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -55,7 +55,7 @@ from arqmath_bm25.tasks.post_filter import NONE_PASSES
 from arqmath_bm25.tasks.task import Found
 
 if TYPE_CHECKING:
-    from arqmath_bm25.tasks.index import Index
+    from arqmath_bm25.tasks.open_index import Index
 
 _DRAWN: Final = 100  # queries and buttons that need not be drawn again
 _MAX_WAITING: Final = 64  # requests; further ones are told to come back

@@ -27,7 +27,7 @@ from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.formulas.formula_documents import InstanceTable, write_formula_documents
 from arqmath_bm25.tasks.formulas.post_formulas import contents, find_formula, write_post_formulas
-from arqmath_bm25.tasks.index import Index
+from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.queries import field_parts
 from arqmath_bm25.tasks.settings import Task2Settings
 from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, TopicFile, listed

@@ -1,0 +1,244 @@
+"""An index that is open: it ranks topics, explains scores, and says what a run was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from arqmath_bm25.core.errors import InputError, NoIndexError
+from arqmath_bm25.core.known_paths import digest_of, note_path
+from arqmath_bm25.core.labs import MAX_DEPTH
+from arqmath_bm25.core.manifest import Manifest
+from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.writing import sources
+from arqmath_bm25.engines.engine import (
+    AUTO,
+    Engine,
+    EngineName,
+    Searcher,
+)
+from arqmath_bm25.engines.opening import open_searcher
+from arqmath_bm25.engines.opensearch.cluster_search import OpenSearchSearcher
+from arqmath_bm25.engines.opensearch.connection import connect
+from arqmath_bm25.runs.run_writing import ir_metadata
+from arqmath_bm25.tasks.index import (
+    LOCAL,
+    STORE,
+    as_built,
+    indexes_in_cluster,
+    of_config,
+    readable_manifest,
+    store_of,
+    why_unusable,
+    with_needed,
+)
+from arqmath_bm25.tasks.post_filter import ALL_POSTS, SEARCHED, PostFilter
+from arqmath_bm25.version import __version__
+
+if TYPE_CHECKING:
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.tasks.task import Ranker, Task
+
+
+def _hinted(engine: Engine, store: Path) -> EngineName | None:
+    """Return the engine to name in the command that builds a store; None if that need not be."""
+    if engine.name != "auto":
+        return engine.name
+    for name in LOCAL:
+        if store.exists() and store.name.startswith(name):
+            return name
+    return None
+
+
+@dataclass(eq=False)
+class Index:
+    """An index that is open. Thread-safe; the first ranking by Lucene starts the JVM."""
+
+    task: Task[Any]
+    collection: Collection
+    directory: Path
+    manifest: Manifest
+    engine: Engine = AUTO
+    _searcher: Searcher | None = field(default=None, init=False)
+    _opening: Lock = field(default_factory=Lock, init=False)
+
+    @classmethod
+    def open(
+        cls, collection: Collection, name: str, config: Path | None = None, engine: Engine = AUTO
+    ) -> Index:
+        """Open the index of the task `name`, to be searched by `engine`.
+
+        Without `config` it is used with the settings that it was built with; if these were the
+        default ones, with the default ones as they are now. Raises NoIndexError if there is no
+        index, or it is not of these settings and files.
+        """
+        if config is None:
+            task = as_built(name, collection)
+        else:
+            task = of_config(name, collection, config)
+        return cls.of(task, collection, engine)
+
+    @classmethod
+    def of(cls, task: Task[Any], collection: Collection, engine: Engine = AUTO) -> Index:
+        """Open the index that a task searches; raises NoIndexError as `open` does."""
+        built = task.index_task
+        store = store_of(built, collection, engine.name)
+        why = why_unusable(built, collection, store)
+        manifest = readable_manifest(store)
+        if why or manifest is None:
+            raise NoIndexError(
+                why or f"{store}: it was removed", built.name, _hinted(engine, store)
+            )
+        collection.opened[built.name] = store
+        return cls(task, collection, store, manifest, engine)
+
+    @property
+    def variants(self) -> list[str]:
+        """The variants for which the index has what they search."""
+        variants, _ = self.task.runnable(self.collection)
+        return variants
+
+    def searcher(self) -> Searcher:
+        """Open the searcher of the index."""
+        with self._opening:
+            if self._searcher is None:
+                with self._as_opened():
+                    self._searcher = self._open_searcher()
+            return self._searcher
+
+    @property
+    def _is_in_cluster(self) -> bool:
+        return self.engine.name == "opensearch" and bool(self.task.index_task.fields)
+
+    def _open_searcher(self) -> Searcher:
+        task = self.task.index_task
+        if not self._is_in_cluster:
+            bm25 = task.settings.bm25
+            return open_searcher(self.directory / STORE, bm25.k1, bm25.b, self.engine.name)
+        indexes = indexes_in_cluster(task, self.directory)
+        return OpenSearchSearcher(connect(self.engine.hosts), *indexes)
+
+    @cached_property
+    def _ranker(self) -> Ranker:
+        with self._as_opened():
+            return self.task.ranker(self)
+
+    @contextmanager
+    def _as_opened(self) -> Iterator[None]:
+        """Read files of the index; InputError if it is removed meanwhile."""
+        try:
+            yield
+        finally:
+            if not self.directory.exists():
+                raise InputError(f"{self.directory}: the index was removed meanwhile; try again")
+
+    def rank(
+        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
+    ) -> Iterator[list[Hit]]:
+        """Yield the `depth` best hits of every topic, in the order of the topics.
+
+        Raises InputError if that fails because the index is damaged.
+        """
+        try:
+            yield from self._ranker.rank(topics, variant, depth, threads)
+        except InputError:
+            raise
+        except Exception:
+            # Whatever a damaged file makes of Lucene or NumPy: the files tell the cause.
+            self._refuse_damage()
+            raise
+
+    def _refuse_damage(self) -> None:
+        """Raise NoIndexError if this index, or one that it searches too, is damaged."""
+        for task in with_needed([self.task.index_task], self.collection):
+            store = store_of(task, self.collection, self.engine.name)
+            why = why_unusable(task, self.collection, store, read_all=True)
+            if why:
+                raise NoIndexError(why, task.name, _hinted(self.engine, store)) from None
+
+    def score(
+        self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]
+    ) -> Iterator[list[Hit]]:
+        """Rank given documents of each topic; InputError if the task cannot."""
+        return self._ranker.score(topics, variant, candidates)
+
+    def manifest_of(
+        self,
+        variant: str,
+        depth: int,
+        command: str,
+        topics: Path | None = None,
+        queries: Path | None = None,
+    ) -> dict[str, Any]:
+        """Return the manifest of a run: what it is, and what it was made of."""
+        task = self.task
+        name = task.manual_tag(variant) if queries else task.tag(variant)
+        settings = task.settings.model_dump(mode="json")
+        data = {"name": task.place(self.collection), "sha256": digest_of(self.manifest.sources)}
+        note_path(data["sha256"], self.collection.layout.data)
+        read = {"topics": topics, "queries": queries}
+        files = {what: source for what, file in read.items() if file for source in sources([file])}
+        if topics:
+            of_collection = list[Path]()
+            with suppress(InputError):  # own documents need no queries beside them
+                of_collection = [path for _, path in task.topic_files(self.collection)]
+            data["topics"] = topics.name
+            if topics not in of_collection:
+                note_path(files["topics"].sha256, topics)
+        if queries:
+            note_path(files["queries"].sha256, queries)
+        return {
+            **ir_metadata(task.lab, name, command, settings, variant, data),
+            "version": __version__,
+            "settings": settings,
+            "task": task.lab,
+            "variant": variant,
+            "depth": min(depth, task.depth),
+            **{what: asdict(file) for what, file in files.items()},
+            "index": self.manifest.digest,
+            "collection": [asdict(source) for source in self.manifest.sources],
+            **({"cluster": self.searcher().origin} if self._is_in_cluster else {}),
+        }
+
+    def close(self) -> None:
+        """Close what is open; what is asked afterwards opens it again."""
+        with self._opening:
+            if self._searcher is not None:
+                self._searcher.close()
+                self._searcher = None
+            vars(self).pop("_ranker", None)
+
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+        """Return what each kind of evidence gave to the scores of hits that `rank` found.
+
+        Raises InputError for a variant whose scores are no sums.
+        """
+        return self._ranker.explain(topic, variant, hits)
+
+    def search(
+        self, text: str, variant: str, depth: int, posts: PostFilter = ALL_POSTS
+    ) -> list[Hit]:
+        """Return the best hits for free text that match at all, with `$…$` around its formulas.
+
+        Of these the best that `posts` lets through, which may be far down the ranking. Raises
+        InputError if the task finds something without tags.
+        """
+        topic = self.task.topic(text)
+        if posts.is_open:
+            (hits,) = self.rank([topic], variant, depth, 1)
+            return [hit for hit in hits if hit.score > 0]
+        if not self.task.finds_posts:
+            raise InputError(f"{self.task.name}: only task1 and task2 know tags and years")
+        for searched in (MAX_DEPTH, SEARCHED):
+            (hits,) = self.rank([topic], variant, searched, 1)
+            matching = [hit for hit in hits if hit.score > 0]
+            passing = list(islice(posts.passing(matching, self.collection), depth))
+            if len(passing) == depth or len(hits) < searched:
+                break
+        return passing
