@@ -21,12 +21,13 @@ from typing import Final, NamedTuple
 ROOT: Final = Path(__file__).parent.parent
 PARTS: Final = (
     "arqmath_bm25", "benchmarks", "configs", "experiments", "tests", "tools", "pyproject.toml",
+    "requirements-lucene.lock", "Makefile",
 )  # fmt: skip
 SECONDS: Final = 300  # a mutant that takes longer hangs, and is caught by that
 
 
 class Mutant(NamedTuple):
-    """A line of a file, without its indentation, and what is put in its place."""
+    """A line of a file, or a part of one, and what is put in its place."""
 
     file: str  # below arqmath_bm25/
     line: str
@@ -181,7 +182,7 @@ MUTANTS: Final = (
     Mutant("core/writing.py",
            'partial = target.with_name(f".{target.name}.partial")',
            "partial = target", "writing"),
-    Mutant("core/writing.py", "partial.unlink(missing_ok=True)", "pass", "writing"),
+    Mutant("core/writing.py", "self.partial.unlink(missing_ok=True)", "pass", "writing"),
     Mutant("core/reading.py", "if not magic.startswith(GZIP):", "if True:", "reading"),
     Mutant("core/reading.py", "if len(data) == _LARGEST:", "if False:", "writing reading"),
     # evaluation/
@@ -237,8 +238,7 @@ MUTANTS: Final = (
            "grades[hit.doc_id] = max(grade, grades.get(hit.doc_id, grade))",
            "grades[hit.doc_id] = grade", "labels"),
     Mutant("evaluation/judging/pool.py",
-           "posts[post] = min(posts.get(post, formula), formula, key=in_order)",
-           "posts[post] = formula", "pool"),
+           "if row.score < least:", "if True:", "pool"),
     Mutant("evaluation/judging/pool.py",
            "return self.primary if deep else self.other", "return self.other", "pool"),
 )
@@ -249,13 +249,10 @@ def verdict(tree: Path, mutant: Mutant) -> str:
     """Break the line in the tree, run its tests, and mend it again."""
     path = tree / "arqmath_bm25" / mutant.file
     whole = path.read_text("utf-8")
-    lines = whole.splitlines(keepends=True)
-    places = [number for number, line in enumerate(lines) if line.strip() == mutant.line]
-    if len(places) != 1:
-        return f"NOT ONE such line but {len(places)}"
-    indented = lines[places[0]]
-    lines[places[0]] = indented.replace(mutant.line, mutant.broken)
-    write(path, "".join(lines))
+    times = whole.count(mutant.line)
+    if times != 1:
+        return f"NOT ONE such line but {times}"
+    write(path, whole.replace(mutant.line, mutant.broken))
     try:
         status, said = passes(tree, mutant.tests.split())
     finally:

@@ -14,12 +14,11 @@ import pkgutil
 import random
 import re
 import signal
-import time
-import timeit
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from growth import check_growth
 
 import arqmath_bm25
 from arqmath_bm25.analysis import answer_text, html, latex, text
@@ -166,26 +165,14 @@ def attacks(pattern: re.Pattern[Any], chance: random.Random) -> set[tuple[str, s
     return found
 
 
-def seconds(work: Callable[[], object], attempts: int) -> float:
-    """Return the least CPU time of several attempts, without the garbage collector's, as timeit."""
-    return min(timeit.repeat(work, timer=time.process_time, repeat=attempts, number=1))
-
-
-def check_growth(
+def check_doublings(
     read: Callable[[Any], object], source: Callable[[int], Any], doublings: int = 4, low: int = 8000
 ) -> None:
     """Compare the times of the shortest and the longest input.
 
-    Other work on the machine slows one of them down, so a failure is measured again, after a pause.
-    What is quadratic takes 256 times as long each time, far above the limit.
+    What is quadratic takes 256 times as long, far above the limit.
     """
-    short, long = source(low), source(low << doublings)
-    limit = PER_DOUBLING**doublings
-    for attempt in range(8):
-        time.sleep(attempt / 4)
-        if seconds(lambda: read(long), 2) < limit * max(seconds(lambda: read(short), 5), 1e-3):
-            return
-    pytest.fail(f"more than {PER_DOUBLING} times as long per doubling, of {str(short)[:60]!r}")
+    check_growth(read, source(low), source(low << doublings), PER_DOUBLING**doublings)
 
 
 def repeated(unit: Any, before: Any = None, after: Any = None) -> Callable[[int], Any]:
@@ -227,14 +214,14 @@ def test_every_regular_expression(name: str) -> None:
     for parts in sorted(attacks(expression, random.Random(name))):
         before, unit, after = parts if is_text else (part.encode("latin1") for part in parts)
         with ended_after(60):
-            check_growth(expression.findall, repeated(unit, before, after), 3, 2000)
+            check_doublings(expression.findall, repeated(unit, before, after), 3, 2000)
 
 
 def test_an_exponential_expression_would_be_found() -> None:
     pattern = re.compile(r"(?:<!--.*?-->\s*)*<root", re.DOTALL)
     with pytest.raises(TimeoutError), ended_after(2):
         for before, unit, after in sorted(attacks(pattern, random.Random(1))):
-            check_growth(pattern.findall, repeated(unit, before, after), 3, 2000)
+            check_doublings(pattern.findall, repeated(unit, before, after), 3, 2000)
 
 
 SPAN = '<span class="math-container">'
@@ -298,13 +285,13 @@ READERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
     ("name", "unit"), [(name, unit) for name, (_, units) in READERS.items() for unit in units]
 )
 def test_every_reader_of_text(name: str, unit: str) -> None:
-    check_growth(READERS[name][0], repeated(unit))
+    check_doublings(READERS[name][0], repeated(unit))
 
 
 @pytest.mark.parametrize("unit", ["<b id={}><p>", '<p a{}="">', "</p a{}", r"\begin{{{}}}"])
 @pytest.mark.parametrize("name", ["read_body", "safe_body"])
 def test_units_that_differ(name: str, unit: str) -> None:
-    check_growth(
+    check_doublings(
         READERS[name][0],
         lambda length: "".join(unit.format(number) for number in range(length // len(unit))),
     )
@@ -366,7 +353,7 @@ def test_every_reader_of_files(name: str, parts: tuple[str, str, str], tmp_path:
         with suppress(InputError):
             FILES[name][0](path)
 
-    check_growth(read, file)
+    check_doublings(read, file)
 
 
 def test_a_row_longer_than_many_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -377,4 +364,4 @@ def test_a_row_longer_than_many_blocks(tmp_path: Path, monkeypatch: pytest.Monke
         path.write_text(f'<posts>{ROW}<row Id="2" Body="{"a" * length}"/></posts>')
         return path
 
-    check_growth(PostTable.scan, file, low=100_000)
+    check_doublings(PostTable.scan, file, low=100_000)

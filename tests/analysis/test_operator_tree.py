@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
+from growth import check_growth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutation import check_terms, mutated, real_formulas
@@ -183,21 +182,13 @@ def test_a_broken_formula_has_a_tree(source: str) -> None:
      r"\sin", r"\sum_", "a<b>", r"\begin{matrix}a&", "){", "x'", r"\int d", ",(", "!", r"\{"],
 )  # fmt: skip
 def test_time_grows_with_the_length(pattern: str) -> None:
-    def seconds(length: int) -> float:
-        source = pattern * (length // len(pattern))
-        items = latex.read(source)[0]
-        best = float("inf")
-        gc.disable()  # as builds do: its time grows with all that lives
-        for _ in range(3):
-            began = time.process_time()
-            read = read_operators(items)
-            paths(read)
-            paths(blind(read))
-            best = min(best, time.process_time() - began)
-        gc.enable()
-        return best
+    def find_paths(items: list[str]) -> None:
+        tree = read_operators(items)
+        paths(tree)
+        paths(blind(tree))
 
-    assert seconds(64_000) < 2.6**3 * seconds(8_000)
+    short, long = (latex.read(pattern * (length // len(pattern)))[0] for length in (8_000, 64_000))
+    check_growth(find_paths, short, long, limit=2.6**3)
 
 
 def test_real_formulas_have_terms(lite: Path) -> None:

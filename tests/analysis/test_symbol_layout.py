@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-import time
 from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
+from growth import check_growth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutation import check_terms, mutated, real_formulas
@@ -148,14 +147,8 @@ def _real(data: Path) -> list[str]:
     "unit", ["{", "}", "x^{", r"\frac{", r"\sqrt", "x^", r"\begin{matrix}", r"a\over ", r"\sqrt["]
 )
 def test_time_is_linear_in_length_at_any_depth(unit: str) -> None:
-    gc.freeze()  # what other tests keep takes time to look through, again and again
+    def find_paths(source: str) -> None:
+        paths(read_layout(read(source)[0]), 2, 3)
 
-    def seconds(times: int) -> float:
-        best = 1e9
-        for _ in range(3):
-            began = time.process_time()
-            paths(read_layout(read(unit * times)[0]), 2, 3)
-            best = min(best, time.process_time() - began)
-        return best
-
-    assert seconds(40_000) < 12 * seconds(10_000) + 0.05  # 4 if linear, 16 if quadratic
+    # It would be 4 times as long if linear, 16 times if quadratic.
+    check_growth(find_paths, unit * 10_000, unit * 40_000, limit=12)

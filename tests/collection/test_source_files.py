@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from growth import check_growth
 
 from arqmath_bm25.collection.source_files import anchor_of, included_files, read_source
 from arqmath_bm25.core.errors import InputError
@@ -194,11 +195,7 @@ def test_anchors_of_headings(heading: str, anchor: str) -> None:
     ],
 )  # fmt: skip
 def test_reading_takes_linear_time(tmp_path: Path, name: str, piece: str) -> None:
-    def seconds(times: int) -> float:
-        (tmp_path / name).write_text(piece * times)
-        began = time.process_time()
-        read_source(tmp_path / name, tmp_path)
-        return time.process_time() - began
-
-    few, many = seconds(2_000), seconds(16_000)
-    assert many < 0.5 or many < 24 * few
+    few, many = tmp_path / f"few-{name}", tmp_path / f"many-{name}"
+    few.write_text(piece * 2_000)
+    many.write_text(piece * 16_000)
+    check_growth(lambda path: read_source(path, tmp_path), few, many, limit=24, floor=0.02)

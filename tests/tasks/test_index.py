@@ -93,6 +93,16 @@ def test_two_collections_of_one_name_keep_their_indexes(tmp_path: Path) -> None:
         assert hit.doc_id == data.parent.name
         assert index.task.found(hit, collection).short_text == f"notes of {hit.doc_id}"
 
+    # The settings of the store that was asked for last are those of the other one's files.
+    config = tmp_path / "mine.yaml"
+    config.write_text("bm25: {k1: 2.0}\nanalysis: {text: {stemmer: none}}\n")
+    tasks.index("docs", data=places[0], indexes=indexes, config=config)
+    stemmers = [
+        Index.open(Collection(data, indexes), "docs").task.settings.analysis.text.stemmer
+        for data in places
+    ]
+    assert stemmers == ["none", "english"]
+
 
 def test_an_index_of_version_0_4_is_recognised_and_pruned(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
