@@ -53,7 +53,7 @@ from arqmath_bm25.frames import (
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.index import as_built, ensure, of_config, with_needed
-from arqmath_bm25.tasks.open_index import Index as Opened
+from arqmath_bm25.tasks.open_index import Index as TaskIndex
 from arqmath_bm25.tasks.post_filter import PostFilter
 from arqmath_bm25.tasks.task import Task
 
@@ -65,7 +65,7 @@ _NAME: Final = re.compile(r"\w([\w.-]*\w)?")
 TaskName = Literal["task1", "task2", "task3", "nlps", "docs"]
 
 
-class _ByValue(ABC):
+class _ValueObject(ABC):
     """What is compared, hashed and pickled by what it is made from."""
 
     @property
@@ -75,12 +75,12 @@ class _ByValue(ABC):
 
     @property
     @abstractmethod
-    def _described(self) -> dict[str, object]:
+    def _summary(self) -> dict[str, object]:
         """What a notebook shows of it."""
 
     def _repr_html_(self) -> str:
         with pd.option_context("display.max_colwidth", None):
-            return pd.Series(self._described).to_frame().to_html(header=False)
+            return pd.Series(self._summary).to_frame().to_html(header=False)
 
     def __getattr__(self, name: str) -> Any:
         kind = type(self)
@@ -106,7 +106,7 @@ class _ByValue(ABC):
         """Close what is open; what is asked afterwards opens it again."""
 
 
-class Collection(_ByValue, Files):
+class Collection(_ValueObject, Files):
     """A collection: its indexes, topics and judgments."""
 
     @classmethod
@@ -144,7 +144,7 @@ class Collection(_ByValue, Files):
         return data, self.indexes.absolute()
 
     @property
-    def _described(self) -> dict[str, object]:
+    def _summary(self) -> dict[str, object]:
         years: dict[str, object] = {task: ", ".join(self.years(task)) for task in TASKS}
         return {"Collection": self.name, "files": self.path, "indexes": self.directory, **years}
 
@@ -179,7 +179,7 @@ class Collection(_ByValue, Files):
         if settings:
             asked = of_config(task, files, settings)
         try:
-            Opened.of(asked, files, by)
+            TaskIndex.of(asked, files, by)
             is_there = not overwrite
         except NoIndexError:
             is_there = False
@@ -259,7 +259,7 @@ def sample(indexes: str | Path = INDEXES) -> Collection:
     return Collection(indexes=indexes)
 
 
-class Index(_ByValue):
+class Index(_ValueObject):
     """An index that is open. Thread-safe; the first ranking by Lucene starts the JVM."""
 
     def __init__(
@@ -267,7 +267,7 @@ class Index(_ByValue):
         engine: Engine,
     ) -> None:  # fmt: skip
         self.collection = collection
-        self._opened = Opened.open(collection, task, config, engine)
+        self._opened = TaskIndex.open(collection, task, config, engine)
         self._threads = threads
         self._config = config
 
@@ -307,7 +307,7 @@ class Index(_ByValue):
         return self.collection, self.task, self._threads, self._config, self._opened.engine
 
     @property
-    def _described(self) -> dict[str, object]:
+    def _summary(self) -> dict[str, object]:
         about = {"Index": self.task, "collection": self.collection.name, "files": self.path}
         return {**about, "documents": len(self), "variants": ", ".join(self.variants)}
 

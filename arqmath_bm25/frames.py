@@ -23,9 +23,9 @@ from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.evaluation import qrels as qrels_files
 from arqmath_bm25.evaluation.comparing import compare_runs
-from arqmath_bm25.evaluation.evaluator import Scored, score_run
+from arqmath_bm25.evaluation.evaluator import ScoredRun, score_run
 from arqmath_bm25.evaluation.measures import Measure, key_of, named_measures
-from arqmath_bm25.evaluation.qrels import Judgments, Qrels, least_relevant, read_grade
+from arqmath_bm25.evaluation.qrels import Judgments, Qrels, read_grade, relevance_threshold
 from arqmath_bm25.runs import run_writing
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
@@ -193,7 +193,7 @@ def fuse(
 def _score(
     name: str, run: Table, qrels: Table, task: RunTask | None,
     measures: Sequence[Measure], relevant: int | None,
-) -> Scored:  # fmt: skip
+) -> ScoredRun:  # fmt: skip
     run = table(run, "run", "qid", "docno", "score")
     qrels = table(qrels, "qrels", "qid", "docno", "label")
     judged: Qrels = {}
@@ -201,7 +201,7 @@ def _score(
     for number, (qid, doc, label) in enumerate(rows):
         judged.setdefault(qid, {})[doc] = read_grade(f"qrels: row {number}", doc, str(label))
     task = task or qrels.attrs.get("task") or _task_of(run)
-    least = least_relevant(RULES[task], judged) if relevant is None else relevant
+    least = relevance_threshold(RULES[task], judged) if relevant is None else relevant
     judgments = Judgments(
         Path("qrels"), judged, qrels.attrs.get("ids"), tuple(qrels.attrs.get("notes", ())), least
     )

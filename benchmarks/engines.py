@@ -147,7 +147,7 @@ def prepare(work: Path, gigabytes: float, hosts: list[str]) -> None:
     from arqmath_bm25.tasks import configured
     from arqmath_bm25.tasks.index import ensure
     from arqmath_bm25.tasks.open_index import Index
-    from arqmath_bm25.tasks.queries import searched_query
+    from arqmath_bm25.tasks.queries import build_query
     from arqmath_bm25.tasks.settings import FIELDS
 
     if not (work / "data").exists():
@@ -160,7 +160,7 @@ def prepare(work: Path, gigabytes: float, hosts: list[str]) -> None:
     weights, analyzer = settings.weights("both"), Analyzer(settings.analysis)
     topics = read_topics(layout.topics("task1", layout.years("task1")[-1]))[:TOPICS]
     searcher = Index.of(task, collection, Engine("flat")).searcher()
-    made = [searched_query(topic, analyzer, weights, settings.query, searcher) for topic in topics]
+    made = [build_query(topic, analyzer, weights, settings.query, searcher) for topic in topics]
     documents = sum(file.read_bytes().count(b"\n") for file in index.glob("*/documents/*.jsonl"))
     described = {
         "queries": made, "k1": settings.bm25.k1, "b": settings.bm25.b, "hosts": hosts,

@@ -42,7 +42,7 @@ from arqmath_bm25.engines.engine import Engine  # noqa: E402
 from arqmath_bm25.tasks import configured  # noqa: E402
 from arqmath_bm25.tasks.index import ensure  # noqa: E402
 from arqmath_bm25.tasks.open_index import Index  # noqa: E402
-from arqmath_bm25.tasks.queries import searched_query  # noqa: E402
+from arqmath_bm25.tasks.queries import build_query  # noqa: E402
 from arqmath_bm25.tasks.settings import FIELDS  # noqa: E402
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def search(indexes: Path, data: Path) -> str:
     terms = postings = 0
     for topic in topics:
         weights = task.settings.weights("both")
-        chosen = searched_query(topic, analyzer, weights, task.settings.query, searcher)
+        chosen = build_query(topic, analyzer, weights, task.settings.query, searcher)
         counts = [*searcher.document_counts(chosen).values()]
         terms += sum(map(len, chosen.values()))
         postings += sum(sum(of_field.values()) for of_field in counts)
@@ -97,7 +97,7 @@ def search(indexes: Path, data: Path) -> str:
     list(index.rank(topics, "both", 1000, threads=1))
     milliseconds = (time.process_time() - began) / len(topics) * 1e3
     began = time.process_time()
-    list(Index.of(without_stages(task), collection, Engine("flat")).rank(topics, "both", 1000, 1))
+    list(Index.of(without_reranker(task), collection, Engine("flat")).rank(topics, "both", 1000, 1))
     first = (time.process_time() - began) / len(topics) * 1e3
     return (
         f"a topic: {terms / len(topics):.0f} terms, {postings / len(topics):,.0f} postings "
@@ -106,9 +106,9 @@ def search(indexes: Path, data: Path) -> str:
     )
 
 
-def without_stages(task: Task[Any]) -> Task[Any]:
+def without_reranker(task: Task[Any]) -> Task[Any]:
     """Return the task with its first stage alone."""
-    return type(task)(task.settings.model_copy(update={"stages": {}}))
+    return type(task)(task.settings.model_copy(update={"rerank": {}}))
 
 
 def report(name: str, indexes: Path, data: Path, cpu: float) -> None:

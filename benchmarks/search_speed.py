@@ -156,8 +156,8 @@ def _ways(index: Index) -> dict[tuple[str, str], Way]:
     stock = stock_searcher(lucene, settings.bm25.k1, settings.bm25.b)
 
     def rank() -> Iterable[tuple[str, Ranking]]:
-        saturation = settings.query.saturation
-        queries = [topic_query(topic, analyzer, weights, saturation) for topic in topics]
+        k3 = settings.query.k3
+        queries = [topic_query(topic, analyzer, weights, k3) for topic in topics]
         return named(topics, queries)
 
     def named(ranked: Sequence[Topic], queries: Sequence[Query]) -> Iterable[tuple[str, Ranking]]:
@@ -166,7 +166,7 @@ def _ways(index: Index) -> dict[tuple[str, str], Way]:
             yield topic.topic_id, [(hit.doc_id, hit.score) for hit in hits]
 
     def stock_search(topic: Topic) -> tuple[str, Ranking]:
-        query = topic_query(topic, analyzer, weights, settings.query.saturation)
+        query = topic_query(topic, analyzer, weights, settings.query.k3)
         return topic.topic_id, _read(stock.search(_lucene_query(query), MAX_DEPTH))
 
     def stock_detached(topic: Topic) -> tuple[str, Ranking]:

@@ -70,7 +70,7 @@ def ours(
         build(task, collection, Processes(THREADS))
         runs = [(task.settings.run.id, task.primary, task)]
         if name == config:
-            first = AnswerRetrieval(changed(task.settings, stages={}))
+            first = AnswerRetrieval(changed(task.settings, rerank={}))
             runs = [(variant, variant, task) for variant in task.variants]
             runs.append((f"{task.primary}, first stage", task.primary, first))
         for label, variant, ranking in runs:

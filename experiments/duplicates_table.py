@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def conditions(default: Task1Settings) -> dict[str, Task1Settings]:
     """Name the settings to compare."""
     return {
-        "first stage alone": changed(default, stages={}),
+        "first stage alone": changed(default, rerank={}),
         "default": default,
     }
 

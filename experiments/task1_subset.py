@@ -39,22 +39,22 @@ def conditions(default: Task1Settings) -> Iterator[tuple[str, AnswerRetrieval, s
     own = {field: weights[field] for field in ("contents", "answer_operators")}
     ngrams = {"answer_math": 0.15, "question_math": 0.15, "title_math": 0.075}
     alternatives = [
-        ("both, first stage alone", changed(default, stages={})),
+        ("both, first stage alone", changed(default, rerank={})),
         *((f"both, no {field}", reweighed(default, **{field: 0})) for field in weights),
         ("both, no operators", reweighed(default, **dict.fromkeys(OPERATORS, 0))),
         ("both, operators x 0.5", reweighed(default, **dict.fromkeys(OPERATORS, 0.15))),
         ("both, operators x 2", reweighed(default, **dict.fromkeys(OPERATORS, 0.6))),
         ("both, n-grams too", reweighed(default, **ngrams)),
         ("both, answer alone", changed(default, variants__both=own)),
-        ("both, all query terms", changed(default, query__most={})),
+        ("both, all query terms", changed(default, query__max_terms={})),
         (
             "both, half of the query terms",
-            changed(default, query__most={"text": 30, "operators": 60}),
+            changed(default, query__max_terms={"text": 30, "operators": 60}),
         ),
-        ("both, thread x 0.5", changed(default, stages__both__thread=0.5)),
-        ("both, second stage on 1000", changed(default, stages__both__depth=1000)),
+        ("both, thread x 0.5", changed(default, rerank__both__thread=0.5)),
+        ("both, second stage on 1000", changed(default, rerank__both__depth=1000)),
         ("k1 = 0.9, b = 0.4", changed(default, bm25={"k1": 0.9, "b": 0.4})),
-        ("saturation 8", changed(default, query__saturation=8)),
+        ("k3 = 8", changed(default, query__k3=8)),
         ("no stemming", changed(default, analysis__text__stemmer="none")),
     ]
     for variant in ("both", "text", "math"):

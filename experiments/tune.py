@@ -36,7 +36,7 @@ def tune(
     folds: Annotated[int, typer.Option(min=1, help="Parts of the topics; nlps has 5.")] = 5,
     threads: int = options.THREADS,
 ) -> None:
-    """Search better weights, k1, b and saturation by cross-validation, without a new index.
+    """Search better weights, k1, b and k3 by cross-validation, without a new index.
 
     Each part of the topics is scored with what the other parts choose; what all choose is
     written. Measured is nDCG@300, for nlps MAP@500. Tasks 1 and 2 need flat postings.

@@ -16,9 +16,9 @@ from arqmath_bm25.analysis.html import (
     Content,
     Delimiters,
     Formula,
+    expand_macros,
     read_body,
     read_title,
-    write_out,
 )
 from arqmath_bm25.analysis.latex import arrange, read
 from arqmath_bm25.analysis.mathml import source_latex
@@ -75,7 +75,7 @@ class Analyzer:
 
     def __call__(self, content: Content) -> Terms:
         """Analyse one field. n-grams do not cross formulas; text in formulas joins the words."""
-        pieces: Sequence[str | Formula] = write_out(content, self._latex.macros).pieces
+        pieces: Sequence[str | Formula] = expand_macros(content, self._latex.macros).pieces
         formulas: list[_Formula] = []
         if self._latex.form == "symbols":
             formulas = [self._formula(each.latex) for each in pieces if isinstance(each, Formula)]
@@ -110,7 +110,7 @@ class FormulaAnalyzer:
         spellings: dict[FormulaField, Spelling] = {
             "contents": Paths(*settings.layout),
             "patterns": Lines(*settings.patterns, places=True),
-            "operators": Paths(also_blind=True),
+            "operators": Paths(also_anonymised=True),
             "ngrams": Lines(*settings.ngrams),
             "symbols": Lines(1, 1),
         }

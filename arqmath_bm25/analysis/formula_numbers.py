@@ -32,8 +32,8 @@ def _paths(paths: Paths, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
     numbers = texts.numbers[symbols]
     lengths = texts.lengths[symbols]
     root = parents == np.arange(len(parents))
-    for is_blind in (False, True)[: 1 + paths.also_blind]:
-        if is_blind:
+    for is_anonymised in (False, True)[: 1 + paths.also_anonymised]:
+        if is_anonymised:
             hidden = texts.variables[symbols]
             hidden[parents[edges != ord(LOWER)]] = False
             numbers[hidden] = term_numbers([PLACE])

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arqmath_bm25.analysis import latex
-from arqmath_bm25.analysis.macros import written_out
+from arqmath_bm25.analysis.macros import expanded_formulas
 from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.structures import children, shapes
 from arqmath_bm25.analysis.terms import paths
-from arqmath_bm25.analysis.trees import Tree, blind
+from arqmath_bm25.analysis.trees import Tree, anonymised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,13 +48,13 @@ def formula_similarities(formulas: Sequence[str], others: Sequence[str]) -> NDAr
 
 
 def _read(source: str) -> Tree:
-    (whole,) = written_out([source])
+    (whole,) = expanded_formulas([source])
     return read_operators(latex.read(whole)[0])
 
 
 def _terms(tree: Tree) -> set[str | int]:
     """Return the paths of a tree as text, and its sub-expressions as numbers."""
-    hidden = blind(tree)
+    hidden = anonymised(tree)
     of_nodes = shapes(hidden, children(hidden))
     inner = set(hidden.parents) - {0}
     return {*paths(hidden), *(of_nodes[node] for node in inner)}

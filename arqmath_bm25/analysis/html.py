@@ -41,7 +41,7 @@ from selectolax.lexbor import LexborHTMLParser
 from arqmath_bm25.analysis.foreign import as_post
 from arqmath_bm25.analysis.kinds import Kind, is_foreign, kind_of
 from arqmath_bm25.analysis.lean import lean_words
-from arqmath_bm25.analysis.macros import written_out
+from arqmath_bm25.analysis.macros import expanded_formulas
 from arqmath_bm25.analysis.mathml import mark_formulas
 from arqmath_bm25.analysis.sources import (
     BLOCK_END,
@@ -254,10 +254,10 @@ def read_text(text: str, kind: Kind | None = None, delimiters: Delimiters = "aut
     return _split(_PARAGRAPH.sub(BLOCK_END, text.translate(_CLEAN)), [], delimiters)
 
 
-def write_out(content: Content, preamble: str = "") -> Content:
+def expand_macros(content: Content, preamble: str = "") -> Content:
     """Return a post, or a part of it, with its macros written out."""
     before = [formula.latex for formula in content.formulas]
-    after = written_out(before, preamble)
+    after = expanded_formulas(before, preamble)
     if after is before:
         return content
 

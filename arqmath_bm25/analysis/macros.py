@@ -50,7 +50,7 @@ class Macro(NamedTuple):
     default: str | None = None  # of the first argument, which is optional then, in brackets
     is_final: bool = False  # the body is not expanded again
 
-    def written_out(self, text: str, begin: int) -> tuple[str, int] | None:
+    def expanded_use(self, text: str, begin: int) -> tuple[str, int] | None:
         """Expand a use whose arguments begin there; return the text and where they end."""
         arguments: list[str] = []
         if self.default is not None:
@@ -65,7 +65,7 @@ class Macro(NamedTuple):
             argument = argument_at(text, begin)
             if argument is None:
                 return None
-            arguments.append(_apart(argument[0]))
+            arguments.append(_separated(argument[0]))
             begin = argument[1]
 
         def argument_of(parameter: re.Match[str]) -> str:
@@ -75,7 +75,7 @@ class Macro(NamedTuple):
                 return f"{command} {argument}"
             return argument
 
-        return _apart(_PARAMETER.sub(argument_of, self.body)), begin
+        return _separated(_PARAMETER.sub(argument_of, self.body)), begin
 
 
 class Macros(dict[str, Macro]):
@@ -83,7 +83,7 @@ class Macros(dict[str, Macro]):
 
     _steps = _STEPS  # that are left
 
-    def write_out(self, latex: str) -> str:
+    def expand_macros(self, latex: str) -> str:
         """Return the next formula of the post without definitions and uses of macros."""
         longest = max(_LONGEST_FORMULA, len(latex))
         text = latex
@@ -95,7 +95,7 @@ class Macros(dict[str, Macro]):
                 written = ""
                 end = self._define(definition, text)
             elif command[1] in self:
-                use = self[command[1]].written_out(text, begin)
+                use = self[command[1]].expanded_use(text, begin)
                 if use is None:
                     return latex
                 written, end = use
@@ -186,12 +186,12 @@ def _signature(arguments: str) -> tuple[int, str | None]:
     return count, optional["default"] or ""
 
 
-def written_out(formulas: Sequence[str], preamble: str = "") -> Sequence[str]:
+def expanded_formulas(formulas: Sequence[str], preamble: str = "") -> Sequence[str]:
     """Return the formulas of a post without macros: its own and the preamble's are expanded."""
     if not (preamble or _DEFINES.search(" ".join(formulas))):
         return formulas
     macros = Macros(preamble_macros(preamble))
-    return [macros.write_out(latex) for latex in formulas]
+    return [macros.expand_macros(latex) for latex in formulas]
 
 
 @lru_cache(maxsize=4)
@@ -199,7 +199,7 @@ def preamble_macros(preamble: str) -> Macros:
     """Return the macros that a preamble defines; callers add a post's macros to a copy."""
     macros = Macros()
     for begin, end in definitions(preamble):
-        macros.write_out(preamble[begin:end])
+        macros.expand_macros(preamble[begin:end])
     return macros
 
 
@@ -243,7 +243,7 @@ def argument_at(text: str, begin: int) -> tuple[str, int] | None:
     return None
 
 
-def _apart(latex: str) -> str:
+def _separated(latex: str) -> str:
     """Return LaTeX to which a letter can be appended."""
     if _LAST_COMMAND.search(latex):
         return f"{latex} "

@@ -203,7 +203,7 @@ def _with_ensured(text: str, macros: dict[str, Macro]) -> str:
     parts: list[str] = []
     done = 0
     for use in re.finditer(rf"\\({'|'.join(macros)})(?![A-Za-z])", text):
-        expanded = macros[use[1]].written_out(text, use.end())
+        expanded = macros[use[1]].expanded_use(text, use.end())
         if expanded is None or use.start() < done:
             continue
         _, end = expanded

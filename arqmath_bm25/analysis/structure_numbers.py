@@ -67,7 +67,7 @@ def structure_numbers(columns: Columns) -> Iterator[tuple[Places, Numbers]]:
     """Yield the `sub` terms and then the `coref` terms: the number of each tree, and the term."""
     texts = Texts(columns.texts)
     hidden = texts.variables[columns.symbols]
-    hidden[columns.parents[columns.edges != ord(LOWER)]] = False  # as `terms.blind` does
+    hidden[columns.parents[columns.edges != ord(LOWER)]] = False  # as `terms.anonymised` does
     symbols = _Pieces(texts.numbers, texts.lengths).of(columns.symbols)
     symbols.numbers[hidden] = term_numbers([PLACE])
     symbols.lengths[hidden] = len(PLACE)

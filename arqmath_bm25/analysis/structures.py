@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from arqmath_bm25.analysis.trees import EDGES, PLACE, Tree, blind
+from arqmath_bm25.analysis.trees import EDGES, PLACE, Tree, anonymised
 
 SMALLEST: Final = 3  # nodes of a sub-expression
 LARGEST: Final = 40
@@ -45,7 +45,7 @@ class Outline(NamedTuple):
 
 def structures(tree: Tree) -> list[str]:
     """Return the `sub` terms and then the `coref` terms of a formula."""
-    hidden = blind(tree)
+    hidden = anonymised(tree)
     outline = _outline(hidden)
     before = _occurrences_before(tree, hidden, outline)
     return _subexpressions(hidden, outline, before) + _corefs(hidden, outline, before)

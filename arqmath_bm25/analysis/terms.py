@@ -1,9 +1,9 @@
 r"""Formulas before they are terms: trees, lines of symbols, and how both are spelled.
 
 Terms of trees are paths through some nodes, which begin with a start mark. Of the operator tree of
-`x^2+1`: `~+`, `+~^`, `+~1`, `^~1~x`, `^~2~2`, and `~+~^`, `~+~1`, `+~^~1~x`, `+~^~2~2`. In a
-blind tree a placeholder, `\?`, stands for every variable that is not applied to something. Further
-terms of trees are in `structures`.
+`x^2+1`: `~+`, `+~^`, `+~1`, `^~1~x`, `^~2~2`, and `~+~^`, `~+~1`, `+~^~1~x`, `+~^~2~2`. In an
+anonymised tree a placeholder, `\?`, stands for every variable that is not applied to something.
+Further terms of trees are in `structures`.
 
 Terms of lines are n-grams. Patterns have placeholders for variables, so that `a^2+b^2` is like
 `x^2+y^2`: `\?` where a variable first occurs in the n-gram, and `\?d` where it last occurred d
@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 from arqmath_bm25.analysis.latex import VARIABLES
 from arqmath_bm25.analysis.structures import structures
-from arqmath_bm25.analysis.trees import EDGES, PLACE, Tree, blind
+from arqmath_bm25.analysis.trees import EDGES, PLACE, Tree, anonymised
 
 LONGEST: Final = 5  # tokens of a pattern
 # How a variable is written in each place of a pattern, by the distance to where it last occurred.
@@ -89,19 +89,20 @@ def patterns(tokens: Sequence[str], low: int, high: int) -> list[str]:
 class Paths:
     """Paths through `low` … `high` nodes of a tree.
 
-    With `also_blind`, paths of the blind tree too; with `structures`, the terms of `structures`.
+    With `also_anonymised`, paths of the anonymised tree too; with `structures`, the terms of
+    `structures`.
     """
 
     low: int = 2
     high: int = 3
-    also_blind: bool = False
+    also_anonymised: bool = False
     structures: bool = False
 
     def strings(self, tree: Tree) -> list[str]:
         """Return the paths through a tree as text."""
         terms = paths(tree, self.low, self.high)
-        if self.also_blind:
-            terms += paths(blind(tree), self.low, self.high)
+        if self.also_anonymised:
+            terms += paths(anonymised(tree), self.low, self.high)
         if self.structures:
             terms += structures(tree)
         return terms

@@ -19,7 +19,7 @@ class Tree(NamedTuple):
     edges: Sequence[str] = ()  # from the parent, as the keys of EDGES
 
 
-def blind(tree: Tree) -> Tree:
+def anonymised(tree: Tree) -> Tree:
     r"""Return a tree with `\?` for its variables; one with just a subscript is a variable too."""
     symbols, parents, edges = tree
     inner = set(parents)

@@ -33,14 +33,14 @@ from arqmath_bm25.core.labs import YEARS, RunTask, Year
 from arqmath_bm25.core.progress import console, status
 from arqmath_bm25.evaluation.comparing import (
     SIGNIFICANT,
-    Compared,
     Comparison,
     Move,
+    RunComparisons,
     compare_runs,
     differing,
     moves,
 )
-from arqmath_bm25.evaluation.evaluator import Evaluator, Scored
+from arqmath_bm25.evaluation.evaluator import Evaluator, ScoredRun
 from arqmath_bm25.evaluation.measures import NAMES, Measure, named_measures
 from arqmath_bm25.evaluation.qrels import IdKind
 from arqmath_bm25.evaluation.score import EXPLANATION, RunScore, shared_notes
@@ -89,7 +89,7 @@ class Scoring:
             least_grade=self.topics_with_grade, relevant=self.relevant,
         )  # fmt: skip
 
-    def score(self, evaluator: Evaluator, runs: Iterable[Path]) -> list[Scored]:
+    def score(self, evaluator: Evaluator, runs: Iterable[Path]) -> list[ScoredRun]:
         """Score runs against the judgments of each year."""
         years: Sequence[Year | None] = self.years or [None]
         return [evaluator.score(run, self.chosen_task, year) for run in runs for year in years]
@@ -112,7 +112,7 @@ class Scoring:
                 )
         return [year for year in YEARS if year in (self.topics or ())]
 
-    def write(self, scored: Sequence[Scored], content: object) -> bool:
+    def write(self, scored: Sequence[ScoredRun], content: object) -> bool:
         """Write the files asked for; return whether to print tables as well."""
         texts: dict[Path, str] = {}
         if self.json_file is not None:
@@ -123,7 +123,7 @@ class Scoring:
         return str(self.json_file) != "-"
 
 
-def _per_topic_csv(scored: Sequence[Scored]) -> str:
+def _per_topic_csv(scored: Sequence[ScoredRun]) -> str:
     from pandas import DataFrame  # takes half a second to load
 
     rows = []
@@ -177,7 +177,7 @@ def evaluate(
         console.print(f"not scored: {note}", soft_wrap=True)
 
 
-def _table_of_sets(run: Scored, by: str, sets: Mapping[str, Sequence[str]]) -> ScoreTable:
+def _table_of_sets(run: ScoredRun, by: str, sets: Mapping[str, Sequence[str]]) -> ScoreTable:
     """Return the scores of a run over groups of topics."""
     keys, averages = run.score.shown, run.score.averages
     rows = []
@@ -227,7 +227,7 @@ def _run_files(
 
 def _score_files(
     evaluator: Evaluator, files: Iterable[tuple[Path, Year | None]]
-) -> tuple[list[Scored], list[str]]:
+) -> tuple[list[ScoredRun], list[str]]:
     """Score the run files that have judgments; return what the others lack."""
     scored, left_out = [], []
     for path, year in files:
@@ -245,7 +245,7 @@ def _names(keys: Iterable[str]) -> list[str]:
 
 
 def _score_tables(
-    scored: Sequence[Scored], extra: Sequence[str], form: TableForm
+    scored: Sequence[ScoredRun], extra: Sequence[str], form: TableForm
 ) -> list[ScoreTable]:
     """Return a table for each task and judgments; `extra` are keys to show after the usual ones."""
     tables = []
@@ -256,7 +256,7 @@ def _score_tables(
     return tables
 
 
-def _score_table(runs: Sequence[Scored], keys: Sequence[str], form: TableForm) -> ScoreTable:
+def _score_table(runs: Sequence[ScoredRun], keys: Sequence[str], form: TableForm) -> ScoreTable:
     """Return the scores of runs by the same judgments."""
     first = runs[0]
     premises = "statements" in first.score.counts
@@ -295,7 +295,7 @@ def _score_table(runs: Sequence[Scored], keys: Sequence[str], form: TableForm) -
     return ScoreTable(caption=caption, header=header, rows=rows, notes=notes, dispensable=[counted])
 
 
-def _caption(run: Scored) -> str:
+def _caption(run: ScoredRun) -> str:
     """Return the caption of a table: task, year, judgments, and the least relevant grade."""
     ids = _IDS.get(run.judgments.ids or "", "")
     parts = [run.task, run.year, f"{run.judgments.file.name}{ids}"]
@@ -321,7 +321,7 @@ def _explained(names: Sequence[str], baseline: str, marked: bool) -> str:
     return text
 
 
-def _count(run: Scored) -> str:
+def _count(run: ScoredRun) -> str:
     """Return how many of the judged topics the run has."""
     topics, *parts = run.score.counts.values()
     if not parts:
@@ -329,7 +329,7 @@ def _count(run: Scored) -> str:
     return f"{parts[-1]} of {topics}"
 
 
-def _notes(run: Scored, keys: Sequence[str]) -> list[str]:
+def _notes(run: ScoredRun, keys: Sequence[str]) -> list[str]:
     """Return averages over the topics of the run where they differ, and its warnings."""
     notes = []
     if isinstance(run.score, RunScore):
@@ -379,7 +379,7 @@ def compare(
             print_tables([_table_of_moves(why, moved, unexplained)], scoring.form)
 
 
-def _comparison_table(compared: Compared, form: TableForm) -> ScoreTable:
+def _comparison_table(compared: RunComparisons, form: TableForm) -> ScoreTable:
     """Return the tests of each run against the first one, whose mean is in the caption."""
     (name,) = _names([compared.measure])
     topics, *_ = compared.values.values()
@@ -412,7 +412,7 @@ def _comparison_table(compared: Compared, form: TableForm) -> ScoreTable:
     )
 
 
-def _all_digits(compared: Compared) -> ScoreTable:
+def _all_digits(compared: RunComparisons) -> ScoreTable:
     """Return the comparisons under the keys of `compare --json`."""
     rows = [asdict(run) for run in compared.comparisons]
     return ScoreTable(

@@ -239,21 +239,21 @@ def _write_run(options: RunOptions, index: Index, topics: TopicFile, variant: st
             f"{target}: this run was made with other settings or data; --overwrite replaces it, "
             "another run.id in the configuration or another --runs keeps both"
         )
-    count, unanswered = len(topics.topics), list[str]()
+    count, topics_without_hits = len(topics.topics), list[str]()
     with progress(f"{topics.folder} {variant}", count, task.topics_are) as advance:
 
         def noted(ranked: Iterable[list[Hit]]) -> Iterator[tuple[str, list[Hit]]]:
             for topic, hits in zip(topics.topics, ranked, strict=True):
                 advance(1)
                 if not hits:
-                    unanswered.append(topic.topic_id)
+                    topics_without_hits.append(topic.topic_id)
                 yield topic.topic_id, hits
 
         ranked = noted(index.rank(topics.topics, variant, depth, options.threads))
         rows = write_run(target, ranked, manifest["tag"], task.lab, options.form, manifest)
     note = ""
-    if unanswered:
-        note = f"; no {task.hits_are} for {some(unanswered)}"
+    if topics_without_hits:
+        note = f"; no {task.hits_are} for {some(topics_without_hits)}"
     size = f"{counted(count, task.topics_are)}, {counted(rows, task.rows_are)}"
     out.print(f"{target}: {size}, in {time.monotonic() - began:.1f} s{note}")
 

@@ -181,16 +181,16 @@ def parsed_rows(path: Path, root: str, begin: int = 0, end: int | None = None) -
     """Yield what `rows` yields, each with its attributes, or None if it is broken."""
     pieces = rows(path, root, begin, end)
     while batch := list(islice(pieces, ROWS_TOGETHER)):
-        parsed = _together([row.xml for row in batch])
+        parsed = _parse_jointly([row.xml for row in batch])
         if parsed:
             yield from zip(batch, parsed, strict=True)
             continue
 
         for row in batch:
-            yield from _apart(row)
+            yield from _parse_singly(row)
 
 
-def _apart(piece: Row) -> ParsedRows:
+def _parse_singly(piece: Row) -> ParsedRows:
     """Yield the rows in the text between two cuts."""
     offset, xml = piece
     for part in _PART.finditer(xml):
@@ -305,10 +305,10 @@ def attributes(rows: Sequence[bytes]) -> list[dict[str, str] | None]:
 
     Repairs: bytes that are not UTF-8 become U+FFFD; characters that XML forbids are dropped.
     """
-    return [*(_together(rows) or map(_attributes, rows))]
+    return [*(_parse_jointly(rows) or map(_attributes, rows))]
 
 
-def _together(rows: Sequence[bytes]) -> list[dict[str, str]] | None:
+def _parse_jointly(rows: Sequence[bytes]) -> list[dict[str, str]] | None:
     """Parse several rows at once; None unless the result is one element for each row."""
     # `&amp;` stays `&#38;` unless entities are resolved; inside an element none can be declared, so
     # that there are no others to resolve. A parser that met an error is not reused.
@@ -333,7 +333,7 @@ def _together(rows: Sequence[bytes]) -> list[dict[str, str]] | None:
 def _attributes(row: bytes) -> dict[str, str] | None:
     text = _FORBIDDEN_RAW.sub("", row.decode("utf-8", "replace"))
     repaired = _REFERENCE.sub(_legal_reference, text).encode("utf-8", "replace")
-    parsed = _together([row]) or _together([repaired])
+    parsed = _parse_jointly([row]) or _parse_jointly([repaired])
     if parsed is None:
         return None
     return parsed[0]

@@ -49,7 +49,7 @@ RowSpan = tuple[int, int]  # of a row in its file: offset and length
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
-class OwnDocument(NamedTuple):
+class UserDocument(NamedTuple):
     """A document, or a query."""
 
     doc_id: str
@@ -144,7 +144,7 @@ def judgments_beside(corpus: Path) -> Path | None:
     return None
 
 
-def read_documents(path: Path) -> Iterator[tuple[OwnDocument, RowSpan]]:
+def read_documents(path: Path) -> Iterator[tuple[UserDocument, RowSpan]]:
     """Read the rows of a file with their offsets.
 
     Raises InputError naming file and line for a row that is no document, or has the id of an
@@ -154,7 +154,7 @@ def read_documents(path: Path) -> Iterator[tuple[OwnDocument, RowSpan]]:
         yield from _documents(path, file)
 
 
-def _documents(path: Path, rows: Iterable[bytes]) -> Iterator[tuple[OwnDocument, RowSpan]]:
+def _documents(path: Path, rows: Iterable[bytes]) -> Iterator[tuple[UserDocument, RowSpan]]:
     lines: dict[str, int] = {}
     offset = 0
 
@@ -178,7 +178,7 @@ def _documents(path: Path, rows: Iterable[bytes]) -> Iterator[tuple[OwnDocument,
         raise InputError(f"{path}: there are no rows; expected a document on each line")
 
 
-def read_document(path: Path, span: RowSpan) -> OwnDocument:
+def read_document(path: Path, span: RowSpan) -> UserDocument:
     """Read the row at an offset."""
     offset, length = span
     with path.open("rb") as file:
@@ -191,7 +191,7 @@ def _is_header(path: Path, line: bytes) -> bool:
     return path.suffix.lower() == ".tsv" and first.decode("utf-8", "replace") in IDS
 
 
-def _read(path: Path, number: int, line: bytes) -> OwnDocument:
+def _read(path: Path, number: int, line: bytes) -> UserDocument:
     where = f"{path}: line {number}"
     try:
         text = line.decode("utf-8").lstrip("\ufeff").rstrip("\r\n")
@@ -214,7 +214,7 @@ def _read(path: Path, number: int, line: bytes) -> OwnDocument:
     return document
 
 
-def _of_tsv(where: str, text: str) -> OwnDocument:
+def _of_tsv(where: str, text: str) -> UserDocument:
     columns = text.split("\t")
     if len(columns) not in (2, 3):
         raise InputError(
@@ -225,10 +225,10 @@ def _of_tsv(where: str, text: str) -> OwnDocument:
     title = ""
     if len(columns) == 3:
         title = columns[1]
-    return OwnDocument(columns[0], columns[-1], title)
+    return UserDocument(columns[0], columns[-1], title)
 
 
-def _of_json(where: str, line: str) -> OwnDocument:
+def _of_json(where: str, line: str) -> UserDocument:
     from pydantic import ValidationError  # takes a tenth of a second to load
 
     from arqmath_bm25.collection.json_rows import DocumentRow
@@ -241,7 +241,7 @@ def _of_json(where: str, line: str) -> OwnDocument:
         raise InputError(f"{where}: {faults(error)}; {expected}") from None
 
     text, repaired = with_lost_escapes(row.text)
-    return OwnDocument(
+    return UserDocument(
         doc_id=row.id,
         text=text,
         repaired=repaired,

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Final, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -14,6 +14,13 @@ from arqmath_bm25.core.errors import InputError
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 S = TypeVar("S", bound="Settings")
 NamePart = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
+
+# The keys of version 0.4 that have other names since, by the part that they stand in; version 0.6
+# refuses them.
+FORMER_KEYS: Final = {
+    "": {"stages": "rerank"},
+    "query": {"saturation": "k3", "most": "max_terms", "common": "max_df"},
+}
 
 
 class Settings(BaseModel):
@@ -70,6 +77,12 @@ def load(model: type[S], path: Path, default: Path | None = None) -> S:
     names the file and every key with a wrong value.
     """
     loaded = _read(path)
+    if isinstance(loaded, dict):
+        loaded, former = with_current_keys(loaded)
+        if former:
+            from arqmath_bm25.core.progress import tell  # not in the workers of builds
+
+            tell(f"{path}: keys of version 0.4, which 0.6 will not know: {', '.join(former)}")
     if default is not None and isinstance(loaded, dict) and not _is_complete(model, loaded):
         complete = load(model, default).model_dump(mode="json")
         loaded = _merged(complete, loaded)
@@ -88,6 +101,29 @@ def _read(path: Path) -> Any:
         raise InputError(f"{path}: cannot read the configuration: {error.strerror}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+
+
+def with_current_keys(settings: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return settings with the keys of this version, and which former ones they had.
+
+    A key that stands by both names is left as it is, to be refused.
+    """
+    former = []
+    for part, names in FORMER_KEYS.items():
+        values = settings.get(part) if part else settings
+        if not isinstance(values, dict):
+            continue
+
+        renamed = {}
+        for key, value in values.items():
+            name = names.get(key, key)
+            if name != key and name in values:
+                name = key
+            if name != key:
+                former.append(f"{key} (now {name})")
+            renamed[name] = value
+        settings = {**settings, part: renamed} if part else renamed
+    return settings, former
 
 
 def _is_complete(model: type[BaseModel], loaded: dict[str, Any]) -> bool:

@@ -60,7 +60,7 @@ class Manifest:
         with complete(directory / MANIFEST) as file:
             file.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
-    def why_stale(self, recipe: Mapping[str, Any], sources: Sequence[Source]) -> str | None:
+    def stale_reason(self, recipe: Mapping[str, Any], sources: Sequence[Source]) -> str | None:
         """Return why the index does not fit this recipe and these files; None if it does."""
         if minor(self.version) != minor(__version__):
             return f"this index was built by version {self.version}, this is {__version__}"

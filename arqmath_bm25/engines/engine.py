@@ -169,6 +169,6 @@ def term_scores(explanation: dict[str, Any]) -> TermScores:
     return dict(scores)
 
 
-def flat_place(index: Path) -> Path:
+def flat_directory(index: Path) -> Path:
     """Return the place of the flat postings beside a Lucene index, if there are any."""
     return index.with_name(f"{index.name}.flat")

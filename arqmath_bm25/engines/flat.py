@@ -37,7 +37,7 @@ from arqmath_bm25.analysis.term_numbers import term_numbers
 from arqmath_bm25.core.arrays import map_numbers
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.id_table import IdTable
-from arqmath_bm25.engines.engine import Searcher, best_first, flat_place, ranked
+from arqmath_bm25.engines.engine import Searcher, best_first, flat_directory, ranked
 from arqmath_bm25.engines.flat_build import FORM, META, code_kind, lengths_of_bytes
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class FlatSearcher(Searcher):
 
     def __init__(self, index: Path, k1: float, b: float) -> None:
         """Open the flat postings of an index; InputError if they cannot be used."""
-        place = flat_place(index)
+        place = flat_directory(index)
         meta = json.loads((place / META).read_text(encoding="utf-8"))
         if meta["form"] != FORM:
             raise InputError(f"{place}: of another version; build the index again")

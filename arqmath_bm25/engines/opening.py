@@ -4,7 +4,7 @@ from pathlib import Path
 
 from arqmath_bm25.core.errors import NoIndexError
 from arqmath_bm25.core.system import memory
-from arqmath_bm25.engines.engine import EngineName, Searcher, flat_place
+from arqmath_bm25.engines.engine import EngineName, Searcher, flat_directory
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 
 
@@ -14,7 +14,7 @@ def open_searcher(index: Path, k1: float, b: float, engine: EngineName = "auto")
     `auto` takes flat postings where there are any that fit into half of the memory, or no other.
     Raises NoIndexError if there is nothing for the engine.
     """
-    flat = flat_place(index)
+    flat = flat_directory(index)
     if engine == "auto":
         engine = "flat" if flat.is_dir() and (fits(flat) or not index.is_dir()) else "lucene"
     if not (flat if engine == "flat" else index).is_dir():

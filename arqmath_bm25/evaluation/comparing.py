@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.evaluation.evaluator import Scored
+from arqmath_bm25.evaluation.evaluator import ScoredRun
 from arqmath_bm25.evaluation.measures import key_of
 from arqmath_bm25.evaluation.score import shared_notes
 from arqmath_bm25.runs.run import Ranking
@@ -146,7 +146,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(p_value) for p_value in corrected]
 
 
-def differing(runs: Sequence[Scored], key: str) -> set[int]:
+def differing(runs: Sequence[ScoredRun], key: str) -> set[int]:
     """Return the places of the runs that differ from the first in a measure.
 
     Those are of p < .05 in the randomization test, corrected by Holm. Runs that are not scored on
@@ -167,7 +167,7 @@ def contradicting(shown: Sequence[str]) -> Sequence[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class RunComparisons:
     """Several runs against the first one."""
 
     measure: str
@@ -190,7 +190,7 @@ class Compared:
         }
 
 
-def compare_runs(runs: Sequence[Scored], measure: str | None = None) -> Compared:
+def compare_runs(runs: Sequence[ScoredRun], measure: str | None = None) -> RunComparisons:
     """Compare runs with the first; see `compare`.
 
     Without `measure` it is the first one in tables of such runs. Raises InputError unless all
@@ -201,7 +201,7 @@ def compare_runs(runs: Sequence[Scored], measure: str | None = None) -> Compared
     if measure not in first.score.keys:
         raise InputError(f"{measure}: {first.file} is scored by {', '.join(first.score.keys)}")
 
-    scored: dict[str, Scored] = {}
+    scored: dict[str, ScoredRun] = {}
     for run in runs:
         file = run.judgments.file
         if (file, run.task) != (first.judgments.file, first.task):
@@ -223,11 +223,11 @@ def compare_runs(runs: Sequence[Scored], measure: str | None = None) -> Compared
     warnings = shared_notes([(name, run.score.warnings) for name, run in scored.items()])
     warnings += _contradictions(scored, comparisons, measure)
     qrels, relevant = str(first.judgments.file), first.score.relevant
-    return Compared(measure, qrels, relevant, values, comparisons, warnings)
+    return RunComparisons(measure, qrels, relevant, values, comparisons, warnings)
 
 
 def _contradictions(
-    scored: Mapping[str, Scored], comparisons: Sequence[Comparison], measure: str
+    scored: Mapping[str, ScoredRun], comparisons: Sequence[Comparison], measure: str
 ) -> list[str]:
     """Return which measures say the opposite of the one that compares the runs."""
     averages = {name: run.score.averages() for name, run in scored.items()}
@@ -262,7 +262,11 @@ class Move(NamedTuple):
 
 
 def moves(
-    collection: Collection, runs: Sequence[Scored], topic: str, depth: int, indexes: Sequence[Path]
+    collection: Collection,
+    runs: Sequence[ScoredRun],
+    topic: str,
+    depth: int,
+    indexes: Sequence[Path],
 ) -> tuple[list[Move], list[str]]:
     """Return the documents that moved among the `depth` best of two runs for a topic.
 
@@ -322,7 +326,7 @@ def _moved(rankings: Sequence[Ranking], depth: int) -> dict[str, list[int | None
 
 
 def _parts(
-    collection: Collection, run: Scored, topic_id: str, docs: Sequence[str], top: float
+    collection: Collection, run: ScoredRun, topic_id: str, docs: Sequence[str], top: float
 ) -> list[Parts]:
     """Explain the scores of documents in a run."""
     made_of = provenance(run.file)

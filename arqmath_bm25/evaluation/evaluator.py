@@ -28,8 +28,8 @@ from arqmath_bm25.evaluation.qrels import (
     Qrels,
     by_visual_id,
     coverage_notes,
-    least_relevant,
     read_qrels,
+    relevance_threshold,
 )
 from arqmath_bm25.evaluation.score import (
     OF_POSTS,
@@ -60,7 +60,7 @@ _NO_DATA = "give --data DATA, since without it DATA is the bundled sample"
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredRun:
     """A run with its score."""
 
     run: str  # file name without ending, or the run's name in the answer map
@@ -94,7 +94,7 @@ def score_run(
     judgments: Judgments,
     measures: Iterable[Measure] = (),
     depth: int | None = MAX_DEPTH,
-) -> Scored:
+) -> ScoredRun:
     """Score a run of any task, by the measures of its task and further `measures`.
 
     The best `depth` documents of a topic count (None: all). Raises InputError if run and judgments
@@ -106,7 +106,7 @@ def score_run(
 
     with naming(run.path):
         score = _SCORES[run.task](ranked, judgments, measures)
-    return Scored(_name(run.path), run.path, run.task, judgments, score, ranked)
+    return ScoredRun(_name(run.path), run.path, run.task, judgments, score, ranked)
 
 
 def _of_documents(ranked: Rankings, judgments: Judgments, measures: Iterable[Measure]) -> Score:
@@ -161,7 +161,7 @@ class Evaluator:
         self.judgments = cache(self._read_judgments)
         self.open_ids = cache(partial(FormulaIds.of, self.collection))
 
-    def score(self, path: Path, task: RunTask | None = None, year: Year | None = None) -> Scored:
+    def score(self, path: Path, task: RunTask | None = None, year: Year | None = None) -> ScoredRun:
         """Score one run; of a Task 1 run scored as `task3` the first answer of each topic counts.
 
         Raises InputError for a file that cannot be read or does not fit its judgments.
@@ -175,7 +175,7 @@ class Evaluator:
             return self._score_by_map(run)
         return self.score_run(run, year)
 
-    def score_run(self, run: Run, year: Year | None = None) -> Scored:
+    def score_run(self, run: Run, year: Year | None = None) -> ScoredRun:
         """Score a run that was read with `open_ids`; raises InputError as `score` does."""
         file = self.qrels
         if file is None:
@@ -185,7 +185,7 @@ class Evaluator:
             judgments = judgments._replace(notes=(OF_POSTS, *judgments.notes))
         depth = MAX_DEPTH if self.cut else None
         scored = score_run(run, judgments, self.measures, depth)
-        self._refuse_strangers(scored)
+        self._check_collection(scored)
         return scored
 
     def lacks(self, path: Path, folder: str) -> str | None:
@@ -200,17 +200,17 @@ class Evaluator:
             return f"there are no judgments of {task} {folder}"
         return None
 
-    def score_answer_map(self) -> list[Scored]:
+    def score_answer_map(self) -> list[ScoredRun]:
         """Score every run of the answer map of Task 3."""
         answer_map, judgments = self._answer_files()
         scored = []
         for name, answers in read_answer_map(answer_map).items():
             with naming(f"{answer_map}: {name}"):
                 result = score_answers(answers, judgments.qrels, judgments.relevant)
-            scored.append(Scored(name, answer_map, TextRules.task, judgments, result))
+            scored.append(ScoredRun(name, answer_map, TextRules.task, judgments, result))
         return scored
 
-    def _refuse_strangers(self, scored: Scored) -> None:
+    def _check_collection(self, scored: ScoredRun) -> None:
         """Raise InputError for a run of another collection, where DATA was not given."""
         ranked = scored.ranked
         if self.collection.on_site or ranked is None:
@@ -232,7 +232,7 @@ class Evaluator:
                 "the judgments with --qrels FILE"
             )
 
-    def _score_by_map(self, run: Run) -> Scored:
+    def _score_by_map(self, run: Run) -> ScoredRun:
         """Score a run of Task 3 by the answer map, which names its answers."""
         with naming(run.path):
             answer_map, judgments = self._answer_files()
@@ -247,7 +247,7 @@ class Evaluator:
 
         with naming(run.path):
             result = score_answers(runs[known[0]], judgments.qrels, judgments.relevant)
-        return Scored(name, run.path, run.task, judgments, result)
+        return ScoredRun(name, run.path, run.task, judgments, result)
 
     def _answer_files(self) -> tuple[Path, Judgments]:
         if self.answer_map is None or self.qrels is None:
@@ -264,7 +264,7 @@ class Evaluator:
         qrels = self._with_grade(read(file), file)
         relevant = self.relevant
         if relevant is None:
-            relevant = least_relevant(rules, qrels)
+            relevant = relevance_threshold(rules, qrels)
 
         judgments = Judgments(file, qrels)
         ids = rules.formula_ids(self.open_ids)

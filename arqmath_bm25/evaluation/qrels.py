@@ -51,7 +51,7 @@ class Judgments(NamedTuple):
     relevant: int = RELEVANT  # the least grade that counts as relevant
 
 
-def least_relevant(rules: RunRules, qrels: Qrels) -> int:
+def relevance_threshold(rules: RunRules, qrels: Qrels) -> int:
     """Return the least grade that counts as relevant for runs of a task.
 
     The labs' rule holds for the labs' own topics. For all other topics, as of an
@@ -167,7 +167,7 @@ def write_qrels(path: Path, qrels: Qrels) -> None:
 _MOST: Final = 0.5  # a larger share of the judgments needs no note
 
 
-class Doubt(str):
+class ComparabilityWarning(str):
     """A warning under which scores say nothing of which run is better."""
 
     __slots__ = ()
@@ -175,7 +175,7 @@ class Doubt(str):
 
 def coverage_notes(
     qrels: Qrels, holds: Callable[[NDArray[np.int32]], NDArray[np.bool_]]
-) -> list[Doubt]:
+) -> list[ComparabilityWarning]:
     """Return a warning if a collection lacks most of the judged documents.
 
     `holds` says which of some ids the collection has.
@@ -189,7 +189,7 @@ def coverage_notes(
         f"of {len(judged):,} judged documents the collection has {held:,}: these scores cannot be "
         "compared with published ones"
     )
-    return [Doubt(warning)]
+    return [ComparabilityWarning(warning)]
 
 
 _FOLDER: Final = "qrel_with_formula_ids"  # of the official files of 2020
@@ -206,7 +206,7 @@ _FEW: Final = 3  # ids that may be there by chance
 _VISUAL: Final = 1.25
 # The official 2020 file numbers the formulas that were submitted from 1 to 9,926.
 _LAST_OF_2020: Final = 9_926
-_NOTE_2020: Final = Doubt(
+_NOTE_2020: Final = ComparabilityWarning(
     "the qrels seem to have the visual ids of 2020 (1 … 9926), which belong to no formula index: "
     "use qrel_with_formula_ids/qrel_task2.tsv"
 )

@@ -28,7 +28,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import HIGHEST, RELEVANT
 from arqmath_bm25.core.labs import PREMISES as DEPTH
 from arqmath_bm25.evaluation.measures import Measure, TopicValues, average, measure, measures_of
-from arqmath_bm25.evaluation.qrels import Doubt, Qrels
+from arqmath_bm25.evaluation.qrels import ComparabilityWarning, Qrels
 from arqmath_bm25.runs.rows import read_columns
 from arqmath_bm25.runs.run import Ranking
 from arqmath_bm25.runs.run_rules import RunRules
@@ -176,7 +176,7 @@ def score(
     if not answered:
         return result
 
-    doubts = _doubts(rankings, qrels, result)
+    doubts = _comparability_warnings(rankings, qrels, result)
     return replace(result, warnings=(*result.warnings, *doubts))
 
 
@@ -185,13 +185,15 @@ def _least_grade(qrels: Qrels) -> int:
     return min(grades, default=0)
 
 
-def _doubts(rankings: Mapping[str, Ranking], qrels: Qrels, score: RunScore) -> list[Doubt]:
+def _comparability_warnings(
+    rankings: Mapping[str, Ranking], qrels: Qrels, score: RunScore
+) -> list[ComparabilityWarning]:
     """Return why the scores may mean nothing."""
     primed = score.primed.intersection(score.of_task)
     if primed and score.only_relevant:
-        return [Doubt(_ONLY_RELEVANT)]
+        return [ComparabilityWarning(_ONLY_RELEVANT)]
     if primed and score.rows_judged == score.rows:
-        return [Doubt(_PRIME)]
+        return [ComparabilityWarning(_PRIME)]
     if score.rows_judged >= _LEAST_FOUND * score.rows:
         return []
 
@@ -210,7 +212,7 @@ def _doubts(rankings: Mapping[str, Ranking], qrels: Qrels, score: RunScore) -> l
         f"{len(returned):,} ids of the run: are they ids of the same kind (answers, "
         "formulas, visual ids)?"
     )
-    return [Doubt(doubt)]
+    return [ComparabilityWarning(doubt)]
 
 
 def _some(topics: Iterable[str]) -> str:
@@ -222,7 +224,7 @@ def _some(topics: Iterable[str]) -> str:
     return f"{names[0]} … {names[-1]}"
 
 
-def runs_by_note(notes: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:
+def group_by_warning(notes: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:
     """Return the runs of each note; `notes` has the notes of each run."""
     runs: dict[str, list[str]] = {}
     for run, of_run in notes:
@@ -234,7 +236,7 @@ def runs_by_note(notes: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[s
 def shared_notes(notes: Collection[tuple[str, Iterable[str]]]) -> list[str]:
     """Return the notes of runs, each with the names of its runs unless it is of all."""
     shared = []
-    for note, runs in runs_by_note(notes).items():
+    for note, runs in group_by_warning(notes).items():
         of_all = len(runs) == len(notes)
         shared.append(note if of_all else f"{', '.join(runs)}: {note}")
     return shared

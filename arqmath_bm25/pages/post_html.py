@@ -12,7 +12,7 @@ from typing import Final
 from markupsafe import Markup
 
 from arqmath_bm25.analysis.excerpts import excerpt, length_of
-from arqmath_bm25.analysis.html import Content, Delimiters, Formula, write_out
+from arqmath_bm25.analysis.html import Content, Delimiters, Formula, expand_macros
 from arqmath_bm25.analysis.latex import tokenize
 from arqmath_bm25.analysis.macros import Macros, preamble_macros
 from arqmath_bm25.analysis.safe_html import FormulaWriter, plain, safe_body, safe_title
@@ -86,7 +86,7 @@ class PostWriter:
     def content(self, content: Content) -> Markup:
         """Return prose and formulas that were read before."""
         written: list[str] = []
-        for piece in write_out(content, self._preamble).pieces:
+        for piece in expand_macros(content, self._preamble).pieces:
             if isinstance(piece, Formula):
                 written.append(self.formula(piece))
             else:
@@ -169,7 +169,7 @@ class PostWriter:
         macros = Macros(preamble_macros(self._preamble))  # and of this post
 
         def write(formula: Formula, display: bool) -> str:
-            latex = macros.write_out(formula.latex)
+            latex = macros.expand_macros(formula.latex)
             return self.formula(formula._replace(latex=latex), display, formula_id)
 
         return write

@@ -16,7 +16,7 @@ from typing import Final
 from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.sources import MATH_ENVIRONMENT, prose
-from arqmath_bm25.collection.own_documents import OwnDocument
+from arqmath_bm25.collection.own_documents import UserDocument
 
 _LONGEST_FORMULA: Final = 20_000  # characters
 _PRIVATE: Final = re.compile("[\ue000-\uf8ff]")
@@ -90,7 +90,7 @@ _LINK: Final = re.compile(
 )
 
 
-def document_html(document: OwnDocument, delimiters: Delimiters) -> str:
+def document_html(document: UserDocument, delimiters: Delimiters) -> str:
     """Return the text of an own document as HTML, which is still to be made safe."""
     kind = document.kind_under(delimiters)
     if kind == "latex":

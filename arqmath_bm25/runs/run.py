@@ -72,7 +72,7 @@ class Run:
         self.departures = Findings()  # of the rows from the lab's form
         self._open_ids = ids
         if self.has_posts and self.topics:
-            self._put_right()
+            self._normalise_columns()
 
     @classmethod
     def read(
@@ -217,14 +217,14 @@ class Run:
         if kind == "visual_v2" and self.ids is not None:
             ranked.ids = self.ids.of_v2()
         rankings = ranked.rankings(depth)
-        as_formulas = as_they_stand = 0
+        as_formulas = by_raw_ids = 0
         for topic, grades in qrels.items():
             rows = self.topics.get(topic, [])
             returned = {row.doc_id for row in rows}
             as_formulas += len(grades.keys() & rankings.topics.get(topic, {}).keys())
-            as_they_stand += len(grades.keys() & returned)
+            by_raw_ids += len(grades.keys() & returned)
 
-        if as_they_stand <= as_formulas:
+        if by_raw_ids <= as_formulas:
             return rankings
 
         ranked.form = "visual"
@@ -289,7 +289,7 @@ class Run:
 
         return in_order(rows)
 
-    def _put_right(self) -> None:
+    def _normalise_columns(self) -> None:
         self.form = self._form_of(self.rows)
         if self.form == "lab":
             return

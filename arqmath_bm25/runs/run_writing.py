@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 
 from arqmath_bm25.analysis.answer_text import one_line
+from arqmath_bm25.core.configuration import with_current_keys
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.known_paths import known_path
 from arqmath_bm25.core.labs import RunTask
@@ -118,7 +119,7 @@ def provenance(run: Path) -> Provenance:
     manifest = read_manifest(run)
     collection = _part(_part(manifest, "data"), "test collection")
     topics = _part(manifest, "topics")
-    settings = _part(manifest, "settings")
+    settings, _ = with_current_keys(_part(manifest, "settings"))
     variant = manifest.get("variant")
     if not isinstance(variant, str):
         variant = ""
@@ -160,8 +161,8 @@ def ir_metadata(
     how = made.get("variants", {}).get(variant, {})
     method = how.get("method", made.get("model", "bm25"))
     params = how | (made.get("bm25", {}) if method == "bm25" else {})
-    stage = made.get("stages", {}).get(variant)
-    second = [{"name": "second stage", "reranks": variant, "params": stage}] if stage else []
+    rerank = made.get("rerank", {}).get(variant)
+    second = [{"name": "second stage", "reranks": variant, "params": rerank}] if rerank else []
     venue = {"nlps": "TextGraphs-16", DocumentRules.task: None}.get(task, "CLEF ARQMath")
     return {
         "schema-version": 0.1,

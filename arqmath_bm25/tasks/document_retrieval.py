@@ -27,8 +27,8 @@ from arqmath_bm25.analysis.text import is_undivided
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import (
     QUERIES,
-    OwnDocument,
     RowSpan,
+    UserDocument,
     corpus_in,
     read_document,
     read_documents,
@@ -222,7 +222,7 @@ class DocumentRetrieval(AnswerRetrieval):
 
         return TopicFile(folder, path, topics)
 
-    def _own_documents(self, queries: Sequence[OwnDocument], collection: Collection) -> set[str]:
+    def _own_documents(self, queries: Sequence[UserDocument], collection: Collection) -> set[str]:
         """Return the ids of queries that are documents: the same id and the same text."""
         if _store(collection) is None:
             return set()
@@ -321,7 +321,7 @@ class DocumentRetrieval(AnswerRetrieval):
             return None
         return Hit(docno, 0)
 
-    def _read(self, hit: Hit, collection: Collection) -> OwnDocument:
+    def _read(self, hit: Hit, collection: Collection) -> UserDocument:
         span = _table(collection).span(hit.doc_id)
         if span is None:
             raise InputError(f"{_corpus(collection)}: there is no document {shown(hit.doc_id)}")
@@ -409,7 +409,7 @@ def _documents(
     ngrams = any(field.endswith("_math") for field in settings.fields)
     analyzer = _analyzer(settings.analysis, ngrams)
 
-    def fields(document: OwnDocument) -> tuple[OwnDocument, Terms, Terms]:
+    def fields(document: UserDocument) -> tuple[UserDocument, Terms, Terms]:
         marked = document.marked(delimiters)
         title, text = marked.contents(delimiters, proofs)
         return marked, analyzer(title), analyzer(text)
@@ -457,7 +457,7 @@ def _content(path: Path, spans: NDArray[np.int64]) -> PartContent:
 
 
 def _indexed(
-    document: OwnDocument, title: Terms, text: Terms, analyzer: Analyzer, fields: Sequence[str]
+    document: UserDocument, title: Terms, text: Terms, analyzer: Analyzer, fields: Sequence[str]
 ) -> Indexed:
     words = Bag([*title.words.words, *text.words.words])  # a document is its title and its text
     bags = question_fields(title, text, document.tags, analyzer)
@@ -476,7 +476,7 @@ def _corpus(collection: Collection) -> Path:
     return path
 
 
-def _topic(query: OwnDocument, delimiters: Delimiters) -> Topic:
+def _topic(query: UserDocument, delimiters: Delimiters) -> Topic:
     topic = Topic(query.doc_id, query.text, tags=query.tags, excluded=query.excluded)
     if query.kind == "lean":
         return topic

@@ -10,35 +10,35 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.tasks.queries import (
+    build_query,
     field_parts,
-    searched_query,
     topic_query,
-    weighed_by_tf_idf,
+    weight_by_tf_idf,
 )
 from arqmath_bm25.tasks.settings import Task1Settings
 from arqmath_bm25.tasks.task import OpenIndex, Ranker
 
 if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Query
-    from arqmath_bm25.tasks.answers.second_stage import SecondStage
+    from arqmath_bm25.tasks.answers.reranker import Reranker
 
 
-_NO_STAGES: Final[Mapping[str, SecondStage]] = MappingProxyType({})
+_NO_RERANKERS: Final[Mapping[str, Reranker]] = MappingProxyType({})
 
 
 class FieldRanker(Ranker):
-    """Ranks documents by weighted fields; variants that have a second stage rerank the best."""
+    """Ranks documents by weighted fields, and by a re-ranker where the variant has one."""
 
     def __init__(
         self,
         index: OpenIndex,
         settings: Task1Settings,
-        stages: Mapping[str, SecondStage] = _NO_STAGES,
+        rerankers: Mapping[str, Reranker] = _NO_RERANKERS,
     ) -> None:
         self._settings = settings
         self._analyzer = Analyzer(settings.analysis)
         self._searcher = index.searcher()
-        self._stages = stages
+        self._rerankers = rerankers
 
     def rank(
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int,
@@ -49,17 +49,17 @@ class FieldRanker(Ranker):
         With `candidates` the first stage returns these documents of each topic, and no others.
         """
         queries = self._queries(topics, variant)
-        stage = self._stages.get(variant)
+        reranker = self._rerankers.get(variant)
         if candidates is None:
             most = max((len(topic.excluded) for topic in topics), default=0)
-            wanted = max(depth, stage.depth if stage else 0) + most
+            wanted = max(depth, reranker.depth if reranker else 0) + most
             rankings = self._searcher.search_many(queries, wanted, threads)
         else:
             rankings = map(self._searcher.score, queries, candidates)
         for topic, hits in zip(topics, rankings, strict=True):
             hits = self._allowed(topic, hits)
-            if stage:
-                hits = stage.rerank(hits)
+            if reranker:
+                hits = reranker.rerank(hits)
             yield hits[:depth]
 
     def score(
@@ -74,20 +74,20 @@ class FieldRanker(Ranker):
         return [hit for hit in hits if hit.doc_id not in topic.excluded]
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
-        """Return the parts that fields and second stage contribute to each score."""
+        """Return the parts that fields and re-ranker contribute to each score."""
         ids = [hit.doc_id for hit in hits]
         (query,) = self._queries([topic], variant)
         parts = list(map(field_parts, self._searcher.explain(query, ids)))
-        stage = self._stages.get(variant)
-        if stage is None:
+        reranker = self._rerankers.get(variant)
+        if reranker is None:
             return parts
 
         # The first of these are the same, however many hits `rank` searches for.
-        wanted = max(MAX_DEPTH, stage.depth) + len(topic.excluded)
+        wanted = max(MAX_DEPTH, reranker.depth) + len(topic.excluded)
         (best,) = self._searcher.search_many([query], wanted, 1)
-        first = self._allowed(topic, best)[: stage.depth]
+        first = self._allowed(topic, best)[: reranker.depth]
         ids_of_first = [hit.doc_id for hit in first]
-        gains = dict(zip(ids_of_first, stage.gains(first).tolist(), strict=True))
+        gains = dict(zip(ids_of_first, reranker.gains(first).tolist(), strict=True))
         for doc_id, of_hit in zip(ids, parts, strict=True):
             if doc_id in gains:
                 of_hit.append(Part("thread", gains[doc_id]))
@@ -99,6 +99,6 @@ class FieldRanker(Ranker):
     def _query(self, topic: Topic, weights: Mapping[str, float]) -> Query:
         terms, analyzer, searcher = self._settings.query, self._analyzer, self._searcher
         if self._settings.model == "tf_idf":
-            query = topic_query(topic, analyzer, weights, terms.saturation)
-            return weighed_by_tf_idf(query, searcher, self._settings.bm25.k1)
-        return searched_query(topic, analyzer, weights, terms, searcher)
+            query = topic_query(topic, analyzer, weights, terms.k3)
+            return weight_by_tf_idf(query, searcher, self._settings.bm25.k1)
+        return build_query(topic, analyzer, weights, terms, searcher)

@@ -39,7 +39,7 @@ from arqmath_bm25.engines.engine import (
     Engine,
     EngineName,
     LocalName,
-    flat_place,
+    flat_directory,
 )
 from arqmath_bm25.engines.flat_build import write_flat
 from arqmath_bm25.engines.lucene.indexing import index_parts
@@ -96,7 +96,7 @@ def store_of(task: IndexedTask[Any], collection: Collection, engine: EngineName)
 
     lucene = folder / store_name("lucene", *made_of)
     flat = folder / store_name("flat", *made_of)
-    if lucene.is_dir() and not (flat.is_dir() and fits(flat_place(flat / STORE))):
+    if lucene.is_dir() and not (flat.is_dir() and fits(flat_directory(flat / STORE))):
         return lucene
     return flat
 
@@ -157,7 +157,7 @@ def why_unusable(
     if manifest is None:
         return f"{store / MANIFEST}: this file is missing"
 
-    why = manifest.why_stale(recipe(task, collection), sources(task.sources(collection)))
+    why = manifest.stale_reason(recipe(task, collection), sources(task.sources(collection)))
     if why is None:
         why = _damage(store, manifest, read_all)
     if why is None:
@@ -193,7 +193,7 @@ def _why_absent(task: IndexedTask[Any], collection: Collection, store: Path) -> 
         except NoIndexError as error:
             return str(error)
         if manifest:
-            return f"{folder}: {manifest.why_stale(recipe(task, collection), files)}"
+            return f"{folder}: {manifest.stale_reason(recipe(task, collection), files)}"
     if is_before_stores(folder):
         return f"{folder}: this index was built by a version before 0.5, whose form is another one"
     return f"{folder}: there is no index"
@@ -320,7 +320,7 @@ def _index(
 ) -> None:  # fmt: skip
     """Write what an engine of this machine searches; a cluster has the documents already."""
     if engine.name == "flat":
-        write_flat(documents, flat_place(place / STORE), count, workers)
+        write_flat(documents, flat_directory(place / STORE), count, workers)
     if engine.name == "lucene":
         index_parts(documents, place / STORE, tuple(task.fields or ())[1:], count, workers)
 

@@ -44,7 +44,7 @@ def topic_query(
     topic: Topic,
     analyzer: Analyzer,
     weights: Mapping[str, float],
-    saturation: float,
+    k3: float,
     repeats: bool = True,
 ) -> dict[str, dict[str, float]]:
     """Return field → term → weight for a topic, with the `weights` of the fields.
@@ -52,7 +52,7 @@ def topic_query(
     Without `repeats` each word and formula of the body counts once, even if it occurs again.
     """
     fields = _topic_fields(topic, analyzer, repeats)
-    return weighted_terms(fields, weights, saturation)
+    return weighted_terms(fields, weights, k3)
 
 
 def _topic_fields(topic: Topic, analyzer: Analyzer, repeats: bool) -> dict[str, Bag]:
@@ -63,7 +63,7 @@ def _topic_fields(topic: Topic, analyzer: Analyzer, repeats: bool) -> dict[str, 
     return question_fields(title, question, topic.tags, analyzer)
 
 
-def searched_query(
+def build_query(
     topic: Topic,
     analyzer: Analyzer,
     weights: Mapping[str, float],
@@ -72,13 +72,13 @@ def searched_query(
 ) -> Query:
     """Return field → term → weight for the terms of a topic that are worth a search."""
     fields = _topic_fields(topic, analyzer, settings.repeats)
-    query = weighted_terms(fields, weights, settings.saturation)
+    query = weighted_terms(fields, weights, settings.k3)
 
     named: set[str] = set()
     for field in _NAMING:
         named.update(fields[field].terms.split())
 
-    return heaviest(query, searcher, settings, named)
+    return prune_query(query, searcher, settings, named)
 
 
 def _distinct(bag: Bag) -> Bag:
@@ -87,7 +87,7 @@ def _distinct(bag: Bag) -> Bag:
 
 
 def weighted_terms(
-    fields: Mapping[str, Bag], weights: Mapping[str, float], saturation: float
+    fields: Mapping[str, Bag], weights: Mapping[str, float], k3: float
 ) -> dict[str, dict[str, float]]:
     """Pool the terms of a question by their kind and weigh them for every field of `weights`.
 
@@ -103,22 +103,22 @@ def weighted_terms(
     query = {}
     for field, weight in weights.items():
         pool = pools[kind(field)].items()
-        query[field] = {term: weight * n * (saturation + 1) / (n + saturation) for term, n in pool}
+        query[field] = {term: weight * n * (k3 + 1) / (n + k3) for term, n in pool}
     return query
 
 
-def heaviest(
+def prune_query(
     query: Query, searcher: Searcher, settings: QuerySettings, named: Set[str] = frozenset()
 ) -> Query:
     """Keep the terms that are worth a search, the `named` ones of title and tags before others.
 
-    For each kind in `settings.most`, as many terms are kept as it says: the ones that can add most
-    to a score, by the sum of weight · idf over the fields; equal terms keep their order. Words that
-    are not named and common in questions (`settings.common`), such as words of courtesy, are left
-    out.
+    For each kind in `settings.max_terms`, as many terms are kept as it says: the ones that can add
+    most to a score, by the sum of weight · idf over the fields; equal terms keep their order. Words
+    that are not named and stand in more than the share `settings.max_df` of the questions, such as
+    words of courtesy, are left out.
     """
-    kinds = set(settings.most)
-    if settings.common < 1:
+    kinds = set(settings.max_terms)
+    if settings.max_df < 1:
         kinds.add("text")
     counted = {field: terms for field, terms in query.items() if kind(field) in kinds}
     counts = searcher.document_counts(counted)
@@ -131,7 +131,7 @@ def heaviest(
             of_kind[term] += weights[term] * idf(documents, searcher.count)
 
     asked = "question_text" if "question_text" in query else "contents"
-    limit = max(settings.common * searcher.count, _FEW)
+    limit = max(settings.max_df * searcher.count, _FEW)
     common = {term for term, documents in counts.get(asked, {}).items() if documents > limit}
     common -= named
 
@@ -141,7 +141,7 @@ def heaviest(
         best.sort(key=named.__contains__, reverse=True)
         if name == "text":
             best = [term for term in best if term not in common]
-        kept[name] = set(best[: settings.most.get(name)])
+        kept[name] = set(best[: settings.max_terms.get(name)])
 
     chosen = {}
     for field, terms in query.items():
@@ -154,7 +154,7 @@ def _zeros() -> defaultdict[str, float]:
     return defaultdict(float)
 
 
-def weighed_by_tf_idf(query: Query, searcher: Searcher, k1: float) -> Query:
+def weight_by_tf_idf(query: Query, searcher: Searcher, k1: float) -> Query:
     """Return the query for which an engine ranks as Terrier's TF_IDF does for the given one.
 
     An engine adds up weight · idf · tf / (tf + K), which is BM25. TF_IDF has Robertson's tf,

@@ -74,13 +74,13 @@ class Bm25Settings(Settings):
 class QuerySettings(Settings):
     """How topics are turned into weighted query terms."""
 
-    saturation: Positive = 2.0
+    k3: Positive = 2.0
     # Whether a word or formula of a question's body counts each time that the body repeats it.
     repeats: bool = True
     # Terms of a kind that are searched for, those with the greatest weight times idf; without all.
-    most: dict[FieldKind, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
+    max_terms: dict[FieldKind, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
     # Words of a question's body that more than this share of the questions hold are left out.
-    common: Annotated[float, Field(gt=0, le=1)] = 1
+    max_df: Annotated[float, Field(gt=0, le=1)] = 1
 
 
 class RunSettings(Settings):
@@ -99,21 +99,22 @@ class RunSettings(Settings):
         return str(RunName(self.team, task, self.id, variant, primary, method=method))
 
 
-class StageSettings(Settings):
-    """Settings of the second stage: the weight of threads, and how many answers it reranks."""
+class RerankSettings(Settings):
+    """Settings of the re-ranker: the weight of threads, and how many answers it reranks."""
 
     thread: Weight = 0
     depth: Annotated[int, Field(ge=1)] = 100
 
     @model_validator(mode="before")
     @classmethod
-    def _no_formulas(cls, values: Any) -> Any:
-        if isinstance(values, dict) and "formulas" in values:
-            raise ValueError(
-                "formulas: version 0.5 has no MaxSim of formulas, which lost in larger "
-                "collections; delete this key"
-            )
-        return values
+    def _without_formulas(cls, values: Any) -> Any:
+        """Leave out the weight that version 0.4 had for MaxSim of formulas."""
+        if not isinstance(values, dict) or "formulas" not in values:
+            return values
+        from arqmath_bm25.core.progress import tell  # not in the workers of builds
+
+        tell("rerank: `formulas` is not used: version 0.5 has no MaxSim; delete this key")
+        return {key: value for key, value in values.items() if key != "formulas"}
 
 
 class LabSettings(TaskSettings):
@@ -172,7 +173,7 @@ class Task1Settings(RankingSettings):
     model: Literal["bm25", "tf_idf", "linked"] = "bm25"
     query: QuerySettings = QuerySettings()
     variants: dict[Variant, dict[Task1Field, Weight]]
-    stages: dict[Variant, StageSettings] = Field(default_factory=dict)
+    rerank: dict[Variant, RerankSettings] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _has_the_terms_it_weighs(self) -> Task1Settings:
@@ -190,9 +191,9 @@ class Task1Settings(RankingSettings):
         ]
         if operators and not self.analysis.latex.operators:
             raise ValueError(f"{operators[0]}: needs analysis.latex.operators")
-        for variant in self.stages:
+        for variant in self.rerank:
             if variant not in self.variants:
-                raise ValueError(f"stages: {variant!r} is not among the variants")
+                raise ValueError(f"rerank: {variant!r} is not among the variants")
         return self
 
 

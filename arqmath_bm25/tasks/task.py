@@ -20,7 +20,7 @@ from arqmath_bm25.analysis.html import Delimiters, Formula, read_title
 from arqmath_bm25.analysis.settings import VERSION
 from arqmath_bm25.analysis.tokenizer import TRUSTED
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.own_documents import OwnDocument
+from arqmath_bm25.collection.own_documents import UserDocument
 from arqmath_bm25.collection.posts import ANSWER, Post
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core import labs
@@ -95,7 +95,7 @@ class Found(NamedTuple):
     question: Post | None = None  # of an answer; of a question, itself; None if it is missing
     formula: Formula | None = None
     around: tuple[str, str] = ("", "")  # the text before and after the formula
-    document: OwnDocument | None = None
+    document: UserDocument | None = None
 
     @property
     def plain_title(self) -> str:

@@ -1,6 +1,6 @@
 """The search for better settings: one number at a time, among few round values, cross-validated.
 
-k1, b and saturation have values of their own; a weight is left out, halved or doubled. The n-grams
+k1, b and k3 have values of their own; a weight is left out, halved or doubled. The n-grams
 of all fields share a factor, and so do the paths through operators. A value is taken if the mean
 over the topics grows by a thousandth, and the search ends when none is.
 """
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound="Settings")
 _VALUES: Final = {
-    "k1": (0.6, 0.9, 1.2, 1.5, 2.0), "b": (0.3, 0.5, 0.75, 0.9), "saturation": (1.0, 2.0, 4.0, 8.0)
+    "k1": (0.6, 0.9, 1.2, 1.5, 2.0), "b": (0.3, 0.5, 0.75, 0.9), "k3": (1.0, 2.0, 4.0, 8.0)
 }  # fmt: skip
 _FACTORS: Final = (1.0, 0.0, 0.5, 2.0)
-_NOT_SEARCHED: Final = ("penalty", "common")  # what would need a new regression, or new queries
+_NOT_SEARCHED: Final = ("penalty", "max_df")  # what would need a new regression, or new queries
 _LEAST_GAIN: Final = 0.001
 _ROUNDS: Final = 3
 

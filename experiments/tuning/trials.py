@@ -1,6 +1,6 @@
 """What settings are worth for every topic: a trial needs no new index and no JVM.
 
-What each field gives to a document comes from flat postings, once for every k1, b and saturation.
+What each field gives to a document comes from flat postings, once for every k1, b and k3.
 A trial adds it up by its weights, and ranks the first documents anew as the task does.
 """
 
@@ -20,10 +20,10 @@ from arqmath_bm25.core.records import Hit
 from arqmath_bm25.engines.flat import FlatSearcher, best_rows
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import Measure, measure
-from arqmath_bm25.tasks.answers.second_stage import SecondStage
+from arqmath_bm25.tasks.answers.reranker import Reranker
 from arqmath_bm25.tasks.formulas.formula_retrieval import FormulaRanker
 from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
-from arqmath_bm25.tasks.queries import searched_query
+from arqmath_bm25.tasks.queries import build_query
 from experiments.duplicate_topics import deal, judge_by_links, read_questions, related
 from experiments.tuning.premise_folds import cross_validate, folds
 
@@ -96,7 +96,7 @@ def _read(index: Index, name: str) -> Judged:
 class Trials(ABC):
     """Trials of settings for a variant; the same settings are tried once."""
 
-    places: ClassVar[tuple[str, ...]] = ("bm25", "query", "variants", "stages")  # of what is tuned
+    places: ClassVar[tuple[str, ...]] = ("bm25", "query", "variants", "rerank")  # of what is tuned
 
     def __init__(self, index: Index, variant: str, threads: int) -> None:
         self.index = index
@@ -148,10 +148,10 @@ class RankedFields(Trials):
         self.judged = judged
         self._found = lru_cache(maxsize=4)(self._search)
 
-    def _search(self, k1: float, b: float, saturation: float) -> list[tuple[Any, ...]]:
+    def _search(self, k1: float, b: float, k3: float) -> list[tuple[Any, ...]]:
         """Return, for every topic, ids of documents, fields, documents × fields."""
         searcher = FlatSearcher(self.index.directory / _STORE, k1, b)
-        queries = (self.query(topic, saturation) for topic in self.judged.topics)
+        queries = (self.query(topic, k3) for topic in self.judged.topics)
         found = []
         with ThreadPoolExecutor(self.threads) as pool:
             by_field = pool.map(partial(field_scores, searcher, depth=self.searched), queries)
@@ -165,9 +165,9 @@ class RankedFields(Trials):
 
     def _measure(self, settings: Any) -> Values:
         bm25, weights = settings.bm25, self.weights(settings)
-        saturation = settings.query.saturation if hasattr(settings, "query") else 0.0
+        k3 = settings.query.k3 if hasattr(settings, "query") else 0.0
         rankings = {}
-        table = self._found(bm25.k1, bm25.b, saturation)
+        table = self._found(bm25.k1, bm25.b, k3)
         for topic, (ids, fields, parts) in zip(self.judged.topics, table, strict=True):
             scores = parts @ np.array([weights[field] for field in fields])
             order = np.lexsort((ids, scores))[::-1][: self.searched]
@@ -182,7 +182,7 @@ class RankedFields(Trials):
         """Return the weights of the fields."""
 
     @abstractmethod
-    def query(self, topic: Topic, saturation: float) -> Query:
+    def query(self, topic: Topic, k3: float) -> Query:
         """Return the query of a topic, with all weights 1."""
 
     @abstractmethod
@@ -206,26 +206,24 @@ class AnswerTrials(RankedFields):
         """Return those of the variant."""
         return dict(settings.variants[self.variant])
 
-    def query(self, topic: Topic, saturation: float) -> Query:
+    def query(self, topic: Topic, k3: float) -> Query:
         """Return the terms of the topic in every field that the index was built to weigh.
 
         They are those that the default weights choose.
         """
-        settings = self.index.task.settings.query.model_copy(update={"saturation": saturation})
-        query = searched_query(
-            topic, self._analyzer, self._weights, settings, self.index.searcher()
-        )
+        settings = self.index.task.settings.query.model_copy(update={"k3": k3})
+        query = build_query(topic, self._analyzer, self._weights, settings, self.index.searcher())
         return {
             field: {term: weight / self._weights[field] for term, weight in terms.items()}
             for field, terms in query.items()
         }
 
     def again(self, topic: Topic, hits: list[Hit], settings: Any) -> list[Hit]:
-        """Apply the second stage."""
-        stage = settings.stages.get(self.variant)
-        if stage is None:
+        """Apply the re-ranker."""
+        rerank = settings.rerank.get(self.variant)
+        if rerank is None:
             return hits
-        return SecondStage(self.index.collection.posts, stage).rerank(hits)
+        return Reranker(self.index.collection.posts, rerank).rerank(hits)
 
 
 class FormulaTrials(RankedFields):
@@ -254,7 +252,7 @@ class FormulaTrials(RankedFields):
         """Return those of the variant."""
         return dict(settings.variants[self.variant].fields)
 
-    def query(self, topic: Topic, saturation: float) -> Query:
+    def query(self, topic: Topic, k3: float) -> Query:
         """Return the terms of the topic in every field."""
         return self._ranker.query(topic, self._fields)
 

@@ -261,7 +261,7 @@ READERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
     "read_title": (
         html.read_title, [SPAN, "$$a", r"\begin{a}", "&#xE000;1", "\ud800", r"\(", r"\[", "${$"]
     ),
-    "macros": (lambda source: Macros().write_out(source), MACROS),
+    "macros": (lambda source: Macros().expand_macros(source), MACROS),
     "safe_body": (lambda source: safe_body(source, written), [*HTML, "&#", "&a", "&notit;"]),
     "safe_title": (lambda source: safe_title(source, written), [SPAN, "$$a"]),
     "answer_text": (

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 ANALYZER = Analyzer(AnalysisSettings(latex=LatexSettings(operators=True)))
 
 
-def written_out(*formulas: str) -> str:
+def expanded_formulas(*formulas: str) -> str:
     """Return the last formula of a post."""
     macros = Macros()
-    return [macros.write_out(latex) for latex in formulas][-1]
+    return [macros.expand_macros(latex) for latex in formulas][-1]
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_a_use_becomes_what_it_stands_for(definition: str, use: str, meaning: st
     def bare(latex: str) -> str:
         return latex.replace(" ", "")
 
-    assert bare(written_out(definition, use)) == bare(meaning)
-    assert bare(written_out(f"{definition} {use}")) == bare(meaning)
+    assert bare(expanded_formulas(definition, use)) == bare(meaning)
+    assert bare(expanded_formulas(f"{definition} {use}")) == bare(meaning)
     terms = [
         ANALYZER(read_body(f"<p>{text}</p>"))
         for text in (f"${definition}$ ${use}$", f"${meaning}$")
@@ -64,7 +64,7 @@ def test_a_use_becomes_what_it_stands_for(definition: str, use: str, meaning: st
 def test_a_definition_holds_for_what_follows_until_the_next() -> None:
     macros = Macros()
     formulas = [r"\a", r"\def\a{x}", r"\a", r"\renewcommand{\a}{y}\a", r"\a"]
-    assert [macros.write_out(latex) for latex in formulas] == [r"\a", "", "x", "y", "y"]
+    assert [macros.expand_macros(latex) for latex in formulas] == [r"\a", "", "x", "y", "y"]
 
 
 def test_macros_stay_in_their_post() -> None:
@@ -84,7 +84,7 @@ def test_macros_stay_in_their_post() -> None:
 )
 def test_a_formula_that_would_grow_too_long_stays_as_it_is(formula: str) -> None:
     begin = time.process_time()
-    assert written_out(formula) == formula
+    assert expanded_formulas(formula) == formula
     assert time.process_time() - begin < 1
 
 
@@ -97,11 +97,11 @@ def test_a_formula_that_would_grow_too_long_stays_as_it_is(formula: str) -> None
     ],
 )
 def test_what_is_cut_off_is_read(formula: str) -> None:
-    written_out(formula, r"\a{b}", r"\a")
+    expanded_formulas(formula, r"\a{b}", r"\a")
 
 
 def test_a_formula_of_definitions_alone_is_empty() -> None:
-    assert written_out(r"\newcommand{\R}{\mathbb R} ") == ""
+    assert expanded_formulas(r"\newcommand{\R}{\mathbb R} ") == ""
 
 
 FRAGMENTS = [
@@ -124,7 +124,7 @@ FRAGMENTS = [
 
 @given(st.lists(st.lists(st.sampled_from(FRAGMENTS), max_size=20).map("".join), max_size=5))
 def test_any_formula_is_read(formulas: list[str]) -> None:
-    written_out(r"\def\b{y}", *formulas)
+    expanded_formulas(r"\def\b{y}", *formulas)
 
 
 def test_real_posts_use_what_they_define(shared: Path) -> None:
@@ -135,11 +135,11 @@ def test_real_posts_use_what_they_define(shared: Path) -> None:
         for post in filter(None, (thread.question, *thread.answers)):
             macros = Macros()
             formulas = [formula.latex for formula in read_body(post.body).formulas]
-            written = [macros.write_out(latex) for latex in formulas]
+            written = [macros.expand_macros(latex) for latex in formulas]
             posts += bool(macros)
             changed += sum(a != b for a, b in zip(formulas, written, strict=True))
             again = Macros()
             again.update(macros)
-            assert [again.write_out(latex) for latex in written] == written, post.post_id
+            assert [again.expand_macros(latex) for latex in written] == written, post.post_id
     assert posts == 22
     assert changed > 140

@@ -14,7 +14,7 @@ from mutation import check_terms, mutated, real_formulas
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.terms import paths
-from arqmath_bm25.analysis.trees import Tree, blind
+from arqmath_bm25.analysis.trees import Tree, anonymised
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.sample_data import SAMPLE
 
@@ -34,7 +34,7 @@ def tree(source: str) -> Tree:
 
 def terms(source: str) -> list[str]:
     read = tree(source)
-    return paths(read) + paths(blind(read))
+    return paths(read) + paths(anonymised(read))
 
 
 def shown(read: Tree, node: int = 0) -> str:
@@ -141,7 +141,7 @@ def test_a_sign_alone_is_the_whole_script(script: str) -> None:
 
 
 def test_variables_are_places_but_not_what_is_applied() -> None:
-    assert shown(blind(tree(r"f(x)+a_1 y 2"))) == r"+(f(a:\?) times(\?(_:1) \? 2))"
+    assert shown(anonymised(tree(r"f(x)+a_1 y 2"))) == r"+(f(a:\?) times(\?(_:1) \? 2))"
 
 
 def test_the_same_said_in_two_ways_has_the_same_terms() -> None:
@@ -185,7 +185,7 @@ def test_time_grows_with_the_length(pattern: str) -> None:
     def find_paths(items: list[str]) -> None:
         tree = read_operators(items)
         paths(tree)
-        paths(blind(tree))
+        paths(anonymised(tree))
 
     short, long = (latex.read(pattern * (length // len(pattern)))[0] for length in (8_000, 64_000))
     check_growth(find_paths, short, long, limit=2.6**3)

@@ -6,7 +6,7 @@ import pytest
 
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.collection.own_documents import OwnDocument
+from arqmath_bm25.collection.own_documents import UserDocument
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_kind_can_be_chosen_for_all_texts() -> None:
     ],
 )
 def test_contents_are_those_of_the_body_that_pages_show(text: str) -> None:
-    document = OwnDocument("1", text, "On $t$").marked("auto")
+    document = UserDocument("1", text, "On $t$").marked("auto")
     title, content = document.contents("auto")
     body = read_body(document.body("auto"), "auto")
     assert [formula.latex for formula in title.formulas] == ["t"]

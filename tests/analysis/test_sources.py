@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from latex_statements import statements
 
-from arqmath_bm25.analysis.html import Delimiters, as_body, read_body, read_title, write_out
+from arqmath_bm25.analysis.html import Delimiters, as_body, expand_macros, read_body, read_title
 from arqmath_bm25.analysis.kinds import kind_of
 from arqmath_bm25.analysis.sources import with_lost_escapes
 from arqmath_bm25.analysis.text import WordAnalyzer
@@ -61,7 +61,7 @@ def test_an_article_is_read_as_latex_means_it() -> None:
     assert formulas == [
         r"\newcommand{\R}{\mathbb{R}}", "X", r"\begin{align}a&=b\label{eq:1}\end{align}", r"\R^n"
     ]  # fmt: skip
-    content = write_out(read_title(ARTICLE, "latex"))
+    content = expand_macros(read_title(ARTICLE, "latex"))
     assert content.formulas[-1].latex == r"\mathbb{R}^n"
 
 
@@ -243,7 +243,7 @@ def test_questions_and_answers_are_read_as_pandoc_reads_them(shared: Path) -> No
     ],
 )  # fmt: skip
 def test_latex_as_people_write_it(source: str, formulas: list[str], prose: str) -> None:
-    content = write_out(read_title(source, "latex"))
+    content = expand_macros(read_title(source, "latex"))
     latex = [
         "".join(formula.latex.split()) for formula in content.formulas if formula.latex.strip()
     ]

@@ -32,8 +32,8 @@ FORMULAS = [
     r"a\ne b \ne a",
 ]  # fmt: skip
 SPELLINGS: list[Spelling] = [
-    Paths(), Paths(also_blind=True), Paths(2, 5), Paths(3, 4, also_blind=True), Paths(4, 4),
-    Paths(structures=True),
+    Paths(), Paths(also_anonymised=True), Paths(2, 5), Paths(3, 4, also_anonymised=True),
+    Paths(4, 4), Paths(structures=True),
     Lines(1, 3), Lines(2, 5), Lines(3, 4, places=True), Lines(1, 5, places=True),
 ]  # fmt: skip
 

@@ -19,7 +19,7 @@ from arqmath_bm25.analysis.unmarked import (
     may_hold_formula,
     with_formulas,
 )
-from arqmath_bm25.collection.own_documents import OwnDocument
+from arqmath_bm25.collection.own_documents import UserDocument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,10 +178,10 @@ def test_a_formula_between_backticks_loses_them() -> None:
 
 
 def test_plain_documents_without_a_delimiter_get_dollars_and_no_others() -> None:
-    document = OwnDocument("1", "so x^2 is even", "On n and f(x)")
-    assert document.marked("mathjax") == OwnDocument("1", "so $x^2$ is even", "On $n$ and $f(x)$")
+    document = UserDocument("1", "so x^2 is even", "On n and f(x)")
+    assert document.marked("mathjax") == UserDocument("1", "so $x^2$ is even", "On $n$ and $f(x)$")
     for text in ("a_n costs 5$", r"\(x\) or y^2", "<p>x^2</p>", "no formula", "p = .05"):
-        assert OwnDocument("1", text).marked("mathjax").text == text
+        assert UserDocument("1", text).marked("mathjax").text == text
     assert document.marked("latex") is document.marked("none") is document
 
 

@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 from serving import running
 
 import arqmath_bm25 as arq
-from arqmath_bm25.collection.own_documents import OwnDocument, read_documents
+from arqmath_bm25.collection.own_documents import UserDocument, read_documents
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.pages.web.search_pages import SearchPages
@@ -143,10 +143,10 @@ def test_every_form_of_file(tmp_path: Path) -> None:
     tsv = tmp_path / "docs.tsv"
     tsv.write_text("\ufeffid\ttitle\ttext\na\tA\tone\nb\t\ttwo\n\nc\tthree\n", encoding="utf-8")
     assert [document for document, _ in read_documents(tsv)] == [
-        OwnDocument("a", "one", "A"), OwnDocument("b", "two"), OwnDocument("c", "three")
+        UserDocument("a", "one", "A"), UserDocument("b", "two"), UserDocument("c", "three")
     ]  # fmt: skip
     rows = jsonl(tmp_path / "a.jsonl", {"id": 7, "text": "x", "title": None, "more": {}})
-    assert [document for document, _ in read_documents(rows)] == [OwnDocument("7", "x")]
+    assert [document for document, _ in read_documents(rows)] == [UserDocument("7", "x")]
 
 
 def test_a_row_may_say_its_kind_its_address_and_what_it_refers_to(tmp_path: Path) -> None:

@@ -26,6 +26,33 @@ def test_the_default_has_the_three_variants_and_official_names() -> None:
     assert task.settings.weights("both")["answer_operators"] == 0.3
 
 
+def test_a_configuration_of_0_4_is_read_and_its_former_keys_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    former = {
+        "query": {"saturation": 3, "most": {"text": 10}, "common": 0.5},
+        "stages": {"both": {"formulas": 0.05, "thread": 0.7}},
+    }
+    current = {
+        "query": {"k3": 3, "max_terms": {"text": 10}, "max_df": 0.5},
+        "rerank": {"both": {"thread": 0.7}},
+    }
+    overlays = []
+    for number, changes in enumerate((former, current)):
+        path = tmp_path / f"{number}.yaml"
+        path.write_text(yaml.safe_dump(changes, sort_keys=False), encoding="utf-8")
+        overlays.append(configured("task1", path).settings)
+    assert overlays[0] == overlays[1]
+    assert "stages (now rerank), saturation (now k3), most (now max_terms), common (now" in (
+        caplog.text
+    )
+    assert "`formulas` is not used" in caplog.text
+
+    path.write_text(yaml.safe_dump({"query": {"saturation": 3, "k3": 3}}), encoding="utf-8")
+    with pytest.raises(InputError, match=r"query\.saturation: unknown; there are k3"):
+        configured("task1", path)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -40,17 +67,12 @@ def test_the_default_has_the_three_variants_and_official_names() -> None:
         ({"analysis": {"latex": {"ngrams": [3, 1]}}}, "ngrams: the first number must not exceed"),
         ({"analysis": {"latex": {"ngrams": [1, 9]}}}, "analysis.latex.ngrams.1"),
         (
-            {"stages": {"both": {"formulas": 0.1, "thread": 1}}},
-            "stages.both: formulas: version 0.5 has no MaxSim of formulas, which lost in larger "
-            "collections; delete this key",
-        ),
-        (
-            {"analysis": {}, "stages": {}},
+            {"analysis": {}, "rerank": {}},
             "variants.both.answer_operators: needs analysis.latex.operators",
         ),
-        ({"stages": {"tags": {"thread": 1}}}, "stages.tags"),
-        ({"stages": {"both": {"thread": -1}}}, "stages.both.thread"),
-        ({"query": {"saturation": float("nan")}}, "query.saturation"),
+        ({"rerank": {"tags": {"thread": 1}}}, "rerank.tags"),
+        ({"rerank": {"both": {"thread": -1}}}, "rerank.both.thread"),
+        ({"query": {"k3": float("nan")}}, "query.k3"),
         ({"fusions": {}}, "fusions: unknown; there are"),
     ],
 )
@@ -155,8 +177,8 @@ def test_a_complete_configuration_gets_nothing_from_the_default(tmp_path: Path) 
     text = "run: {team: a, id: b, primary: text}\nvariants: {text: {contents: 1}}\n"
     settings = configured_by(path, "task1", text)
     assert list(settings["variants"]) == ["text"]
-    assert settings["stages"] == {}
-    assert settings["query"]["saturation"] == 2.0
+    assert settings["rerank"] == {}
+    assert settings["query"]["k3"] == 2.0
 
 
 @pytest.mark.parametrize(

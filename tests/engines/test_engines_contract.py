@@ -16,7 +16,7 @@ from arqmath_bm25.analysis.terms import Bag, FormulaTree, Lines, Paths
 from arqmath_bm25.analysis.trees import Tree
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines import flat
-from arqmath_bm25.engines.engine import Document, flat_place
+from arqmath_bm25.engines.engine import Document, flat_directory
 from arqmath_bm25.engines.flat_build import FlatPart, write_flat
 from arqmath_bm25.engines.lucene.indexing import index_documents
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
@@ -59,7 +59,7 @@ def indexed(place: Path, documents: Documents, threads: int = 1) -> Path:
 def write_postings(index: Path) -> None:
     """Write the flat postings of the documents that `indexed` gave to Lucene, in as many parts."""
     count = 0
-    shutil.rmtree(flat_place(index), ignore_errors=True)
+    shutil.rmtree(flat_directory(index), ignore_errors=True)
     with TemporaryDirectory() as place:
         for file in sorted(index.with_name("documents").iterdir()):
             part, shared = FlatPart(), dict[str, Bag]()
@@ -71,7 +71,7 @@ def write_postings(index: Path) -> None:
                 part.add(Document(doc_id, bags, shared))
                 count += 1
             part.save(Path(place, f"{file.stem}.flat"))
-        write_flat(Path(place), flat_place(index), count)
+        write_flat(Path(place), flat_directory(index), count)
 
 
 def generated(count: int, seed: int) -> Documents:
@@ -229,7 +229,7 @@ def test_the_engine_is_chosen_by_what_is_there(collection: Path, tmp_path: Path)
     write_postings(index)
     assert isinstance(open_searcher(index, 1.2, 0.75), flat.FlatSearcher)
     assert isinstance(open_searcher(index, 1.2, 0.75, "lucene"), LuceneSearcher)
-    codes = flat_place(index) / "contents.codes"
+    codes = flat_directory(index) / "contents.codes"
     codes.write_bytes(codes.read_bytes()[:-2])
     with pytest.raises(InputError, match="incomplete"):
         open_searcher(index, 1.2, 0.75)
@@ -240,10 +240,10 @@ def test_flat_postings_are_the_same_in_one_range_of_terms_and_in_many(
 ) -> None:
     index = indexed(tmp_path, generated(50, seed=2))
     write_postings(index)
-    files = {file.name: file.read_bytes() for file in flat_place(index).iterdir()}
+    files = {file.name: file.read_bytes() for file in flat_directory(index).iterdir()}
     monkeypatch.setattr("arqmath_bm25.engines.flat_build._TOGETHER", 10)
     write_postings(index)
-    assert files == {file.name: file.read_bytes() for file in flat_place(index).iterdir()}
+    assert files == {file.name: file.read_bytes() for file in flat_directory(index).iterdir()}
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_postings_of_what_is_not_there_are_refused_each_time(
     """Whichever way a list is scored: scipy would write wherever a number says."""
     index = indexed(tmp_path, generated(500, seed=5))
     write_postings(index)
-    pairs, file = (flat_place(index) / name for name in ("pairs", f"contents.{column}"))
+    pairs, file = (flat_directory(index) / name for name in ("pairs", f"contents.{column}"))
     searcher = flat.FlatSearcher(index, 1.2, 0.75)
     counts = searcher.document_counts({"contents": WORDS})["contents"]
     word = chosen(counts, key=counts.__getitem__)

@@ -24,7 +24,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.engines.engine import Engine, flat_place
+from arqmath_bm25.engines.engine import Engine, flat_directory
 from arqmath_bm25.engines.flat import META, FlatSearcher
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.engines.opening import open_searcher
@@ -373,7 +373,7 @@ def test_a_field_that_no_document_has(tmp_path: Path) -> None:
 
 
 def test_postings_of_the_first_form_are_refused(tmp_path: Path) -> None:
-    flat = flat_place(tmp_path / "lucene")
+    flat = flat_directory(tmp_path / "lucene")
     flat.mkdir()
     (flat / META).write_text('{"form": 1, "fields": [{"name": "contents", "terms": 7}]}')
     with pytest.raises(InputError, match="of another version; build the index again"):

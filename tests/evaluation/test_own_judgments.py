@@ -17,7 +17,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.labs import TOPIC_NUMBERS
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import measure, measures_of, named_measures
-from arqmath_bm25.evaluation.qrels import least_relevant
+from arqmath_bm25.evaluation.qrels import relevance_threshold
 from arqmath_bm25.runs.task_rules import RULES
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ def test_random_runs_score_as_by_trec_eval(low: int, high: int) -> None:
 def test_the_labs_topics_are_relevant_from_grade_2_on_and_all_others_from_1() -> None:
     answers, documents = RULES["task1"], RULES["docs"]
     labs = {f"A.{number}": {"1": 1} for numbers in TOPIC_NUMBERS.values() for number in numbers}
-    assert least_relevant(answers, labs) == 2
+    assert relevance_threshold(answers, labs) == 2
     for other in ("D.17", "A.101", "A.0", "C.1", "q1"):
-        assert least_relevant(answers, labs | {other: {"1": 1}}) == 1
-    assert least_relevant(documents, labs) == 1  # a query of one's own may have any id
+        assert relevance_threshold(answers, labs | {other: {"1": 1}}) == 1
+    assert relevance_threshold(documents, labs) == 1  # a query of one's own may have any id
 
 
 ROWS = [

@@ -93,8 +93,8 @@ def test_nothing_to_make_and_a_key_that_a_configuration_lacks_are_faults(tmp_pat
     with pytest.raises(InputError, match="has nothing that the book is about"):
         Maker(Book.model_validate(BOOK), empty, tmp_path).make_all(print)
     book = Book.model_validate(BOOK)
-    book.tables["t"].rows["ours"].change["stages.nothing.depth"] = 1
-    with pytest.raises(InputError, match=r"task1\.yaml: change stages.nothing.depth: there is no"):
+    book.tables["t"].rows["ours"].change["rerank.nothing.depth"] = 1
+    with pytest.raises(InputError, match=r"task1\.yaml: change rerank.nothing.depth: there is no"):
         Maker(book, None, tmp_path).make_all(print)
 
 

@@ -46,11 +46,11 @@ def test_what_changes_together_and_to_which_values() -> None:
     found = knobs(DEFAULT, "both", Trials.places)
     assert len(found) == 3 + 5 + 1  # bm25 and query; fields, paths together; second stage
     assert {"bm25__k1": 1.5} in found[0]
-    assert {"query__saturation": 8.0} in found[2]
+    assert {"query__k3": 8.0} in found[2]
     paths = {f"variants__both__{part}_operators": 0.6 for part in ("answer", "question", "title")}
     assert [paths] == [one for knob in found for one in knob if one == paths]
     places = {key.split("__")[0] for knob in found for one in knob for key in one}
-    assert places == {"bm25", "query", "variants", "stages"}
+    assert places == {"bm25", "query", "variants", "rerank"}
     of_formulas = knobs(configured("task2").settings, "both", Trials.places)
     assert [len(knob[0]) for knob in of_formulas] == [1] * 6  # k1, b, three fields, context
 
@@ -74,7 +74,7 @@ def test_what_gains_less_than_a_thousandth_is_not_taken() -> None:
 def test_a_part_is_scored_with_what_the_others_choose() -> None:
     def value(topic: str, settings: Any) -> float:
         of_a, of_b = {0: 0.5, 0.5: 0.1, 1: 0.3, 2: 0.2}, {0: 0.2, 0.5: 0.1, 1: 0.3, 2: 0.5}
-        return (of_a if topic < "b" else of_b)[settings.stages["both"].thread]
+        return (of_a if topic < "b" else of_b)[settings.rerank["both"].thread]
 
     found = tune(Known(value), 2)
     assert [(fold.topics, fold.default, fold.tuned) for fold in found.folds] == [
@@ -82,11 +82,11 @@ def test_a_part_is_scored_with_what_the_others_choose() -> None:
         (2, pytest.approx(0.3), pytest.approx(0.2)),
     ]
     assert [fold.changes for fold in found.folds] == [
-        {"stages__both__thread": 2.0}, {"stages__both__thread": 0.0},
+        {"rerank__both__thread": 2.0}, {"rerank__both__thread": 0.0},
     ]  # fmt: skip
     assert found.comparison.difference == pytest.approx(-0.1)
-    assert found.changes == {"stages__both__thread": 0.0}  # .35 against .3, as is 2: the first
-    assert found.settings == changed(DEFAULT, stages__both__thread=0)
+    assert found.changes == {"rerank__both__thread": 0.0}  # .35 against .3, as is 2: the first
+    assert found.settings == changed(DEFAULT, rerank__both__thread=0)
 
 
 def test_one_part_is_scored_with_what_it_chose_itself() -> None:
@@ -100,8 +100,8 @@ def test_one_part_is_scored_with_what_it_chose_itself() -> None:
     ("task", "kind", "sets", "changes"),
     [
         ("task1", AnswerTrials, ["2020", "duplicates"], {}),
-        ("task1", AnswerTrials, ["2021"], {"variants__both__tags": 2.0, "stages__both__thread": 0}),
-        ("task1", AnswerTrials, ["2020"], {"bm25__k1": 0.6, "bm25__b": 0.3, "stages": {}}),
+        ("task1", AnswerTrials, ["2021"], {"variants__both__tags": 2.0, "rerank__both__thread": 0}),
+        ("task1", AnswerTrials, ["2020"], {"bm25__k1": 0.6, "bm25__b": 0.3, "rerank": {}}),
         ("task2", FormulaTrials, ["2021"], {}),
         ("task2", FormulaTrials, ["2020"], {"variants__both__context": 0.5, "bm25__b": 0.3}),
     ],

@@ -7,7 +7,7 @@ import time
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from arqmath_bm25.collection.own_documents import OwnDocument
+from arqmath_bm25.collection.own_documents import UserDocument
 from arqmath_bm25.pages.post_html import PostWriter
 from arqmath_bm25.pages.source_html import (
     document_html,
@@ -95,7 +95,7 @@ def test_lists_and_tables_of_markdown() -> None:
 def test_displays_are_drawn_as_displays_whatever_the_kind() -> None:
     for text in ("So $$x^2$$ holds.", r"So \[x^2\] holds.", r"<p>So $$x^2$$ <b>holds</b></p>"):
         for kind in ("plain", "markdown", "latex", "html"):
-            document = OwnDocument("1", text, kind=kind)
+            document = UserDocument("1", text, kind=kind)
             tree = LexborHTMLParser(PostWriter().body(document_html(document, "auto")))
             (formula,) = tree.css("math")
             assert formula.attributes.get("display") == "block", (text, kind)
@@ -107,7 +107,7 @@ def test_displays_of_other_programs_are_displays() -> None:
         '<p>So <span class="math display">\\[x^2\\]</span> holds.</p>',
         '<p>So <span class="math-container">$$x^2$$</span> holds.</p>',
     ):
-        tree = LexborHTMLParser(PostWriter().body(document_html(OwnDocument("1", text), "auto")))
+        tree = LexborHTMLParser(PostWriter().body(document_html(UserDocument("1", text), "auto")))
         (formula,) = tree.css("math")
         assert formula.attributes.get("display") == "block", text
         assert [part.strip(" .") for part in tree.css_first("p").text(deep=False).split()]

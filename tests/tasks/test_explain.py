@@ -93,7 +93,7 @@ def test_the_second_stage_is_explained_as_the_configuration_names_it(
     sample: arq.Collection, tmp_path: Path
 ) -> None:
     settings = yaml.safe_load(CONFIG.read_text())
-    settings["stages"]["both"] = {"thread": 1, "depth": 100}
+    settings["rerank"]["both"] = {"thread": 1, "depth": 100}
     config = tmp_path / "task1.yaml"
     config.write_text(yaml.safe_dump(settings))
     index = Index.open(sample, "task1", config)

@@ -77,8 +77,8 @@ def other_settings(rows: list[list[str]], manifest: Manifest) -> Forged:
         forged[f"weights {value}"] = (text(rows), changed(manifest, *keys, to=value))
     for k1 in (0.9, 0, "1.2", None):
         forged[f"k1 {k1}"] = (text(rows), changed(manifest, "settings", "bm25", "k1", to=k1))
-    stages = changed(manifest, "settings", "stages", to={})
-    forged["no second stage"] = (text(rows), stages)
+    rerank = changed(manifest, "settings", "rerank", to={})
+    forged["no second stage"] = (text(rows), rerank)
     return forged
 
 

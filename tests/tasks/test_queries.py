@@ -10,7 +10,7 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.settings import AnalysisSettings, LatexSettings
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.records import Topic
-from arqmath_bm25.tasks.queries import heaviest, idf, topic_query, weighted_terms
+from arqmath_bm25.tasks.queries import idf, prune_query, topic_query, weighted_terms
 from arqmath_bm25.tasks.settings import QuerySettings
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def test_terms_repeated_in_a_query_saturate() -> None:
         "question_math": "x x~y x",
     }
     bags = {name: Bag(terms.split()) for name, terms in fields.items()}
-    query = weighted_terms(bags, {"contents": 2.0, "answer_math": 0.5}, saturation=1.0)
+    query = weighted_terms(bags, {"contents": 2.0, "answer_math": 0.5}, k3=1.0)
     # n(s + 1)/(n + s) with s = 1: 1 for once, 4/3 for twice, 3/2 for thrice
     assert query["contents"] == pytest.approx({"limit": 2 * 3 / 2, "sum": 2.0})
     assert query["answer_math"] == pytest.approx({"x": 0.5 * 4 / 3, "x~y": 0.5})
@@ -62,17 +62,17 @@ def test_of_a_long_query_the_terms_are_kept_that_can_add_most() -> None:
     words = {"limit": 2.0, "sum": 1.0, "set": 3.0, "absent": 99.0}
     query = {"contents": words, "title_text": words, "answer_operators": {"~+": 1.0, "~x": 1.0}}
     assert idf(1, 10) + idf(2, 10) > 2 * idf(5, 10) > 3 * idf(9, 10)
-    kept = heaviest(query, searcher, QuerySettings(most={"text": 2}))  # type: ignore[arg-type]
+    kept = prune_query(query, searcher, QuerySettings(max_terms={"text": 2}))  # type: ignore[arg-type]
     assert kept == {
         "contents": {"limit": 2.0, "sum": 1.0},
         "title_text": {"limit": 2.0, "sum": 1.0},
         "answer_operators": {"~+": 1.0, "~x": 1.0},
     }
-    assert heaviest(query, searcher, QuerySettings()) == query  # type: ignore[arg-type]
-    one = QuerySettings(most={"text": 1})
-    assert list(heaviest(query, searcher, one)["contents"]) == ["sum"]  # type: ignore[arg-type]
+    assert prune_query(query, searcher, QuerySettings()) == query  # type: ignore[arg-type]
+    one = QuerySettings(max_terms={"text": 1})
+    assert list(prune_query(query, searcher, one)["contents"]) == ["sum"]  # type: ignore[arg-type]
     # What title and tags hold is cut last.
-    assert list(heaviest(query, searcher, one, {"set"})["contents"]) == ["set"]  # type: ignore[arg-type]
+    assert list(prune_query(query, searcher, one, {"set"})["contents"]) == ["set"]  # type: ignore[arg-type]
 
 
 def test_words_that_many_questions_hold_count_only_in_title_and_tags() -> None:
@@ -84,13 +84,13 @@ def test_words_that_many_questions_hold_count_only_in_title_and_tags() -> None:
     searcher.count = 1000
     words = dict.fromkeys(("help", "function", "spline", "root"), 1.0)
     query = {"contents": words, "question_text": words}
-    settings = QuerySettings(common=0.03)
-    kept = heaviest(query, searcher, settings, {"function"})  # type: ignore[arg-type]
+    settings = QuerySettings(max_df=0.03)
+    kept = prune_query(query, searcher, settings, {"function"})  # type: ignore[arg-type]
     assert kept["contents"] == dict.fromkeys(("function", "spline", "root"), 1.0)
     # Ten documents are few, whatever their share is.
     small = Counted(contents={"help": 10, "root": 11})
     small.count = 20
-    assert heaviest({"contents": words}, small, settings)["contents"] == {"help": 1.0}  # type: ignore[arg-type]
+    assert prune_query({"contents": words}, small, settings)["contents"] == {"help": 1.0}  # type: ignore[arg-type]
 
 
 def test_a_body_that_says_a_thing_twice_asks_as_one_that_says_it_once() -> None:

@@ -8,7 +8,7 @@ from arqmath_bm25.collection.posts import ANSWER, Post
 from arqmath_bm25.core.configuration import default_config, load
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.answers.open_domain import Answerer
+from arqmath_bm25.tasks.answers.open_domain import AnswerExtractor
 from arqmath_bm25.tasks.settings import Task1Settings
 
 TOPIC = Topic("A.301", "Roots of $x^2$", "<p>What is a root?</p>", ("roots",))
@@ -38,7 +38,7 @@ class RankedPosts:
 
 def answer(*bodies: str | None, depth: int = 10) -> Hit | None:
     ranked = RankedPosts(*bodies)
-    answerer = Answerer(ranked, ranked)  # type: ignore[arg-type]
+    answerer = AnswerExtractor(ranked, ranked)  # type: ignore[arg-type]
     (hits,) = answerer.rank([TOPIC], "both", depth, 1)
     return hits[0] if hits else None
 

@@ -73,7 +73,7 @@ def is_loaded(client: Any, index: ClusterIndex) -> bool:
 
     Raises InputError if others have that name, or changed the index after its load.
     """
-    return "numbers" in _meta(_described(client, index) or {})
+    return "numbers" in _meta(_index_description(client, index) or {})
 
 
 def counts_if_loaded(client: Any, index: ClusterIndex) -> dict[str, int] | None:
@@ -81,7 +81,7 @@ def counts_if_loaded(client: Any, index: ClusterIndex) -> dict[str, int] | None:
 
     Raises InputError as `is_loaded` does.
     """
-    meta = _meta(_described(client, index) or {})
+    meta = _meta(_index_description(client, index) or {})
     if "numbers" not in meta:
         return None
     counts: dict[str, int] = meta["counts"]
@@ -90,7 +90,7 @@ def counts_if_loaded(client: Any, index: ClusterIndex) -> dict[str, int] | None:
 
 def described_if_loaded(client: Any, index: ClusterIndex) -> dict[str, Any]:
     """Return settings and mappings of an index; InputError unless it is there as it was loaded."""
-    described = _described(client, index)
+    described = _index_description(client, index)
     if described is None:
         raise _incomplete(index, 0)
     if "numbers" not in _meta(described):
@@ -98,7 +98,7 @@ def described_if_loaded(client: Any, index: ClusterIndex) -> dict[str, Any]:
     return described
 
 
-def _described(client: Any, index: ClusterIndex) -> dict[str, Any] | None:
+def _index_description(client: Any, index: ClusterIndex) -> dict[str, Any] | None:
     """Return settings and mappings of an index in the cluster; None if there is none.
 
     Raises InputError as `is_loaded` does.
@@ -207,7 +207,7 @@ def load_documents(
     """
     name = index.name
     with closing(connect(hosts)) as client:
-        described = _described(client, index) or _create_index(client, index, shards)
+        described = _index_description(client, index) or _create_index(client, index, shards)
         if _count(client, name) != index.documents:
             _load_parts(hosts, index, parts, workers)
             patiently(client.indices.refresh, index=name)
@@ -404,7 +404,7 @@ def _wait_for_copies(client: Any, name: str, patience: int) -> None:
         raise InputError(f"{missing} copies of shards are missing; see to its nodes' disks")
 
 
-class Stored(NamedTuple):
+class ClusterIndexInfo(NamedTuple):
     """An index of this program that a cluster has."""
 
     name: str
@@ -414,13 +414,13 @@ class Stored(NamedTuple):
     size: int  # bytes, with replicas
 
 
-def stored_indexes(client: Any) -> list[Stored]:
+def stored_indexes(client: Any) -> list[ClusterIndexInfo]:
     """Return the indexes in a cluster that this program made, whoever called it."""
     resolved = patiently(
         client.indices.resolve_index, name="arqmath-*", params={"expand_wildcards": "all"}
     )
     names = sorted(index["name"] for index in resolved["indices"])
-    stored = [_stored(client, name) for name in names if _NAME.fullmatch(name)]
+    stored = [_cluster_index_info(client, name) for name in names if _NAME.fullmatch(name)]
     return [index for index in stored if index is not None]
 
 
@@ -428,14 +428,14 @@ def _is_ours(name: str, described: Any) -> bool:
     return bool(_NAME.fullmatch(name)) and "made_of" in _meta(described.get(name, {}))
 
 
-def _stored(client: Any, name: str) -> Stored | None:
+def _cluster_index_info(client: Any, name: str) -> ClusterIndexInfo | None:
     """Describe an index of the cluster; None if it is not of this program, or was just removed."""
     try:
         described = patiently(client.indices.get, index=name, ignore=404)
     except InterruptedWorkError:
         raise
     except InputError as error:  # one that is blocked must not hide the others
-        return Stored(name, str(error), "", 0, 0)
+        return ClusterIndexInfo(name, str(error), "", 0, 0)
     if not _is_ours(name, described):
         return None
 
@@ -444,7 +444,7 @@ def _stored(client: Any, name: str) -> Stored | None:
     expected = meta.get("documents", 0)
     collection = meta.get("collection", "")
     if "verified_before_close" in settings:
-        return Stored(name, "closed; POST NAME/_open opens it", collection, expected, 0)
+        return ClusterIndexInfo(name, "closed; POST NAME/_open opens it", collection, expected, 0)
 
     stats = patiently(client.indices.stats, index=name, metric="docs,store", level="shards")
     copies_of_shard = stats["indices"].get(name, {"shards": {}})["shards"].values()
@@ -463,7 +463,7 @@ def _stored(client: Any, name: str) -> Stored | None:
         state = f"yellow: {missing} copies of shards are missing, none that searches need"
     else:
         state = "complete"
-    return Stored(name, state, collection, documents, size)
+    return ClusterIndexInfo(name, state, collection, documents, size)
 
 
 def remove_index(client: Any, name: str) -> None:

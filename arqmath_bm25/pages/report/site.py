@@ -18,11 +18,12 @@ from markupsafe import Markup
 
 from arqmath_bm25.analysis.excerpts import beginning
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
+from arqmath_bm25.core.configuration import with_current_keys
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.evaluation.comparing import compare, contradicting
-from arqmath_bm25.evaluation.qrels import Doubt
-from arqmath_bm25.evaluation.score import runs_by_note
+from arqmath_bm25.evaluation.qrels import ComparabilityWarning
+from arqmath_bm25.evaluation.score import group_by_warning
 from arqmath_bm25.pages.page_files import site
 from arqmath_bm25.pages.post_html import PostWriter
 from arqmath_bm25.pages.report.gather import DEPTHS, FEW_TOPICS, RECALL_LEVELS
@@ -43,7 +44,7 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 # Parts of a configuration that have settings of each variant, in the words of readers.
-_OF_VARIANTS: Final = {"variants": "weight of", "stages": "second stage", "fusions": "fusion of"}
+_OF_VARIANTS: Final = {"variants": "weight of", "rerank": "re-ranker", "fusions": "fusion of"}
 _AT_10: Final = ("p10_prime", "p10", "P@10")
 
 
@@ -139,6 +140,8 @@ def _settings(run: ReportedRun) -> dict[str, str]:
     """Return the settings of a run's variant, as text."""
     variant = run.manifest.get("variant")
     settings = run.manifest.get("settings")
+    if isinstance(settings, dict):
+        settings, _ = with_current_keys(settings)
     flat: dict[str, str] = {}
     if variant:
         flat["variant"] = str(variant)
@@ -180,7 +183,7 @@ def page_names(topics: Iterable[str]) -> dict[str, str]:
 
 
 def _notes(data: ReportData, scores: Mapping[str, RunScore]) -> list[str]:
-    warned = runs_by_note((name, score.warnings) for name, score in scores.items())
+    warned = group_by_warning((name, score.warnings) for name, score in scores.items())
     notes = [f"{', '.join(names)}: {warning}" for warning, names in warned.items()]
     if data.missing:
         notes.append(f"{data.missing:,} of the posts that are shown are not in the collection")
@@ -219,7 +222,7 @@ def _compared(
         differences[pair.run] = {topic: run[topic] - baseline_values[topic] for topic in run}
 
     warnings = [note for score in scores.values() for note in score.warnings]
-    doubtful = any(isinstance(note, Doubt) for note in warnings)
+    doubtful = any(isinstance(note, ComparabilityWarning) for note in warnings)
     if doubtful:
         verdicts = []
     return {

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from markupsafe import Markup
 
 from arqmath_bm25.analysis.excerpts import beginning, excerpt
-from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title, write_out
+from arqmath_bm25.analysis.html import Content, Formula, expand_macros, read_body, read_title
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.records import Hit, Part
@@ -120,7 +120,7 @@ def content_of(found: Found) -> Content:
     """Return the text of a hit as readers see it."""
     if found.document:
         html = document_html(found.document, found.delimiters)
-        content = write_out(read_body(html, found.delimiters))
+        content = expand_macros(read_body(html, found.delimiters))
         pieces = [piece for piece in content.pieces if not _defines_macros(piece)]
         return Content(tuple(pieces))
 

@@ -17,7 +17,7 @@ from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks.answers.answer_documents import answer_documents, write_answer_documents
 from arqmath_bm25.tasks.answers.linked_posts import LinkedPosts
-from arqmath_bm25.tasks.answers.second_stage import SecondStage
+from arqmath_bm25.tasks.answers.reranker import Reranker
 from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.field_ranker import FieldRanker
 from arqmath_bm25.tasks.settings import Task1Settings
@@ -121,10 +121,10 @@ class AnswerRanker(FieldRanker):
 
     def __init__(self, index: OpenIndex, settings: Task1Settings) -> None:
         self._posts = index.collection.posts
-        stages: dict[str, SecondStage] = {
-            variant: SecondStage(self._posts, stage) for variant, stage in settings.stages.items()
+        rerankers: dict[str, Reranker] = {
+            variant: Reranker(self._posts, rerank) for variant, rerank in settings.rerank.items()
         }
-        super().__init__(index, settings, stages)
+        super().__init__(index, settings, rerankers)
 
     def _allowed(self, topic: Topic, hits: list[Hit]) -> list[Hit]:
         hits = super()._allowed(topic, hits)

@@ -64,9 +64,9 @@ class OpenDomain(Task[Task3Settings]):
         """Return a topic with its own thread, as Task 1 has it."""
         return self._answers.placed(topic)
 
-    def ranker(self, index: OpenIndex) -> Answerer:
+    def ranker(self, index: OpenIndex) -> AnswerExtractor:
         """Return the extractor of answers."""
-        return Answerer(index, self._answers)
+        return AnswerExtractor(index, self._answers)
 
     def found(self, hit: Hit, collection: Collection) -> Found:
         """Return an answer as a run has it, with the post that it comes from."""
@@ -74,7 +74,7 @@ class OpenDomain(Task[Task3Settings]):
         return found._replace(text=hit.text)
 
 
-class Answerer(Ranker):
+class AnswerExtractor(Ranker):
     """Extracts answers from the posts that Task 1 ranks."""
 
     def __init__(self, index: OpenIndex, answers: AnswerRetrieval) -> None:

@@ -21,7 +21,7 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import Delimiters, read_body, read_title
 from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.own_documents import OwnDocument, read_documents
+from arqmath_bm25.collection.own_documents import UserDocument, read_documents
 from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.id_table import IdTable
@@ -97,7 +97,7 @@ def learn_references(
     return len(statements)
 
 
-def _statement(document: OwnDocument, delimiters: Delimiters) -> Statement:
+def _statement(document: UserDocument, delimiters: Delimiters) -> Statement:
     title, text = document.marked(delimiters).contents(delimiters)
     references = tuple(dict.fromkeys(document.references))
     return Statement(document.doc_id, f"{title.text} {text.text}".strip(), references)

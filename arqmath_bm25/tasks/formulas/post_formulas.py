@@ -16,9 +16,9 @@ from arqmath_bm25.analysis.html import (
     Content,
     Delimiters,
     Formula,
+    expand_macros,
     read_body,
     read_title,
-    write_out,
 )
 from arqmath_bm25.collection.formulas import COLUMNS
 from arqmath_bm25.collection.posts import QUESTION, Post, PostTable
@@ -77,7 +77,7 @@ def _formulas(
     for thread in posts.threads():
         for post in (*([thread.question] if thread.question else ()), *thread.answers):
             thread_id = post.post_id if post.post_type == QUESTION else post.parent_id
-            title, body = map(write_out, contents(post, delimiters))
+            title, body = map(expand_macros, contents(post, delimiters))
             kind = "question" if post.post_type == QUESTION else "answer"
             typed = [("title", formula) for formula in title.formulas]
             typed += [(kind, formula) for formula in body.formulas]

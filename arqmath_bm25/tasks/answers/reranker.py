@@ -1,4 +1,4 @@
-"""The second stage of Task 1: the first answers are ranked again by their threads.
+"""The re-ranker of Task 1: the first answers are ranked again by their threads.
 
 An answer of score s gets s + w · (the best score in its thread). The weight w is not negative, so
 answers that are ranked again stay ahead of those that are not.
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arqmath_bm25.collection.posts import PostTable
-    from arqmath_bm25.tasks.settings import StageSettings
+    from arqmath_bm25.tasks.settings import RerankSettings
 
 
-class SecondStage:
+class Reranker:
     """Reranks answers by the best score in their threads. Thread-safe."""
 
-    def __init__(self, posts: PostTable, settings: StageSettings) -> None:
+    def __init__(self, posts: PostTable, settings: RerankSettings) -> None:
         self._posts = posts
         self._weight = settings.thread
         self.depth = settings.depth
