@@ -1,8 +1,8 @@
 """Searches flat postings (flat_build.py): the ranking of Lucene, bit for bit, without a JVM.
 
 BM25Similarity's score of a term in a document is w - w / (1 + freq / norm), in 32 bits, with
-w = weight · idf. What stands in brackets depends on no query, so it is a look-up by the posting's
-code. Postings are scored by tens of thousands at a time, as fit into a processor's cache.
+w = weight · idf. The number in brackets depends on no query, so it is looked up by the posting's
+code. Postings are scored in batches of tens of thousands, which fit into a processor's cache.
 
 Scores begin at -0.0. Adding a weight that vanishes in 32 bits gives 0.0, so the sign shows whether
 a document matches.
@@ -13,11 +13,11 @@ The files of a directory NAME.flat/, numbers little-endian:
   fields with it, or the number of all groups (int32);
 * for each field FIELD.terms: the numbers of its terms, ascending (uint64); FIELD.starts: where the
   postings of each begin, and the number of all (int64); FIELD.docs: for each posting the document,
-  or of a shared field the group (int32); FIELD.codes: the row of `pairs` (uint16, or uint32 if
-  there are too many rows); of a shared field FIELD.counts: how many documents have each term
+  or the group if the field is shared (int32); FIELD.codes: the row of `pairs` (uint16, or uint32
+  if there are too many rows); of a shared field FIELD.counts: how many documents have each term
   (int32);
-* `pairs`: each combination that occurs of a term's frequency in a document and the length of the
-  field, in the byte that Lucene stores (int32). So k1 and b can be chosen when searching;
+* `pairs`: each combination of a term's frequency in a document and the byte in which Lucene stores
+  the length of the field (int32). So k1 and b can be chosen when searching;
 * `flat.json`: the version of this form, and the statistics of the fields.
 """
 
@@ -54,15 +54,15 @@ if TYPE_CHECKING:
     Sums = npt.NDArray[np.float64]
 
 
-def _sum_of_scipy() -> Callable[..., None] | None:
+def _find_coo_matvec() -> Callable[..., None] | None:
     """Return SciPy's product of a sparse matrix, which looks scores up while it adds them.
 
-    It takes a third of the time of np.add.at. It is not public, so None where it is not found; its
-    file is loaded alone, as the import of scipy.sparse takes longer than a search.
+    It takes a third of the time of np.add.at. It is not public, so this is None if this SciPy has
+    no such function. Its file is loaded alone: importing scipy.sparse takes longer than a search.
     """
     scipy: Any = find_spec("scipy")
-    places = [f"{place}/sparse" for place in scipy.submodule_search_locations]
-    spec: Any = PathFinder.find_spec("_sparsetools", places)
+    directories = [f"{path}/sparse" for path in scipy.submodule_search_locations]
+    spec: Any = PathFinder.find_spec("_sparsetools", directories)
     if spec is None:
         return None
 
@@ -71,20 +71,21 @@ def _sum_of_scipy() -> Callable[..., None] | None:
     return getattr(module, "coo_matvec", None)
 
 
-coo_matvec: Final = _sum_of_scipy()
+coo_matvec: Final = _find_coo_matvec()
 _TOGETHER: Final = 1 << 15  # postings
-_numbers: Final = lru_cache(4)(term_numbers)  # several fields are asked for the same terms
+# Several fields are searched for the same terms, so their numbers are computed once.
+_numbers: Final = lru_cache(4)(term_numbers)
 _ONES: Final = np.ones(2 * _TOGETHER)
-_PLACES: Final = np.arange(len(_ONES), dtype=np.int32)
+_POSITIONS: Final = np.arange(len(_ONES), dtype=np.int32)
 
 
 class _Field(NamedTuple):
     """A field with its statistics for BM25."""
 
-    shared: bool  # by groups of documents, which its postings name
+    shared: bool  # whether `docs` holds groups of documents
     documents: int  # with this field
     divisors: Floats  # of a weight, by code
-    counts: Integers | None  # documents with each term; None: as many as postings
+    counts: Integers | None  # documents with each term; None if there are as many as postings
     sound: set[tuple[int, int]]  # ranges of postings that were checked already
     terms: Numbers
     starts: Integers
@@ -92,48 +93,53 @@ class _Field(NamedTuple):
     codes: Integers
 
 
+class _WeightedTerms(NamedTuple):
+    """Terms of a query that a field has; element i of each member is about term i."""
+
+    terms: list[str]
+    weights: Floats
+    begins: Integers  # the first posting of each term
+    ends: Integers  # one past its last posting
+
+
 class FlatSearcher(Searcher):
     """Open flat postings. Thread-safe."""
 
     def __init__(self, index: Path, k1: float, b: float) -> None:
         """Open the flat postings of an index; InputError if they cannot be used."""
-        place = flat_directory(index)
-        meta = json.loads((place / META).read_text(encoding="utf-8"))
+        directory = flat_directory(index)
+        meta = json.loads((directory / META).read_text(encoding="utf-8"))
         if meta["form"] != FORM:
-            raise InputError(f"{place}: of another version; build the index again")
-        pairs = map_numbers(place / "pairs", "<i4").reshape(-1, 2)
-        columns = {"terms": "<u8", "starts": "<i8", "docs": "<i4", "codes": code_kind(len(pairs))}
-        self.ids = IdTable(place / "ids")
+            raise InputError(f"{directory}: of another version; build the index again")
+
+        self.ids = IdTable(directory / "ids")
         self.count = len(self.ids)
-        self._groups = map_numbers(place / "groups", "<i4")
+        self._groups = map_numbers(directory / "groups", "<i4")
+
+        pairs = map_numbers(directory / "pairs", "<i4").reshape(-1, 2)
         self._fields = {}
-        for name, field in meta["fields"].items():
-            arrays = [
-                map_numbers(place / f"{name}.{column}", kind) for column, kind in columns.items()
-            ]
-            terms, starts, docs, codes = arrays
-            counts = map_numbers(place / f"{name}.counts", "<i4") if field["shared"] else None
-            if not (len(terms) == len(starts) - 1 and len(docs) == len(codes) == starts[-1]):
-                raise InputError(f"{place}: incomplete; build the index again")
-            average = np.float32(max(field["tokens"], 1) / max(field["documents"], 1))
+        for name, statistics in meta["fields"].items():
+            average = np.float32(max(statistics["tokens"], 1) / max(statistics["documents"], 1))
             divisors = _divisors(pairs, np.float32(k1), np.float32(b), average)
-            self._fields[name] = _Field(
-                field["shared"], field["documents"], divisors, counts, set(), *arrays
-            )
+            kind = code_kind(len(pairs))
+            self._fields[name] = _open_field(directory, name, statistics, divisors, kind)
 
     def search(self, query: Query, k: int) -> list[Hit]:
         """Return the k best documents that hold at least one of the terms."""
         scores = self.sums(query).astype(np.float32)
         best = best_rows(scores, k)
-        return ranked(self.ids.of(best), scores[best], k)
+        ids = self.ids.of(best)
+        return ranked(ids, scores[best], k)
 
     def score(self, query: Query, doc_ids: Sequence[str]) -> list[Hit]:
-        """Score given documents, best first; 0 for one that holds none of the terms."""
+        """Score given documents, best first; 0 for a document without any of the terms."""
         if not self.count:
             return best_first(dict.fromkeys(doc_ids, 0.0))
+
         rows = self.ids.find(doc_ids)
-        scores = np.where(rows >= 0, self.sums(query)[rows], 0)
-        return best_first(dict(zip(doc_ids, scores.tolist(), strict=True)))
+        sums = self.sums(query)
+        scores = np.where(rows >= 0, sums[rows], 0).tolist()
+        return best_first(dict(zip(doc_ids, scores, strict=True)))
 
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
         """Return the share of each term in the scores of documents."""
@@ -141,134 +147,220 @@ class FlatSearcher(Searcher):
         docs = self.ids.find(doc_ids).astype(np.int32)
         for name in query.keys() & self._fields.keys():
             field = self._fields[name]
-            rows = np.where(docs < 0, -1, self._groups[docs]) if field.shared else docs
-            weighted = zip(*self._weighted(field, query[name]), strict=True)
-            for term, weight, begin, end in weighted:
-                places = np.minimum(begin + np.searchsorted(field.docs[begin:end], rows), end - 1)
-                for number in np.flatnonzero(field.docs[places] == rows).tolist():
-                    divisor = field.divisors[field.codes[places[number]]]
-                    explained[number].setdefault(name, {})[term] = float(weight - weight / divisor)
+            rows = docs
+            if field.shared:
+                rows = np.where(docs < 0, -1, self._groups[docs])
+
+            weighted = self._weighted(field, query[name])
+            for term, weight, begin, end in zip(*weighted, strict=True):
+                offsets = np.searchsorted(field.docs[begin:end], rows)
+                postings = np.minimum(begin + offsets, end - 1)
+                matches = np.flatnonzero(field.docs[postings] == rows)
+                for number in matches.tolist():
+                    code = field.codes[postings[number]]
+                    scores = explained[number].setdefault(name, {})
+                    scores[term] = float(weight - weight / field.divisors[code])
         return explained
 
     def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
         """Return field → term → the number of documents that hold it, if any do."""
-        return {field: self._counts_of(field, list(of_field)) for field, of_field in terms.items()}
+        counts = {}
+        for name, of_field in terms.items():
+            counts[name] = self._field_counts(name, list(of_field))
+        return counts
 
-    def _counts_of(self, field: str, asked: list[str]) -> dict[str, int]:
-        if field not in self._fields:
+    def _field_counts(self, name: str, terms: list[str]) -> dict[str, int]:
+        field = self._fields.get(name)
+        if field is None:
             return {}
-        rows, places = _find(self._fields[field], asked)
-        counts = _counts(self._fields[field], places).tolist()
-        documents = dict(zip([asked[row] for row in rows], counts, strict=True))
-        return {term: documents[term] for term in asked if term in documents}
+
+        numbers, rows = _find(field, terms)
+        known_terms = [terms[number] for number in numbers]
+        counts = _counts(field, rows).tolist()
+        documents = dict(zip(known_terms, counts, strict=True))
+        return {term: documents[term] for term in terms if term in documents}
 
     def close(self) -> None:
         """Close the index."""
 
     def sums(self, query: Query) -> Sums:
         """Return the scores of all documents; -0.0 where no term occurs."""
+        groups = int(self._groups.max(initial=0)) + 1
         sums = np.full(self.count, -0.0)
-        of_groups = np.full(int(self._groups.max(initial=0)) + 1, -0.0)
-        fields = [(self._fields[name], query[name]) for name in query if name in self._fields]
-        for field, terms in fields:
-            self._add(of_groups if field.shared else sums, field, terms)
-        if any(field.shared for field, _ in fields):
-            sums += of_groups.take(self._groups)
+        sums_of_groups = np.full(groups, -0.0)
+
+        any_is_shared = False
+        for name, terms in query.items():
+            field = self._fields.get(name)
+            if field is None:
+                continue
+            if field.shared:
+                any_is_shared = True
+                self._add(sums_of_groups, field, terms)
+            else:
+                self._add(sums, field, terms)
+
+        if any_is_shared:
+            sums += sums_of_groups.take(self._groups)
         return sums
 
     def _add(self, sums: Sums, field: _Field, terms: Mapping[str, float]) -> None:
         """Add the scores of a field's terms to every document or group."""
-        divisors = field.divisors
-        docs = field.docs
-        codes = field.codes
-        _, weights, begins, ends = self._weighted(field, terms)
-        lengths = ends - begins
+        weighted = self._weighted(field, terms)
+        lengths = weighted.ends - weighted.begins
 
-        many = lengths > min(len(divisors), _TOGETHER)  # so that it pays to score all codes
-        spans = list(zip(begins[many].clip(0).tolist(), ends[many].tolist(), strict=True))
-        for begin, end in set(spans) - field.sound:
-            _check(docs[begin:end], len(sums))
-            _check(codes[begin:end], len(divisors))
-            field.sound.add((begin, end))
-        for (begin, end), weight in zip(spans, weights[many], strict=True):
-            scores = weight - weight / divisors
-            for start in range(begin, end, _TOGETHER):
-                piece = slice(start, min(start + _TOGETHER, end))
-                _add_at(sums, docs[piece], scores, codes[piece])
+        # For a term with many postings it pays to score all codes first.
+        is_frequent = lengths > min(len(field.divisors), _TOGETHER)
+        frequent = np.flatnonzero(is_frequent)
+        rare = np.flatnonzero(~is_frequent)
+        _add_frequent(sums, field, weighted, frequent)
+        if len(rare):
+            _add_rare(sums, field, weighted, rare)
 
-        few = np.flatnonzero(~many)
-        if not len(few):
-            return
+    def _weighted(self, field: _Field, terms: Mapping[str, float]) -> _WeightedTerms:
+        """Return the terms that a field has, with their weights and the ranges of their postings.
 
-        batches = np.cumsum(lengths[few]) // _TOGETHER
-        cuts = np.flatnonzero(batches[1:] > batches[:-1]) + 1
-        for first, last in pairwise([0, *cuts.tolist(), len(few)]):
-            batch = few[first:last]
-            pieces = list(map(slice, begins[batch].tolist(), ends[batch].tolist()))
-            weight = weights[batch].repeat(lengths[batch])
-            chosen = np.concatenate([codes[piece] for piece in pieces])
-            scores = weight - weight / divisors.take(chosen)
-            rows = np.concatenate([docs[piece] for piece in pieces])
-            _check(rows, len(sums))
-            _add_at(sums, rows, scores, _PLACES[: len(rows)])
+        Raises InputError for a weight that 32 bits cannot hold.
+        """
+        weighty = [term for term, weight in terms.items() if weight > 0]
+        numbers, rows = _find(field, weighty)
+        known_terms = [weighty[number] for number in numbers]
 
-    def _weighted(
-        self, field: _Field, terms: Mapping[str, float]
-    ) -> tuple[list[str], Floats, Integers, Integers]:
-        """Return the terms of a field with their weights and the places of their postings."""
-        asked = [term for term, weight in terms.items() if weight > 0]
-        rows, places = _find(field, asked)
-        there = [asked[row] for row in rows]
-        # As Lucene gets them; many terms have the same.
-        boosts = {weight: float(f"{weight:.9g}") for weight in set(terms.values())}
-        counts = _counts(field, places)
+        # Weights are rounded as in the query that Lucene gets; many terms have the same.
+        boosts = {}
+        for weight in set(terms.values()):
+            boosts[weight] = float(f"{weight:.9g}")
+
+        counts = _counts(field, rows)
         idf = np.log(1 + (field.documents - counts + 0.5) / (counts + 0.5))
-        weights = np.array([boosts[terms[term]] for term in there], np.float32)
+        weights = np.array([boosts[terms[term]] for term in known_terms], np.float32)
         weights *= idf.astype(np.float32)
         if not np.isfinite(weights).all():
             raise InputError(f"the weight of a term is too large: {max(terms.values())}")
-        starts = field.starts[places], field.starts[places + 1]
-        return there, weights, *starts
+
+        return _WeightedTerms(known_terms, weights, field.starts[rows], field.starts[rows + 1])
+
+
+def _open_field(
+    directory: Path, name: str, statistics: Mapping[str, Any], divisors: Floats, code: str
+) -> _Field:
+    """Open the postings of a field; InputError if its files do not belong together."""
+    terms = map_numbers(directory / f"{name}.terms", "<u8")
+    starts = map_numbers(directory / f"{name}.starts", "<i8")
+    docs = map_numbers(directory / f"{name}.docs", "<i4")
+    codes = map_numbers(directory / f"{name}.codes", code)
+    if len(terms) != len(starts) - 1 or not len(docs) == len(codes) == starts[-1]:
+        raise InputError(f"{directory}: incomplete; build the index again")
+
+    counts = None
+    if statistics["shared"]:
+        counts = map_numbers(directory / f"{name}.counts", "<i4")
+
+    return _Field(
+        shared=statistics["shared"],
+        documents=statistics["documents"],
+        divisors=divisors,
+        counts=counts,
+        sound=set(),
+        terms=terms,
+        starts=starts,
+        docs=docs,
+        codes=codes,
+    )
+
+
+def _add_frequent(
+    sums: Sums, field: _Field, weighted: _WeightedTerms, frequent: npt.NDArray[np.intp]
+) -> None:
+    """Add the scores of terms with many postings: each code is scored once, then looked up."""
+    begins = weighted.begins[frequent].clip(0).tolist()
+    ends = weighted.ends[frequent].tolist()
+    spans = list(zip(begins, ends, strict=True))
+
+    for begin, end in set(spans) - field.sound:
+        _check(field.docs[begin:end], len(sums))
+        _check(field.codes[begin:end], len(field.divisors))
+        field.sound.add((begin, end))
+
+    weights = weighted.weights[frequent]
+    for (begin, end), weight in zip(spans, weights, strict=True):
+        scores = weight - weight / field.divisors
+        for start in range(begin, end, _TOGETHER):
+            batch = slice(start, min(start + _TOGETHER, end))
+            _add_at(sums, field.docs[batch], scores, field.codes[batch])
+
+
+def _add_rare(
+    sums: Sums, field: _Field, weighted: _WeightedTerms, rare: npt.NDArray[np.intp]
+) -> None:
+    """Add the scores of terms with few postings: those of many terms are scored at a time."""
+    lengths = weighted.ends[rare] - weighted.begins[rare]
+    batches = np.cumsum(lengths) // _TOGETHER
+    cuts = np.flatnonzero(batches[1:] > batches[:-1]) + 1
+    bounds = [0, *cuts.tolist(), len(rare)]
+
+    for first, last in pairwise(bounds):
+        batch = rare[first:last]
+        begins = weighted.begins[batch].tolist()
+        ends = weighted.ends[batch].tolist()
+        spans = list(map(slice, begins, ends))
+        docs = np.concatenate([field.docs[span] for span in spans])
+        codes = np.concatenate([field.codes[span] for span in spans])
+
+        weight = weighted.weights[batch].repeat(lengths[first:last])
+        scores = weight - weight / field.divisors.take(codes)
+        _check(docs, len(sums))
+        _add_at(sums, docs, scores, _POSITIONS[: len(docs)])
 
 
 def _find(field: _Field, terms: Sequence[str]) -> tuple[list[int], Integers]:
-    """Return which of the terms a field has, and their places in it."""
+    """Return which of the terms a field has, by their position, and their rows in the field."""
     if not len(field.terms):
         return [], np.empty(0, np.intp)
+
     numbers = _numbers(tuple(terms))
-    places = np.minimum(np.searchsorted(field.terms, numbers), len(field.terms) - 1)
-    there = np.flatnonzero(field.terms[places] == numbers)
-    there = there[np.argsort(places[there])]
-    return there.tolist(), places[there]
+    rows = np.searchsorted(field.terms, numbers)
+    rows = np.minimum(rows, len(field.terms) - 1)
+    known = np.flatnonzero(field.terms[rows] == numbers)
+
+    order = np.argsort(rows[known])
+    known = known[order]
+    return known.tolist(), rows[known]
 
 
-def _counts(field: _Field, places: Integers) -> Integers:
+def _counts(field: _Field, rows: Integers) -> Integers:
     """Return how many documents have each term."""
     if field.counts is not None:
-        return field.counts[places]
-    return field.starts[places + 1] - field.starts[places]
+        return field.counts[rows]
+    return field.starts[rows + 1] - field.starts[rows]
 
 
 def _divisors(pairs: Integers, k1: np.float32, b: np.float32, average: np.float32) -> Floats:
     """Return 1 + freq / norm for every code, as BM25Similarity computes it."""
-    unit, lengths = np.float32(1), lengths_of_bytes().astype(np.float32)
+    unit = np.float32(1)
+    lengths = lengths_of_bytes().astype(np.float32)
     with np.errstate(divide="ignore"):  # k1 may be 0
-        inverse = unit / (k1 * ((unit - b) + b * lengths / average))
-    divisors: Floats = unit + pairs[:, 0].astype(np.float32) * inverse[pairs[:, 1]]
+        norms = k1 * ((unit - b) + b * lengths / average)
+        inverse = unit / norms
+
+    freqs = pairs[:, 0].astype(np.float32)
+    length_bytes = pairs[:, 1]
+    divisors: Floats = unit + freqs * inverse[length_bytes]
     return divisors
 
 
 def _check(numbers: Integers, count: int) -> None:
     """Raise IndexError if a number in a file is not below a count: the file is damaged."""
-    unsigned = numbers.view(f"u{numbers.itemsize}")  # so that one below 0 is too large
-    if np.maximum.reduce(unsigned, initial=0) >= count:  # the method takes twice as long
+    unsigned = numbers.view(f"u{numbers.itemsize}")  # A negative number becomes too large.
+    largest = np.maximum.reduce(unsigned, initial=0)  # The method `max` takes twice as long.
+    if largest >= count:
         raise IndexError("flat postings: a document or a code that is not there")
 
 
 def _add_at(sums: Sums, docs: Integers, scores: Floats, codes: Integers) -> None:
     """Add the score of each posting, which its code chooses, to the sum of its document.
 
-    The numbers must be sound: no one checks them here.
+    The numbers must be sound: they are not checked here.
     """
     if coo_matvec is None:
         np.add.at(sums, docs, scores[codes])
@@ -278,5 +370,9 @@ def _add_at(sums: Sums, docs: Integers, scores: Floats, codes: Integers) -> None
 
 def best_rows(scores: Floats, k: int) -> npt.NDArray[np.intp]:
     """Return the k best documents, and documents tied with the last of them, unordered."""
-    least = np.partition(scores, -k)[-k] if k < len(scores) else 0
-    return np.flatnonzero((scores >= least) & ~np.signbit(scores))
+    least = np.float32(0)
+    if k < len(scores):
+        least = np.partition(scores, -k)[-k]
+
+    is_match = ~np.signbit(scores)
+    return np.flatnonzero((scores >= least) & is_match)
