@@ -32,6 +32,7 @@ from arqmath_bm25.tasks.index import why_unusable
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
 from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.task import Task, TopicFile
+from arqmath_bm25.version import __version__
 
 _THREADS: Final = 2
 _LONGEST_NAME: Final = 255  # bytes, of a file
@@ -120,10 +121,14 @@ def _parsed(form: type[M], manifest: dict[str, Any], run: Path) -> M:
         return form.model_validate(manifest)
     except ValidationError as error:
         keys = dict.fromkeys(".".join(map(str, fault["loc"])) for fault in error.errors())
-        raise InputError(
+        message = (
             f"{manifest_path(run)}: not a manifest of this version: wrong or missing: "
             f"{', '.join(keys)}"
-        ) from None
+        )
+        version = manifest.get("version")
+        if isinstance(version, str) and version != __version__:
+            message += f"; version {version} wrote it, and can verify the run"
+        raise InputError(message) from None
 
 
 # Fused runs
