@@ -17,10 +17,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import numpy as np
-import pandas as pd
 
 from arqmath_bm25.analysis.analyzer import Analyzer, FormulaAnalyzer, analyze, terms, tokenize
 from arqmath_bm25.analysis.html import read_body, read_title
@@ -31,6 +30,7 @@ from arqmath_bm25.collection.own_documents import write_corpus
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.guesses import no_attribute, showing_its_arguments
 from arqmath_bm25.core.labs import MAX_DEPTH, TASKS
+from arqmath_bm25.core.lazy import LazyModule
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.system import processors
 from arqmath_bm25.core.workers.local import Processes
@@ -56,6 +56,11 @@ from arqmath_bm25.tasks.index import as_built, ensure, of_config, with_needed
 from arqmath_bm25.tasks.open_index import Index as TaskIndex
 from arqmath_bm25.tasks.post_filter import PostFilter
 from arqmath_bm25.tasks.task import Task
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = LazyModule("pandas")  # takes half a second to load
 
 __all__ = [
     "Collection", "Index", "Table", "TaskName", "analyze", "compare", "evaluate", "fuse",

@@ -12,13 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final, Literal, get_args, overload
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args, overload
 
 from arqmath_bm25.core.errors import InputError, ScoreWarning
 from arqmath_bm25.core.guesses import showing_its_arguments
 from arqmath_bm25.core.labs import MAX_DEPTH, RunTask, is_official, known_year, official_stem
+from arqmath_bm25.core.lazy import LazyModule
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.evaluation import qrels as qrels_files
@@ -34,7 +33,12 @@ from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES, AnswerRules, DocumentRules, FormulaRules
 from arqmath_bm25.version import __version__
 
-Table = pd.DataFrame | Mapping[str, Mapping[str, float]] | Iterable[Any]
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = LazyModule("pandas")  # takes half a second to load
+
+Table: TypeAlias = "pd.DataFrame | Mapping[str, Mapping[str, float]] | Iterable[Any]"
 # Columns of PyTerrier → what ir_measures, ir_datasets and ranx call them.
 _CALLED: Final[Mapping[str, tuple[str, ...]]] = {
     "qid": ("query_id", "q_id"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 from program import arqmath
@@ -72,3 +74,14 @@ def test_the_sample_is_called_the_sample() -> None:
         assert output.endswith(" of the bundled sample\n")
         assert "differs" not in output
         assert "missing" not in output
+
+
+def test_help_loads_neither_markdown_nor_tracebacks() -> None:
+    script = (
+        "import sys; from typer.testing import CliRunner; from arqmath_bm25.cli import app\n"
+        "CliRunner().invoke(app, ['--help'], catch_exceptions=False)\n"
+        "slow = ('markdown_it', 'pygments', 'rich.markdown', 'rich.traceback')\n"
+        "print([name for name in sys.modules if name.startswith(slow)])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr
