@@ -13,7 +13,7 @@ Faults of the input are raised as InputError, with the messages of the command l
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -70,7 +70,14 @@ _NAME: Final = re.compile(r"\w([\w.-]*\w)?")
 TaskName = Literal["task1", "task2", "task3", "nlps", "docs"]
 
 
-class _ValueObject(ABC):
+class _Guessable(ABCMeta):
+    """Answers a name that a class does not have with the one that people mean."""
+
+    def __getattr__(cls, name: str) -> Any:
+        raise no_attribute(repr(cls.__name__), name, dir(cls))
+
+
+class _ValueObject(metaclass=_Guessable):
     """What is compared, hashed and pickled by what it is made from."""
 
     @property
@@ -178,6 +185,11 @@ class Collection(_ValueObject, Files):
         files = self
         if indexes is not None:
             files = Collection(self.layout.data if self.on_site else None, indexes)
+        if isinstance(config, Mapping):
+            raise InputError(
+                "config: expected the path of a YAML file, which may hold only what differs from "
+                "the default"
+            )
         settings = Path(config) if config is not None else None
         threads, by = threads or processors(), chosen_engine(engine, hosts)
         asked = as_built(task, files)
@@ -267,13 +279,16 @@ def sample(indexes: str | Path = INDEXES) -> Collection:
 class Index(_ValueObject):
     """An index that is open. Thread-safe; the first ranking by Lucene starts the JVM."""
 
+    @showing_its_arguments
     def __init__(
-        self, collection: Collection, task: TaskName, threads: int, config: Path | None,
-        engine: Engine,
+        self, collection: Collection, task: TaskName, threads: int | None = None,
+        config: Path | None = None, engine: Engine | None = None,
     ) -> None:  # fmt: skip
+        if not isinstance(collection, Collection):
+            raise InputError("collection: expected a Collection, whose index(TASK) opens an index")
         self.collection = collection
-        self._opened = TaskIndex.open(collection, task, config, engine)
-        self._threads = threads
+        self._opened = TaskIndex.open(collection, task, config, engine or chosen_engine("auto"))
+        self._threads = threads or processors()
         self._config = config
 
     def __repr__(self) -> str:
@@ -290,6 +305,10 @@ class Index(_ValueObject):
     def __contains__(self, docno: object) -> bool:
         """Return whether a document is there."""
         return self._opened.task.find(str(docno), self._opened) is not None
+
+    def __getitem__(self, docno: str) -> dict[str, str]:
+        """Return a document, as `document` does."""
+        return self.document(docno)
 
     @property
     def task(self) -> str:
@@ -336,8 +355,8 @@ class Index(_ValueObject):
         query: str | Sequence[str],
         k: int = 10,
         variant: str | None = None,
-        tags: Sequence[str] = (),
-        years: Sequence[int] = (),
+        tags: str | Sequence[str] = (),
+        years: int | Sequence[int] = (),
     ) -> pd.DataFrame:
         """Return the `k` best documents for a text with `$…$` around its formulas.
 
@@ -348,8 +367,12 @@ class Index(_ValueObject):
         and 2.
         """
         task, k = self._opened.task, _count("k", k)
-        posts = PostFilter.of([tags] if isinstance(tags, str) else tags, years)
-        several = isinstance(query, Iterable) and not isinstance(query, str)
+        if isinstance(tags, str):
+            tags = [tags]
+        if isinstance(years, int):
+            years = [years]
+        posts = PostFilter.of(tags, years)
+        several = isinstance(query, Iterable) and not isinstance(query, str | bytes)
         ranked = [
             (str(number), self._opened.search(_query(text), self.chosen(variant), k, posts))
             for number, text in enumerate(query if several else [query], 1)

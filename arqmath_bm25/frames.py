@@ -23,7 +23,7 @@ from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.evaluation import qrels as qrels_files
 from arqmath_bm25.evaluation.comparing import compare_runs
 from arqmath_bm25.evaluation.evaluator import ScoredRun, score_run
-from arqmath_bm25.evaluation.measures import Measure, key_of, named_measures
+from arqmath_bm25.evaluation.measures import Measure, key_of, named_measures, several
 from arqmath_bm25.evaluation.qrels import Judgments, Qrels, read_grade, relevance_threshold
 from arqmath_bm25.runs import run_writing
 from arqmath_bm25.runs.formula_ids import FormulaIds
@@ -103,10 +103,15 @@ def evaluate(
 
 
 def _measure_names(measures: str | Sequence[object] | None) -> list[str] | None:
-    """Return the names of measures; a string, or one object of ir_measures, is one measure."""
+    """Return the names of measures: of one, as a string or an object of ir_measures, or of several.
+
+    A string may list several with commas between.
+    """
     if measures is None:
         return None
-    if isinstance(measures, str) or not isinstance(measures, Iterable):
+    if isinstance(measures, str):
+        return several(measures)
+    if not isinstance(measures, Iterable):
         return [str(measures)]
     return [str(measure) for measure in measures]
 
@@ -165,12 +170,16 @@ def fuse(
     """
     if not isinstance(method, str) or method not in get_args(Method):
         methods = " or ".join(get_args(Method))
+        if isinstance(method, str):
+            raise InputError(f"method {method!r}: expected {methods}")
         raise InputError(
             f"method: got {_kind(method)}; expected {methods}. Several runs are given as one list: "
             "fuse([run, other])"
         )
 
     named = _named(runs)
+    if len(named) == 1:
+        raise InputError("runs: one run alone; fusion takes two or more")
     tasks = {name: _task_of(run) for name, run in named.items()}
     task = next(iter(tasks.values()), AnswerRules.task)
     RULES[task].require("fuse", next(iter(named), ""))
@@ -205,6 +214,8 @@ def _score(
     for number, (qid, doc, label) in enumerate(rows):
         judged.setdefault(qid, {})[doc] = read_grade(f"qrels: row {number}", doc, str(label))
     task = task or qrels.attrs.get("task") or _task_of(run)
+    if task not in RULES:
+        raise InputError(f"task {task!r}: expected one of {', '.join(RULES)}")
     least = relevance_threshold(RULES[task], judged) if relevant is None else relevant
     judgments = Judgments(
         Path("qrels"), judged, qrels.attrs.get("ids"), tuple(qrels.attrs.get("notes", ())), least
@@ -409,6 +420,10 @@ def _other(what: str, given: object, inside: str = "") -> InputError:
     advice = ""
     if isinstance(given, str | Path) and what in ("run", "qrels"):
         advice = f"; read_{what}(path) reads a file"
+    elif isinstance(given, str | Path) and what == "documents" and not inside:
+        advice = "; Collection(path) reads files"
+    elif what in ("documents", "topics"):
+        advice = ", or a list of texts"
     elif what == "run" and isinstance(given, Mapping | pd.DataFrame):
         advice = "; several runs are for compare"
     return InputError(

@@ -90,7 +90,10 @@ class _Command(_Shown, TyperCommand):
         except typer.BadParameter as error:
             missing = type(error).__name__ == "MissingParameter"
             if missing and given and isinstance(error.param, TyperArgument):
-                ctx.fail(f"{error.param.metavar} is missing: {takes}.")
+                advice = ""
+                if error.param.name == "task":
+                    advice = "; documents of your own are the task docs"
+                ctx.fail(f"{error.param.metavar} is missing: {takes}{advice}.")
             raise
         except UsageError as error:
             raise self._advised(ctx, error, takes, given) from None
@@ -100,9 +103,10 @@ class _Command(_Shown, TyperCommand):
         kind = type(error).__name__
         flags = {flag for param in self.params for flag in param.opts}
         if kind == "NoSuchOption":
-            meant = guesses.OPTIONS.get(error.option_name)
-            if meant in flags:
-                error.possibilities = [meant]
+            meant = guesses.OPTIONS.get(error.option_name, ())
+            there = [name for name in meant if name in flags]
+            if there:
+                error.possibilities = there[:1]
             return error
 
         if kind == "BadOptionUsage" and "requires an argument" in error.message:
@@ -185,7 +189,12 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Show the version and exit."
+        False,
+        "--version",
+        "-V",
+        callback=_version,
+        is_eager=True,
+        help="Show the version and exit.",
     ),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Print results and errors only."),
 ) -> None:

@@ -114,6 +114,12 @@ def inspect(data: Path = SAMPLE, as_json: bool = False, threads: int = THREADS) 
         return
 
     files = files_in(Layout(data).data)
+    if not files:
+        raise InputError(
+            f"{data}: no files of the labs, and no index; `arqmath-bm25 index docs --data {data}` "
+            "counts documents of your own, `inspect INDEXES/NAME/TASK` checks an index"
+        )
+
     reports = []
     with (
         closing(Processes(threads)) as workers,

@@ -17,6 +17,7 @@ from arqmath_bm25.collection.posts import ANSWER, POST_TABLE, QUESTION, Post, Po
 from arqmath_bm25.collection.premises import PremiseFiles
 from arqmath_bm25.collection.site import Site, linked_post
 from arqmath_bm25.core.errors import InputError, NoIndexError
+from arqmath_bm25.core.guesses import showing_its_arguments
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE, SAMPLE
 from arqmath_bm25.core.stores import stores
@@ -44,6 +45,7 @@ def _named(train: Path) -> str:
 class Collection:
     """The files of DATA, and tables read from them once for all threads and commands."""
 
+    @showing_its_arguments
     def __init__(
         self,
         data: str | Path | None = None,
@@ -70,6 +72,12 @@ class Collection:
         """
         if until is not None and not _UNTIL.fullmatch(until):
             raise InputError(f"--until {until}: expected a year, or none for all posts")
+
+        if data is not None and not isinstance(data, str | Path):
+            raise InputError(
+                "data: expected the path of a file or folder; Collection.of(documents) takes the "
+                "documents themselves"
+            )
 
         self.indexes = Path(indexes)
         self.on_site = data is not None  # the sample's posts are not on Math Stack Exchange

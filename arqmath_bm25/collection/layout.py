@@ -148,6 +148,11 @@ class Layout:
         return self.data / path
 
     def _missing(self, path: str) -> Path:
+        if corpus_in(self.data) is not None:
+            raise InputError(
+                f"DATA={self.data}: documents of your own have no {path.partition(' ')[0]} of the "
+                "labs; their task is docs"
+            )
         source = f"it is published at {PUBLISHED}, and `arqmath-bm25 fetch` downloads it"
         raise InputError(f'DATA={self.data}: missing file "{path}"; {source}')
 
@@ -156,6 +161,9 @@ def _unknown(data: Path) -> InputError:
     """Return the error for a path that is no collection."""
     if data.is_file() and data.suffix.lower() in (".7z", ".zip", ".gz", ".bz2", ".xz"):
         return InputError(f"DATA={data}: an archive; unpack it and give the unpacked data")
+
+    if data.suffix.lower() == ".pdf":
+        return InputError(f"DATA={data}: PDF is not read; give its LaTeX, HTML or text")
 
     what = "no such file or directory"
     if data.exists():

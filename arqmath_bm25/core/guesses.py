@@ -15,21 +15,27 @@ COMMANDS: Final = {
     "help": "--help", "version": "--version", "evaluate": "eval", "score": "eval",
     "download": "fetch", "query": "search", "find": "search", "rank": "run", "retrieve": "run",
     "build": "index", "merge": "fuse", "check": "validate", "annotate": "judge", "web": "serve",
-    "info": "inspect",
+    "info": "inspect", "add": "index", "update": "index", "reindex": "index",
 }  # fmt: skip
 
+# Of several, the first that the command has.
 OPTIONS: Final = {
-    **dict.fromkeys(("-m", "--metric", "--metrics", "--measures"), "--measure"),
-    **dict.fromkeys(("-q", "--qrel", "--judgments", "--judgements"), "--qrels"),
-    **dict.fromkeys(("-n", "--limit", "--num", "--hits", "--top-k"), "--depth"),
-    **dict.fromkeys(("--year", "--years", "-t", "--topic"), "--topics"),
-    **dict.fromkeys(("--to", "--csv", "--latex", "--markdown", "--trec"), "--format"),
-    **dict.fromkeys(("--model", "--ranker"), "--variant"),
-    **dict.fromkeys(("-d", "-i", "--input", "--documents", "--corpus"), "--data"),
-    **dict.fromkeys(("--out", "--output-dir"), "--output"),
-    **dict.fromkeys(("-j", "--threads", "--workers"), "--jobs"),
-    **dict.fromkeys(("--force", "-f"), "--overwrite"),
-    "--configuration": "--config", "-c": "--config", "--index": "--indexes",
+    **dict.fromkeys(("-m", "--metric", "--metrics", "--measures"), ("--measure",)),
+    **dict.fromkeys(("-q", "--qrel", "--judgments", "--judgements"), ("--qrels",)),
+    **dict.fromkeys(
+        ("-n", "-k", "--k", "--top", "--limit", "--num", "--hits", "--top-k"), ("--depth",)
+    ),
+    **dict.fromkeys(("--year", "--years", "-t", "--topic"), ("--topics",)),
+    **dict.fromkeys(("--to", "--csv", "--latex", "--markdown", "--trec"), ("--format",)),
+    **dict.fromkeys(("--model", "--ranker"), ("--variant",)),
+    **dict.fromkeys(("-d", "-i", "--input", "--documents", "--corpus"), ("--data",)),
+    **dict.fromkeys(
+        ("-o", "--out", "--output", "--output-dir", "--html"), ("--output", "--runs")
+    ),
+    **dict.fromkeys(("-j", "--threads", "--workers"), ("--jobs",)),
+    **dict.fromkeys(("--force", "-f"), ("--overwrite",)),
+    **dict.fromkeys(("--configuration", "-c", "--k1", "--b"), ("--config",)),
+    "--index": ("--indexes",), "--bind": ("--host",), "-p": ("--port",),
 }  # fmt: skip
 
 # What to write in Python; `Collection` and `Index` are those of the library.
@@ -46,14 +52,17 @@ _FOR: Final = {
     "eval": "evaluate(run, qrels)", "measure": "evaluate(run, qrels)",
     "ttest": "compare(runs, qrels)", "help": "help(arqmath_bm25), in Python itself",
     "report": "the command `arqmath-bm25 report`", "serve": "the command `arqmath-bm25 serve`",
-    "pool": "the command `arqmath-bm25 pool`",
+    "pool": "the command `arqmath-bm25 pool`", "from_files": "Collection(folder)",
+    "doc": "Index.document(docno)", "get": "Index.document(docno)",
+    "k1": "Index.settings", "b": "Index.settings", "config": "Index.settings",
 }  # fmt: skip
 
 
 def no_attribute(owner: str, name: str, known: Iterable[str]) -> AttributeError:
     """Return the error of a name that a module or an object does not have, with one that helps."""
     message = f"{owner} has no attribute {name!r}"
-    near = get_close_matches(name, known, n=1)
+    public = [other for other in known if not other.startswith("_")]
+    near = get_close_matches(name, public, n=1)
     if name in _FOR:
         message += f"; there is {_FOR[name]}"
     elif near:

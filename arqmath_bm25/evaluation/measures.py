@@ -97,7 +97,7 @@ def named_measures(*names: str) -> list[Measure]:
     """
     of_labs = {measure.key: measure for measure in measures_of(RULES[AnswerRules.task])}
     measures = []
-    for name in chain.from_iterable(map(_several, names)):
+    for name in chain.from_iterable(map(several, names)):
         key = _key_of_tables(name)
         if key in of_labs:
             measures.append(of_labs[key])
@@ -107,7 +107,7 @@ def named_measures(*names: str) -> list[Measure]:
     return measures
 
 
-def _several(names: str) -> list[str]:
+def several(names: str) -> list[str]:
     """Return the names of "ndcg@10, map"; commas in parentheses are of one measure."""
     if "(" in names:
         return [names]
@@ -115,7 +115,9 @@ def _several(names: str) -> list[str]:
 
 
 def key_of(name: str) -> str:
-    """Return the key of a measure by any of its names."""
+    """Return the key of a measure by any of its names; InputError for several measures."""
+    if len(several(name)) > 1:
+        raise InputError(f"measure {name}: several measures; expected one")
     named = named_measures(name)
     if named:
         return named[0].key

@@ -417,6 +417,11 @@ def detect_task(path: Path) -> labs.RunTask:
     if len(columns) == 6 and columns[1] in ("Q0", "q0", "0"):
         return "docs"
 
+    if len(columns) != 6:
+        raise InputError(
+            f"{path}: row 1: expected the 6 columns of a run (topic, Q0, document, rank, score, "
+            f"run id), found {len(columns)}; for a run of a lab say its task with --task"
+        )
     raise InputError(
         f"{path}: row 1: neither the file name nor the first column (expected a topic such as "
         "A.1 or B.1) tells the task; say it with --task"

@@ -30,10 +30,12 @@ def task_class(name: str) -> type[Task[Any]]:
     if name not in TASKS:
         known = [*TASKS, "all"]
         near = get_close_matches(name.casefold(), known, n=1)
-        advice = f"did you mean {near[0]}? " if near else ""
+        advice = ""
+        if near:
+            advice = f"; did you mean {near[0]}?"
         if Path(name).exists():
-            advice = "documents of your own are the task docs, and their file or folder is DATA. "
-        raise InputError(f"unknown task {name!r}; {advice}There are: {', '.join(known)}")
+            advice = "; documents of your own are the task docs, and their file or folder is DATA"
+        raise InputError(f"unknown task {name!r}{advice} (there are {', '.join(known)})")
     module, _, cls = TASKS[name].partition(":")
     return getattr(import_module(module), cls)  # type: ignore[no-any-return]
 

@@ -469,8 +469,9 @@ def _corpus(collection: Collection) -> Path:
     path = corpus_in(collection.layout.data)
     if path is None:
         raise InputError(
-            f"DATA={collection.layout.data}: there are no documents; expected a file of JSON lines "
-            "(.jsonl) or .tsv, a directory with corpus.jsonl, or irds:NAME"
+            f"DATA={collection.layout.data}: there are no documents of your own; give a folder of "
+            "files, JSON lines, TSV, CSV, Parquet, a directory with corpus.jsonl, or irds:NAME "
+            "(--data)"
         )
 
     return path

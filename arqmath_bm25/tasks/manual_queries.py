@@ -25,6 +25,9 @@ def read_queries(path: Path) -> dict[str, str]:
     Raises InputError for a missing, empty or binary file, a topic without a query, and one with
     two.
     """
+    if path.suffix == ".jsonl":
+        raise InputError(f"{path}: queries as JSON lines are topics: --topics {path}")
+
     queries: dict[str, str] = {}
     for row, (topic, *words) in read_columns(path, "file of queries"):
         query = " ".join(filter(None, words))
