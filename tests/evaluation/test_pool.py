@@ -216,6 +216,9 @@ def test_a_batch_has_one_row_per_item_with_five_places(tmp_path, posts) -> None:
         ("A.1", b, b),
     ]
     assert set(rows[0]) == set(COLUMNS)
+    asked = [[row[name] for name in ("title", "question", "formula")] for row in rows]
+    assert asked[0][1].startswith("<div><p>+1 ")
+    assert asked[1] == ["", "", ""]  # of the same topic
     assert all(rows[0][f"{name}_{n}"] == "" for name in ("post", "hit") for n in range(2, 6))
     title = posts.read(posts.read(a).parent_id).title.split("<")[0]
     assert title in rows[0]["hit_1"]

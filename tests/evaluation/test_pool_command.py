@@ -75,7 +75,9 @@ def test_documents_of_ones_own_from_runs_to_scores(own: Path, tmp_path: Path) ->
     with (tmp_path / "batch.csv").open(newline="", encoding="utf-8") as file:
         rows = {row["doc_id"]: row for row in csv.DictReader(file)}
     assert rows.keys() == {"thm/1", "2"}
-    assert rows["thm/1"]["title"].startswith("<span>triangle <math")
+    titles = [row["title"] for row in rows.values()]
+    assert titles[0].startswith("<span>triangle <math")
+    assert titles[1] == ""
     assert rows["thm/1"]["hit_1"].startswith("<h3>Pythagoras</h3><div><p>In a right triangle <math")
     assert rows["2"]["hit_1"] == "<h3>2</h3><div><p>A triangle.</p></div>"
     annotate(tmp_path / "batch.csv", tmp_path / "results.csv", lambda row, _: "High")
@@ -195,7 +197,8 @@ def test_pooling_again_gives_the_same_batch_and_another_seed_another(
         arqmath("pool", run, "--seed", seed, "-o", tmp_path / "batch.csv")
         batches.append((tmp_path / "batch.csv").read_bytes())
     assert batches[0] == batches[1] != batches[2]
-    assert sorted(batches[0].splitlines()) == sorted(batches[2].splitlines())
+    first, other = (list(csv.DictReader(batch.decode().splitlines())) for batch in batches[1:])
+    assert sorted(row["doc_id"] for row in first) == sorted(row["doc_id"] for row in other)
 
 
 def test_what_cannot_be_pooled_is_said(tmp_path: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from browsing import CSS, WebDriverWait, check, complaints, jumps, press
 from judging_day import write_batch
+from program import arqmath
 from test_judging_site import serving
 
 from arqmath_bm25.core.labs import GRADE_OF_LABEL
@@ -39,6 +42,28 @@ def test_a_day_of_judging_with_the_keyboard(browser: Chrome, tmp_path: Path) -> 
     labels = [notes[0].label for notes in read_annotations([results]).values()]
     assert labels == [keys["3210"[n % 4]] for n in range(30)]
     assert complaints(browser) == []
+
+
+def test_the_template_shows_the_question_beside_each_row(browser: Chrome, tmp_path: Path) -> None:
+    """As Turkle fills it, though the first row of a topic alone has the question."""
+    run, batch = tmp_path / "run.trec", tmp_path / "batch.csv"
+    documents = [{"id": name, "text": f"The triangle {name}"} for name in "ab"]
+    queries = [{"id": "q1", "text": "Which $x^2$?"}]
+    for name, rows in (("corpus", documents), ("queries", queries)):
+        lines = [f"{json.dumps(row)}\n" for row in rows]
+        (tmp_path / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+    run.write_text("q1 Q0 a 1 2 x\nq1 Q0 b 2 1 x\n")
+    arqmath("pool", run, "--data", tmp_path, "--indexes", tmp_path, "-o", batch)
+    page = tmp_path / "filled.html"
+    for row in csv.DictReader(batch.read_text("utf-8").splitlines()):
+        filled = batch.with_suffix(".html").read_text("utf-8")
+        for name, value in row.items():
+            filled = filled.replace("${" + name + "}", value)
+        page.write_text(filled, encoding="utf-8")
+        browser.get(page.as_uri())
+        assert browser.find_element(CSS, ".topic h2").text.startswith("Which")
+        assert len(browser.find_elements(CSS, ".topic math")) == 1
+        assert len(browser.find_elements(CSS, ".hit input[type=radio]")) == len(GRADE_OF_LABEL)
 
 
 def test_a_label_that_is_not_saved_is_said(browser: Chrome, tmp_path: Path) -> None:

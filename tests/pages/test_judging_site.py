@@ -124,6 +124,29 @@ def test_the_last_label_can_be_undone(tmp_path: Path) -> None:
     assert (note.hit.post_id, note.label) == ("100", "High")
 
 
+def test_the_question_of_a_topic_stands_beside_each_of_its_hits(tmp_path: Path) -> None:
+    """Since 0.5 the first row of a topic alone has it."""
+    batch, results = tmp_path / "batch.csv", tmp_path / "labels.csv"
+    rows = [
+        "topic_id,doc_id,title,question,formula,post_1,hit_1",
+        "q1,a,<b>Why?</b>,<p>Is it so?</p>,,a,<p>A</p>",
+        "q1,b,,,,b,<p>B</p>",
+    ]
+    batch.write_text("\n".join(rows), encoding="utf-8")
+    with serving(batch, results) as (address, _):
+        send(address, fields(address) | {"label": "High"})
+        page = urlopen(address).read().decode()  # noqa: S310
+    assert "<p>B</p>" in page
+    assert "<p>Is it so?</p>" in page
+    assert "Topic q1: <b>Why?</b>" in page
+    batch.write_text("\n".join([rows[0], rows[2]]), encoding="utf-8")
+    with (
+        pytest.raises(InputError, match="topic 'q1' has no question"),
+        judging_site(batch, results),
+    ):
+        pass
+
+
 def test_only_its_own_pages_can_judge(tmp_path: Path) -> None:
     batch, results = write_batch(tmp_path / "batch.csv", 3), tmp_path / "labels.csv"
     with serving(batch, results) as (address, _):

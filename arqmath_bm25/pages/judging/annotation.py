@@ -1,15 +1,17 @@
 r"""Pooled items as a CSV batch for the annotation tool Turkle, and the template that shows them.
 
-One row per topic and document. The template (annotation.html) shows the topic beside up to five
-hits and asks for a grade of each. Turkle's results repeat the columns as `Input.NAME` and hold the
-grades as `Answer.grade_1` … `Answer.grade_5`; the command `judge` reads them. Formulas are MathML,
-so the template makes no network requests. Turkle fills `${name}` in templates by plain replacement,
-so no dollar is left as such: `&#36;` is one to the browser only.
+One row per topic and document; the question is in the first row of its topic alone. Turkle shows
+each row by itself: the template that is written beside the batch (annotation.html) holds all its
+questions, shows one beside up to five hits and asks for a grade of each. Turkle's results repeat
+the columns as `Input.NAME` and hold the grades as `Answer.grade_1` … `Answer.grade_5`; the command
+`judge` reads them. Formulas are MathML, so the template makes no network requests. Turkle fills
+`${name}` in templates by plain replacement, so no dollar is left as such: `&#36;` is one to the
+browser only.
 """
 
 import csv
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -30,8 +32,10 @@ TEMPLATE: Final = Path(__file__).with_name("annotation.html")
 _UNSAFE: Final = re.compile(r"""\A[=+@-]|["<>&$]""")
 _COMMENT_BOX: Final = re.compile(r'\n *<label class="comment">.*')
 _POST: Final = re.compile(r"(?:Input\.)?post_\d+")
+_QUESTIONS: Final = "<!-- questions -->"  # where the template has them
+QUESTION: Final = ("title", "question", "formula")  # the columns of a topic
 COLUMNS: Final = (
-    "topic_id", "doc_id", "title", "question", "formula",
+    "topic_id", "doc_id", *QUESTION,
     *(f"{name}_{number}" for number in range(1, MAX_INSTANCES + 1) for name in ("post", "hit")),
 )  # fmt: skip
 
@@ -59,17 +63,13 @@ def write_batch(
         raise InputError(f"{path}: the batch is a CSV file; expected a name such as batch.csv")
     page = outputs.open(template)
     file = outputs.open(path)
-    text = TEMPLATE.read_text("utf-8")
-    if not comments:
-        text = _COMMENT_BOX.sub("", text)
-    page.write(text)
-
     writer = csv.writer(file, quoting=csv.QUOTE_ALL)
     writer.writerow(COLUMNS)
     items = list(items)
     posts = {hit.post_id for item in items for hit in item.hits}
     read, delimiters, macros = post_reader(collection, posts)
     cells = PostWriter((), delimiters, macros)
+    questions: dict[str, list[str]] = {}  # of the topics, as cells
 
     for item in items:
         hits = []
@@ -81,8 +81,17 @@ def write_batch(
 
             hits.append(_hit(hit, post, cells, collection, latex, threads))
 
-        writer.writerow(_row(item, topics, hits, cells, path))
+        _check_ids(item, path)
+        asked = [""] * len(QUESTION)
+        if item.topic_id not in questions:
+            asked = _question(item.topic_id, topics, cells, path)
+            questions[item.topic_id] = asked
+        writer.writerow(_row(item, asked, hits))
 
+    text = TEMPLATE.read_text("utf-8")
+    if not comments:
+        text = _COMMENT_BOX.sub("", text)
+    page.write(text.replace(_QUESTIONS, "\n".join(_templates(questions))))
     return len(items)
 
 
@@ -100,10 +109,8 @@ def posts_of_batch(path: Path) -> list[str]:
     return [row[column] for row in rows for column in columns if row[column]]
 
 
-def _row(
-    item: Item, topics: Mapping[str, Topic], hits: Iterable[str], cells: PostWriter, path: Path
-) -> list[str]:
-    """Return one row. A cell is empty, an id or begins with a tag: no spreadsheet computes it."""
+def _check_ids(item: Item, path: Path) -> None:
+    """Raise InputError for an id that a spreadsheet or a browser would not read as one."""
     for name in (item.topic_id, item.doc_id):
         if _UNSAFE.search(name):
             raise InputError(
@@ -111,26 +118,43 @@ def _row(
                 'HTML; in a batch, ids do not begin with one of = + - @ nor hold one of " < > & $'
             )
 
-    topic = topics.get(item.topic_id)
+
+def _question(
+    topic_id: str, topics: Mapping[str, Topic], cells: PostWriter, path: Path
+) -> list[str]:
+    """Return the cells of a topic: its title, question and formula."""
+    topic = topics.get(topic_id)
     if topic is None:
         raise InputError(
-            f"{path}: topic {shown(item.topic_id)} is in the runs, but in no topic file; --topics "
+            f"{path}: topic {shown(topic_id)} is in the runs, but in no topic file; --topics "
             "names the year or file of the runs"
         )
 
-    asked = ""
+    formula = ""
     if topic.latex:
-        asked = f"<h3>Formula: {_drawn(topic.latex)}</h3>"
-    row = [
-        item.topic_id,
-        item.doc_id,
-        f"<span>{cells.title(topic.title, topic.formula_id)}</span>",
-        f"<div>{cells.body(topic.question, topic.formula_id)}</div>",
-        asked,
-    ]
+        formula = f"<h3>Formula: {_drawn(topic.latex)}</h3>"
+    title = f"<span>{cells.title(topic.title, topic.formula_id)}</span>"
+    question = f"<div>{cells.body(topic.question, topic.formula_id)}</div>"
+    return [_without_dollars(cell) for cell in (title, question, formula)]
+
+
+def _templates(questions: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield an element of HTML for each question, which the script of the template shows."""
+    for topic_id, (title, question, formula) in questions.items():
+        shown_question = f"<h2>{title}</h2><div>{question}</div><div>{formula}</div>"
+        yield f'<template data-topic="{topic_id}">{shown_question}</template>'
+
+
+def _row(item: Item, question: Sequence[str], hits: Iterable[str]) -> list[str]:
+    """Return one row. A cell is empty, an id or begins with a tag: no spreadsheet computes it."""
+    row = [item.topic_id, item.doc_id, *question]
     for hit, html in zip(item.hits, hits, strict=True):
-        row += [hit.post_id, html]
-    return [cell.replace("$", "&#36;") for cell in row] + [""] * (len(COLUMNS) - len(row))
+        row += [hit.post_id, _without_dollars(html)]
+    return row + [""] * (len(COLUMNS) - len(row))
+
+
+def _without_dollars(html: str) -> str:
+    return html.replace("$", "&#36;")
 
 
 def _hit(

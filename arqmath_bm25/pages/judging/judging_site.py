@@ -6,7 +6,7 @@ forms hold a token, so that neither other users of this machine nor pages elsewh
 """
 
 import secrets
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -19,11 +19,12 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, MAX_INSTANCES
 from arqmath_bm25.core.reading import read_csv
 from arqmath_bm25.evaluation.judging.judge import HitKey
 from arqmath_bm25.evaluation.judging.session import Session, judging_session
+from arqmath_bm25.pages.judging.annotation import QUESTION
 from arqmath_bm25.pages.page_files import templates
 from arqmath_bm25.pages.web.server import STATIC, guarded
 
@@ -41,16 +42,35 @@ def judging_site(batch: Path, results: Path) -> Iterator["JudgingSite"]:
     Raises InputError where `batch` is no batch, and as `judging_session` does.
     """
     rows = read_csv(batch, "batch", "topic_id", "doc_id", "title", "question", "post_1", "hit_1")
-    hits = {
-        HitKey(row["topic_id"], row["doc_id"], post): {**row, "hit": row[f"hit_{n}"]}
-        for row in rows
-        for n in range(1, MAX_INSTANCES + 1)
-        if (post := row.get(f"post_{n}"))
-    }
+    questions = _questions(rows)
+    hits = {}
+    for row in rows:
+        topic_id = row["topic_id"]
+        if topic_id not in questions:
+            raise InputError(
+                f"{batch}: topic {shown(topic_id)} has no question; it is in the first row of the "
+                "topic that `pool` wrote"
+            )
+        for number in range(1, MAX_INSTANCES + 1):
+            post = row.get(f"post_{number}")
+            if post:
+                hit = {**questions[topic_id], "hit": row[f"hit_{number}"]}
+                hits[HitKey(topic_id, row["doc_id"], post)] = hit
+
     if not hits:
         raise InputError(f"{batch}: no row has a hit; expected a batch that `pool` wrote")
     with judging_session(batch, hits, results) as session:
         yield JudgingSite(hits, session)
+
+
+def _questions(rows: Iterable[Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """Return the cells of each topic, of its first row that has them; all had them in 0.4."""
+    questions: dict[str, dict[str, str]] = {}
+    for row in rows:
+        cells = {name: row.get(name, "") for name in QUESTION}
+        if any(cells.values()):
+            questions.setdefault(row["topic_id"], cells)
+    return questions
 
 
 class JudgingSite:
