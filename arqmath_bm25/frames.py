@@ -23,7 +23,7 @@ from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.evaluation import qrels as qrels_files
 from arqmath_bm25.evaluation.comparing import compare_runs
 from arqmath_bm25.evaluation.evaluator import ScoredRun, score_run
-from arqmath_bm25.evaluation.measures import Measure, key_of, named_measures, several
+from arqmath_bm25.evaluation.measures import Measure, key_of, named_measures, split_names
 from arqmath_bm25.evaluation.qrels import Judgments, Qrels, read_grade, relevance_threshold
 from arqmath_bm25.runs import run_writing
 from arqmath_bm25.runs.formula_ids import FormulaIds
@@ -110,7 +110,7 @@ def _measure_names(measures: str | Sequence[object] | None) -> list[str] | None:
     if measures is None:
         return None
     if isinstance(measures, str):
-        return several(measures)
+        return split_names(measures)
     if not isinstance(measures, Iterable):
         return [str(measures)]
     return [str(measure) for measure in measures]
@@ -239,7 +239,7 @@ def _open_ids(run: pd.DataFrame, qrels: pd.DataFrame) -> FormulaIds:
         )
 
     columns = run.drop_duplicates("docno")[["docno", "visual_id", "post_id"]].to_numpy()
-    return FormulaIds.of_rows(columns)
+    return FormulaIds.from_rows(columns)
 
 
 def _named(runs: Mapping[str, Table] | Sequence[Table]) -> dict[str, pd.DataFrame]:
@@ -461,4 +461,4 @@ def _rows(run: pd.DataFrame) -> Iterator[RunRow]:
         )
 
 
-_cached_ids: Final = cache(FormulaIds.cached)
+_cached_ids: Final = cache(FormulaIds.load)

@@ -37,7 +37,7 @@ from arqmath_bm25.evaluation.comparing import (
     Move,
     RunComparisons,
     compare_runs,
-    differing,
+    find_significant,
     moves,
 )
 from arqmath_bm25.evaluation.evaluator import Evaluator, ScoredRun
@@ -179,7 +179,7 @@ def evaluate(
 
 def _table_of_sets(run: ScoredRun, by: str, sets: Mapping[str, Sequence[str]]) -> ScoreTable:
     """Return the scores of a run over groups of topics."""
-    keys, averages = run.score.shown, run.score.averages
+    keys, averages = run.score.table_keys, run.score.averages
     rows = []
     for label, topics in sets.items():
         of_label = averages(topics)
@@ -231,7 +231,7 @@ def _score_files(
     """Score the run files that have judgments; return what the others lack."""
     scored, left_out = [], []
     for path, year in files:
-        lacking = evaluator.lacks(path, path.parent.name)
+        lacking = evaluator.reason_against(path, path.parent.name)
         if lacking:
             left_out.append(f"{path}: {lacking}")
         else:
@@ -251,7 +251,7 @@ def _score_tables(
     tables = []
     for _, group in groupby(scored, lambda run: (run.task, run.judgments.file)):
         runs = list(group)
-        keys = list(dict.fromkeys([*runs[0].score.shown, *extra]))
+        keys = list(dict.fromkeys([*runs[0].score.table_keys, *extra]))
         tables.append(_score_table(runs, keys, form))
     return tables
 
@@ -264,7 +264,7 @@ def _score_table(runs: Sequence[ScoredRun], keys: Sequence[str], form: TableForm
 
     marked: dict[str, set[int]] = {}
     if form in PASTED:
-        marked = {key: differing(runs, key) for key in keys}
+        marked = {key: find_significant(runs, key) for key in keys}
     rows = []
     for place, run in enumerate(runs):
         numbers = run.to_json()
@@ -338,7 +338,7 @@ def _notes(run: ScoredRun, keys: Sequence[str]) -> list[str]:
         for key in keys:
             if abs(everywhere[key] - own[key]) > _ROUNDING:
                 value = f"{NAMES.get(key, key)} {own[key]:.4f}"
-                by_topics.setdefault(run.score.averaged_over(key), []).append(value)
+                by_topics.setdefault(run.score.describe_run_topics(key), []).append(value)
 
         for topics, values in by_topics.items():
             listed = ", ".join(values)

@@ -79,7 +79,7 @@ def pool(
 def _pool(
     runs: Sequence[Path], task: RankingTask, collection: Collection, depths: Depths, seed: int
 ) -> Pool:
-    ids = cache(partial(FormulaIds.of, collection))
+    ids = cache(partial(FormulaIds.from_collection, collection))
 
     rules = RULES[task]
     read = (Run.read(run, task, ids) for run in runs)

@@ -129,7 +129,7 @@ def fuse(
     data = data_of(runs, data)
     ids = None
     if data is not None:
-        ids = cache(partial(FormulaIds.of, Collection(data, indexes)))
+        ids = cache(partial(FormulaIds.from_collection, Collection(data, indexes)))
 
     read = [Run.read(run, task, ids) for run in runs]
     fused = fuse_runs(read, factors, method, k, depth, posts=form == "lab")
@@ -243,7 +243,9 @@ def _lookup(
     may_be_returned = None
     files = [Path(name) for name in chosen]
     if collection is not None:
-        may_be_returned = RULES[task].eligible(collection, partial(FormulaIds.of, collection))
+        may_be_returned = RULES[task].eligible(
+            collection, partial(FormulaIds.from_collection, collection)
+        )
         if chosen:
             files = [file for _, file in collection.layout.topic_files(task, chosen)]
 

@@ -7,9 +7,9 @@ the percentile bootstrap of the mean difference. All by scipy, seeded.
 
 Of two runs, `moves` lists the documents that they rank differently for a topic, and why: the parts
 of their scores. Parts are shares of the score of the run's best document for the topic, since two
-configurations may score on different scales. What a run is made of is said by the manifest beside
-it: only runs of this program can be explained, and only while their index is as it was. Of others
-the moves are listed.
+configurations may score on different scales. The manifest next to a run says how it was made: only
+runs of this program can be explained, and only while their index is unchanged. For other runs the
+moves are listed without the parts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from statistics import fmean
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import scipy  # which loads scipy.stats, a second's work, where a test needs it
+import scipy
 from numpy.typing import NDArray
 
 from arqmath_bm25.collection.collection import Collection
@@ -34,14 +34,21 @@ from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import task_class
 from arqmath_bm25.tasks.open_index import Index
 
-Parts = dict[str, float]  # a field, or evidence as the configuration names it → what it gave
-
+# A field, or evidence as the configuration names it → its share of a score.
+Parts = dict[str, float]
 
 RESAMPLES: Final = 9_999
 CONFIDENCE: Final = 0.95
-SIGNIFICANT: Final = 0.05  # p below it
+
+# A p-value below this level is significant.
+SIGNIFICANT: Final = 0.05
 _SEED: Final = 2020
-_TIE: Final = 1e-9  # differences below it are rounding
+
+# Smaller differences come from rounding.
+_TIE: Final = 1e-9
+
+
+_UNEQUAL_TOPICS: Final = "the runs have to be scored on the same topics, two or more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,37 +79,44 @@ def compare(values: Mapping[str, Mapping[str, float]]) -> list[Comparison]:
     if len(names) < 2:
         raise InputError("a comparison needs two runs or more")
 
-    topics = list(values[names[0]])
-    if any(list(values[name]) != topics for name in names) or len(topics) < 2:
-        raise InputError("the runs have to be scored on the same topics, two or more")
-
-    table = {name: np.array([values[name][topic] for topic in topics]) for name in names}
     baseline, *others = names
-    differences = [table[name] - table[baseline] for name in others]
+    topics = list(values[baseline])
+    for name in others:
+        if list(values[name]) != topics:
+            raise InputError(_UNEQUAL_TOPICS)
+    if len(topics) < 2:
+        raise InputError(_UNEQUAL_TOPICS)
 
-    t_tests = [_t_test(difference) for difference in differences]
-    randomizations = [_randomization(difference) for difference in differences]
-    t_tests_holm, randomizations_holm = holm(t_tests), holm(randomizations)
+    arrays = {}
+    for name in names:
+        arrays[name] = np.array(list(values[name].values()))
+    differences = [arrays[name] - arrays[baseline] for name in others]
+
+    t_tests = list(map(_t_test, differences))
+    t_tests_holm = holm(t_tests)
+    randomizations = list(map(_randomization, differences))
+    randomizations_holm = holm(randomizations)
 
     comparisons = []
-    for place, (name, difference) in enumerate(zip(others, differences, strict=True)):
+    for index, name in enumerate(others):
+        difference = differences[index]
         low, high = _interval(difference)
         wins = int((difference > _TIE).sum())
         losses = int((difference < -_TIE).sum())
         comparison = Comparison(
             run=name,
             baseline=baseline,
-            mean=float(table[name].mean()),
+            mean=float(arrays[name].mean()),
             difference=float(difference.mean()),
             low=low,
             high=high,
             wins=wins,
             ties=len(topics) - wins - losses,
             losses=losses,
-            t_test_p=t_tests[place],
-            randomization_p=randomizations[place],
-            t_test_holm=t_tests_holm[place],
-            randomization_holm=randomizations_holm[place],
+            t_test_p=t_tests[index],
+            randomization_p=randomizations[index],
+            t_test_holm=t_tests_holm[index],
+            randomization_holm=randomizations_holm[index],
         )
         comparisons.append(comparison)
 
@@ -110,60 +124,91 @@ def compare(values: Mapping[str, Mapping[str, float]]) -> list[Comparison]:
 
 
 def _t_test(difference: NDArray[np.float64]) -> float:
-    if np.ptp(difference) <= _TIE:  # no variance, no test: equal runs, or a constant shift
-        return 1.0 if abs(difference[0]) <= _TIE else 0.0
-    return float(scipy.stats.ttest_1samp(difference, 0.0).pvalue)
+    """Return the p-value of Student's paired t-test."""
+    is_constant = np.ptp(difference) <= _TIE
+    if not is_constant:
+        # scipy loads scipy.stats here, which takes a second.
+        test = scipy.stats.ttest_1samp(difference, 0.0)
+        return float(test.pvalue)
+
+    # The test needs variance: equal runs do not differ, a constant shift is no chance.
+    if abs(difference[0]) <= _TIE:
+        return 1.0
+    return 0.0
 
 
 def _randomization(difference: NDArray[np.float64]) -> float:
+    """Return the p-value of the paired randomization test."""
     if np.abs(difference).max() <= _TIE:
         return 1.0
 
     test = scipy.stats.permutation_test(
-        (difference,), np.mean, permutation_type="samples", vectorized=True,
-        n_resamples=RESAMPLES, rng=np.random.default_rng(_SEED),
-    )  # fmt: skip
+        (difference,),
+        np.mean,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=RESAMPLES,
+        rng=np.random.default_rng(_SEED),
+    )
     return float(test.pvalue)
 
 
 def _interval(difference: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the bootstrap confidence interval of the mean difference."""
     if np.ptp(difference) <= _TIE:
-        return float(difference.mean()), float(difference.mean())
+        mean = float(difference.mean())
+        return mean, mean
 
-    interval = scipy.stats.bootstrap(
-        (difference,), np.mean, confidence_level=CONFIDENCE, method="percentile",
-        n_resamples=RESAMPLES, rng=np.random.default_rng(_SEED),
-    ).confidence_interval  # fmt: skip
+    bootstrap = scipy.stats.bootstrap(
+        (difference,),
+        np.mean,
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        n_resamples=RESAMPLES,
+        rng=np.random.default_rng(_SEED),
+    )
+    interval = bootstrap.confidence_interval
     return float(interval.low), float(interval.high)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Correct p-values for their number (S. Holm, Scandinavian Journal of Statistics 6, 1979)."""
     order = np.argsort(p_values, kind="stable")
-    raised = np.minimum(1, np.arange(len(order), 0, -1) * np.array(p_values)[order])
+    ascending = np.array(p_values)[order]
+    factors = np.arange(len(order), 0, -1)
+    raised = np.minimum(1, factors * ascending)
+
     corrected = np.empty(len(order))
     corrected[order] = np.maximum.accumulate(raised)
-    return [float(p_value) for p_value in corrected]
+    return list(map(float, corrected))
 
 
-def differing(runs: Sequence[ScoredRun], key: str) -> set[int]:
-    """Return the places of the runs that differ from the first in a measure.
+def find_significant(runs: Sequence[ScoredRun], key: str) -> set[int]:
+    """Return the indexes of the runs that differ significantly from the first in a measure.
 
-    Those are of p < .05 in the randomization test, corrected by Holm. Runs that are not scored on
-    the same topics, two or more, cannot be tested.
+    That is p < .05 in the randomization test, corrected by Holm. Runs that are not scored on the
+    same topics, two or more, cannot be tested.
     """
-    first, values = runs[0].score.values, {}
-    for place, run in enumerate(runs):
-        values[str(place)] = {topic: of[key] for topic, of in run.score.values.items()}
-    same_topics = all(list(run.score.values) == list(first) for run in runs)
-    if len(runs) < 2 or len(first) < 2 or not same_topics:
+    topics = list(runs[0].score.values)
+    if len(runs) < 2 or len(topics) < 2:
         return set()
-    return {int(pair.run) for pair in compare(values) if pair.randomization_holm < SIGNIFICANT}
+
+    values = {}
+    for index, run in enumerate(runs):
+        if list(run.score.values) != topics:
+            return set()
+        values[str(index)] = run.score.values_of(key)
+
+    significant = set()
+    for comparison in compare(values):
+        if comparison.randomization_holm < SIGNIFICANT:
+            significant.add(int(comparison.run))
+    return significant
 
 
-def contradicting(shown: Sequence[str]) -> Sequence[str]:
-    """Return the measures shown in tables that may contradict the first."""
-    return [key for key in shown[1:] if key != "judged_at_10"]
+def may_contradict(keys: Sequence[str]) -> Sequence[str]:
+    """Return the measures in tables that may contradict the first; rates of judged hits cannot."""
+    return [key for key in keys[1:] if key != "judged_at_10"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,20 +217,26 @@ class RunComparisons:
 
     measure: str
     qrels: str
-    relevant: int  # the least grade that counts as relevant
+    relevant: int  # the relevance level: the lowest grade that counts as relevant
     values: dict[str, dict[str, float]]  # run -> topic -> value
     comparisons: list[Comparison]
     warnings: list[str]
 
     def to_json(self) -> dict[str, Any]:
         """Return the object of `compare --json`."""
+        means = {}
+        topics = 0
+        for run, topic_values in self.values.items():
+            means[run] = fmean(topic_values.values())
+            topics = len(topic_values)
+
         return {
             "measure": self.measure,
             "qrels": self.qrels,
             "relevant": self.relevant,
-            "topics": len(next(iter(self.values.values()))),
-            "means": {run: fmean(of_topics.values()) for run, of_topics in self.values.items()},
-            "comparisons": [asdict(comparison) for comparison in self.comparisons],
+            "topics": topics,
+            "means": means,
+            "comparisons": list(map(asdict, self.comparisons)),
             "warnings": self.warnings,
         }
 
@@ -193,13 +244,18 @@ class RunComparisons:
 def compare_runs(runs: Sequence[ScoredRun], measure: str | None = None) -> RunComparisons:
     """Compare runs with the first; see `compare`.
 
-    Without `measure` it is the first one in tables of such runs. Raises InputError unless all
+    `measure` is by default the first measure in tables of such runs. Raises InputError unless all
     runs have the same judgments.
     """
     first = runs[0]
-    measure = key_of(measure) if measure else first.score.shown[0]
-    if measure not in first.score.keys:
-        raise InputError(f"{measure}: {first.file} is scored by {', '.join(first.score.keys)}")
+    if measure:
+        key = key_of(measure)
+    else:
+        key = first.score.table_keys[0]
+
+    known = first.score.keys
+    if key not in known:
+        raise InputError(f"{key}: {first.file} is scored by {', '.join(known)}")
 
     scored: dict[str, ScoredRun] = {}
     for run in runs:
@@ -216,14 +272,22 @@ def compare_runs(runs: Sequence[ScoredRun], measure: str | None = None) -> RunCo
         scored[name] = run
 
     values: dict[str, dict[str, float]] = {}
+    notes = []
     for name, run in scored.items():
-        values[name] = {topic: of[measure] for topic, of in run.score.values.items()}
+        values[name] = run.score.values_of(key)
+        notes.append((name, run.score.warnings))
 
     comparisons = compare(values)
-    warnings = shared_notes([(name, run.score.warnings) for name, run in scored.items()])
-    warnings += _contradictions(scored, comparisons, measure)
-    qrels, relevant = str(first.judgments.file), first.score.relevant
-    return RunComparisons(measure, qrels, relevant, values, comparisons, warnings)
+    warnings = shared_notes(notes)
+    warnings += _contradictions(scored, comparisons, key)
+    return RunComparisons(
+        measure=key,
+        qrels=str(first.judgments.file),
+        relevant=first.score.relevant,
+        values=values,
+        comparisons=comparisons,
+        warnings=warnings,
+    )
 
 
 def _contradictions(
@@ -232,11 +296,18 @@ def _contradictions(
     """Return which measures say the opposite of the one that compares the runs."""
     averages = {name: run.score.averages() for name, run in scored.items()}
     first = next(iter(scored.values()))
-    others = [key for key in contradicting(first.score.shown) if key != measure]
+    keys = may_contradict(first.score.table_keys)
+
     notes = []
     for pair in comparisons:
-        means, base = averages[pair.run], averages[pair.baseline]
-        against = [key for key in others if pair.difference * (means[key] - base[key]) < 0]
+        means = averages[pair.run]
+        baseline = averages[pair.baseline]
+        against = []
+        for key in keys:
+            difference = means[key] - baseline[key]
+            if key != measure and pair.difference * difference < 0:
+                against.append(key)
+
         if against:
             listed = ", ".join(against)
             notes.append(
@@ -250,15 +321,24 @@ class Move(NamedTuple):
     """A document that two runs rank differently."""
 
     doc_id: str  # an answer, or a visual id
-    grade: int | None  # None: nobody judged it
-    ranks: list[int | None]  # in both runs, from 1; None: it is not in the ranking
-    parts: list[Parts]  # of its score in both runs, as shares of the best score; may be empty
+    grade: int | None  # None if nobody judged it
+    ranks: list[int | None]  # its ranks in both runs, from 1; None if it is not in the ranking
+    parts: list[Parts]  # parts of its score in both runs, as shares of the best; may be empty
 
     def causes(self) -> list[tuple[str, float, float]]:
         """Return the parts of a score in the first run and in the second; largest change first."""
         old, new = self.parts
-        shares = [(name, old.get(name, 0.0), new.get(name, 0.0)) for name in {**old, **new}]
-        return sorted(shares, key=lambda cause: -abs(cause[2] - cause[1]))
+        causes = []
+        for name in {**old, **new}:
+            before = old.get(name, 0.0)
+            after = new.get(name, 0.0)
+            causes.append((name, before, after))
+
+        def change(cause: tuple[str, float, float]) -> float:
+            _, before, after = cause
+            return abs(after - before)
+
+        return sorted(causes, key=change, reverse=True)
 
 
 def moves(
@@ -283,52 +363,63 @@ def moves(
     if not any(rankings):
         raise InputError(f"{topic}: none of the runs has this topic")
 
-    ranks_of = _moved(rankings, depth)
-    moved = sorted(ranks_of)
+    ranks = _changed_ranks(rankings, depth)
+    docs = sorted(ranks)
 
     parts: list[list[Parts]] = []
     unexplained = []
-    data = collection.layout.data if collection.on_site else None
-    for run, ranking, path in zip(runs, rankings, (indexes[0], indexes[-1]), strict=True):
+    data = None
+    if collection.on_site:
+        data = collection.layout.data
+    directories = (indexes[0], indexes[-1])
+    for run, ranking, directory in zip(runs, rankings, directories, strict=True):
         top = max(ranking.values(), default=1.0)
+        source = Collection(data, directory)
         try:
-            parts.append(_parts(Collection(data, path), run, topic, moved, top))
+            explained = _explain(source, run, topic, docs, top)
         except InputError as error:
-            parts.append([{} for _ in moved])
+            explained = [{} for _ in docs]
             unexplained.append(f"scores are not explained: {error}")
+        parts.append(explained)
 
     grades = runs[0].judgments.qrels.get(topic, {})
     listed = []
-    for place, doc in enumerate(moved):
-        of_doc = [of_run[place] for of_run in parts]
-        listed.append(Move(doc, grades.get(doc), ranks_of[doc], of_doc))
+    for doc, first_parts, second_parts in zip(docs, *parts, strict=True):
+        move = Move(doc, grades.get(doc), ranks[doc], [first_parts, second_parts])
+        listed.append(move)
 
-    last = max(len(ranking) for ranking in rankings) + 1
-    listed.sort(key=lambda move: [rank or last for rank in move.ranks[::-1]])
-    return listed, unexplained
+    last = max(map(len, rankings)) + 1
+
+    def second_then_first(move: Move) -> tuple[int, int]:
+        first, second = move.ranks
+        return second or last, first or last
+
+    return sorted(listed, key=second_then_first), unexplained
 
 
-def _moved(rankings: Sequence[Ranking], depth: int) -> dict[str, list[int | None]]:
+def _changed_ranks(rankings: Sequence[Ranking], depth: int) -> dict[str, list[int | None]]:
     """Return the ranks of the documents that moved among the `depth` best of two rankings."""
-    ranks = [{doc: rank for rank, doc in enumerate(ranking, 1)} for ranking in rankings]
-    near: set[str] = set()
-    for ranking in rankings:
-        near.update(list(ranking)[:depth])
+    first, second = map(_ranks, rankings)
+    top_docs = {*list(first)[:depth], *list(second)[:depth]}
 
-    moved = {}
-    for doc in near:
-        of_doc = [of_run.get(doc) for of_run in ranks]
-        before, after = of_doc
+    changed = {}
+    for doc in top_docs:
+        before = first.get(doc)
+        after = second.get(doc)
         if before != after:
-            moved[doc] = of_doc
+            changed[doc] = [before, after]
+    return changed
 
-    return moved
+
+def _ranks(ranking: Ranking) -> dict[str, int]:
+    """Return the rank of each document, from 1."""
+    return {doc: rank for rank, doc in enumerate(ranking, 1)}
 
 
-def _parts(
+def _explain(
     collection: Collection, run: ScoredRun, topic_id: str, docs: Sequence[str], top: float
 ) -> list[Parts]:
-    """Explain the scores of documents in a run."""
+    """Return the parts of the scores of documents in a run, as shares of the `top` score."""
     made_of = provenance(run.file)
     if made_of.manual:
         raise InputError(f"{run.file}: a manual run, whose queries are not those of the topics")
@@ -343,7 +434,8 @@ def _parts(
         ) from None
 
     index = Index.of(task, collection)
-    topic = task.asked(collection, topics_of(run.file)).get(topic_id)
+    topics = task.asked(collection, topics_of(run.file))
+    topic = topics.get(topic_id)
     if topic is None:
         raise InputError(f"{topic_id}: no topic file of {collection.layout.data} has this topic")
 

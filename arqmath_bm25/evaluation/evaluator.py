@@ -42,7 +42,7 @@ from arqmath_bm25.evaluation.score import (
 )
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import NO_ROWS, Rankings, Run
-from arqmath_bm25.runs.run_rules import naming
+from arqmath_bm25.runs.run_rules import prefix_errors
 from arqmath_bm25.runs.task_rules import (
     RULES,
     AnswerRules,
@@ -68,7 +68,7 @@ class ScoredRun:
     task: RunTask
     judgments: Judgments
     score: Score
-    ranked: Rankings | None = None  # what counts of it; None of the answer map
+    ranked: Rankings | None = None  # rankings that count; None if scored by the answer map
 
     @property
     def year(self) -> Year | None:
@@ -104,35 +104,48 @@ def score_run(
     if not run.topics:
         judgments = judgments._replace(notes=(*judgments.notes, NO_ROWS))
 
-    with naming(run.path):
-        score = _SCORES[run.task](ranked, judgments, measures)
+    with prefix_errors(run.path):
+        score = _SCORERS[run.task](ranked, judgments, measures)
     return ScoredRun(_name(run.path), run.path, run.task, judgments, score, ranked)
 
 
-def _of_documents(ranked: Rankings, judgments: Judgments, measures: Iterable[Measure]) -> Score:
-    notes = (*judgments.notes, *ranked.notes)
-    rules = ranked.run.rules
-    return score(ranked.topics, judgments.qrels, rules, measures, judgments.relevant, notes)
+def _score_documents(ranked: Rankings, judgments: Judgments, measures: Iterable[Measure]) -> Score:
+    """Score the rankings of Tasks 1 and 2, or of own documents."""
+    return score(
+        ranked.topics,
+        judgments.qrels,
+        rules=ranked.run.rules,
+        further=measures,
+        relevant=judgments.relevant,
+        notes=(*judgments.notes, *ranked.notes),
+    )
 
 
-def _of_answers(ranked: Rankings, judgments: Judgments, measures: Iterable[Measure]) -> Score:
-    del measures  # of rankings
-    answers = {topic: next(iter(docs)) for topic, docs in ranked.topics.items()}
+def _score_texts(ranked: Rankings, judgments: Judgments, measures: Iterable[Measure]) -> Score:
+    """Score the first answer of each topic; measures of rankings do not apply."""
+    del measures
+    answers = {}
+    for topic, ranking in ranked.topics.items():
+        answers[topic] = next(iter(ranking))
+
     return score_answers(answers, judgments.qrels, judgments.relevant, judgments.notes)
 
 
-def _of_premises(ranked: Rankings, judgments: Judgments, measures: Iterable[Measure]) -> Score:
-    del measures  # of rankings with grades
+def _score_premises(ranked: Rankings, judgments: Judgments, measures: Iterable[Measure]) -> Score:
+    """Score predicted premises; measures of graded rankings do not apply."""
+    del measures
     return score_premises(ranked.topics, judgments.qrels)
 
 
-_SCORES: Final[Mapping[RunTask, Callable[..., Score]]] = {
-    AnswerRules.task: _of_documents,
-    FormulaRules.task: _of_documents,
-    DocumentRules.task: _of_documents,
-    TextRules.task: _of_answers,
-    PremiseRules.task: _of_premises,
+_SCORERS: Final[Mapping[RunTask, Callable[..., Score]]] = {
+    AnswerRules.task: _score_documents,
+    FormulaRules.task: _score_documents,
+    DocumentRules.task: _score_documents,
+    TextRules.task: _score_texts,
+    PremiseRules.task: _score_premises,
 }
+
+# Readers of judgments that are not in the form of qrels.
 _READERS: Final[Mapping[RunTask, Callable[[Path], Qrels]]] = {PremiseRules.task: read_gold}
 
 
@@ -145,12 +158,24 @@ class Evaluator:
 
     collection: Collection = field(kw_only=False)
     qrels: Path | None = None
-    ids: IdKind | None = None  # of the judgments of Task 2, if their file does not say it
-    cut: bool = True  # the best 1,000 of a topic count, not all
-    answer_map: Path | None = None  # names the answers of Task 3
-    measures: Iterable[Measure] = ()  # on top of the usual
-    least_grade: int = 0  # topics without it do not count
-    relevant: int | None = None  # the least grade that counts as relevant, if not by the judgments
+
+    # The kind of ids in judgments of Task 2; by default their file decides.
+    ids: IdKind | None = None
+
+    # Whether only the best 1,000 documents of a topic count.
+    cut: bool = True
+
+    # The file that gives the answers of Task 3 the ids of their judgments.
+    answer_map: Path | None = None
+
+    # Measures in addition to those of the task.
+    measures: Iterable[Measure] = ()
+
+    # Topics without a document of this grade do not count.
+    least_grade: int = 0
+
+    # The relevance level; by default the judgments decide.
+    relevant: int | None = None
 
     def __post_init__(self) -> None:
         self.own_documents = corpus_in(self.collection.layout.data)
@@ -159,7 +184,7 @@ class Evaluator:
 
         self.measures = tuple(dict.fromkeys(self.measures))
         self.judgments = cache(self._read_judgments)
-        self.open_ids = cache(partial(FormulaIds.of, self.collection))
+        self.open_ids = cache(partial(FormulaIds.from_collection, self.collection))
 
     def score(self, path: Path, task: RunTask | None = None, year: Year | None = None) -> ScoredRun:
         """Score one run; of a Task 1 run scored as `task3` the first answer of each topic counts.
@@ -168,6 +193,7 @@ class Evaluator:
         """
         if task is None and self.own_documents:
             task = DocumentRules.task
+
         run = Run.read(path, task, self.open_ids)
 
         in_map = self.answer_map is not None and run.columns == TextRules.task
@@ -180,22 +206,32 @@ class Evaluator:
         file = self.qrels
         if file is None:
             file = run.rules.judgments_for(self.collection, run.path, run.topics, year)
+
         judgments = self.judgments(run.task, file)
         if run.columns == TextRules.task:
-            judgments = judgments._replace(notes=(OF_POSTS, *judgments.notes))
-        depth = MAX_DEPTH if self.cut else None
+            notes = (OF_POSTS, *judgments.notes)
+            judgments = judgments._replace(notes=notes)
+
+        depth = None
+        if self.cut:
+            depth = MAX_DEPTH
+
         scored = score_run(run, judgments, self.measures, depth)
         self._check_collection(scored)
         return scored
 
-    def lacks(self, path: Path, folder: str) -> str | None:
-        """Return the reason why a run of a year or of a set cannot be scored; None if it can."""
+    def reason_against(self, path: Path, folder: str) -> str | None:
+        """Return why a run of a year or of a set cannot be scored; None if it can."""
         task = detect_task(path)
         rules = RULES[task]
         if rules.judged_apart(rules.read(path)):
             return "it needs --qrels and --answer-map"
+
         if self.own_documents:
-            return None if self.qrels else f"there is no {QRELS[0]} beside the documents"
+            if self.qrels:
+                return None
+            return f"there is no {QRELS[0]} beside the documents"
+
         if folder not in rules.judged_years(self.collection):
             return f"there are no judgments of {task} {folder}"
         return None
@@ -205,9 +241,10 @@ class Evaluator:
         answer_map, judgments = self._answer_files()
         scored = []
         for name, answers in read_answer_map(answer_map).items():
-            with naming(f"{answer_map}: {name}"):
+            with prefix_errors(f"{answer_map}: {name}"):
                 result = score_answers(answers, judgments.qrels, judgments.relevant)
-            scored.append(ScoredRun(name, answer_map, TextRules.task, judgments, result))
+            run = ScoredRun(name, answer_map, TextRules.task, judgments, result)
+            scored.append(run)
         return scored
 
     def _check_collection(self, scored: ScoredRun) -> None:
@@ -216,17 +253,24 @@ class Evaluator:
         if self.collection.on_site or ranked is None:
             return
 
-        run, unknown = ranked.run, ranked.counts["unknown"]
+        run = ranked.run
+        unknown = ranked.counts["unknown"]
         if unknown > len(run) // 2:
             raise InputError(
                 f"{run.path}: {unknown:,} of its {len(run):,} formulas are not in "
                 f"the formula index of DATA; {_NO_DATA}"
             )
 
+        if self.qrels is not None:
+            return
+
         qrels = scored.judgments.qrels
         common = qrels.keys() & ranked.topics.keys()
-        judged = any(qrels[topic].keys() & ranked.topics[topic].keys() for topic in common)
-        if self.qrels is None and common and not judged:
+        judged = 0
+        for topic in common:
+            judged += len(qrels[topic].keys() & ranked.topics[topic].keys())
+
+        if common and not judged:
             raise InputError(
                 f"{run.path}: DATA has no judgment of any of its documents; {_NO_DATA}, or name "
                 "the judgments with --qrels FILE"
@@ -234,19 +278,21 @@ class Evaluator:
 
     def _score_by_map(self, run: Run) -> ScoredRun:
         """Score a run of Task 3 by the answer map, which names its answers."""
-        with naming(run.path):
+        with prefix_errors(run.path):
             answer_map, judgments = self._answer_files()
         runs = read_answer_map(answer_map)
         name = _name(run.path)
-        known = [key for key in (name, official_stem(run.path), run.tag) if key in runs]
+        names = (name, official_stem(run.path), run.tag)
+        known = [key for key in names if key in runs]
         if not known:
             raise InputError(
                 f"{answer_map}: no answers of a run {name} or {run.tag}; there are "
                 f"{', '.join(runs)}"
             )
 
-        with naming(run.path):
-            result = score_answers(runs[known[0]], judgments.qrels, judgments.relevant)
+        answers = runs[known[0]]
+        with prefix_errors(run.path):
+            result = score_answers(answers, judgments.qrels, judgments.relevant)
         return ScoredRun(name, run.path, run.task, judgments, result)
 
     def _answer_files(self) -> tuple[Path, Judgments]:
@@ -271,7 +317,10 @@ class Evaluator:
         holds = rules.holds(self.collection)
         if ids is not None:
             judgments = by_visual_id(qrels, ids, file, self.ids)
-            holds = ids.has if judgments.ids == "formula" else ids.is_visual
+            if judgments.ids == "formula":
+                holds = ids.has
+            else:
+                holds = ids.is_visual
 
         notes = judgments.notes
         if self.collection.on_site and holds is not None:
@@ -279,7 +328,7 @@ class Evaluator:
         return judgments._replace(notes=notes, relevant=relevant)
 
     def _with_grade(self, qrels: Qrels, file: Path) -> Qrels:
-        """Return the topics that have the least grade asked for; InputError if none has."""
+        """Return the topics with a grade of `least_grade` or more; InputError if there are none."""
         kept = {}
         for topic, grades in qrels.items():
             if max(grades.values(), default=0) >= self.least_grade:
@@ -291,4 +340,6 @@ class Evaluator:
 
 
 def _name(path: Path) -> str:
-    return path.name.removesuffix(".gz").rsplit(".", 1)[0]
+    """Return the name of a run file without its ending."""
+    name = path.name.removesuffix(".gz")
+    return name.rsplit(".", 1)[0]

@@ -9,7 +9,7 @@ fewer were returned.
 Others have the names of ir_measures, which reads them: `nDCG(judged_only=True)@10`, `AP(rel=2)`,
 `Success(rel=2)@5`, `SetF(beta=0.5)`, `Judged@20` mean what they mean there; a grade of 1 is
 relevant where `rel` is not given. Names that people write in other ways (`ndcg@10`, `mrr`,
-`ndcg_cut_10` of trec_eval) are looked up in the table _WRITTEN.
+`ndcg_cut_10` of trec_eval) are looked up in the table _SPELLINGS.
 """
 
 import difflib
@@ -33,32 +33,49 @@ from arqmath_bm25.runs.task_rules import RULES, AnswerRules
 class Measure(NamedTuple):
     """A measure as this package reports it."""
 
-    key: str  # in JSON and CSV
-    name: str  # of ir_measures; {n} is the least grade that counts as relevant
-    primed: bool = False  # of the prime run
+    key: str  # its key in JSON and CSV
+    name: str  # its name in ir_measures; {n} is the relevance level
+    primed: bool = False  # whether it measures the prime run
 
 
 def measures_of(rules: RunRules) -> tuple[Measure, ...]:
     """Return the measures of a task's runs."""
-    return tuple(
-        Measure(key, name, primed="judged_only" in name or key == "bpref")  # bpref is the same
-        for key, name in rules.measures.items()
-    )
+    measures = []
+    for key, name in rules.measures.items():
+        # bpref ignores documents without judgment, as the prime run does.
+        primed = "judged_only" in name or key == "bpref"
+        measures.append(Measure(key, name, primed))
+    return tuple(measures)
 
 
-# All that is measured, those of Task 3 and of NLPS too: keys, and what tables call them.
+# Keys of all measures, also those of Task 3 and of NLPS, and their names in tables.
 NAMES: Final = {
-    "ndcg_prime": "nDCG′", "map_prime": "MAP′", "p10_prime": "P′@10", "bpref": "bpref",
-    "judged_at_10": "judged@10", "ar": "AR", "p1": "P@1", "map_500": "MAP@500",
-    "map_500_official": "MAP@500 (official)", "recall_500": "recall@500", "ndcg": "nDCG",
-    "map": "MAP", "p10": "P@10", "p5_prime": "P′@5",
-}  # fmt: skip
+    "ndcg_prime": "nDCG′",
+    "map_prime": "MAP′",
+    "p10_prime": "P′@10",
+    "bpref": "bpref",
+    "judged_at_10": "judged@10",
+    "ar": "AR",
+    "p1": "P@1",
+    "map_500": "MAP@500",
+    "map_500_official": "MAP@500 (official)",
+    "recall_500": "recall@500",
+    "ndcg": "nDCG",
+    "map": "MAP",
+    "p10": "P@10",
+    "p5_prime": "P′@5",
+}
 
-# trec_eval, and what it lacks: Judged@k, and RR@k as MS MARCO has it.
-_PROVIDERS: Final = (ir_measures.pytrec_eval, ir_measures.judged, ir_measures.msmarco)
-# How measures are written elsewhere, with their names here; \1 is the cut-off. Case and the kind of
-# separator (@ _ .) do not matter.
-_WRITTEN: Final = {
+# trec_eval lacks Judged@k, and RR@k as MS MARCO defines it.
+_PROVIDERS: Final = (
+    ir_measures.pytrec_eval,
+    ir_measures.judged,
+    ir_measures.msmarco,
+)
+
+# Spellings of other programs, with the names of ir_measures; \1 is the cut-off. Case and the kind
+# of separator (@ _ .) do not matter.
+_SPELLINGS: Final = {
     "ndcg(?:_cut)?_([0-9]+)": r"nDCG@\1",
     "(?:p|prec|precision)_([0-9]+)": r"P@\1",
     "(?:r|recall)_([0-9]+)": r"R@\1",
@@ -77,38 +94,55 @@ _WRITTEN: Final = {
     "f1|f-measure|set_f": "SetF",
 }
 _LAB_KEYS: Final = tuple(RULES[AnswerRules.task].measures)
-# What is offered where a name is not known; each of them is understood.
-_OFFERED: Final = (
-    "nDCG@10", "P@10", "R@100", "AP", "AP@100", "RR", "RR@10", "Success@5", "Rprec", "ERR@20",
-    "RBP", "SetP", "SetR", "SetF", "Judged@10", "IPrec@0.1",
-)  # fmt: skip
+
+# Names that the message for an unknown name suggests.
+_SUGGESTIONS: Final = (
+    "nDCG@10",
+    "P@10",
+    "R@100",
+    "AP",
+    "AP@100",
+    "RR",
+    "RR@10",
+    "Success@5",
+    "Rprec",
+    "ERR@20",
+    "RBP",
+    "SetP",
+    "SetR",
+    "SetF",
+    "Judged@10",
+    "IPrec@0.1",
+)
 
 # pytrec_eval 0.5.11 crashes on empty rankings now and then. One document that nobody judged has
 # the values of an empty ranking in every measure (but num_ret, which is not offered).
-_NOTHING: Final[Ranking] = {"": 0.0}
-_MOST: Final = 4  # the largest grade that ERR knows
+_EMPTY: Final[Ranking] = {"": 0.0}
+
+# The highest grade of ERR in gdeval.
+_HIGHEST_GRADE: Final = 4
 
 
 def named_measures(*names: str) -> list[Measure]:
     """Return measures by their names of ir_measures or trec_eval, or by their key here.
 
-    Keys of Task 3 and NLPS are left out: runs of these have them anyway. Raises InputError for any
-    other name, and for parameters that are not understood.
+    Keys of Task 3 and NLPS are left out, since their runs have these measures anyway. Raises
+    InputError for any other name, and for parameters that are not understood.
     """
-    of_labs = {measure.key: measure for measure in measures_of(RULES[AnswerRules.task])}
+    lab_measures = {measure.key: measure for measure in measures_of(RULES[AnswerRules.task])}
     measures = []
-    for name in chain.from_iterable(map(several, names)):
+    for name in chain.from_iterable(map(split_names, names)):
         key = _key_of_tables(name)
-        if key in of_labs:
-            measures.append(of_labs[key])
+        if key in lab_measures:
+            measures.append(lab_measures[key])
         elif key not in NAMES:
-            measures.append(_parsed(name))
+            measures.append(_parse_measure(name))
 
     return measures
 
 
-def several(names: str) -> list[str]:
-    """Return the names of "ndcg@10, map"; commas in parentheses are of one measure."""
+def split_names(names: str) -> list[str]:
+    """Split "ndcg@10, map" into names; commas in parentheses separate parameters."""
     if "(" in names:
         return [names]
     return [name.strip() for name in names.split(",")]
@@ -116,7 +150,7 @@ def several(names: str) -> list[str]:
 
 def key_of(name: str) -> str:
     """Return the key of a measure by any of its names; InputError for several measures."""
-    if len(several(name)) > 1:
+    if len(split_names(name)) > 1:
         raise InputError(f"measure {name}: several measures; expected one")
     named = named_measures(name)
     if named:
@@ -125,25 +159,29 @@ def key_of(name: str) -> str:
 
 
 def _key_of_tables(name: str) -> str:
-    """Return the key of a name of our tables: in any case, or primed (nDCG'); any other name."""
+    """Return the key of a name in tables, in any case and with any prime; else the name itself."""
     if name in NAMES or name in ir_measures.measures.registry:
         return name
 
-    folded = name.strip().casefold().replace("'", "′").replace("’", "′")
+    folded = name.strip().casefold()
+    folded = re.sub("['’]", "′", folded)
+    is_primed = "′" in folded
     for key, title in NAMES.items():
-        if folded == key or ("′" in folded and folded == title.casefold()):
+        if folded == key:
+            return key
+        if is_primed and folded == title.casefold():
             return key
     return name
 
 
-def _parsed(name: str) -> Measure:
-    """Return the measure of a name of ir_measures, or of one that _WRITTEN has."""
+def _parse_measure(name: str) -> Measure:
+    """Return the measure with a name of ir_measures, or a spelling of another program."""
     known = _name_of_ir_measures(name)
     try:
         parsed = ir_measures.parse_measure(known)
         computed = any(provider.supports(parsed) for provider in _PROVIDERS)
     except NameError:
-        near = ", ".join(_near(name))
+        near = ", ".join(_similar_names(name))
         raise InputError(
             f"measure {name}: unknown measure (they are listed at ir-measur.es); do you mean "
             f"{near}?"
@@ -165,28 +203,33 @@ def _parsed(name: str) -> Measure:
 
 
 def _name_of_ir_measures(name: str) -> str:
-    """Return the name that ir_measures understands for one of _WRITTEN; any other as it is."""
-    folded = re.sub("[@._]", "_", name.strip().casefold())
-    for pattern, theirs in _WRITTEN.items():
+    """Return the name in ir_measures of a spelling of another program; else the name itself."""
+    folded = name.strip().casefold()
+    folded = re.sub("[@.]", "_", folded)
+    for pattern, template in _SPELLINGS.items():
         match = re.fullmatch(pattern, folded)
         if match:
-            return match.expand(theirs).replace("_", ".")  # of a level of recall: 0_1
+            # A recall level of 0.1 has become 0_1.
+            return match.expand(template).replace("_", ".")
     return name
 
 
-def _near(name: str) -> list[str]:
-    """Return names like an unknown one, with its cut-off where they have one."""
-    offered = {key.casefold(): key for key in (*_OFFERED, *_LAB_KEYS)}
-    near = difflib.get_close_matches(name.casefold(), offered, cutoff=0.5)
-    names = [offered[folded] for folded in near]
-    return names or ["nDCG@10", "AP(rel=2)", "P(rel=2)@10"]
+def _similar_names(name: str) -> list[str]:
+    """Return names of measures that are similar to an unknown name."""
+    suggestions = {key.casefold(): key for key in (*_SUGGESTIONS, *_LAB_KEYS)}
+    similar = difflib.get_close_matches(name.casefold(), suggestions, cutoff=0.5)
+    if not similar:
+        return ["nDCG@10", "AP(rel=2)", "P(rel=2)@10"]
+    return [suggestions[folded] for folded in similar]
 
 
 def _err(grades: Sequence[int], _: Any) -> float:
     """Expected reciprocal rank (Chapelle et al. 2009) as gdeval of TREC has it, for grades to 4."""
-    total, unsatisfied = 0.0, 1.0
+    total = 0.0
+    unsatisfied = 1.0
     for rank, grade in enumerate(grades, 1):
-        satisfied = (2 ** min(grade, _MOST) - 1) / 2**_MOST
+        gain = 2 ** min(grade, _HIGHEST_GRADE) - 1
+        satisfied = gain / 2**_HIGHEST_GRADE
         total += unsatisfied * satisfied / rank
         unsatisfied *= 1 - satisfied
     return total
@@ -194,12 +237,20 @@ def _err(grades: Sequence[int], _: Any) -> float:
 
 def _rbp(grades: Sequence[int], measure: Any) -> float:
     """Rank-biased precision (Moffat and Zobel 2008) of binary relevance."""
-    p, rel = measure["p"], measure.params.get("rel", 1)
-    return math.fsum((1 - p) * p**place for place, grade in enumerate(grades) if grade >= rel)
+    p = measure["p"]
+    relevant = measure.params.get("rel", 1)
+    gains = []
+    for index, grade in enumerate(grades):
+        if grade >= relevant:
+            gains.append((1 - p) * p**index)
+    return math.fsum(gains)
 
 
-_BY_GRADES: Final = {"ERR": _err, "RBP": _rbp}  # computed here, of the grades in rank order
-TopicValues = dict[str, dict[str, float]]  # topic -> measure -> value
+# Measures that are computed here, from the grades in rank order.
+_BY_GRADES: Final = {"ERR": _err, "RBP": _rbp}
+
+# Topic -> measure -> value.
+TopicValues = dict[str, dict[str, float]]
 
 
 def measure(
@@ -210,29 +261,35 @@ def measure(
 ) -> TopicValues:
     """Return the value of every measure for every topic of the qrels, in their order.
 
-    `relevant` is the least grade that counts as relevant. A topic that the rankings lack is
-    measured as an empty one; an undefined value is 0, as trec_eval prints it.
+    `relevant` is the relevance level: the lowest grade that counts as relevant. A topic that the
+    rankings lack is measured as an empty ranking; an undefined value is 0, as trec_eval prints it.
     """
-    named = {}
+    metrics = {}
     for key, name, _ in measures:
-        named[key] = ir_measures.parse_measure(name.replace("{n}", str(relevant)))
+        metrics[key] = ir_measures.parse_measure(name.replace("{n}", str(relevant)))
 
-    orders = {topic: best(rankings.get(topic) or _NOTHING) for topic in qrels}
-    values = _by_providers(orders, qrels, named.values())
+    orders = {}
+    for topic in qrels:
+        ranking = rankings.get(topic) or _EMPTY
+        orders[topic] = best(ranking)
 
-    for metric in named.values():
-        of_grades = _BY_GRADES.get(str(metric.NAME))
-        if of_grades is None:
-            continue
-        for topic, docs in orders.items():
-            counted = docs[: metric.params.get("cutoff")]
-            grades = [max(0, qrels[topic].get(doc, 0)) for doc in counted]
-            values[topic][metric] = of_grades(grades, metric)
+    provided = _by_providers(orders, qrels, metrics.values())
+    values: TopicValues = {}
+    for topic, docs in orders.items():
+        grades = [max(0, qrels[topic].get(doc, 0)) for doc in docs]
+        values[topic] = {}
+        for key, metric in metrics.items():
+            by_grades = _BY_GRADES.get(str(metric.NAME))
+            if by_grades is None:
+                value = provided[topic].get(metric, 0.0)
+            else:
+                cutoff = metric.params.get("cutoff")
+                value = by_grades(grades[:cutoff], metric)
 
-    defined: TopicValues = {}
-    for topic, of_topic in values.items():
-        defined[topic] = {key: _defined(of_topic.get(metric)) for key, metric in named.items()}
-    return defined
+            is_undefined = math.isnan(value)
+            values[topic][key] = 0.0 if is_undefined else value
+
+    return values
 
 
 def _by_providers(
@@ -240,11 +297,11 @@ def _by_providers(
 ) -> dict[str, dict[Any, float]]:
     """Let ir_measures compute the measures that it supports: topic → measure → value."""
     # Ranks in place of scores leave no tie, which ir_measures would order in another way.
-    ranked: dict[str, dict[str, float]] = {}
+    rankings: dict[str, dict[str, float]] = {}
     for topic, docs in orders.items():
-        ranked[topic] = {doc: -float(rank) for rank, doc in enumerate(docs)}
+        rankings[topic] = {doc: -float(rank) for rank, doc in enumerate(docs)}
 
-    # trec_eval takes a negative grade as none, and its nDCG may never end with one.
+    # trec_eval treats negative grades as unjudged, and its nDCG may loop forever on them.
     graded: Qrels = {}
     for topic, grades in qrels.items():
         not_negative = {doc: grade for doc, grade in grades.items() if grade >= 0}
@@ -253,19 +310,21 @@ def _by_providers(
 
     values: dict[str, dict[Any, float]] = {topic: {} for topic in qrels}
     for provider in _PROVIDERS:
-        supported = dict.fromkeys(filter(provider.supports, metrics))
-        judged = qrels if provider is ir_measures.judged else graded
-        for metric in provider.iter_calc(supported, judged, ranked):
-            values[metric.query_id][metric.measure] = metric.value
+        judgments = graded
+        if provider is ir_measures.judged:
+            judgments = qrels
+
+        supported = filter(provider.supports, metrics)
+        distinct = dict.fromkeys(supported)
+        for result in provider.iter_calc(distinct, judgments, rankings):
+            values[result.query_id][result.measure] = result.value
 
     return values
 
 
-def _defined(value: float | None) -> float:
-    return 0.0 if value is None or math.isnan(value) else value
-
-
 def average(values: Iterable[float]) -> float:
-    """Return the mean over topics; 0 of none."""
+    """Return the mean over topics; 0 if there are no topics."""
     values = list(values)
-    return fmean(values) if values else 0.0
+    if not values:
+        return 0.0
+    return fmean(values)

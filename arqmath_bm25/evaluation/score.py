@@ -34,13 +34,15 @@ from arqmath_bm25.runs.run import Ranking
 from arqmath_bm25.runs.run_rules import RunRules
 from arqmath_bm25.runs.task_rules import RULES, AnswerRules, PremiseRules
 
-# Fewer judged ids than this share of those that the run could hold: another id space.
-_LEAST_FOUND: Final = 0.05
+# A lower overlap of judged and returned ids means that they are from different id spaces.
+_MIN_OVERLAP: Final = 0.05
 _ONLY_RELEVANT: Final = (
     "these judgments list relevant documents only: use nDCG, MAP and P@10 of the whole run, since "
     "primed measures say little"
 )
-_FULL: Final = ("ndcg", "map", "p10")  # where primed measures say nothing
+
+# Measures of the whole run, for tables where primed measures say nothing.
+_UNPRIMED: Final = ("ndcg", "map", "p10")
 _PRIME: Final = (
     "every row is judged, as in a prime run: use the primed measures, since the others and "
     "judged@10 say nothing"
@@ -49,32 +51,45 @@ _PRIME: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """What is known of a run after its evaluation."""
+    """The measures of a run, by topic and on average."""
 
-    values: TopicValues  # of every topic that counts
-    counts: dict[str, int]  # of topics, under the keys of `eval --json`: all, and those of the run
-    relevant: int  # the least grade that counted as relevant
+    values: TopicValues  # the measures of every topic that counts
+    counts: dict[str, int]  # numbers of topics, under the keys of `eval --json`
+    relevant: int  # the relevance level: the lowest grade that counted as relevant
     warnings: tuple[str, ...] = ()
 
     def averages(self, topics: Iterable[str] | None = None) -> dict[str, float]:
-        """Averages over every topic that counts, or over some of them."""
-        chosen = [self.values[topic] for topic in topics or self.values]
-        return {key: average(values[key] for values in chosen) for key in self.keys}
+        """Return averages over every topic that counts, or over the given ones."""
+        averaged = list(topics or self.values)
+        averages = {}
+        for key in self.keys:
+            values = self.values_of(key)
+            averages[key] = average(values[topic] for topic in averaged)
+        return averages
+
+    def values_of(self, key: str) -> dict[str, float]:
+        """Return the value of one measure for every topic."""
+        return {topic: values[key] for topic, values in self.values.items()}
 
     @property
     def keys(self) -> list[str]:
-        """What is measured."""
-        return list(next(iter(self.values.values())))
+        """The keys of all measures."""
+        first = next(iter(self.values.values()))
+        return list(first)
 
     @property
-    def shown(self) -> Sequence[str]:
-        """What tables show of it; the first compares runs."""
+    def table_keys(self) -> Sequence[str]:
+        """The keys of the measures in tables; the first one compares runs."""
         return self.keys
 
     def to_json(self) -> dict[str, Any]:
         """Return the numbers under the keys of `eval --json`."""
-        averages = {"relevant": self.relevant, **self.averages()}
-        return {**self.counts, **averages, "warnings": list(self.warnings)}
+        return {
+            **self.counts,
+            "relevant": self.relevant,
+            **self.averages(),
+            "warnings": list(self.warnings),
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,54 +98,67 @@ class RunScore(Score):
 
     primed: frozenset[str]  # keys of measures of the prime run
     answered: dict[str, int]  # judged topics of the run -> number of documents
-    judged: dict[str, int]  # the same -> number of judged documents
-    of_task: tuple[str, ...]  # what tables show of runs of the task
-    only_relevant: bool  # no judgment says that something is not relevant
+    judged: dict[str, int]  # judged topics of the run -> number of judged documents
+    task_keys: tuple[str, ...]  # keys of the measures in tables of runs of the task
+    only_relevant: bool  # whether the judgments list relevant documents only
 
     @property
-    def shown(self) -> Sequence[str]:
-        """What tables show: measures of the whole run where primed ones say nothing."""
-        unprimed = self.only_relevant and not self.primed.isdisjoint(self.of_task)
-        return _FULL if unprimed else self.of_task
+    def table_keys(self) -> Sequence[str]:
+        """The keys in tables: measures of the whole run where primed ones say nothing."""
+        has_primed = not self.primed.isdisjoint(self.task_keys)
+        if has_primed and self.only_relevant:
+            return _UNPRIMED
+        return self.task_keys
 
     def averages_of_run_topics(self) -> dict[str, float]:
-        """Averages over the topics of the run, as trec_eval without `-c` prints them."""
+        """Return averages over the topics of the run, as trec_eval without `-c` prints them."""
         averages = {}
         for key in self.keys:
-            topics = self._topics_of(key)
-            values = [of_topic[key] for topic, of_topic in self.values.items() if topics.get(topic)]
+            hits = self._hits_by_topic(key)
+            values = []
+            for topic, topic_values in self.values.items():
+                if hits.get(topic):
+                    values.append(topic_values[key])
             averages[key] = average(values)
         return averages
 
-    def averaged_over(self, key: str) -> str:
-        """Return which of the run's topics a measure is averaged over there."""
-        topics = self._topics_of(key)
-        number = sum(1 for documents in topics.values() if documents)
-        if topics is self.answered:
+    def describe_run_topics(self, key: str) -> str:
+        """Return which topics `averages_of_run_topics` averages a measure over."""
+        hits = self._hits_by_topic(key)
+        number = sum(map(bool, hits.values()))
+        if hits is self.answered:
             return f"{number} topics that the run has"
         return f"{number} topics with a judged hit"
 
     def to_json(self) -> dict[str, Any]:
         """Return the numbers under the keys of `eval --json`."""
-        averages = self.averages_of_run_topics()
-        rates = {"rows": self.rows, "rows_judged": self.rows_judged, "judged_rate": 0.0}
+        judged_rate = 0.0
         if self.rows:
-            rates["judged_rate"] = self.rows_judged / self.rows
-        return {**super().to_json(), **rates, "run_topics_only": averages}
+            judged_rate = self.rows_judged / self.rows
+
+        return {
+            **super().to_json(),
+            "rows": self.rows,
+            "rows_judged": self.rows_judged,
+            "judged_rate": judged_rate,
+            "run_topics_only": self.averages_of_run_topics(),
+        }
 
     @property
     def rows(self) -> int:
-        """The documents that the run has for judged topics."""
+        """The number of documents that the run has for judged topics."""
         return sum(self.answered.values())
 
     @property
     def rows_judged(self) -> int:
-        """The judged documents among them."""
+        """The number of judged documents among `rows`."""
         return sum(self.judged.values())
 
-    def _topics_of(self, key: str) -> dict[str, int]:
-        """Return the run's topics that a measure is averaged over, with their hits."""
-        return self.judged if key in self.primed else self.answered
+    def _hits_by_topic(self, key: str) -> dict[str, int]:
+        """Return for each topic the number of hits that a measure takes into account."""
+        if key in self.primed:
+            return self.judged
+        return self.answered
 
 
 def score(
@@ -143,35 +171,43 @@ def score(
 ) -> RunScore:
     """Score rankings (cut to 1,000 already) by the measures of a task, and by further ones.
 
-    `relevant` is the least grade that counts as relevant, by default that of the task; `notes` are
-    put before the warnings. Without rankings all scores are 0. Raises InputError if the qrels judge
-    no topic of the rankings.
+    `relevant` is the relevance level, by default the level of the task; `notes` come before the
+    warnings. Without rankings all scores are 0. Raises InputError if the qrels judge no topic of
+    the rankings.
     """
     if relevant is None:
         relevant = rules.relevant
-    measures = {measure.key: measure for measure in measures_of(rules)}
-    for one in further:
-        measures.setdefault(one.key, one)
 
-    answered = {topic: len(rankings[topic]) for topic in qrels if rankings.get(topic)}
+    measures: dict[str, Measure] = {}
+    for named in (*measures_of(rules), *further):
+        measures.setdefault(named.key, named)
+    primed = [key for key, named in measures.items() if named.primed]
+
+    answered = {}
+    judged = {}
+    for topic, grades in qrels.items():
+        ranking = rankings.get(topic)
+        if ranking:
+            answered[topic] = len(ranking)
+            judged[topic] = len(ranking.keys() & grades.keys())
+
     if rankings and not answered:
         raise InputError(
             f"the qrels judge none of the run's topics: the run has {_some(rankings)}, "
             f"the qrels {_some(qrels)}; are they of another task or year?"
         )
 
-    judged = {topic: len(rankings[topic].keys() & qrels[topic].keys()) for topic in answered}
-
+    values = measure(rankings, qrels, list(measures.values()), relevant)
     result = RunScore(
-        values=measure(rankings, qrels, list(measures.values()), relevant),
+        values=values,
         counts={"topics": len(qrels), "topics_in_run": len(answered)},
         relevant=relevant,
         warnings=tuple(notes),
-        primed=frozenset(key for key, named in measures.items() if named.primed),
+        primed=frozenset(primed),
         answered=answered,
         judged=judged,
-        of_task=rules.shown,
-        only_relevant=_least_grade(qrels) > 0,  # as in the judgments of duplicates
+        task_keys=rules.table_measures,
+        only_relevant=_lowest_grade(qrels) > 0,
     )
     if not answered:
         return result
@@ -180,35 +216,36 @@ def score(
     return replace(result, warnings=(*result.warnings, *doubts))
 
 
-def _least_grade(qrels: Qrels) -> int:
-    grades = [min(of_topic.values()) for of_topic in qrels.values() if of_topic]
-    return min(grades, default=0)
+def _lowest_grade(qrels: Qrels) -> int:
+    """Return the lowest grade of all judgments; judgments of duplicates, say, have no 0."""
+    lowest = [min(grades.values()) for grades in qrels.values() if grades]
+    return min(lowest, default=0)
 
 
 def _comparability_warnings(
     rankings: Mapping[str, Ranking], qrels: Qrels, score: RunScore
 ) -> list[ComparabilityWarning]:
     """Return why the scores may mean nothing."""
-    primed = score.primed.intersection(score.of_task)
+    primed = score.primed.intersection(score.task_keys)
     if primed and score.only_relevant:
         return [ComparabilityWarning(_ONLY_RELEVANT)]
     if primed and score.rows_judged == score.rows:
         return [ComparabilityWarning(_PRIME)]
-    if score.rows_judged >= _LEAST_FOUND * score.rows:
+    if score.rows_judged >= _MIN_OVERLAP * score.rows:
         return []
 
     returned: set[str] = set()
-    of_qrels: set[str] = set()
+    judged: set[str] = set()
     for topic in score.answered:
         returned.update(rankings[topic])
-        of_qrels.update(qrels[topic])
+        judged.update(qrels[topic])
 
-    common = len(returned & of_qrels)
-    if common >= _LEAST_FOUND * min(len(returned), len(of_qrels)):
+    common = len(returned & judged)
+    if common >= _MIN_OVERLAP * min(len(returned), len(judged)):
         return []
 
     doubt = (
-        f"only {common:,} of the {len(of_qrels):,} judged ids are among the "
+        f"only {common:,} of the {len(judged):,} judged ids are among the "
         f"{len(returned):,} ids of the run: are they ids of the same kind (answers, "
         "formulas, visual ids)?"
     )
@@ -216,6 +253,7 @@ def _comparability_warnings(
 
 
 def _some(topics: Iterable[str]) -> str:
+    """Name the first and the last topic."""
     names = list(topics)
     if not names:
         return "none"
@@ -227,18 +265,20 @@ def _some(topics: Iterable[str]) -> str:
 def group_by_warning(notes: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:
     """Return the runs of each note; `notes` has the notes of each run."""
     runs: dict[str, list[str]] = {}
-    for run, of_run in notes:
-        for note in of_run:
+    for run, run_notes in notes:
+        for note in run_notes:
             runs.setdefault(note, []).append(run)
     return runs
 
 
 def shared_notes(notes: Collection[tuple[str, Iterable[str]]]) -> list[str]:
-    """Return the notes of runs, each with the names of its runs unless it is of all."""
+    """Return the notes of runs, each with the names of its runs unless all runs have it."""
     shared = []
     for note, runs in group_by_warning(notes).items():
-        of_all = len(runs) == len(notes)
-        shared.append(note if of_all else f"{', '.join(runs)}: {note}")
+        if len(runs) < len(notes):
+            names = ", ".join(runs)
+            note = f"{names}: {note}"
+        shared.append(note)
     return shared
 
 
@@ -262,8 +302,10 @@ def read_answer_map(path: Path) -> dict[str, Answers]:
             raise InputError(
                 f"{path}: row {row}: expected 3 columns (run, topic, d_N), found {len(columns)}"
             )
+
         run, topic, answer = columns
-        if runs.setdefault(run, {}).setdefault(topic, answer) != answer:
+        answers = runs.setdefault(run, {})
+        if answers.setdefault(topic, answer) != answer:
             raise InputError(f"{path}: row {row}: a second answer of {run} to topic {topic}")
 
     return runs
@@ -274,11 +316,18 @@ def score_answers(
 ) -> Score:
     """Score one answer per topic, over the judged ones; InputError without any judged answer."""
     values = {}
-    for topic, judged in qrels.items():
-        grade = judged.get(answers.get(topic, ""))
-        if grade is not None:
-            grade = grade if 0 <= grade <= HIGHEST else 0
-            values[topic] = {"ar": float(grade), "p1": float(grade >= relevant)}
+    for topic, grades in qrels.items():
+        grade = grades.get(answers.get(topic, ""))
+        if grade is None:
+            continue
+
+        # Grades 5 and 6 say that there is no answer to judge.
+        if not 0 <= grade <= HIGHEST:
+            grade = 0
+        values[topic] = {
+            "ar": float(grade),
+            "p1": float(grade >= relevant),
+        }
 
     if not answers:
         values = {topic: {"ar": 0.0, "p1": 0.0} for topic in qrels}
@@ -288,7 +337,11 @@ def score_answers(
             "their ids those of the answers (posts, or d_N of the answer map)?"
         )
 
-    counts = {"topics": len(qrels), "topics_in_run": len(answers), "topics_judged": len(values)}
+    counts = {
+        "topics": len(qrels),
+        "topics_in_run": len(answers),
+        "topics_judged": len(values),
+    }
     return Score(values=values, counts=counts, relevant=relevant, warnings=notes)
 
 
@@ -304,9 +357,12 @@ def read_gold(path: Path) -> Qrels:
     """Read the relevant premises of a dev or train set, all with grade 1.
 
     Raises InputError as `collection.premises.read_statements` does, and for a set without
-    premises, as the test set.
+    premises, such as the test set.
     """
-    gold = {row.statement_id: dict.fromkeys(row.references, 1) for row in read_statements(path)}
+    gold: Qrels = {}
+    for row in read_statements(path):
+        gold[row.statement_id] = dict.fromkeys(row.references, 1)
+
     if not any(gold.values()):
         raise InputError(f"{path}: no statement has premises here; a test set has them masked")
     return gold
@@ -328,17 +384,23 @@ def score_premises(
     rankings: dict[str, Ranking] = {}
     judged: Qrels = {}
     for statement, premises in gold.items():
-        listed = enumerate(predicted.get(statement, ()))
-        rankings[statement] = {premise: -float(rank) for rank, premise in listed}
+        ranked = enumerate(predicted.get(statement, ()))
+        rankings[statement] = {premise: -float(rank) for rank, premise in ranked}
         judged[statement] = dict.fromkeys(premises, 1)
 
+    measured = measure(rankings, judged, measures_of(_PREMISES))
     values: TopicValues = {}
-    for statement, of_statement in measure(rankings, judged, measures_of(_PREMISES)).items():
-        official = of_statement["map_500"] / (of_statement["recall_500"] or 1)
-        values[statement] = {"map_500_official": official, **of_statement}
+    for statement, premise_values in measured.items():
+        # The shared task's script divides by the premises found, not by all relevant ones.
+        recall = premise_values["recall_500"] or 1
+        official = premise_values["map_500"] / recall
+        values[statement] = {"map_500_official": official, **premise_values}
 
     missing = len(gold.keys() - predicted.keys())
-    short = sum(len(ranking) < DEPTH for ranking in rankings.values()) - missing
+    short = -missing
+    for ranking in rankings.values():
+        short += len(ranking) < DEPTH
+
     warnings = []
     if missing:
         warnings.append(f"{missing:,} statements are not predicted and count 0; {_REFUSED}")

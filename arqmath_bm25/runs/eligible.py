@@ -24,14 +24,17 @@ class Fault(NamedTuple):
     message: str
 
 
-Eligible = Callable[[str, str], Fault | None]  # document and post of a row → why it may not be
+# From the document and the post of a row to the reason why it may not be returned.
+Eligible = Callable[[str, str], Fault | None]
 
 
 def eligible_answers(posts: PostTable) -> Eligible:
     """Return the check for answers of a collection."""
-    from arqmath_bm25.collection.posts import ANSWER  # loads lxml, which scoring need not wait for
+    # This loads lxml, for which scoring need not wait.
+    from arqmath_bm25.collection.posts import ANSWER
 
-    @cache  # runs return the same posts again and again
+    # Runs return the same posts again and again.
+    @cache
     def fault(doc_id: str, post_id: str = "") -> Fault | None:
         post = posts.read(doc_id)
         if post is None or post.post_id != doc_id:
@@ -47,18 +50,21 @@ def eligible_formulas(ids: FormulaIds) -> Eligible:
     """Return the check for formulas of a formula index that occur in posts."""
 
     def fault(doc_id: str, post_id: str) -> Fault | None:
-        places = ids.find(id_numbers([doc_id, post_id]))
-        place, swapped = places.tolist()
-        post, post_of_swapped = map(str, ids.post[places])
-        if swapped >= 0 and post_of_swapped == doc_id and (place < 0 or post != post_id):
+        rows = ids.find(id_numbers([doc_id, post_id]))
+        row, swapped_row = rows.tolist()
+        post, post_of_swapped = map(str, ids.post[rows])
+
+        fits = row >= 0 and post == post_id
+        fits_swapped = swapped_row >= 0 and post_of_swapped == doc_id
+        if fits_swapped and not fits:
             where = f"column 2 has the post, {doc_id}, column 3 the formula, {post_id}"
             return Fault("swapped columns", f"{where}; swap them")
 
-        if place < 0:
+        if row < 0:
             return Fault("unknown id", f"the formula index has no formula {doc_id}")
-        if ids.flags[place] & DELETED:
+        if ids.flags[row] & DELETED:
             return Fault("deleted formula", f"formula {doc_id} has issue d: no post holds it")
-        if ids.flags[place] & COMMENT:
+        if ids.flags[row] & COMMENT:
             return Fault("comment formula", f"formula {doc_id} stands in a comment")
 
         if post != post_id:

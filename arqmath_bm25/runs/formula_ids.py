@@ -30,7 +30,12 @@ if TYPE_CHECKING:
     Ids = NDArray[np.int32]
 
 _LARGEST: Final = np.iinfo(np.int32).max
-COMMENT: Final = 1  # flags of instances that must not be returned
+
+# Longer texts are rejected before int() reads them, which is slow for a very long text.
+_MAX_DIGITS: Final = len(str(_LARGEST))
+
+# Flags of instances that must not be returned.
+COMMENT: Final = 1
 DELETED: Final = 2
 
 
@@ -41,8 +46,13 @@ class FormulaIds:
         """`table` has six rows: formula (ascending), visual, visual of v2, post, flags, and visual
         once more, ascending.
         """
-        self.formula, self.visual, self._old_visual, self.post, self.flags, self._all_visual = table
         self._table = table
+        self.formula = table[0]
+        self.visual = table[1]
+        self._old_visual = table[2]
+        self.post = table[3]
+        self.flags = table[4]
+        self._all_visual = table[5]
 
     @classmethod
     def read(cls, formulas: Path) -> Self:
@@ -57,10 +67,19 @@ class FormulaIds:
         rows = 0
         with status("Reading visual ids, once") as say:
             for ids in read_formula_ids(formulas):
-                if any((column > _LARGEST).any() for column in ids[:4]):
-                    raise InputError(f"{formulas}: an id is larger than {_LARGEST}")
+                for column in ids[:4]:
+                    if (column > _LARGEST).any():
+                        raise InputError(f"{formulas}: an id is larger than {_LARGEST}")
+
                 flags = ids.comment * COMMENT + ids.deleted * DELETED
-                columns = (ids.formula, ids.visual, ids.old_visual, ids.post, flags, ids.visual)
+                columns = (
+                    ids.formula,
+                    ids.visual,
+                    ids.old_visual,
+                    ids.post,
+                    flags,
+                    ids.visual,
+                )
                 blocks.append(np.array(columns, np.int32))
                 rows += len(ids.formula)
                 say(f"Reading visual ids, once: {rows:,} formulas")
@@ -70,23 +89,31 @@ class FormulaIds:
 
         table = np.concatenate(blocks, axis=1)
         blocks.clear()
-        if (table[0, 1:] <= table[0, :-1]).any():
-            table = table[:, np.argsort(table[0], kind="stable")]
-            table = table[:, np.r_[table[0, 1:] != table[0, :-1], True]]
+        formula = table[0]
+        is_ascending = (formula[1:] > formula[:-1]).all()
+        if not is_ascending:
+            order = np.argsort(formula, kind="stable")
+            table = table[:, order]
+            formula = table[0]
+            is_last = np.append(formula[1:] != formula[:-1], True)
+            table = table[:, is_last]
 
         table[5].sort()
         return cls(table)
 
     @classmethod
-    def cached(cls, formulas: Path, directory: Path) -> Self:
-        """Map the table that an earlier call left in `directory`, or read it and leave it there.
+    def load(cls, formulas: Path, directory: Path) -> Self:
+        """Map the table that an earlier call stored in `directory`, or read and store it.
 
-        The name of the file depends on names, sizes and times of the TSVs: other TSVs,
-        another table. A damaged one is written again.
+        The name of the file depends on names, sizes and times of the TSVs, so changed TSVs get
+        another table. A damaged table is written again.
         """
-        stats = [(file.name, file.stat()) for file in formula_files(formulas)]
-        lines = [f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats]
-        key = "\n".join(["with old ids", *lines])
+        lines = ["with old ids"]
+        for tsv in formula_files(formulas):
+            stat = tsv.stat()
+            lines.append(f"{tsv.name} {stat.st_size} {stat.st_mtime_ns}")
+
+        key = "\n".join(lines)
         digest = hashlib.sha256(key.encode()).hexdigest()[:16]
         path = directory / f"visual-ids-{digest}.npy"
         if not is_as_written(path):
@@ -103,38 +130,52 @@ class FormulaIds:
         return older
 
     @classmethod
-    def of_rows(cls, rows: Iterable[tuple[object, object, object]]) -> Self:
-        """Make a table of the given formulas, each with its visual id and its post."""
-        numbers = [[id_number(str(number)) for number in row] for row in rows]
-        formula, visual, post = np.array(sorted(numbers), np.int32).reshape(-1, 3).T
+    def from_rows(cls, rows: Iterable[tuple[object, object, object]]) -> Self:
+        """Make a table from rows of formula id, visual id and post."""
+        numbers = []
+        for formula_id, visual_id, post_id in rows:
+            ids = (str(formula_id), str(visual_id), str(post_id))
+            numbers.append(tuple(map(id_number, ids)))
+
+        numbers.sort()
+        formula, visual, post = np.array(numbers, np.int32).reshape(-1, 3).T
         flags = np.zeros_like(formula)
-        return cls(np.array([formula, visual, visual, post, flags, np.sort(visual)]))
+        all_visual = np.sort(visual)
+        return cls(np.array([formula, visual, visual, post, flags, all_visual]))
 
     @classmethod
-    def of(cls, collection: Collection) -> Self:
+    def from_collection(cls, collection: Collection) -> Self:
         """Return the table of a collection, kept with its indexes."""
-        return cls.cached(collection.layout.formulas(), collection.directory)
+        formulas = collection.layout.formulas()
+        return cls.load(formulas, collection.directory)
 
-    def agree(self, pairs: Sequence[tuple[str, str]]) -> int:
+    def count_pairs(self, pairs: Sequence[tuple[str, str]]) -> int:
         """Count the pairs of a formula and the post that holds it."""
-        places = self.find(id_numbers(formula for formula, _ in pairs))
-        posts = id_numbers(post for _, post in pairs)
-        return int(((places >= 0) & (self.post[places] == posts)).sum())
+        formulas, posts = zip(*pairs, strict=True)
+        rows = self.find(id_numbers(formulas))
+        is_known = rows >= 0
+        is_its_post = self.post[rows] == id_numbers(posts)
+        return int((is_known & is_its_post).sum())
 
     def instances(self, visual: Iterable[str]) -> dict[str, tuple[str, str]]:
         """Return the first formula of each of the given visual ids, and its post."""
-        wanted = id_numbers(visual)
-        places = np.flatnonzero(np.isin(self.visual, wanted[wanted >= 0]))
-        ids, first = np.unique(self.visual[places], return_index=True)
-        found = {}
-        for number, place in zip(ids.tolist(), places[first].tolist(), strict=True):
-            found[str(number)] = str(self.formula[place]), str(self.post[place])
-        return found
+        numbers = id_numbers(visual)
+        is_member = np.isin(self.visual, numbers[numbers >= 0])
+        rows = np.flatnonzero(is_member)
+        _, first = np.unique(self.visual[rows], return_index=True)
+        instances = {}
+        for row in rows[first].tolist():
+            visual_id = str(self.visual[row])
+            formula_id = str(self.formula[row])
+            instances[visual_id] = formula_id, str(self.post[row])
+
+        return instances
 
     def find(self, formulas: Ids) -> NDArray[np.int64]:
-        """Return the places of formula ids in the columns, -1 for those without a visual id."""
-        places = _places(self.formula, formulas)
-        return np.where(self.visual[places] >= 0, places, -1)
+        """Return the rows of formula ids in the columns, -1 for ids without a visual id."""
+        rows = _rows(self.formula, formulas)
+        has_visual = self.visual[rows] >= 0
+        return np.where(has_visual, rows, -1)
 
     def has(self, formulas: Ids) -> NDArray[np.bool_]:
         """Return which formula ids have a visual id."""
@@ -142,12 +183,17 @@ class FormulaIds:
 
     def is_visual(self, ids: Ids) -> NDArray[np.bool_]:
         """Return which of `ids` are visual ids."""
-        return _places(self._all_visual, ids) >= 0
+        rows = _rows(self._all_visual, ids)
+        return rows >= 0
 
 
-def _places(ascending: Ids, ids: Ids) -> NDArray[np.int64]:
-    places = np.minimum(np.searchsorted(ascending, ids), len(ascending) - 1)
-    return np.where((ascending[places] == ids) & (ids >= 0), places, -1)
+def _rows(ascending: Ids, ids: Ids) -> NDArray[np.int64]:
+    """Return the rows of ids in an ascending column, -1 for ids that it lacks."""
+    rows = np.searchsorted(ascending, ids)
+    last = len(ascending) - 1
+    rows = np.minimum(rows, last)
+    is_present = (ascending[rows] == ids) & (ids >= 0)
+    return np.where(is_present, rows, -1)
 
 
 def id_numbers(texts: Iterable[str]) -> Ids:
@@ -156,9 +202,12 @@ def id_numbers(texts: Iterable[str]) -> Ids:
 
 
 def id_number(text: str) -> int:
-    """Return an id as a number of the table, -1 if it is none."""
-    is_plain = text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0")
-    if not is_plain or len(text) > len(str(_LARGEST)):  # int() of a very long text is slow
+    """Return an id as a number of the table, -1 for any other text."""
+    if not (text.isdecimal() and text.isascii()):
+        return -1
+
+    has_leading_zero = text[0] == "0" and text != "0"
+    if has_leading_zero or len(text) > _MAX_DIGITS:
         return -1
 
     number = int(text)

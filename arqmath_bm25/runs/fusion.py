@@ -3,7 +3,7 @@
 The fused score of a document is a weighted sum over the rankings that contain it:
 
 * `rrf`: 1 / (k + rank), ranks from 1 (reciprocal rank fusion; Cormack, Clarke and Büttcher 2009);
-* `weighted`: its score, put between 0 (the lowest of the ranking) and 1 (the highest); with equal
+* `weighted`: its score, scaled from 0 (the lowest of the ranking) to 1 (the highest); with equal
   weights this is CombSUM over min-max normalised scores (Fox and Shaw 1994, Lee 1997).
 
 Sums are exactly rounded, so that the order in which rankings are named does not matter. Ties are
@@ -24,8 +24,12 @@ from arqmath_bm25.runs.run_rules import best
 RankedList = Sequence[tuple[str, float]]  # documents with their scores, best first
 
 Method = Literal["rrf", "weighted"]
-RRF_K: Final = 60  # of the paper
-_MAX_WEIGHT: Final = 1e6  # scores are written as 32-bit floats
+
+# The value of the paper.
+RRF_K: Final = 60
+
+# Fused scores are written as 32-bit floats, which larger weights would overflow.
+_MAX_WEIGHT: Final = 1e6
 
 
 def check_weights(name: str, weights: Sequence[float] | None, runs: int) -> list[float]:
@@ -35,13 +39,17 @@ def check_weights(name: str, weights: Sequence[float] | None, runs: int) -> list
     """
     if runs < 2:
         raise InputError(f"{name}: one run alone; fusion takes two or more")
+
     if weights is None:
         return [1.0] * runs
-    if not all(0 <= weight <= _MAX_WEIGHT for weight in weights) or not any(weights):
+
+    in_range = all(0 <= weight <= _MAX_WEIGHT for weight in weights)
+    if not in_range or not any(weights):
         raise InputError(
             f"{name}: expected numbers from 0 to {_MAX_WEIGHT:,.0f}, not all of them 0, such as "
             "1,0.5"
         )
+
     if len(weights) != runs:
         raise InputError(f"{name}: {len(weights)} weights for {runs} runs")
     return list(weights)
@@ -66,7 +74,8 @@ def fuse_runs(
             raise InputError(f"{run.path}: the run has no rows; leave it out")
 
         if not first.topics.keys() & run.topics.keys():
-            here, there = next(iter(run.topics)), next(iter(first.topics))
+            here = next(iter(run.topics))
+            there = next(iter(first.topics))
             raise InputError(
                 f"{run.path}: no topic in common with {first.path} ({here}, ... and {there}, ...); "
                 "are these runs of the same year?"
@@ -76,14 +85,23 @@ def fuse_runs(
     if first.has_posts and posts:
         post_of = _posts(runs)
 
+    # A dict keeps the topics in the order in which the runs name them.
+    topics: dict[str, None] = {}
+    for run in runs:
+        topics.update(dict.fromkeys(run.topics))
+
     hits: dict[str, list[Hit]] = {}
-    for topic in dict.fromkeys(topic for run in runs for topic in run.topics):
+    for topic in topics:
         rankings = []
         for run in runs:
-            rows = run.rules.order(run.topics.get(topic, []))[:MAX_DEPTH]
-            rankings.append([(row.doc_id, row.score) for row in rows])
-        fused = fuse_rankings(rankings, weights, method, k)[:depth]
-        hits[topic] = [Hit(doc, score, post_of.get(doc, "")) for doc, score in fused]
+            rows = run.rules.order(run.topics.get(topic, []))
+            rankings.append([(row.doc_id, row.score) for row in rows[:MAX_DEPTH]])
+
+        fused = fuse_rankings(rankings, weights, method, k)
+        hits[topic] = []
+        for doc, score in fused[:depth]:
+            post = post_of.get(doc, "")
+            hits[topic].append(Hit(doc, score, post))
 
     return hits
 
@@ -91,20 +109,17 @@ def fuse_runs(
 def _posts(runs: Sequence[Run]) -> dict[str, str]:
     """Return the post of every formula; InputError where it is unknown or runs disagree."""
     posts: dict[str, tuple[str, Run]] = {}
-    # Formula and post of the rows that have both.
-    pairs = []
+    pairs_of_first = _post_pairs(runs[0])
     for run in runs:
-        with_posts = [(row.doc_id, row.post_id) for row in run.rows if row.post_id]
-        pairs.append(dict.fromkeys(with_posts))
+        for formula, post in _post_pairs(run):
+            is_exchanged = formula != post and (post, formula) in pairs_of_first
+            if is_exchanged:
+                raise InputError(
+                    f"{run.path}: what is a formula here is a post in {runs[0].path}, so one of "
+                    "them has exchanged columns; --data DATA tells which"
+                )
 
-    for run, of_run in zip(runs, pairs, strict=True):
-        if any((post, formula) in pairs[0] for formula, post in of_run if formula != post):
-            raise InputError(
-                f"{run.path}: what is a formula here is a post in {runs[0].path}, so one of them "
-                "has exchanged columns; --data DATA tells which"
-            )
-
-        for formula, post in of_run:
+        for formula, post in _post_pairs(run):
             first, other = posts.setdefault(formula, (post, run))
             if post != first and other is not run:
                 raise InputError(
@@ -121,6 +136,15 @@ def _posts(runs: Sequence[Run]) -> dict[str, str]:
                 )
 
     return {formula: post for formula, (post, _) in posts.items()}
+
+
+def _post_pairs(run: Run) -> dict[tuple[str, str], None]:
+    """Return formula and post of the rows that have both, in the order of the rows."""
+    pairs: dict[tuple[str, str], None] = {}
+    for row in run.rows:
+        if row.post_id:
+            pairs[row.doc_id, row.post_id] = None
+    return pairs
 
 
 def fuse_rankings(
@@ -140,7 +164,7 @@ def fuse_rankings(
         for (doc, _), share in zip(ranking, shares, strict=True):
             values[doc].append(weight * share)
 
-    fused = {doc: fsum(of_doc) for doc, of_doc in values.items()}
+    fused = {doc: fsum(addends) for doc, addends in values.items()}
     return [(doc, fused[doc]) for doc in best(fused)]
 
 
@@ -151,7 +175,11 @@ def reciprocal_ranks(ranking: RankedList, k: int) -> list[float]:
 
 def min_max(ranking: RankedList) -> list[float]:
     """Scale the scores of a ranking to 0 … 1; all become 1 if they are equal."""
-    halves = [score / 2 for _, score in ranking]  # lest their span be infinite
+    # The difference of two large scores may overflow, that of their halves does not.
+    halves = [score / 2 for _, score in ranking]
     low = min(halves, default=0.0)
-    span = max(halves, default=0.0) - low
-    return [(half - low) / span if span else 1.0 for half in halves]
+    high = max(halves, default=0.0)
+    span = high - low
+    if span == 0:
+        return [1.0] * len(halves)
+    return [(half - low) / span for half in halves]

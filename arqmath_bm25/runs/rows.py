@@ -2,11 +2,11 @@
 
 Real submissions depart from the labs' form: CRLF, blanks for TABs, TREC's form, ranks with gaps or
 as floats, a missing last newline, gzip. What a departure leads to is decided by the findings that
-it goes to: they note everything, or refuse what cannot be understood. Which columns a task has,
-and what they mean, its rules say (`task_rules`).
+it goes to: they record everything, or refuse rows that cannot be understood. The rules of a task
+(`task_rules`) say which columns it has and what they mean.
 
 Runs of Task 3 are CSV with TABs, which the official scripts read and write by the csv module: a
-column that holds quotes, TABs or line ends stands in quotes, quotes inside it are doubled.
+column that holds quotes, TABs or line ends is put in quotes, and quotes inside it are doubled.
 """
 
 import csv
@@ -21,9 +21,11 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import open_bytes
 
 Level = Literal["error", "warning"]
-RUN: Final = "run"  # the kind of a file that may be empty: its topics had no hits
 
-# A wrong separator is wrong in every row of ten million: a few rows show what is meant.
+# The kind of a file that may be empty: perhaps no topic had a hit.
+RUN: Final = "run"
+
+# A wrong separator is wrong in every row of ten million, of which a few are enough to see it.
 EXAMPLES: Final = 5
 
 
@@ -54,36 +56,46 @@ class Findings:
         self._breaches: dict[tuple[Level, str], Breaches] = {}
 
     def error(self, rule: str, row: int | None, message: str) -> None:
-        """Note a breach that the lab refuses, or for which it drops rows."""
+        """Record a breach that the lab refuses, or for which it drops rows."""
         self._add("error", rule, row, message)
 
     def warn(self, rule: str, row: int | None, message: str) -> None:
-        """Note a breach that the lab tolerates."""
+        """Record a breach that the lab tolerates."""
         self._add("warning", rule, row, message)
 
     def unreadable(self, rule: str, row: int, message: str) -> None:
-        """Note, or refuse, an unreadable row: the lab drops it, or the whole run."""
+        """Record, or refuse, an unreadable row: the lab drops it, or the whole run."""
         if self._refused is not None:
             raise InputError(f"{self._refused}: row {row}: {message}")
         self.error(rule, row, message)
 
     def _add(self, level: Level, rule: str, row: int | None, message: str) -> None:
-        breaches = self._breaches.setdefault((level, rule), Breaches(level, rule))
+        key = (level, rule)
+        if key not in self._breaches:
+            self._breaches[key] = Breaches(level, rule)
+
+        breaches = self._breaches[key]
         breaches.count += 1
         if breaches.count <= EXAMPLES:
-            breaches.examples.append(Example(row, message))
+            example = Example(row, message)
+            breaches.examples.append(example)
 
     def count(self, level: Level | None = None, rule: str | None = None) -> int:
         """Count the breaches of a level, of a rule, or all of them."""
-        return sum(
-            breaches.count
-            for breaches in self._breaches.values()
-            if level in (None, breaches.level) and rule in (None, breaches.rule)
-        )
+        total = 0
+        for breaches in self._breaches.values():
+            has_level = level in (None, breaches.level)
+            has_rule = rule in (None, breaches.rule)
+            if has_level and has_rule:
+                total += breaches.count
+        return total
 
     def by_rule(self) -> list[Breaches]:
         """Return the breaches of every rule, errors first."""
-        return sorted(self._breaches.values(), key=lambda breaches: breaches.level != "error")
+        found = self._breaches.values()
+        errors = [breaches for breaches in found if breaches.level == "error"]
+        warnings = [breaches for breaches in found if breaches.level == "warning"]
+        return errors + warnings
 
 
 _LONGEST_LINE: Final = 1 << 22  # bytes; an answer has 1,200 characters
@@ -109,7 +121,8 @@ class RunRow(NamedTuple):
     @property
     def shown(self) -> tuple[str, str]:
         """The post to show for the row, and the formula in that post; nothing for Task 3."""
-        if self.answer:  # judged under an id of its own, it stands in no post
+        # An answer of Task 3 is judged under an id of its own, and is in no post.
+        if self.answer:
             return "", ""
         if self.post_id:
             return self.post_id, self.doc_id
@@ -123,7 +136,7 @@ def read_columns(
 
     `kind` names the file in messages. TABs separate the columns of a row that has any, else blanks;
     with `quoted` columns may be in quotes, as in Task 3. Departures from the labs' form go to
-    `findings`. Raises InputError for a missing or binary file, and for an empty one that is no
+    `findings`. Raises InputError for a missing or binary file, and for an empty file that is not a
     run; without `findings` also for a row that cannot be understood.
     """
     findings = findings or Findings(refused=path)
@@ -134,6 +147,7 @@ def read_columns(
 
 
 def _columns(lines: Iterable[tuple[int, str]], findings: Findings) -> Iterator[Numbered]:
+    """Split numbered lines at TABs, or at blanks if there are no TABs; leave out empty rows."""
     for number, line in lines:
         if "\t" not in line:
             columns = line.split()
@@ -142,8 +156,8 @@ def _columns(lines: Iterable[tuple[int, str]], findings: Findings) -> Iterator[N
         else:
             columns = line.split("\t")
             if " " in line:
-                columns = [column.strip() for column in columns]
-                if sum(map(len, columns)) + len(columns) - 1 != len(line):
+                columns = list(map(str.strip, columns))
+                if len("\t".join(columns)) < len(line):
                     findings.warn("separator", number, "blanks around a column")
 
         if any(columns):
@@ -192,8 +206,8 @@ def _lines(path: Path, kind: str, findings: Findings) -> Iterator[tuple[int, str
 def _answer_columns(lines: Iterable[tuple[int, str]], findings: Findings) -> Iterator[Numbered]:
     """Cut numbered lines into the rows of a Task 3 run, as the csv module does.
 
-    To that module an open quote takes all that follows; here it ends where a line begins like a
-    row, and the row is cut at its TABs. Rows without anything in them are left out.
+    For that module an open quote includes all lines that follow; here it ends where a line begins
+    like a row, and the row is cut at its TABs. Empty rows are left out.
     """
     csv.field_size_limit(sys.maxsize)
     part: list[tuple[int, str]] = []
@@ -208,21 +222,27 @@ def _answer_columns(lines: Iterable[tuple[int, str]], findings: Findings) -> Ite
 
 
 def _cut_answers(part: Sequence[tuple[int, str]], findings: Findings) -> Iterator[Numbered]:
-    """Cut the lines of one row, and of the text after it that is no row."""
-    texts = [f"{text}\n" for _, text in part[:-1]]
-    # A TAB at the end opens an empty column, unless it stands in quotes.
-    reader = csv.reader([*texts, f"{part[-1][1]}\t"], delimiter="\t")
+    """Cut the lines of one row, and of the text after it that does not begin like a row."""
+    numbers = [number for number, _ in part]
+    texts = [text for _, text in part]
+
+    # A TAB at the end opens an empty column, unless it is in quotes.
+    lines = [f"{text}\n" for text in texts[:-1]]
+    lines.append(f"{texts[-1]}\t")
+
+    reader = csv.reader(lines, delimiter="\t")
     begin = 0
     for columns in reader:
+        number = numbers[begin]
         if reader.line_num == len(part) and columns.pop():
-            findings.unreadable(
-                "open quote",
-                part[begin][0],
+            message = (
                 "a column begins with a quote that is not closed, so that the lab's scripts would "
-                "read on in the next rows; double the quotes in it and put it in quotes",
+                "read on in the next rows; double the quotes in it and put it in quotes"
             )
-            columns = "\n".join(text for _, text in part[begin:]).split("\t")
+            findings.unreadable("open quote", number, message)
+            rest = "\n".join(texts[begin:])
+            columns = rest.split("\t")
 
         if any(columns):
-            yield part[begin][0], columns
+            yield number, columns
         begin = reader.line_num

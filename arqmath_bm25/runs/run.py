@@ -24,7 +24,11 @@ Ranking = dict[str, float]  # document -> score
 RowForm = Literal["lab", "trec", "exchanged", "visual"]
 
 NO_ROWS: Final = "the run has no rows: no topic has a hit"
-_MARKS: Final = ("0", "1")  # in TREC's column 2; in a Task 2 run they may be formulas
+
+# These stand in column 2 of TREC's form; in a Task 2 run they may be formulas.
+_MARKS: Final = frozenset({"0", "1"})
+
+# Sentences about rows that do not count, by the keys of `Rankings.counts`.
 _NOTES: Final = {
     "unknown": "instances skipped, since the formula index has no visual id for them",
     "comments": "instances in comments, which must not be returned",
@@ -39,9 +43,9 @@ class Rankings(NamedTuple):
 
     run: "Run"
     topics: dict[str, Ranking]  # topic -> document -> score, best first
-    rows: dict[str, dict[str, RunRow]]  # topic -> document -> the row that stands for it
-    counts: Counter[str]  # rows that do not count, or should not be there; keys of _NOTES
-    notes: list[str]  # the same in sentences
+    rows: dict[str, dict[str, RunRow]]  # topic -> document -> the row that gave its score
+    counts: Counter[str]  # rows that do not count, or must not be returned; keys of _NOTES
+    notes: list[str]  # the counts in sentences
 
 
 class Run:
@@ -59,7 +63,7 @@ class Run:
         Formulas and posts of Task 2 are put into their columns.
         """
         self.path = path
-        self.task = task  # whose rules it follows
+        self.task = task  # the task whose rules the run follows
         self.rules = RULES[task]
         self.topics: dict[str, list[RunRow]] = {}
         self.tags: Counter[str] = Counter()
@@ -69,7 +73,7 @@ class Run:
 
         self.columns = task  # the task whose columns the file has
         self.form: RowForm = "lab"
-        self.departures = Findings()  # of the rows from the lab's form
+        self.departures = Findings()  # departures of the rows from the lab's form
         self._open_ids = ids
         if self.has_posts and self.topics:
             self._normalise_columns()
@@ -89,11 +93,16 @@ class Run:
         departures are for `faults`. Raises InputError as `RunRules.read` does.
         """
         columns = task or detect_task(path)
-        if not strict:
+        if strict:
+            departures = Findings()
+        else:
             columns = RULES[columns].row_task(path)
-        departures = Findings() if strict else Findings(refused=path)
-        run = cls(path, task or columns, RULES[columns].read(path, departures), ids)
-        run.columns, run.departures = columns, departures
+            departures = Findings(refused=path)
+
+        rows = RULES[columns].read(path, departures)
+        run = cls(path, task or columns, rows, ids)
+        run.columns = columns
+        run.departures = departures
         return run
 
     def faults(
@@ -102,8 +111,8 @@ class Run:
         """Return every breach of the labs' rules, of a run that was read strictly.
 
         The lab refuses or drops errors. It tolerates warnings, though the author may have meant
-        something else: trec_eval ignores ranks and orders by score. `labs` are the topics
-        of each lab: a topic of none is unknown, and one is missing if the run has others of its
+        something else: trec_eval ignores ranks and orders by score. `labs` holds the topics
+        of each lab: other topics are unknown, and a topic is missing if the run has others of its
         lab. Without `eligible`, documents are not looked up.
         """
         findings = copy.deepcopy(self.departures)
@@ -112,13 +121,16 @@ class Run:
         if self.form == "exchanged":
             message = "column 2 holds the posts, column 3 the formulas; swap them"
             findings.error("swapped columns", None, message)
+
         elif self.form == "trec" and not findings.count(rule="TREC form"):
             findings.error("TREC form", None, WITHOUT_POST)
 
         if isinstance(self.rules, LabRules):
             self.rules.check_name(self.path, findings)
+
         for topic, rows in self.topics.items():
             self.rules.check(topic, rows, findings)
+
         if eligible is not None:
             for row in self.rows:
                 fault = eligible(row.doc_id, row.post_id)
@@ -126,6 +138,7 @@ class Run:
                     findings.error(fault.rule, row.line, fault.message)
 
         self._check_tags(findings)
+
         if isinstance(self.rules, LabRules) and self.topics:
             self.rules.check_topics(self.topics, labs, findings)
         return findings
@@ -134,7 +147,8 @@ class Run:
         if "" in self.tags:
             findings.error("run id", None, "there are rows without a run id")
         if len(self.tags) > 1:
-            some = ", ".join(map(repr, list(self.tags)[:3]))
+            first_tags = list(self.tags)[:3]
+            some = ", ".join(map(repr, first_tags))
             message = f"{len(self.tags)} run ids ({some}, …); expected one"
             findings.warn("run id", None, message)
 
@@ -179,19 +193,24 @@ class Run:
             ordered = self.rules.order(of_topic)
             documents = self._distinct(ordered, counts)
             kept = dict(islice(documents.items(), depth))
+
             counts["repeated"] += len(of_topic) - len(ordered)
             counts["cut"] += len(documents) - len(kept)
+
             rows[topic] = kept
             topics[topic] = {doc: row.score for doc, row in kept.items()}
 
-        return Rankings(self, topics, rows, counts, self._notes(counts, depth))
+        notes = self._notes(counts, depth)
+        return Rankings(self, topics, rows, counts, notes)
 
     def _notes(self, counts: Counter[str], depth: int | None) -> list[str]:
         """Describe the rows that do not count, in sentences."""
         notes = []
         for key, text in _NOTES.items():
-            if counts[key]:
-                notes.append(f"{text.format(depth=depth)}: {counts[key]:,}")
+            count = counts[key]
+            if count:
+                sentence = text.format(depth=depth)
+                notes.append(f"{sentence}: {count:,}")
 
         if self.form == "exchanged":
             notes.append("columns 2 and 3 (formula, post) are exchanged")
@@ -207,8 +226,8 @@ class Run:
     ) -> Rankings:
         """Return the rankings that count, by the ids that the judgments hold.
 
-        Formulas are ranked by visual ids, with `kind` visual_v2 by those of v2; a run that already
-        holds visual ids is not changed.
+        Formulas are ranked by visual ids, with `kind` visual_v2 by the visual ids of v2; a run that
+        already holds visual ids is not changed.
         """
         if not self.has_posts:
             return self.rankings(depth)
@@ -217,12 +236,15 @@ class Run:
         if kind == "visual_v2" and self.ids is not None:
             ranked.ids = self.ids.of_v2()
         rankings = ranked.rankings(depth)
-        as_formulas = by_raw_ids = 0
+
+        as_formulas = 0
+        by_raw_ids = 0
         for topic, grades in qrels.items():
-            rows = self.topics.get(topic, [])
-            returned = {row.doc_id for row in rows}
-            as_formulas += len(grades.keys() & rankings.topics.get(topic, {}).keys())
-            by_raw_ids += len(grades.keys() & returned)
+            judged = grades.keys()
+            ranking = rankings.topics.get(topic, {})
+            raw_ids = {row.doc_id for row in self.topics.get(topic, [])}
+            as_formulas += len(judged & ranking.keys())
+            by_raw_ids += len(judged & raw_ids)
 
         if by_raw_ids <= as_formulas:
             return rankings
@@ -234,7 +256,10 @@ class Run:
         """Return the id of a row's document in judgments: of a formula, its visual id."""
         if self.ids is None or self.form == "visual":
             return row.doc_id
-        return str(self.ids.visual[self.ids.find(id_numbers([row.doc_id]))[0]])
+
+        formula = id_numbers([row.doc_id])
+        index_row = self.ids.find(formula)[0]
+        return str(self.ids.visual[index_row])
 
     def leave_out(self, eligible: Eligible) -> Counter[str]:
         """Leave out documents that may not be returned; return the broken rules with their rows."""
@@ -255,25 +280,29 @@ class Run:
 
     def _distinct(self, rows: Sequence[RunRow], counts: Counter[str]) -> dict[str, RunRow]:
         """Return the row of each document; of Task 2 by visual id, in trec_eval's order."""
+        by_document = {row.doc_id: row for row in rows}
         if self.form == "visual":
-            return self._with_instances({row.doc_id: row for row in rows})
+            return self._with_instances(by_document)
         if self.ids is None:
-            return {row.doc_id: row for row in rows}
+            return by_document
 
         ids = self.ids
         first: dict[str, RunRow] = {}
-        places = ids.find(id_numbers(row.doc_id for row in rows))
-        for place, row in zip(places.tolist(), rows, strict=True):
-            if place < 0:
+        formulas = id_numbers(row.doc_id for row in rows)
+        index_rows = ids.find(formulas).tolist()
+        for index_row, row in zip(index_rows, rows, strict=True):
+            if index_row < 0:
                 counts["unknown"] += 1
                 continue
 
-            flags = ids.flags[place]
+            flags = ids.flags[index_row]
             counts["comments"] += bool(flags & COMMENT)
             counts["deleted"] += bool(flags & DELETED)
-            visual = str(ids.visual[place])
+
+            visual = str(ids.visual[index_row])
             if visual not in first:
-                first[visual] = row._replace(post_id=str(ids.post[place]))
+                post = str(ids.post[index_row])
+                first[visual] = row._replace(post_id=post)
 
         return in_order(first)
 
@@ -290,11 +319,13 @@ class Run:
         return in_order(rows)
 
     def _normalise_columns(self) -> None:
+        """Put formulas and posts into their columns."""
         self.form = self._form_of(self.rows)
         if self.form == "lab":
             return
+
         for topic, rows in self.topics.items():
-            self.topics[topic] = [self._with_formula_first(row) for row in rows]
+            self.topics[topic] = list(map(self._with_formula_first, rows))
 
     def _with_formula_first(self, row: RunRow) -> RunRow:
         """Return a row of exchanged columns, or of TREC's, with the formula as its document."""
@@ -306,26 +337,33 @@ class Run:
 
     def _form_of(self, rows: Sequence[RunRow]) -> RowForm:
         """Return the form of the rows: `formula, post`, `post, formula` or TREC's `1, formula`."""
-        paired = [(row.doc_id, row.post_id) for row in rows if row.post_id]
-        if not paired:
+        pairs = [(row.doc_id, row.post_id) for row in rows if row.post_id]
+        if not pairs:
             return "trec"
 
         as_lab = as_exchanged = 0
         if self.ids is not None:
-            as_lab = self.ids.agree(paired)
-            as_exchanged = self.ids.agree([(post, formula) for formula, post in paired])
+            swapped = [(post, formula) for formula, post in pairs]
+            as_lab = self.ids.count_pairs(pairs)
+            as_exchanged = self.ids.count_pairs(swapped)
 
-        if not as_lab and not as_exchanged:
-            if paired[0][0] in _MARKS and len({mark for mark, _ in paired}) == 1:
-                return "trec"
-            # A formula stands in one post, while a post holds many formulas.
-            distinct = len(set(paired))
-            formulas_repeat = distinct > len({formula for formula, _ in paired})
-            posts_repeat = distinct > len({post for _, post in paired})
-            if formulas_repeat and not posts_repeat:
-                return "exchanged"
-            return "lab"
-
+        if as_lab == as_exchanged == 0:
+            return _form_of_pairs(pairs)
         if as_exchanged > as_lab:
             return "exchanged"
         return "lab"
+
+
+def _form_of_pairs(pairs: Sequence[tuple[str, str]]) -> RowForm:
+    """Return the form of rows whose columns 2 and 3 are known to no formula index."""
+    formulas, posts = map(set, zip(*pairs, strict=True))
+    if len(formulas) == 1 and formulas <= _MARKS:
+        return "trec"
+
+    # A formula is in one post, while a post holds many formulas.
+    distinct = len(set(pairs))
+    formulas_repeat = distinct > len(formulas)
+    posts_repeat = distinct > len(posts)
+    if formulas_repeat and not posts_repeat:
+        return "exchanged"
+    return "lab"

@@ -32,26 +32,36 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
 
-# What may be done with runs: a task may not support all of it.
+# What may be done with runs; a task need not support all of it.
 Use = Literal["fuse", "pool", "validate", "report", "report scores", "moves", "TREC form"]
 
-_PLAIN: Final = re.compile("0|[1-9][0-9]*")  # an id: "07" is not "7"
+
+# Ids are compared as strings, so "07" is not "7".
+_PLAIN: Final = re.compile("0|[1-9][0-9]*")
 _NUMBER: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _RANK: Final = re.compile("-?[0-9]{1,9}")
-_FAR: Final = 10**9  # larger ranks all mean the same: nothing
+
+# Ranks are cut to this size: int() takes a float of any size, and the lab reads no such rank.
+_LARGEST_RANK: Final = 10**9
 
 
 def best(ranking: Mapping[str, float], depth: int | None = None) -> list[str]:
-    """Return the first `depth` documents in trec_eval's order, all without."""
+    """Return the first `depth` documents in trec_eval's order, by default all."""
     with np.errstate(over="ignore"):
-        scores = np.fromiter(ranking.values(), np.float32, len(ranking)).tolist()
-    return [doc for _, doc in sorted(zip(scores, ranking, strict=True), reverse=True)[:depth]]
+        values = np.fromiter(ranking.values(), np.float32, len(ranking))
+
+    scores = values.tolist()
+    ordered = sorted(zip(scores, ranking, strict=True), reverse=True)
+    return [doc for _, doc in ordered[:depth]]
 
 
 def in_order(rows: Mapping[str, RunRow]) -> dict[str, RunRow]:
     """Return the rows of documents in trec_eval's order."""
     scores = {doc: row.score for doc, row in rows.items()}
-    return {doc: rows[doc] for doc in best(scores)}
+    ordered = {}
+    for doc in best(scores):
+        ordered[doc] = rows[doc]
+    return ordered
 
 
 def first_rows(rows: Iterable[RunRow]) -> dict[str, RunRow]:
@@ -63,7 +73,7 @@ def first_rows(rows: Iterable[RunRow]) -> dict[str, RunRow]:
 
 
 @contextmanager
-def naming(source: object) -> Iterator[None]:
+def prefix_errors(source: object) -> Iterator[None]:
     """Begin the message of an InputError with the name of the run."""
     try:
         yield
@@ -86,27 +96,58 @@ class RunRules(ABC):
     """The rules of a task: how rows are read and written, which count, how they are measured."""
 
     task: ClassVar[labs.RunTask]
-    columns: ClassVar[tuple[str, ...]]  # of a row
-    written: ClassVar[str]  # a row as it is written: `topic`, `hit`, `rank`, `score`, `tag`
-    ending: ClassVar[str] = ".tsv"  # of its files
-    trec_mark: ClassVar[re.Pattern[str] | None] = None  # column 2 of TREC's form, if it has one
-    quoted: ClassVar[bool] = False  # whether columns may stand in quotes
-    ids: ClassVar[Mapping[str, str]] = {}  # columns of ids that are numbers, with their fields
-    lab_task: ClassVar[labs.LabTask] = "task1"  # whose topics and judgments its runs have
-    topic_columns: ClassVar[tuple[str, ...]] = ("title", "question", "tags")  # fields of a topic
-    hit_columns: ClassVar[tuple[str, ...]] = ()  # fields of a hit, beside document, score and rank
-    grades: ClassVar[Mapping[int, str]] = {3: "high", 2: "medium", 1: "low", 0: "not relevant"}
-    unsupported: ClassVar[Mapping[Use, str]] = {}  # with the reason; {task} is its task
-    relevant: ClassVar[int] = labs.RELEVANT  # the least grade that counts as relevant
-    # Keys, and names of ir_measures, in which {n} is that grade.
+    # Names of the columns of a row, as messages say them.
+    columns: ClassVar[tuple[str, ...]]
+
+    # How a row is written, a format string of `topic`, `hit`, `rank`, `score` and `tag`.
+    row_format: ClassVar[str]
+
+    # The ending of the names of run files.
+    ending: ClassVar[str] = ".tsv"
+
+    # What column 2 holds in TREC's form; None if the task has no such form.
+    trec_mark: ClassVar[re.Pattern[str] | None] = None
+
+    # Whether columns may be in quotes.
+    quoted: ClassVar[bool] = False
+
+    # Columns with ids that must be numbers, and the fields of `RunRow` that hold them.
+    ids: ClassVar[Mapping[str, str]] = {}
+
+    # The task of the labs whose topics and judgments its runs have.
+    lab_task: ClassVar[labs.LabTask] = "task1"
+
+    # Fields of a topic.
+    topic_columns: ClassVar[tuple[str, ...]] = ("title", "question", "tags")
+
+    # Fields of a hit after document, score and rank.
+    hit_columns: ClassVar[tuple[str, ...]] = ()
+
+    # Names of the grades in judgments.
+    grades: ClassVar[Mapping[int, str]] = {
+        3: "high",
+        2: "medium",
+        1: "low",
+        0: "not relevant",
+    }
+
+    # Uses that the task does not support, with the reason; {task} is the name of the task.
+    unsupported: ClassVar[Mapping[Use, str]] = {}
+
+    # The relevance level: the lowest grade that counts as relevant.
+    relevant: ClassVar[int] = labs.RELEVANT
+
+    # Keys of measures, and their names in ir_measures, in which {n} is the relevance level.
     measures: ClassVar[Mapping[str, str]] = {}
-    shown: ClassVar[tuple[str, ...]] = ()  # keys in tables, the first of which compares runs
+
+    # Keys of the measures in tables; the first one compares runs.
+    table_measures: ClassVar[tuple[str, ...]] = ()
 
     def read(self, path: Path, findings: Findings | None = None) -> Iterator[RunRow]:
         """Yield the rows of a run in file order; departures from the form go to `findings`.
 
-        Unreadable rows are left out; without `findings` they raise InputError, as does a file that
-        is missing or no text.
+        Unreadable rows are left out. Without `findings` they raise InputError, as a missing file
+        and a file that is not text always do.
         """
         findings = findings or Findings(refused=path)
         for line, columns in read_columns(path, RUN, findings, self.quoted):
@@ -115,15 +156,17 @@ class RunRules(ABC):
                 yield row
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
-        """Return the row that columns make; None, and a finding, if they make none."""
-        if len(columns) == len(self.columns):
+        """Return the row with these columns; None, and a finding, if they make no row."""
+        expected = len(self.columns)
+        found = len(columns)
+        if found == expected:
             return self.record(line, columns, findings)
 
         names = ", ".join(self.columns)
         if self.trec_mark:
             names += "; or TREC form"
-        message = f"expected {len(self.columns)} columns ({names}), found {len(columns)}"
-        if len(columns) == 4:
+        message = f"expected {expected} columns ({names}), found {found}"
+        if found == 4:
             message += "; if these are judgments, give them as qrels"
         findings.unreadable("columns", line, message)
         return None
@@ -134,31 +177,41 @@ class RunRules(ABC):
 
     def is_trec(self, columns: Sequence[str]) -> bool:
         """Return whether a row has TREC's form in place of the task's own."""
-        mark = self.trec_mark
-        return mark is not None and len(columns) == 6 and bool(mark.fullmatch(columns[1]))
+        if self.trec_mark is None or len(columns) != 6:
+            return False
+        return bool(self.trec_mark.fullmatch(columns[1]))
 
-    def scored(
+    def ranked_columns(
         self, line: int, columns: Sequence[str], findings: Findings
     ) -> tuple[int, float, str] | None:
         """Return rank, score and run id of a row; None, and a finding, if one is unreadable."""
         first = self.columns.index("rank")
         rank_text, score_text, tag = columns[first : first + 3]
-        rank, score = number(rank_text), number(score_text)
+        rank = number(rank_text)
+        score = number(score_text)
         if line == 1 and math.isnan(rank) and math.isnan(score):
             header = shown(" ".join(columns))
-            findings.unreadable("header", 1, f"a header: {header}; runs have none, remove it")
+            message = f"a header: {header}; runs have none, remove it"
+            findings.unreadable("header", 1, message)
             return None
 
-        for name, text, value in (("rank", rank_text, rank), ("score", score_text, score)):
-            if math.isnan(value):
-                message = f"{name} is {shown(text)}; expected a finite number"
-                findings.unreadable("number", line, message)
-                return None
+        unreadable = ""
+        if math.isnan(rank):
+            unreadable = f"rank is {shown(rank_text)}"
+        elif math.isnan(score):
+            unreadable = f"score is {shown(score_text)}"
 
-        if not _RANK.fullmatch(rank_text):  # understood, but not by the lab's scripts
+        if unreadable:
+            message = f"{unreadable}; expected a finite number"
+            findings.unreadable("number", line, message)
+            return None
+
+        # Floats and very long ranks are understood here, but not by the lab's scripts.
+        if not _RANK.fullmatch(rank_text):
             message = f"rank is {shown(rank_text)}; expected a whole number"
             findings.error("rank form", line, message)
-            rank = min(max(rank, -_FAR), _FAR)
+            rank = max(rank, -_LARGEST_RANK)
+            rank = min(rank, _LARGEST_RANK)
 
         return int(rank), score, tag
 
@@ -174,10 +227,11 @@ class RunRules(ABC):
     def require(self, use: Use, path: object) -> None:
         """Raise InputError, naming the run, if something cannot be done with it."""
         if not self.supports(use):
-            raise InputError(f"{path}: {self.unsupported[use].format(task=self.task)}")
+            reason = self.unsupported[use].format(task=self.task)
+            raise InputError(f"{path}: {reason}")
 
     def row_task(self, path: Path) -> labs.RunTask:
-        """Return the task whose columns a run has, if it is to be read as one of this task."""
+        """Return the task whose columns a run has when it is read as a run of this task."""
         del path
         return self.task
 
@@ -189,7 +243,7 @@ class RunRules(ABC):
     def eligible(
         self, collection: Collection, open_ids: Callable[[], FormulaIds]
     ) -> Eligible | None:
-        """Return the check of what its runs may return; None if they may return anything."""
+        """Return the check of documents that runs may return; None if they may return all."""
         del collection, open_ids
         return None
 
@@ -214,14 +268,17 @@ class RunRules(ABC):
     ) -> Path:
         """Return the file with the judgments of a run; InputError if there is none."""
         topics = list(topics)
-        if not topics and year is None:  # an empty run lies in the folder of its year
+        # The year of an empty run is known from its folder only.
+        if not topics and year is None:
             folder = run.resolve().parent.name
             for known in labs.YEARS:
                 if known == folder:
                     year = known
 
-        with naming(run):
-            return collection.layout.qrels(self.lab_task, year or labs.year_of(topics))
+        with prefix_errors(run):
+            if year is None:
+                year = labs.year_of(topics)
+            return collection.layout.qrels(self.lab_task, year)
 
     def holds(self, collection: Collection) -> Callable[[NDArray[np.int32]], Mask] | None:
         """Return a function that says which judged ids a collection has; None if unknown."""
@@ -235,11 +292,18 @@ class RunRules(ABC):
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return all rows that count, best first."""
-        return list(in_order(first_rows(rows)).values())
+        first = first_rows(rows)
+        return list(in_order(first).values())
 
     def line(self, topic: str, hit: Hit, rank: int, score: float, tag: str) -> str:
         """Return a hit as a row of a run."""
-        return self.written.format(topic=topic, hit=hit, rank=rank, score=score, tag=tag)
+        return self.row_format.format(
+            topic=topic,
+            hit=hit,
+            rank=rank,
+            score=score,
+            tag=tag,
+        )
 
     def check(self, topic: str, rows: Sequence[RunRow], findings: Findings) -> None:
         """Report faults among the rows of one topic."""
@@ -253,34 +317,47 @@ class RunRules(ABC):
         first = first_rows(rows)
         for row in rows:
             if row is not first[row.doc_id]:
-                findings.error("duplicate", row.line, f"{row.doc_id} is in topic {topic} already")
+                message = f"{row.doc_id} is in topic {topic} already"
+                findings.error("duplicate", row.line, message)
 
         if len(rows) > labs.MAX_DEPTH:
+            first_cut = rows[labs.MAX_DEPTH]
             message = f"topic {topic} has {len(rows):,} rows; at most {labs.MAX_DEPTH:,} are taken"
-            findings.error("depth", rows[labs.MAX_DEPTH].line, message)
+            findings.error("depth", first_cut.line, message)
 
-        for place, row in enumerate(rows, 1):
-            if row.rank != place:
-                message = f"topic {topic}: rank is {row.rank}; expected {place}"
+        for expected, row in enumerate(rows, 1):
+            if row.rank != expected:
+                message = f"topic {topic}: rank is {row.rank}; expected {expected}"
                 findings.warn("rank order", row.line, f"{message}: 1, 2, 3, … in file order")
                 break
 
-        _check_scores(topic, sorted(first.values(), key=lambda row: row.rank), findings)
+        by_rank = sorted(first.values(), key=lambda row: row.rank)
+        _check_scores(topic, by_rank, findings)
 
 
 def _check_scores(topic: str, rows: Sequence[RunRow], findings: Findings) -> None:
     """Compare the order of rows by rank with their scores as trec_eval sees them."""
     with np.errstate(over="ignore"):
         scores = np.array([row.score for row in rows], np.float32)
+
     rises = np.flatnonzero(scores[1:] > scores[:-1])
     if len(rises):
-        before, row = rows[rises[0]], rows[rises[0] + 1]
-        message = f"rank {row.rank} has score {row.score:g}, rank {before.rank} only "
-        message = f"topic {topic}: {message}{before.score:g}; scores decide"
+        rise = rises[0]
+        before = rows[rise]
+        row = rows[rise + 1]
+        message = (
+            f"topic {topic}: rank {row.rank} has score {row.score:g}, "
+            f"rank {before.rank} only {before.score:g}; scores decide"
+        )
         findings.warn("score order", row.line, message)
 
-    counts = Counter(scores.tolist())
-    tied = [row for row, score in zip(rows, scores.tolist(), strict=True) if counts[score] > 1]
+    values = scores.tolist()
+    counts = Counter(values)
+    tied = []
+    for row, score in zip(rows, values, strict=True):
+        if counts[score] > 1:
+            tied.append(row)
+
     if tied:
         shared = f"{len(tied)} rows share their score with another ({tied[0].score:g}, …)"
         message = f"topic {topic}: {shared}; trec_eval orders them by id, descending"

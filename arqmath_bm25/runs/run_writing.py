@@ -5,7 +5,7 @@ Writing is strict: TABs, scores without ties, ranks from 1, answers in quotes wh
 The manifest, RUN.manifest.json, says what a run was made of. It is a file of ir_metadata 0.1, a
 standard of the field after PRIMAD, in the JSON that is YAML too. Its `resources` and the machine
 are left out: the same run is to have the same manifest. Manifests that are broken, old
-or of other programs are read as far as possible.
+or of other programs are read in part.
 """
 
 import math
@@ -31,9 +31,20 @@ from arqmath_bm25.version import __version__
 RunForm = Literal["lab", "trec"]  # columns of the guidelines, or of TREC
 _TREC_LINE: Final = RULES[DocumentRules.task].line
 _IR_METADATA: Final = (
-    "schema-version", "run-version", "tag", "platform", "research goal", "implementation", "method",
-    "actor", "data",
-)  # fmt: skip
+    "schema-version",
+    "run-version",
+    "tag",
+    "platform",
+    "research goal",
+    "implementation",
+    "method",
+    "actor",
+    "data",
+)
+
+# Where runs of a task are submitted, if not to the ARQMath labs.
+_VENUES: Final = {"nlps": "TextGraphs-16", DocumentRules.task: ""}
+
 _LOWEST: Final = np.float32(-math.inf)
 
 
@@ -43,7 +54,8 @@ def separated(scores: Sequence[float]) -> list[float]:
     `scores` are in rank order. trec_eval keeps them as 32-bit floats; the results are such
     floats, each below the one before it.
     """
-    result, above = [], math.inf
+    result = []
+    above = math.inf
     with np.errstate(over="ignore"):
         for score in np.asarray(scores, np.float32).tolist():
             if score >= above:
@@ -88,7 +100,8 @@ def write_run(
     with complete(path, manifest=manifest, by_user=by_user) as file:
         for topic, hits in rankings:
             scores = separated([hit.score for hit in hits])
-            for rank, (hit, score) in enumerate(zip(hits, scores, strict=True), 1):
+            ranked = zip(hits, scores, strict=True)
+            for rank, (hit, score) in enumerate(ranked, 1):
                 file.write(line(topic, hit, rank, score, tag))
                 count += 1
 
@@ -97,27 +110,39 @@ def write_run(
 
 def hits_of(run: Run) -> Iterator[tuple[str, list[Hit]]]:
     """Yield the hits of every topic that count, as they are written."""
-    for topic, docs in run.rankings(None).rows.items():
+    rankings = run.rankings(depth=None)
+    for topic, rows in rankings.rows.items():
         hits = []
-        for doc, row in docs.items():
-            hits.append(Hit(doc, row.score, row.post_id, text=one_line(row.answer)))
+        for doc, row in rows.items():
+            answer = one_line(row.answer)
+            hits.append(Hit(doc, row.score, row.post_id, text=answer))
         yield topic, hits
 
 
 class Provenance(NamedTuple):
     """How a run was made, if its manifest says it."""
 
-    data: Path | None  # root of the collection, if this user has read it and it is still there
-    topics: Path | None  # their file, likewise, if it is none of the collection's
-    settings: dict[str, Any]  # of the task's configuration
+    # The root of the collection, if this user has read it and it still exists.
+    data: Path | None
+
+    # The topic file if it is not part of the collection, under the same conditions.
+    topics: Path | None
+
+    # The settings of the task's configuration.
+    settings: dict[str, Any]
+
+    # The variant of the ranking.
     variant: str
-    manual: bool  # whether its queries were written by hand
+
+    # Whether the queries were written by hand.
+    manual: bool
 
 
 def provenance(run: Path) -> Provenance:
     """Read how a run was made from its manifest."""
     manifest = read_manifest(run)
-    collection = _part(_part(manifest, "data"), "test collection")
+    data = _part(manifest, "data")
+    collection = _part(data, "test collection")
     topics = _part(manifest, "topics")
     settings, _ = with_current_keys(_part(manifest, "settings"))
     variant = manifest.get("variant")
@@ -142,11 +167,15 @@ def _part(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def topics_of(*runs: Path) -> list[str] | None:
-    """Return the topic files of runs if none is of the collection and all still exist."""
-    files = [provenance(run).topics for run in runs]
-    if not all(files):
-        return None
-    return list(dict.fromkeys(map(str, files)))
+    """Return the topic files of runs; None if one is part of the collection or missing."""
+    files: dict[str, None] = {}
+    for run in runs:
+        path = provenance(run).topics
+        if path is None:
+            return None
+        files[str(path)] = None
+
+    return list(files)
 
 
 def ir_metadata(
@@ -156,37 +185,66 @@ def ir_metadata(
 
     Of the settings it has those for which the standard has a name.
     """
-    made = settings.get("ranking", {}).get("settings", settings)  # Task 3 ranks as Task 1 does
-    text = made.get("analysis", {}).get("text", {})
-    how = made.get("variants", {}).get(variant, {})
-    method = how.get("method", made.get("model", "bm25"))
-    params = how | (made.get("bm25", {}) if method == "bm25" else {})
-    rerank = made.get("rerank", {}).get(variant)
-    second = [{"name": "second stage", "reranks": variant, "params": rerank}] if rerank else []
-    venue = {"nlps": "TextGraphs-16", DocumentRules.task: None}.get(task, "CLEF ARQMath")
-    return {
+    metadata: dict[str, Any] = {
         "schema-version": 0.1,
         "run-version": 1.0,
         "tag": tag,
         "platform": {"software": _software()},
-        **({} if venue is None else {"research goal": {"venue": {"name": venue}}}),
-        "implementation": {
-            "executable": {"cmd": command},
-            "source": {"lang": ["python", "java"]},
-        },
-        "method": {
-            "automatic": "-manual-" not in tag,
-            "score ties": "descending id",
-            "indexing": {
-                "tokenizer": "arqmath_bm25.analysis",
-                "stemmer": text.get("stemmer", "none"),
-                "stopwords": "arqmath_bm25.analysis.text" if text.get("stop_words") else "none",
-            },
-            "retrieval": [{"name": variant, "method": method, "params": params}, *second],
-        },
-        "actor": {"team": settings.get("run", {}).get("team", ""), "role": "experimenter"},
-        "data": {"test collection": data},
     }
+
+    venue = _VENUES.get(task, "CLEF ARQMath")
+    if venue:
+        metadata["research goal"] = {"venue": {"name": venue}}
+
+    metadata["implementation"] = {
+        "executable": {"cmd": command},
+        "source": {"lang": ["python", "java"]},
+    }
+
+    # Task 3 ranks with the settings of Task 1.
+    ranking = settings.get("ranking", {}).get("settings", settings)
+    metadata["method"] = {
+        "automatic": "-manual-" not in tag,
+        "score ties": "descending id",
+        "indexing": _indexing_metadata(ranking),
+        "retrieval": _retrieval_metadata(ranking, variant),
+    }
+
+    run_settings = settings.get("run", {})
+    metadata["actor"] = {
+        "team": run_settings.get("team", ""),
+        "role": "experimenter",
+    }
+    metadata["data"] = {"test collection": data}
+    return metadata
+
+
+def _indexing_metadata(settings: dict[str, Any]) -> dict[str, str]:
+    """Describe how documents become terms."""
+    text = settings.get("analysis", {}).get("text", {})
+    stop_words = "none"
+    if text.get("stop_words"):
+        stop_words = "arqmath_bm25.analysis.text"
+
+    return {
+        "tokenizer": "arqmath_bm25.analysis",
+        "stemmer": text.get("stemmer", "none"),
+        "stopwords": stop_words,
+    }
+
+
+def _retrieval_metadata(settings: dict[str, Any], variant: str) -> list[dict[str, Any]]:
+    """Describe the ranking of a variant, and its reranker if it has one."""
+    params = settings.get("variants", {}).get(variant, {})
+    method = params.get("method", settings.get("model", "bm25"))
+    if method == "bm25":
+        params = params | settings.get("bm25", {})
+
+    stages = [{"name": variant, "method": method, "params": params}]
+    reranker = settings.get("rerank", {}).get(variant)
+    if reranker:
+        stages.append({"name": "second stage", "reranks": variant, "params": reranker})
+    return stages
 
 
 def ir_metadata_of(run: Path) -> dict[str, Any]:
@@ -196,6 +254,7 @@ def ir_metadata_of(run: Path) -> dict[str, Any]:
     for field in _IR_METADATA:
         if field in manifest:
             metadata[field] = manifest[field]
+
     if "implementation" not in metadata:
         raise InputError(
             f"{run}: no manifest beside it says how it was made; expected "

@@ -2,32 +2,40 @@
 
 import re
 from collections.abc import Sequence
-from itertools import takewhile
 from typing import Final
 
-_WORD: Final = re.compile(r"[^-_./ ]*[-_./ ]+|[^-_./ ]+")  # of a name, with the separator after it
+_SEPARATORS: Final = "-_./ "
+
+# A word of a name, with the separators after it.
+_WORD: Final = re.compile(r"[^-_./ ]*[-_./ ]+|[^-_./ ]+")
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Leave out the words with which all names begin or end; one is left of each."""
+    """Leave out the words with which all names begin or end, but keep a word of each name."""
     words = [_WORD.findall(name) for name in names]
-    most = min(map(len, words)) - 1
-    first = min(_common(words), most)
-    reversed_words = [of_name[::-1] for of_name in words]
-    last = min(_common(reversed_words), most - first)
+    reversed_words = [name_words[::-1] for name_words in words]
+    removable = min(map(len, words)) - 1
+    first = min(_count_shared(words), removable)
+    removable -= first
+    last = min(_count_shared(reversed_words), removable)
 
     short = []
-    for of_name in words:
-        middle = of_name[first : len(of_name) - last]
-        short.append("".join(middle).strip("-_./ "))
+    for name_words in words:
+        end = len(name_words) - last
+        middle = "".join(name_words[first:end])
+        short.append(middle.strip(_SEPARATORS))
 
-    distinct = len(set(short) - {""}) == len(names)
-    if len(names) > 1 and distinct:
+    distinct = set(short) - {""}
+    if len(names) > 1 and len(distinct) == len(names):
         return short
     return list(names)
 
 
-def _common(words: Sequence[Sequence[str]]) -> int:
+def _count_shared(words: Sequence[Sequence[str]]) -> int:
     """Count the words with which all names begin."""
-    columns = zip(*words, strict=False)
-    return len(list(takewhile(lambda column: len(set(column)) == 1, columns)))
+    count = 0
+    for column in zip(*words, strict=False):
+        if len(set(column)) > 1:
+            break
+        count += 1
+    return count

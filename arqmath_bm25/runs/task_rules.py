@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,24 +41,33 @@ if TYPE_CHECKING:
     from arqmath_bm25.runs.run_rules import Mask
 
 WITHOUT_POST: Final = "TREC's columns; the lab expects the post as well"
-POST: Final = "post "  # begins what a run of Task 3 says of a source that is a post
+
+# In runs of Task 3, this begins a source that is a post.
+POST: Final = "post "
 _POST_ID: Final = re.compile(r"[0-9]+")
 _RANKED: Final = "\t{rank}\t{score:.9g}\t{tag}\n"
-_OF_EXPERIMENT: Final = re.compile(r"D\.[1-9][0-9]*")  # topics that `experiments` makes
+
+# Topics that `experiments` makes.
+_OF_EXPERIMENT: Final = re.compile(r"D\.[1-9][0-9]*")
 
 
 class LabRules(RunRules):
     """Rules that ARQMath's three tasks share: names of runs and of topics."""
 
-    letter: ClassVar[str] = "A"  # of its topics
-    name_part: ClassVar[str] = ""  # of its file names, between modality and priority
+    # The letter with which its topics begin.
+    letter: ClassVar[str] = "A"
+
+    # The part of its file names between modality and priority.
+    name_part: ClassVar[str] = ""
 
     def check_name(self, path: Path, findings: Findings) -> None:
         """Report faults in the name of a run file."""
         stem = path.name.removesuffix(".gz").rpartition(".")[0]
-        name, departures = labs.parse_run_name(stem), []
+        name = labs.parse_run_name(stem)
+        departures = []
         if labs.official_stem(path) != stem:
             departures.append(": a prime file: cut to what was judged")
+
         if name is None or path.suffix != self.ending:
             form = (
                 f"[team]-{self.task}-[id]-[manual|auto]-[text|math|both]{self.name_part}-[P|A].tsv"
@@ -76,16 +86,18 @@ class LabRules(RunRules):
         findings: Findings,
     ) -> None:  # fmt: skip
         """Report topic ids of another task, unknown topics and missing topics."""
-        of_labs = {topic for year in official for topic in year}
-        of_task = re.compile(rf"{self.letter}\.[1-9][0-9]*")
+        known = set().union(*official)
+        form = re.compile(rf"{self.letter}\.[1-9][0-9]*")
         for topic, rows in topics.items():
+            line = rows[0].line
             where = f"here and in {len(rows) - 1:,} more rows"
-            if not (of_task.fullmatch(topic) or _OF_EXPERIMENT.fullmatch(topic)):
-                message = f"topic is {shown(topic)} {where}; expected one like {self.letter}.1 in "
-                findings.error("topic", rows[0].line, message + self.task)
-            elif official and topic not in of_labs:
-                message = f"{topic}, {where}, is none of the {len(of_labs)} topics"
-                findings.error("unknown topic", rows[0].line, message)
+            has_form = form.fullmatch(topic) or _OF_EXPERIMENT.fullmatch(topic)
+            if not has_form:
+                expected = f"expected one like {self.letter}.1 in {self.task}"
+                findings.error("topic", line, f"topic is {shown(topic)} {where}; {expected}")
+            elif official and topic not in known:
+                message = f"{topic}, {where}, is none of the {len(known)} topics"
+                findings.error("unknown topic", line, message)
 
         for year in official:
             missing = [topic for topic in year if topic not in topics]
@@ -93,6 +105,7 @@ class LabRules(RunRules):
                 some = ", ".join(missing[:5])
                 if len(missing) > 5:
                     some += ", …"
+
                 message = f"{len(missing)} of {len(year)} topics have no rows: {some}"
                 findings.warn("missing topic", None, message)
 
@@ -109,9 +122,15 @@ _LAB_MEASURES: Final = {
     "ndcg": "nDCG",
     "map": "AP(rel={n})",
     "p10": "P(rel={n})@10",
-    "judged_at_10": "Judged@10",  # with trec_eval's order of equal scores
+    "judged_at_10": "Judged@10",
 }
-_LAB_SHOWN: Final = ("ndcg_prime", "map_prime", "p10_prime", "bpref", "judged_at_10")
+_LAB_TABLE_MEASURES: Final = (
+    "ndcg_prime",
+    "map_prime",
+    "p10_prime",
+    "bpref",
+    "judged_at_10",
+)
 
 
 class AnswerRules(LabRules):
@@ -119,11 +138,11 @@ class AnswerRules(LabRules):
 
     task = "task1"
     columns = ("topic", "post", "rank", "score", "run id")
-    written = "{topic}\t{hit.doc_id}" + _RANKED
+    row_format = "{topic}\t{hit.doc_id}" + _RANKED
     trec_mark = re.compile("[Qq]0|[01]")
     ids: ClassVar = {"post": "doc_id"}
     measures = _LAB_MEASURES
-    shown = _LAB_SHOWN
+    table_measures = _LAB_TABLE_MEASURES
 
     def eligible(
         self, collection: Collection, open_ids: Callable[[], FormulaIds]
@@ -133,11 +152,16 @@ class AnswerRules(LabRules):
         return eligible_answers(collection.posts)
 
     def holds(self, collection: Collection) -> Callable[[NDArray[np.int32]], Mask] | None:
-        """Return a function that says which posts a collection has, where they are known."""
+        """Return a function that finds out which posts a collection has; None if unknown."""
         posts = collection.posts_if_known
         if posts is None:
             return None
-        return lambda ids: posts.find(ids.astype(np.int64)) >= 0
+
+        def has_posts(ids: NDArray[np.int32]) -> Mask:
+            rows = posts.find(ids.astype(np.int64))
+            return rows >= 0
+
+        return has_posts
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row of the lab's columns, or of TREC's."""
@@ -148,8 +172,10 @@ class AnswerRules(LabRules):
 
     def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row of a topic and a post."""
-        scored = self.scored(line, columns, findings)
-        return scored and RunRow(line, columns[0], columns[1], *scored)
+        ranked = self.ranked_columns(line, columns, findings)
+        if ranked is None:
+            return None
+        return RunRow(line, columns[0], columns[1], *ranked)
 
 
 class FormulaRules(LabRules):
@@ -161,15 +187,16 @@ class FormulaRules(LabRules):
 
     task = "task2"
     columns = ("topic", "formula", "post", "rank", "score", "run id")
-    written = "{topic}\t{hit.doc_id}\t{hit.post_id}" + _RANKED
-    trec_mark = re.compile("Q0")  # a digit may be a formula: the whole run tells
+    row_format = "{topic}\t{hit.doc_id}\t{hit.post_id}" + _RANKED
+    # A digit may be a formula; whether it is one is decided from all rows (`Run`).
+    trec_mark = re.compile("Q0")
     lab_task = "task2"
     topic_columns = (*LabRules.topic_columns, "formula_id", "latex")
     hit_columns = ("post_id", "visual_id")
     letter = "B"
     ids: ClassVar = {"formula": "doc_id", "post": "post_id"}
     measures = _LAB_MEASURES
-    shown = _LAB_SHOWN
+    table_measures = _LAB_TABLE_MEASURES
 
     def formula_ids(self, open_ids: Callable[[], FormulaIds] | None) -> FormulaIds | None:
         """Return the formula index, if there is one."""
@@ -186,7 +213,12 @@ class FormulaRules(LabRules):
 
     def thread_of(self, collection: Collection) -> Callable[[str], str]:
         """Return a function from a post to its question."""
-        return lambda post_id: collection.post(post_id).parent_id or post_id
+
+        def question_of(post_id: str) -> str:
+            post = collection.post(post_id)
+            return post.parent_id or post_id
+
+        return question_of
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row of the lab's columns, or of TREC's, which lack the post."""
@@ -197,8 +229,10 @@ class FormulaRules(LabRules):
 
     def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row of a topic, a formula and a post."""
-        scored = self.scored(line, columns, findings)
-        return scored and RunRow(line, columns[0], columns[1], *scored, columns[2])
+        ranked = self.ranked_columns(line, columns, findings)
+        if ranked is None:
+            return None
+        return RunRow(line, columns[0], columns[1], *ranked, columns[2])
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return all rows that count, best first."""
@@ -241,26 +275,33 @@ class TextRules(LabRules):
 
     def judged_apart(self, rows: Iterable[RunRow]) -> bool:
         """Return whether an answer does not name the post that it is taken from."""
-        return not all(row.sources.startswith(POST) for row in rows)
+        return any(not row.sources.startswith(POST) for row in rows)
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
-        """Return the row that columns make; further TABs belong to the answer."""
+        """Return the row of these columns; further TABs belong to the answer."""
         if len(columns) > len(self.columns):
             findings.error("TAB in answer", line, "a TAB in an answer that is not in quotes")
-            columns = [*columns[:5], "\t".join(columns[5:])]
+            answer = "\t".join(columns[5:])
+            columns = [*columns[:5], answer]
         return super().row(line, columns, findings)
 
     def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row of an answer and the source that it names."""
-        scored, (sources, answer) = self.scored(line, columns, findings), columns[4:]
-        doc, topic = sources.removeprefix(POST), columns[0].strip()
-        return scored and RunRow(line, topic, doc, *scored, "", sources, answer)
+        ranked = self.ranked_columns(line, columns, findings)
+        if ranked is None:
+            return None
+
+        topic = columns[0].strip()
+        sources, answer = columns[4:]
+        doc = sources.removeprefix(POST)
+        return RunRow(line, topic, doc, *ranked, "", sources, answer)
 
     def line(self, topic: str, hit: Hit, rank: int, score: float, tag: str) -> str:
         """Return an answer as a row of a run, in quotes where it needs them."""
         source = hit.doc_id
         if _POST_ID.fullmatch(source):
             source = f"{POST}{source}"
+
         row = io.StringIO()
         table = csv.writer(row, delimiter="\t", lineterminator="\n")
         table.writerow((topic, 1, f"{score:.9g}", tag, source, hit.text))
@@ -268,7 +309,11 @@ class TextRules(LabRules):
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return the rows, best first."""
-        return sorted(rows, key=lambda row: (row.score, -row.rank, row.doc_id), reverse=True)
+
+        def priority(row: RunRow) -> tuple[float, int, str]:
+            return row.score, -row.rank, row.doc_id
+
+        return sorted(rows, key=priority, reverse=True)
 
     def check(self, topic: str, rows: Sequence[RunRow], findings: Findings) -> None:
         """Report every fault in the rows of one topic."""
@@ -279,6 +324,7 @@ class TextRules(LabRules):
 
             if row.rank != 1:
                 findings.warn("rank order", row.line, f"rank is {row.rank}; expected 1")
+
             if len(row.answer) > labs.MAX_ANSWER:
                 message = f"{len(row.answer):,} characters; at most {labs.MAX_ANSWER:,} are taken"
                 findings.error("answer length", row.line, message)
@@ -294,7 +340,7 @@ class PremiseRules(RunRules):
 
     task = "nlps"
     columns = ("statement", "premise")
-    written = "{topic}\t{hit.doc_id}\n"
+    row_format = "{topic}\t{hit.doc_id}\n"
     ending = ".txt"
     topic_columns = ()
     grades: ClassVar = {1: "premise"}
@@ -309,8 +355,9 @@ class PremiseRules(RunRules):
         "TREC form": "a run of {task} has no TREC form; give --format lab",
     }
     measures: ClassVar = {
-        "map_500": f"AP@{labs.PREMISES}", "recall_500": f"R@{labs.PREMISES}"
-    }  # fmt: skip
+        "map_500": f"AP@{labs.PREMISES}",
+        "recall_500": f"R@{labs.PREMISES}",
+    }
 
     @property
     def topic_task(self) -> labs.RunTask:
@@ -319,7 +366,9 @@ class PremiseRules(RunRules):
 
     def judged_years(self, collection: Collection) -> tuple[str, ...]:
         """Return the sets of statements whose premises are known: the test set masks them."""
-        return tuple(split for split in collection.premises.splits() if split in labs.SPLITS[:1])
+        known = set(labs.SPLITS[:1])
+        splits = collection.premises.splits()
+        return tuple(filter(known.__contains__, splits))
 
     def judgments_named(self, collection: Collection, name: str) -> Path:
         """Return the file with the statements of a set; any other name is a path."""
@@ -342,7 +391,8 @@ class PremiseRules(RunRules):
         ranks: Counter[str] = Counter()
         for row in super().read(path, findings):
             ranks[row.topic_id] += 1
-            yield row._replace(rank=ranks[row.topic_id], score=1 / ranks[row.topic_id])
+            rank = ranks[row.topic_id]
+            yield row._replace(rank=rank, score=1 / rank)
 
     def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row of a statement and a premise."""
@@ -350,7 +400,8 @@ class PremiseRules(RunRules):
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return all rows that count, best first."""
-        return list(first_rows(sorted(rows, key=lambda row: -row.score)).values())
+        by_score = sorted(rows, key=lambda row: -row.score)
+        return list(first_rows(by_score).values())
 
 
 class DocumentRules(RunRules):
@@ -358,14 +409,19 @@ class DocumentRules(RunRules):
 
     task = "docs"
     columns = ("topic", "Q0", "document", "rank", "score", "run id")
-    written = "{topic}\tQ0\t{hit.doc_id}" + _RANKED
+    row_format = "{topic}\tQ0\t{hit.doc_id}" + _RANKED
     ending = ".trec"
     relevant = 1
     measures: ClassVar = {
-        "nDCG@10": "nDCG@10", "AP": "AP(rel={n})", "P@10": "P(rel={n})@10", "RR": "RR(rel={n})",
-        "R@100": "R(rel={n})@100", "R@1000": "R(rel={n})@1000", "judged_at_10": "Judged@10",
-    }  # fmt: skip
-    shown = tuple(measures)
+        "nDCG@10": "nDCG@10",
+        "AP": "AP(rel={n})",
+        "P@10": "P(rel={n})@10",
+        "RR": "RR(rel={n})",
+        "R@100": "R(rel={n})@100",
+        "R@1000": "R(rel={n})@1000",
+        "judged_at_10": "Judged@10",
+    }
+    table_measures = tuple(measures)
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row of TREC's columns, or of Task 1's."""
@@ -375,13 +431,18 @@ class DocumentRules(RunRules):
 
     def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row of a query and a document."""
-        scored = self.scored(line, columns, findings)
-        return scored and RunRow(line, columns[0], columns[2], *scored)
+        ranked = self.ranked_columns(line, columns, findings)
+        if ranked is None:
+            return None
+        return RunRow(line, columns[0], columns[2], *ranked)
 
 
 RULES: Final[Mapping[labs.RunTask, RunRules]] = {
-    rules.task: rules
-    for rules in (AnswerRules(), FormulaRules(), TextRules(), PremiseRules(), DocumentRules())
+    AnswerRules.task: AnswerRules(),
+    FormulaRules.task: FormulaRules(),
+    TextRules.task: TextRules(),
+    PremiseRules.task: PremiseRules(),
+    DocumentRules.task: DocumentRules(),
 }
 
 
@@ -394,9 +455,9 @@ def detect_task(path: Path) -> labs.RunTask:
     if name:
         return name.task
 
-    told = read_manifest(path).get("task")
+    named = read_manifest(path).get("task")
     for task in RULES:
-        if task == told:
+        if task == named:
             return task
 
     _, columns = next(read_columns(path, RUN), (0, []))
@@ -407,8 +468,8 @@ def detect_task(path: Path) -> labs.RunTask:
     if len(columns) == 2 and letter not in ("A.", "B."):
         return "nlps"
 
-    numbers = [number(column) == number(column) for column in columns]
-    if len(columns) >= 6 and all(numbers[1:3]) and not all(numbers[3:5]):
+    is_number = [not math.isnan(number(column)) for column in columns]
+    if len(columns) >= 6 and all(is_number[1:3]) and not all(is_number[3:5]):
         return "task3"
     if letter == "A.":
         return "task1"
@@ -441,7 +502,8 @@ def check_teams(runs: Iterable[tuple[Path, labs.RunTask, Findings]]) -> None:
         counts[key] += 1
         if counts[key] > labs.MAX_RUNS:
             run = f"run {counts[key]} of {name.team} for {task}"
-            findings.error("runs of a team", None, f"{run}; at most {labs.MAX_RUNS} are taken")
+            message = f"{run}; at most {labs.MAX_RUNS} are taken"
+            findings.error("runs of a team", None, message)
 
         if name.primary:
             other = primaries.setdefault(key, path)

@@ -150,7 +150,7 @@ def _verify_fused(
     for path in members:
         verify_run(path, collection, quick, (run, *above))
     if not quick:
-        ids = cache(partial(FormulaIds.of, collection))
+        ids = cache(partial(FormulaIds.from_collection, collection))
         read = [Run.read(path, made.task, ids) for path in members]
         posts = made.form == "lab"
         fused = fuse_runs(read, weights, made.method, made.k or RRF_K, made.depth, posts)

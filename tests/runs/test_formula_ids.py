@@ -176,15 +176,15 @@ def test_the_ids_are_read_once_and_kept_until_the_files_change(
 ) -> None:
     cache = tmp_path / "indexes"
     caplog.set_level("INFO", "arqmath_bm25")
-    first = FormulaIds.cached(formulas, cache)
+    first = FormulaIds.load(formulas, cache)
     assert caplog.messages == ["Reading visual ids, once"]
     kept = {path.name for path in cache.iterdir()}
-    second = FormulaIds.cached(formulas, cache)
+    second = FormulaIds.load(formulas, cache)
     assert len(caplog.messages) == 1
     assert np.array_equal(first.visual, second.visual)
     part = formulas / "2.tsv"
     part.write_text(part.read_text().replace("\t12\t", "\t13\t", 1))
-    changed = FormulaIds.cached(formulas, cache)
+    changed = FormulaIds.load(formulas, cache)
     assert len(caplog.messages) == 2
     assert kept < {path.name for path in cache.iterdir()}
     assert not np.array_equal(first.post, changed.post)
@@ -195,13 +195,13 @@ def test_the_ids_are_read_once_and_kept_until_the_files_change(
 def test_a_damaged_table_of_ids_is_written_again(
     tmp_path: Path, formulas: Path, damaged: str, name: str
 ) -> None:
-    first = FormulaIds.cached(formulas, tmp_path / "indexes")._table.copy()
+    first = FormulaIds.load(formulas, tmp_path / "indexes")._table.copy()
     (path,) = (tmp_path / "indexes").glob(f"*.{name}")
     content = path.read_bytes()
     new = {"empty": b"", "cut": content[:-8], "reversed": content[:-16] + content[:-17:-1]}
     path.write_bytes(new[damaged])
     for _ in range(2):
-        again = FormulaIds.cached(formulas, tmp_path / "indexes")
+        again = FormulaIds.load(formulas, tmp_path / "indexes")
         assert np.array_equal(first, again._table)
     assert len(list((tmp_path / "indexes").iterdir())) == 2
 
@@ -222,7 +222,7 @@ def test_formulas_without_rows_are_refused(tmp_path: Path) -> None:
 
 
 def test_official_judgments_of_a_subset_are_known_by_their_ids(lite: Path, tmp_path: Path) -> None:
-    ids = FormulaIds.cached(lite / "Formulas" / "latex_representation_v3", tmp_path)
+    ids = FormulaIds.load(lite / "Formulas" / "latex_representation_v3", tmp_path)
     task2 = lite / "Evaluation" / " Scripts & Qrels"
     by_formula = task2 / "ARQMath-1" / "Task2" / "qrel_with_formula_ids" / "qrel_task2.tsv"
     (note,) = by_visual_id(read_qrels(by_formula), ids, tmp_path / "renamed").notes

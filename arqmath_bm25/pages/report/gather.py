@@ -112,7 +112,7 @@ def gather(
     status("Reading runs")
     if task is None and corpus_in(collection.layout.data):
         task = DocumentRules.task
-    open_ids = cache(lambda: FormulaIds.of(collection))
+    open_ids = cache(lambda: FormulaIds.from_collection(collection))
     runs = [ReadRun.read(file, task, open_ids) for file in files]
     _check(runs, qrels)
     rules = runs[0].rules
@@ -127,7 +127,7 @@ def gather(
     scores = [run.score for run in reported if run.score]
     keys: Sequence[str] = ()
     if scores:
-        keys = scores[0].shown
+        keys = scores[0].table_keys
     questions = _questions(runs, topics, collection)
 
     status("Looking for posts")
@@ -186,7 +186,7 @@ def _place_of_baseline(
     weakest, lowest = 0, math.inf
     for place, run in enumerate(runs):
         if run.score is not None:
-            mean = run.score.averages()[run.score.shown[0]]
+            mean = run.score.averages()[run.score.table_keys[0]]
             if mean < lowest:
                 weakest, lowest = place, mean
 
@@ -251,7 +251,9 @@ def _score(
 
 def _of_charts(rules: RunRules) -> list[Measure]:
     """Return the measures of the charts; primed ones if the tables show primed measures."""
-    primed = any(measure.primed for measure in measures_of(rules) if measure.key in rules.shown)
+    primed = any(
+        measure.primed for measure in measures_of(rules) if measure.key in rules.table_measures
+    )
     params = "rel={n}"
     if primed:
         params += ",judged_only=True"

@@ -21,7 +21,7 @@ from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
 from arqmath_bm25.core.configuration import with_current_keys
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Topic
-from arqmath_bm25.evaluation.comparing import compare, contradicting
+from arqmath_bm25.evaluation.comparing import compare, may_contradict
 from arqmath_bm25.evaluation.qrels import ComparabilityWarning
 from arqmath_bm25.evaluation.score import group_by_warning
 from arqmath_bm25.pages.page_files import site
@@ -257,7 +257,7 @@ def _lead(
     if best == pair.baseline:
         other, wins, losses = pair.run, pair.losses, pair.wins
     against = []
-    for key in contradicting(list(measures)):
+    for key in may_contradict(list(measures)):
         if averages[best][key] < averages[other][key]:
             against.append(measures[key])
 
