@@ -52,7 +52,8 @@ from arqmath_bm25.frames import (
 )
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import configured, task_class
-from arqmath_bm25.tasks.index import as_built, ensure, of_config, with_needed
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import as_built, of_config, with_needed
 from arqmath_bm25.tasks.open_index import Index as TaskIndex
 from arqmath_bm25.tasks.post_filter import PostFilter
 from arqmath_bm25.tasks.task import Task
@@ -202,8 +203,8 @@ class Collection(_ValueObject, Files):
             is_there = False
         if not is_there:
             with closing(Processes(threads)) as workers:
-                for indexed in with_needed([asked.index_task], files):
-                    ensure(indexed, files, workers, [by], read_all=overwrite)
+                for content in with_needed([asked.index_task], files):
+                    ensure(content, workers, [by], read_all=overwrite)
         return Index(files, task, threads, settings and settings.absolute(), by)
 
     @showing_its_arguments

@@ -39,7 +39,8 @@ from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.index import build
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import IndexContent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -107,7 +108,11 @@ def measure_search(plan: Plan) -> Part:
     layout = plan.generated(min(SEARCHED, plan.sizes[-1]))
     collection = Collection(layout.data, plan.scratch / "searched")
     lucene = [Engine("lucene")]
-    build(configured("task1").index_task, collection, Processes(search_speed.THREADS), lucene)
+    ensure(
+        IndexContent.of(configured("task1").index_task, collection),
+        Processes(search_speed.THREADS),
+        lucene,
+    )
     rows = search_speed.measure(collection, plan.repeats)
     table = Table(
         f"Runs of Task 1 at depth 1,000, {layout.posts().stat().st_size / 1e9:.2f} GB of posts",

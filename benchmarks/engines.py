@@ -146,6 +146,7 @@ def prepare(work: Path, gigabytes: float, hosts: list[str]) -> None:
     from arqmath_bm25.engines.engine import Engine
     from arqmath_bm25.tasks import configured
     from arqmath_bm25.tasks.index import ensure
+    from arqmath_bm25.tasks.index_content import IndexContent
     from arqmath_bm25.tasks.open_index import Index
     from arqmath_bm25.tasks.queries import build_query
     from arqmath_bm25.tasks.settings import FIELDS
@@ -156,7 +157,7 @@ def prepare(work: Path, gigabytes: float, hosts: list[str]) -> None:
     index, settings, layout = work / INDEX, task.settings, collection.layout
     if not index.exists():
         both = [Engine("lucene"), Engine("flat")]
-        ensure(task, collection, Processes(2), both, keep_documents=True)
+        ensure(IndexContent.of(task, collection), Processes(2), both, keep_documents=True)
     weights, analyzer = settings.weights("both"), Analyzer(settings.analysis)
     topics = read_topics(layout.topics("task1", layout.years("task1")[-1]))[:TOPICS]
     searcher = Index.of(task, collection, Engine("flat")).searcher()

@@ -41,6 +41,7 @@ from arqmath_bm25.core.sample_data import SAMPLE  # noqa: E402
 from arqmath_bm25.engines.engine import Engine  # noqa: E402
 from arqmath_bm25.tasks import configured  # noqa: E402
 from arqmath_bm25.tasks.index import ensure  # noqa: E402
+from arqmath_bm25.tasks.index_content import IndexContent  # noqa: E402
 from arqmath_bm25.tasks.open_index import Index  # noqa: E402
 from arqmath_bm25.tasks.queries import build_query  # noqa: E402
 from arqmath_bm25.tasks.settings import FIELDS  # noqa: E402
@@ -81,7 +82,7 @@ def daemons_cpu(cluster: spark_daemons.Cluster) -> float:
 def search(indexes: Path, data: Path) -> str:
     """Rank the topics of 2022 by flat postings, which are added; say what a topic takes."""
     task, collection = configured("task1"), Collection(data, indexes)
-    ensure(task.index_task, collection, engines=[Engine("flat")])
+    ensure(IndexContent.of(task.index_task, collection), engines=[Engine("flat")])
     index = Index.of(task, collection, Engine("flat"))
     searcher, analyzer = index.searcher(), Analyzer(task.settings.analysis)
     topics = read_topics(collection.layout.topics("task1", "2022"))

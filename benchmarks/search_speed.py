@@ -58,7 +58,8 @@ from arqmath_bm25.engines.lucene.search import query_xml
 from arqmath_bm25.runs.run_writing import write_run
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answers.answer_documents import question_fields
-from arqmath_bm25.tasks.index import build
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import IndexContent
 from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.queries import topic_query
 
@@ -247,7 +248,9 @@ def make(work: Path, documents: int) -> Collection:
     collection = Collection(data, work / "indexes")
     if not (collection.directory / "task1").exists():
         lucene = [Engine("lucene")]
-        build(configured("task1").index_task, collection, Processes(THREADS), lucene)
+        ensure(
+            IndexContent.of(configured("task1").index_task, collection), Processes(THREADS), lucene
+        )
     return collection
 
 

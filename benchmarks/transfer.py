@@ -38,7 +38,8 @@ from arqmath_bm25.evaluation.measures import Measure, measure
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
-from arqmath_bm25.tasks.index import build
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import IndexContent
 from arqmath_bm25.tasks.open_index import Index
 from experiments.remix import write_remix
 from experiments.transfer import YEARS, judged
@@ -67,7 +68,7 @@ def ours(
         task = configured("task1", name)
         assert isinstance(task, AnswerRetrieval)
         collection = Collection(data, work / f"{data.name}-{task.settings.run.id}")
-        build(task, collection, Processes(THREADS))
+        ensure(IndexContent.of(task, collection), Processes(THREADS), [Engine("flat")])
         runs = [(task.settings.run.id, task.primary, task)]
         if name == config:
             first = AnswerRetrieval(changed(task.settings, rerank={}))

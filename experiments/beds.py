@@ -26,7 +26,8 @@ from arqmath_bm25.evaluation.comparing import Comparison, compare
 from arqmath_bm25.evaluation.measures import named_measures
 from arqmath_bm25.evaluation.qrels import Qrels, read_qrels
 from arqmath_bm25.evaluation.score import score
-from arqmath_bm25.tasks.index import ensure, of_config
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import IndexContent, of_config
 from arqmath_bm25.tasks.open_index import Index
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def ranked(collection: Collection, qrels: Qrels) -> dict[str, Rankings]:
     """Index a bed and rank its judged queries by every variant that it has something for."""
     flat = Engine("flat")
     docs = of_config("docs", collection).index_task
-    ensure(docs, collection, Processes(options.THREADS), [flat])
+    ensure(IndexContent.of(docs, collection), Processes(options.THREADS), [flat])
     index = Index.open(collection, "docs", engine=flat)
     read = index.task.read(collection, "queries", collection.layout.data / QUERIES)
     topics = [topic for topic in read.topics if topic.topic_id in qrels]

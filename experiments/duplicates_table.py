@@ -23,6 +23,7 @@ from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.evaluation.comparing import compare
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import IndexContent
 from experiments.duplicate_topics import HALVES, deal, judge_by_links, related
 from experiments.subset import THREADS, YEARS, opened, subset
 from experiments.tuning.coordinate_search import changed
@@ -44,7 +45,7 @@ def main(data: Path) -> None:
     """Print the table."""
     with tempfile.TemporaryDirectory() as work:
         index = opened(configured("task1"), data, Path(work))
-        ensure(index.task.index_task, index.collection, engines=[Engine("flat")])
+        ensure(IndexContent.of(index.task.index_task, index.collection), engines=[Engine("flat")])
         judged = Judged.read(index, [DUPLICATES, *YEARS])
         trials = AnswerTrials(index, "both", THREADS, judged)
         qrels = judge_by_links(index.collection)

@@ -38,7 +38,8 @@ from arqmath_bm25.core.records import Topic
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.evaluation.score import score_premises
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.index import build
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import IndexContent
 from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.premises.premise_selection import PremiseSelection
 from arqmath_bm25.tasks.premises.tfidf import Tfidf
@@ -77,7 +78,7 @@ class Collection:
         train.write_text(json.dumps(texts), encoding="utf-8")
         self.data = Data(place, place / "indexes")
         task = PremiseSelection(settings)
-        build(task, self.data, Processes(THREADS))
+        ensure(IndexContent.of(task, self.data), Processes(THREADS))
         self.index = Index.of(task, self.data)
 
     def opened(self, settings: NlpsSettings) -> Index:

@@ -25,6 +25,7 @@ from arqmath_bm25.evaluation.comparing import compare
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import IndexContent
 from arqmath_bm25.tasks.open_index import Index
 from experiments.results.runner import with_relevant
 
@@ -45,7 +46,7 @@ def opened(task: Task[Any], data: Path, work: Path) -> Index:
     recipe = json.dumps(owner.recipe, sort_keys=True).encode()
     collection = Collection(data, work / hashlib.sha256(recipe).hexdigest()[:16])
     for indexed in (owner, *owner.needed(collection)):
-        ensure(indexed, collection, Processes(THREADS))
+        ensure(IndexContent.of(indexed, collection), Processes(THREADS))
     return Index.of(task, collection)
 
 

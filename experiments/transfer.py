@@ -39,7 +39,8 @@ from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.score import score, score_premises
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.index import ensure, of_config, with_needed
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import of_config, with_needed
 from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.premises.tfidf import Tfidf
 from experiments import nlps_table
@@ -107,8 +108,8 @@ def ranked(task: str, collection: Collection, topics: Collection, qrels: Qrels) 
     """Index a collection; score every variant by topics of another one."""
     flat = Engine("flat")
     wanted = of_config(task, collection).index_task
-    for indexed in with_needed([wanted], collection):  # Task 2 needs the index of Task 1 too
-        ensure(indexed, collection, Processes(options.THREADS), [flat])
+    for content in with_needed([wanted], collection):  # Task 2 needs the index of Task 1 too
+        ensure(content, Processes(options.THREADS), [flat])
     index = Index.open(collection, task, engine=flat)
     lab: LabTask = "task2" if task == "task2" else "task1"
     asked = [

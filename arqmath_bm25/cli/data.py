@@ -18,13 +18,12 @@ from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.published import PUBLISHED, DataPart
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LabTask
-from arqmath_bm25.core.manifest import MANIFEST, Manifest
+from arqmath_bm25.core.manifest import LOCAL_INDEX, MANIFEST, Manifest
 from arqmath_bm25.core.progress import progress
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.stores import stores
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks import trust
-from arqmath_bm25.tasks.index import STORE
 from arqmath_bm25.tasks.verification import first_ranked, verify_run
 
 _SAID = {
@@ -144,8 +143,8 @@ def _check_store(store: Path) -> None:
 
     size = sum(size for size, _ in manifest.files.values())
     out.print(f"{store}: {len(manifest.files)} files, {size:,} bytes, all as they were written")
-    if (store / STORE).is_dir():
-        out.print(f"{store / STORE}: Lucene's directory, which Pyserini opens")
+    if (store / LOCAL_INDEX).is_dir():
+        out.print(f"{store / LOCAL_INDEX}: Lucene's directory, which Pyserini opens")
 
 
 @command

@@ -16,7 +16,8 @@ from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.pages.judging.annotation import posts_of_batch
 from arqmath_bm25.tasks import TASKS, task_class, trust
-from arqmath_bm25.tasks.index import ensure, folder_of, of_config
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import IndexContent, folder_of, of_config
 from arqmath_bm25.tasks.open_index import Index
 
 
@@ -157,6 +158,6 @@ def _index_documents(place: SearchPlace) -> None:
     except NoIndexError:
         task = of_config("docs", collection).index_task
         with closing(Processes(THREADS)) as workers:
-            for built in ensure(task, collection, workers, [engine]):
+            for built in ensure(IndexContent.of(task, collection), workers, [engine]):
                 if built.manifest:
                     out.print(f"{built.store}: {task.account(built.manifest.counts)}")

@@ -36,11 +36,12 @@ from arqmath_bm25.engines.opensearch.cluster_index import remove_index, stored_i
 from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.runs.run_writing import RunForm, file_name, write_run
 from arqmath_bm25.tasks import TASKS, task_class
-from arqmath_bm25.tasks.index import ensure, of_config, store_of, with_needed
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import IndexContent, of_config, with_needed
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
 from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
-from arqmath_bm25.tasks.task import IndexedTask, Task, TopicFile
+from arqmath_bm25.tasks.task import Task, TopicFile
 
 # What of a run's manifest decides its ranking.
 _DECISIVE: Final = ("settings", "variant", "depth", "topics", "queries", "collection")
@@ -94,14 +95,14 @@ def index(
         )
         names = _chosen(task, collection)
         tasks = [of_config(name, collection, config).index_task for name in names]
-        for indexed in with_needed(tasks, collection):
-            for built in ensure(indexed, collection, workers, engines, keep_documents, overwrite):
+        for content in with_needed(tasks, collection):
+            for built in ensure(content, workers, engines, keep_documents, overwrite):
                 state = "up to date"
                 if built.manifest:
                     counts, seconds = built.manifest.counts, built.manifest.seconds
-                    state = f"{indexed.account(counts)}, in {seconds:,.1f} s"
+                    state = f"{content.task.account(counts)}, in {seconds:,.1f} s"
                 out.print(f"{built.store}: {state}")
-            _tell_of_outdated(indexed, collection, prune)
+            _tell_of_outdated(content, prune)
 
 
 def _chosen_engines(
@@ -117,10 +118,9 @@ def _chosen_engines(
     return engines
 
 
-def _tell_of_outdated(task: IndexedTask[Any], collection: Collection, prune: bool) -> None:
-    """Say which indexes of a task are not asked for any more, or remove them."""
-    asked = store_of(task, collection, "auto")
-    for other in outdated(asked.parent, asked):
+def _tell_of_outdated(content: IndexContent, prune: bool) -> None:
+    """Say which indexes of a task have another content, or remove them."""
+    for other in outdated(content.store("auto")):
         size = f"{other.size / 1e6:,.1f} MB"
         if prune:
             other.remove()

@@ -12,7 +12,7 @@ from typing import Final
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.system import exchange
-from arqmath_bm25.core.writing import alone, cannot_write, lock_path, refuse_link
+from arqmath_bm25.core.writing import alone, lock_path, naming_errors, refuse_link
 
 DOCUMENTS: Final = "documents"  # in a directory that is being built: what the next try can use
 
@@ -29,21 +29,18 @@ def building(directory: Path, resumes: bool = False) -> Iterator[Path]:
     refuse_link(directory)
     place = under_construction(directory)
     refuse_link(place)
-    try:
-        with alone(directory):
-            keep = False
-            try:
-                _prepare(directory, resumes)
-                yield place
-                _publish(place, directory)
-            except (KeyboardInterrupt, InterruptedWorkError):
-                keep = resumes
-                raise
-            finally:
-                if not keep:
-                    _remove(place, directory)
-    except OSError as error:
-        cannot_write(directory, error)
+    with naming_errors(directory), alone(directory):
+        keep = False
+        try:
+            _prepare(directory, resumes)
+            yield place
+            _publish(place, directory)
+        except (KeyboardInterrupt, InterruptedWorkError):
+            keep = resumes
+            raise
+        finally:
+            if not keep:
+                _remove(place, directory)
 
 
 def sweep(directory: Path) -> None:

@@ -16,6 +16,7 @@ from arqmath_bm25.core.writing import Source, complete, digests
 from arqmath_bm25.version import __version__
 
 MANIFEST: Final = "manifest.json"
+LOCAL_INDEX: Final = "lucene"  # in a store: what an engine of this machine searches
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,19 @@ class Manifest:
     def digest(self) -> str:
         """Return a digest that names the content of the index."""
         return content_digest(self.recipe, self.sources)
+
+    def damage(self, directory: Path, read_all: bool = False) -> str | None:
+        """Return what is wrong with the files of a store; None if they are as they were written."""
+        for damage in self.damages(directory, read_all):
+            return f"this index is damaged: {damage}"
+
+        files = map(directory.joinpath, self.files)
+        written = {path for file in files for path in (file, *file.parents)}
+        for found in sorted(directory.glob(f"{LOCAL_INDEX}*")):
+            for path in (found, *sorted(found.rglob("*"))):
+                if path not in written:
+                    return f"{path.relative_to(directory)} is not of this index; remove it"
+        return None
 
     def damages(
         self, directory: Path, read_all: bool = False, names: Collection[str] | None = None

@@ -8,25 +8,34 @@ lies, for every copy of these files, and a store of other settings or files has 
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from arqmath_bm25.core.building import delete, remove, under_construction, unfinished
-from arqmath_bm25.core.manifest import MANIFEST, content_digest, digest_of, minor
+from arqmath_bm25.core.building import delete, remove, sweep, under_construction, unfinished
+from arqmath_bm25.core.errors import NoIndexError
+from arqmath_bm25.core.manifest import MANIFEST, Manifest, digest_of, minor
 from arqmath_bm25.core.writing import Source
 from arqmath_bm25.version import __version__
 
 _STORE: Final = re.compile(r"(?P<engine>[a-z]{1,20})-(?P<digest>[0-9a-f]{16})")
 _OLD_PART: Final = re.compile(r"[a-z][a-z._]*")  # of an index before 0.5
 
+E = TypeVar("E", bound=str)  # the names of engines
 
-def store_name(engine: str, recipe: Mapping[str, Any], sources: Sequence[Source]) -> str:
-    """Return the name of the store of these settings and files for an engine."""
-    digest = digest_of([minor(__version__), content_digest(recipe, sources)])
+
+def store_name(engine: str, content_digest: str) -> str:
+    """Return the name of the store that an engine searches for a content."""
+    digest = digest_of([minor(__version__), content_digest])
     return f"{engine}-{digest[:16]}"
+
+
+def engines_of(store: Path, engines: Iterable[E]) -> list[E]:
+    """Return those of some engines that have a store of the same content."""
+    digest = store.name.partition("-")[2]
+    return [engine for engine in engines if store.with_name(f"{engine}-{digest}").is_dir()]
 
 
 def stores(folder: Path) -> list[Path]:
@@ -35,11 +44,68 @@ def stores(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: (-_last_asked(path), path.name))
 
 
+def readable_manifest(store: Path) -> Manifest | None:
+    """Return the manifest of a store; None if it is missing or damaged."""
+    with suppress(NoIndexError):
+        return Manifest.read(store)
+    return None
+
+
+def why_unusable(
+    store: Path, recipe: Mapping[str, Any], sources: Sequence[Source], read_all: bool = False
+) -> str | None:
+    """Return why a store does not serve these settings and files; None if it does.
+
+    With `read_all`, every byte is read, also of files whose digests are remembered.
+    """
+    if not store.exists():
+        return _why_absent(store, recipe, sources)
+    try:
+        manifest = Manifest.read(store)
+    except NoIndexError as error:
+        return str(error)
+    if manifest is None:
+        return f"{store / MANIFEST}: this file is missing"
+
+    why = manifest.stale_reason(recipe, sources) or manifest.damage(store, read_all)
+    if why is None:
+        return None
+    return f"{store}: {why}"
+
+
+def _why_absent(store: Path, recipe: Mapping[str, Any], sources: Sequence[Source]) -> str:
+    """Return which other indexes the folder has in place of a missing store."""
+    folder = store.parent
+    engine, _, digest = store.name.partition("-")
+    if any(folder.glob(f"*-{digest}")):
+        return f"{folder}: this index was not built for the engine {engine}"
+
+    for other in stores(folder):
+        try:
+            manifest = Manifest.read(other)
+        except NoIndexError as error:
+            return str(error)
+        if manifest:
+            return f"{folder}: {manifest.stale_reason(recipe, sources)}"
+    if is_before_stores(folder):
+        return f"{folder}: this index was built by a version before 0.5, whose form is another one"
+    return f"{folder}: there is no index"
+
+
 def note_asked(store: Path) -> None:
-    """Make a store the first of its task, if it is not."""
+    """Make a store the first of its task, if it is not; remove what killed builds of it left."""
     if stores(store.parent)[0] != store:
         with suppress(OSError):  # this user may only read it
             os.utime(store / MANIFEST)
+    sweep(store)
+
+
+def remove_former(folder: Path, sources: Sequence[Source]) -> None:
+    """Remove the stores of a task that were built from other files."""
+    for store in stores(folder):
+        manifest = readable_manifest(store)
+        if manifest and manifest.sources != sources:
+            remove(store)
 
 
 def _last_asked(store: Path) -> int:
@@ -76,11 +142,12 @@ class Outdated:
             delete(part)
 
 
-def outdated(folder: Path, asked: Path) -> list[Outdated]:
+def outdated(asked: Path) -> list[Outdated]:
     """Return the indexes in the folder of a task but those of the store that is asked for.
 
     Those of interrupted builds and of version 0.4 are among them.
     """
+    folder = asked.parent
     digest = asked.name.partition("-")[2]
     found = [Outdated(store, [store]) for store in stores(folder)]
     found += [Outdated(store, [under_construction(store)]) for store in unfinished(folder)]

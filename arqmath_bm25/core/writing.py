@@ -126,10 +126,10 @@ def together() -> Iterator[Outputs]:
             try:
                 yield outputs
                 for output in outputs.files:
-                    with _naming(output.path):
+                    with naming_errors(output.path):
                         output.finish()
                 for output in outputs.files:
-                    with _naming(output.path):
+                    with naming_errors(output.path):
                         output.publish()
             except BaseException:
                 for output in outputs.files:
@@ -165,7 +165,7 @@ class Outputs:
             target = path.resolve() if by_user and path.is_symlink() else path
             partial = target.with_name(f".{target.name}.partial")
             output = _Output(target, partial, manifest)
-            with _naming(target):
+            with naming_errors(target):
                 self.locks.enter_context(alone(target))
                 refuse_planted(partial)
                 flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -177,7 +177,7 @@ class Outputs:
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def naming_errors(path: Path) -> Iterator[None]:
     """Turn what the system says of a file into an InputError that names it."""
     try:
         yield

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.known_paths import digest_of, note_path
 from arqmath_bm25.core.labs import MAX_DEPTH
-from arqmath_bm25.core.manifest import Manifest
+from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest
 from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.stores import readable_manifest, why_unusable
 from arqmath_bm25.core.writing import sources
 from arqmath_bm25.engines.engine import (
     AUTO,
@@ -27,15 +28,12 @@ from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.engines.opensearch.cluster_search import OpenSearchSearcher
 from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.runs.run_writing import ir_metadata
-from arqmath_bm25.tasks.index import (
+from arqmath_bm25.tasks.cluster_blocks import indexes_in_cluster
+from arqmath_bm25.tasks.index_content import (
     LOCAL,
-    STORE,
+    IndexContent,
     as_built,
-    indexes_in_cluster,
     of_config,
-    readable_manifest,
-    store_of,
-    why_unusable,
     with_needed,
 )
 from arqmath_bm25.tasks.post_filter import ALL_POSTS, SEARCHED, PostFilter
@@ -87,15 +85,14 @@ class Index:
     @classmethod
     def of(cls, task: Task[Any], collection: Collection, engine: Engine = AUTO) -> Index:
         """Open the index that a task searches; raises NoIndexError as `open` does."""
-        built = task.index_task
-        store = store_of(built, collection, engine.name)
-        why = why_unusable(built, collection, store)
+        content = IndexContent.of(task.index_task, collection)
+        store = content.store(engine.name)
+        why = why_unusable(store, content.recipe, content.sources)
         manifest = readable_manifest(store)
         if why or manifest is None:
-            raise NoIndexError(
-                why or f"{store}: it was removed", built.name, _hinted(engine, store)
-            )
-        collection.opened[built.name] = store
+            why = why or f"{store}: it was removed"
+            raise NoIndexError(why, content.task.name, _hinted(engine, store))
+        collection.opened[content.task.name] = store
         return cls(task, collection, store, manifest, engine)
 
     @property
@@ -120,7 +117,7 @@ class Index:
         task = self.task.index_task
         if not self._is_in_cluster:
             bm25 = task.settings.bm25
-            return open_searcher(self.directory / STORE, bm25.k1, bm25.b, self.engine.name)
+            return open_searcher(self.directory / LOCAL_INDEX, bm25.k1, bm25.b, self.engine.name)
         indexes = indexes_in_cluster(task, self.directory)
         return OpenSearchSearcher(connect(self.engine.hosts), *indexes)
 
@@ -156,11 +153,11 @@ class Index:
 
     def _refuse_damage(self) -> None:
         """Raise NoIndexError if this index, or one that it searches too, is damaged."""
-        for task in with_needed([self.task.index_task], self.collection):
-            store = store_of(task, self.collection, self.engine.name)
-            why = why_unusable(task, self.collection, store, read_all=True)
+        for content in with_needed([self.task.index_task], self.collection):
+            store = content.store(self.engine.name)
+            why = why_unusable(store, content.recipe, content.sources, read_all=True)
             if why:
-                raise NoIndexError(why, task.name, _hinted(self.engine, store)) from None
+                raise NoIndexError(why, content.task.name, _hinted(self.engine, store)) from None
 
     def score(
         self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]

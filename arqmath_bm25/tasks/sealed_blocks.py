@@ -14,7 +14,6 @@ the next ones.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -157,15 +156,3 @@ class Sealing:
         if self._counts_of(block) is None:
             self._load(block, parts)
         self.blocks.append(block)
-
-
-def write_blocks(path: Path, blocks: Sequence[Block]) -> None:
-    """Write the list of blocks."""
-    path.write_text(json.dumps([block._asdict() for block in blocks]), encoding="ascii")
-
-
-def read_blocks(path: Path) -> list[Block]:
-    """Read a list of blocks; empty where there is no file."""
-    if not path.is_file():
-        return []
-    return [Block(**block) for block in json.loads(path.read_bytes())]

@@ -22,13 +22,14 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.known_paths import known_path
 from arqmath_bm25.core.labs import MAX_DEPTH, RankingTask, RunTask
+from arqmath_bm25.core.stores import why_unusable
 from arqmath_bm25.core.writing import digests, is_as_written, manifest_path, read_manifest
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.run_writing import RunForm, write_run
 from arqmath_bm25.tasks import task_class
-from arqmath_bm25.tasks.index import why_unusable
+from arqmath_bm25.tasks.index_content import IndexContent
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
 from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.task import Task, TopicFile
@@ -182,7 +183,8 @@ def _verify_ranked(run: Path, manifest: dict[str, Any], collection: Collection, 
     task = task_class(made.task).of(made.settings, run)
     variant = task.chosen(made.variant)
     index = Index.of(task, collection)
-    why = why_unusable(task.index_task, collection, index.directory, read_all=True)
+    content = IndexContent.of(task.index_task, collection)
+    why = why_unusable(index.directory, content.recipe, content.sources, read_all=True)
     if why:
         raise InputError(why)
     if [file.sha256 for file in made.collection] != [

@@ -33,9 +33,8 @@ from arqmath_bm25.engines.opensearch.cluster_index import stored_indexes
 from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.pages.web.search_pages import SearchPages
 from arqmath_bm25.tasks.answers import answer_documents
-from arqmath_bm25.tasks.index import BLOCKS
+from arqmath_bm25.tasks.cluster_blocks import BLOCKS, read_blocks
 from arqmath_bm25.tasks.open_index import Index
-from arqmath_bm25.tasks.sealed_blocks import read_blocks
 from configs import edited
 
 if TYPE_CHECKING:

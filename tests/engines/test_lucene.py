@@ -82,11 +82,12 @@ def test_java_that_does_not_serve_is_refused_before_any_work(tmp_path: Path) -> 
     script = f"""
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.index import build
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import IndexContent
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import Engine
 collection = Collection(indexes={str(tmp_path / "indexes")!r})
-build(configured("task1"), collection, Processes(1), [Engine("lucene")])
+ensure(IndexContent.of(configured("task1"), collection), Processes(1), [Engine("lucene")])
 """
     done = python(script, ARQMATH_JAVA_HOME=str(home))
     assert "InputError: ARQMATH_JAVA_HOME=" in done.stderr

@@ -19,7 +19,8 @@ from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.pages.post_html import PostWriter
 from arqmath_bm25.pages.web.search_pages import MAX_QUERY, SearchPages
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.index import build
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import IndexContent
 from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.post_filter import NONE_PASSES
 
@@ -314,7 +315,7 @@ def test_any_query_that_is_short_enough_is_answered(client: Client, query: str) 
 
 def test_premises_are_searched_too(tmp_path: Path) -> None:
     collection = Collection(indexes=tmp_path)
-    build(configured("nlps"), collection, HERE)
+    ensure(IndexContent.of(configured("nlps"), collection), HERE)
     site = SearchPages(collection, {"nlps": Index.open(collection, "nlps")}, threads=1)
     with running(site) as address:
         asked: dict[str, Any] = {"q": "normal subgroup", "task": "nlps"}

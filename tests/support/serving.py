@@ -18,7 +18,8 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.pages.web.search_pages import SearchPages
 from arqmath_bm25.pages.web.server import listen, server
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.index import build
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import IndexContent
 from arqmath_bm25.tasks.open_index import Index
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def build_indexes(data: Path, indexes: Path) -> Path:
     collection = Collection(data, indexes)
     for name in ("task1", "task2"):
         if name == "task1" or collection.layout.has_formulas():
-            build(configured(name).index_task, collection)
+            ensure(IndexContent.of(configured(name).index_task, collection))
     return indexes
 
 
@@ -52,7 +53,7 @@ def documents_site(
     corpus.write_text("".join(lines), encoding="utf-8")
     collection = Collection(directory, directory / "indexes")
     task = configured("docs")
-    build(task.index_task.fitted(collection), collection)
+    ensure(IndexContent.of(task.index_task.fitted(collection), collection))
     return open_site(directory, directory / "indexes", prefix)
 
 

@@ -17,7 +17,8 @@ from arqmath_bm25.engines.engine import chosen_engine
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.cited import ridge
 from arqmath_bm25.tasks.document_retrieval import DocumentRetrieval
-from arqmath_bm25.tasks.index import ensure, of_config
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import IndexContent, of_config
 from arqmath_bm25.tasks.open_index import Index
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def indexed(
 ) -> Index:
     written(place / "corpus.jsonl", rows)
     collection = Collection(place, place / "indexes", train=train)
-    ensure(of_config("docs", collection, config).index_task, collection, HERE, [FLAT])
+    task = of_config("docs", collection, config).index_task
+    ensure(IndexContent.of(task, collection), HERE, [FLAT])
     return Index.open(Collection(place, place / "indexes"), "docs", config, FLAT)
 
 
@@ -150,7 +152,7 @@ def test_a_training_file_replaces_the_references_of_documents(tmp_path: Path) ->
     written(tmp_path / "a" / "corpus.jsonl", ROWS[:-1])
     again = Collection(tmp_path / "a", tmp_path / "a" / "indexes")
     with pytest.raises(InputError, match=r"learns from train\.jsonl; name the file again"):
-        ensure(of_config("docs", again).index_task, again, HERE, [FLAT])
+        ensure(IndexContent.of(of_config("docs", again).index_task, again), HERE, [FLAT])
     written(train, [{**rows[0], "references": ["holder"]}])
     changed = Collection(tmp_path / "a", tmp_path / "a" / "indexes", train=train)
     with pytest.raises(NoIndexError, match="this index was built from other data"):

@@ -11,9 +11,11 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.records import Topic
+from arqmath_bm25.core.stores import why_unusable
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.index import build, why_unusable
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import IndexContent
 from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.premises.premise_selection import PremiseSelection
 from experiments.tuning.coordinate_search import changed
@@ -41,7 +43,7 @@ def collection(path: Path, train: dict[str, object] = TRAIN) -> Collection:
 
 
 def built(found: Collection) -> Index:
-    build(TASK, found, HERE)
+    ensure(IndexContent.of(TASK, found), HERE)
     return Index.of(TASK, found)
 
 
@@ -85,9 +87,11 @@ def test_the_manifest_tells_what_was_indexed(index: Index) -> None:
     assert TASK.account(counts) == (
         "4 premises indexed, 1 training statements, 2 premises that these cite"
     )
-    assert why_unusable(TASK, index.collection, index.directory) is None
+    content = IndexContent.of(TASK, index.collection)
+    assert why_unusable(index.directory, content.recipe, content.sources) is None
     other = changed(TASK.settings, analysis__text__stop_words=False)
-    reason = why_unusable(PremiseSelection(other), index.collection, index.directory)
+    recipe = PremiseSelection(other).recipe
+    reason = why_unusable(index.directory, recipe, content.sources)
     assert reason == f"{index.directory}: this index was built with other analysis settings"
 
 

@@ -28,7 +28,8 @@ from arqmath_bm25.evaluation.score import score_premises
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.cited.ridge import inverse_for, near_influence, whole_influence
 from arqmath_bm25.tasks.cited.text_kernel import TextVectors, gram
-from arqmath_bm25.tasks.index import build
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import IndexContent
 from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.premises.premise_ridge import Model, Ridge
 from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
@@ -158,7 +159,7 @@ def test_cross_validation_hides_the_fold(tmp_path: Path) -> None:
     (tmp_path / "knowledge_base.json").write_text(json.dumps({"900": "A thing of its own"}))
     (tmp_path / "train_set.json").write_text(json.dumps(train))
     task, data = configured("nlps"), Collection(tmp_path, tmp_path / "indexes")
-    build(task.index_task, data, HERE)
+    ensure(IndexContent.of(task.index_task, data), HERE)
     ranker = PremiseRanker(Index.of(task, data), task.settings)
     scores = cross_validate(ranker, "ridge")
     assert [len(score.values) for score in scores] == [4] * 5

@@ -13,15 +13,14 @@ from program import arqmath
 from stub_cluster import StubCluster, stub_cluster
 
 from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.tasks.cluster_blocks import read_blocks, write_blocks
 from arqmath_bm25.tasks.document_parts import PartForms, write_parts
 from arqmath_bm25.tasks.sealed_blocks import (
     Block,
     PartContent,
     Sealing,
     blocks_of,
-    read_blocks,
     run_ends,
-    write_blocks,
 )
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.stores import why_unusable
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.evaluation.qrels import by_visual_id, read_qrels
 from arqmath_bm25.evaluation.score import score
@@ -27,7 +28,8 @@ from arqmath_bm25.tasks.formulas.formula_retrieval import (
     Task2Settings,
     thread_context,
 )
-from arqmath_bm25.tasks.index import build, why_unusable
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import IndexContent
 from arqmath_bm25.tasks.open_index import Index
 
 if TYPE_CHECKING:
@@ -128,11 +130,13 @@ def test_an_index_of_other_settings_or_data_is_not_used(tmp_path: Path) -> None:
     data = tmp_path / "data"
     shutil.copytree(FORMULAS, data / "Formulas" / FORMULAS.name)
     collection = Collection(data, tmp_path / "indexes")
-    ((path, manifest),) = build(TASK, collection, HERE)
-    assert why_unusable(TASK, collection, path) is None
+    content = IndexContent.of(TASK, collection)
+    ((path, manifest),) = ensure(content, HERE)
+    assert why_unusable(path, content.recipe, content.sources) is None
     raw = TASK.settings.model_dump()
     other = Task2Settings.model_validate({**raw, "analysis": {"patterns": (2, 4)}})
-    reason = why_unusable(FormulaRetrieval(other), collection, path)
+    recipe = FormulaRetrieval(other).recipe
+    reason = why_unusable(path, recipe, content.sources)
     assert reason == f"{path}: this index was built with other analysis settings"
     with pytest.raises(InputError, match="there is no index"):
         Index.open(Collection(data, tmp_path / "absent"), "task2")

@@ -1,0 +1,138 @@
+"""The content of an index: a task with its settings, and the files that it reads.
+
+A task comes with the settings of a configuration, or with those that its index was built with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+from arqmath_bm25.core.manifest import LOCAL_INDEX, content_digest
+from arqmath_bm25.core.stores import engines_of, readable_manifest, store_name, stores
+from arqmath_bm25.core.writing import Source, sources
+from arqmath_bm25.engines.engine import AUTO, Engine, EngineName, LocalName, flat_directory
+from arqmath_bm25.engines.opening import fits
+from arqmath_bm25.tasks import configured, task_class
+
+if TYPE_CHECKING:
+    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.tasks.task import IndexedTask, Task
+
+LOCAL: Final[tuple[LocalName, ...]] = get_args(LocalName)
+_TABLES: Final = "tables"  # in place of an engine, where none searches
+
+
+def folder_of(task: Task[Any] | type[Task[Any]], collection: Collection) -> Path:
+    """Return the folder of the stores of a task."""
+    return collection.indexes / task.place(collection) / task.name
+
+
+@dataclass(frozen=True, eq=False)
+class IndexContent:
+    """What an index is made of. Every store of this content has its digest in its name."""
+
+    task: IndexedTask[Any]
+    collection: Collection
+    folder: Path  # of the stores of the task
+    recipe: dict[str, Any]  # the settings that decide the content, and the version of the analysis
+    sources: list[Source]  # the files that the task reads, as they are now
+    digest: str  # of recipe and sources
+
+    @classmethod
+    def of(cls, task: IndexedTask[Any], collection: Collection) -> IndexContent:
+        """Return the content of the index of a task for a collection."""
+        recipe = task.recipe
+        if collection.chosen:
+            recipe = recipe | {"chosen": collection.chosen}
+        files = sources(task.sources(collection))
+        folder = folder_of(task, collection)
+        return cls(task, collection, folder, recipe, files, content_digest(recipe, files))
+
+    def store(self, engine: EngineName) -> Path:
+        """Return the path of the store that an engine searches, whether it exists or not.
+
+        `auto` takes Lucene's index only where the flat postings do not fit into half of the memory,
+        or do not exist.
+        """
+        if not self.task.fields:
+            return self._store(_TABLES)
+        if engine != "auto":
+            return self._store(engine)
+
+        lucene = self._store("lucene")
+        flat = self._store("flat")
+        if lucene.is_dir() and not (flat.is_dir() and fits(flat_directory(flat / LOCAL_INDEX))):
+            return lucene
+        return flat
+
+    def _store(self, engine: str) -> Path:
+        return self.folder / store_name(engine, self.digest)
+
+    def stores(self, engines: Iterable[Engine]) -> dict[Engine, Path]:
+        """Return the paths of the stores of engines, whether they exist or not.
+
+        `auto` stands for the engines of this machine that have a store of this content, or else of
+        the content that was asked for last, or else for flat.
+        """
+        if not self.task.fields:
+            return {AUTO: self.store("auto")}
+        chosen: dict[EngineName, Engine] = {}
+        for engine in engines:
+            if engine.name == "auto":
+                chosen |= {name: Engine(name) for name in self._built_engines()}
+            else:
+                chosen[engine.name] = engine
+        return {engine: self.store(engine.name) for engine in chosen.values()}
+
+    def _built_engines(self) -> list[LocalName]:
+        for store in (self.store("flat"), *stores(self.folder)):
+            engines = engines_of(store, LOCAL)
+            if engines:
+                return engines
+        return ["flat"]
+
+
+def with_needed(tasks: Iterable[IndexedTask[Any]], collection: Collection) -> list[IndexContent]:
+    """Return the contents of the indexes of tasks, and of those that they search too, each once."""
+    found = {task.name: task for task in tasks}
+    for task in list(found.values()):
+        for needed in task.needed(collection):
+            if needed.name not in found:
+                found[needed.name] = as_built(needed.name, collection).index_task
+    return [IndexContent.of(task, collection) for task in found.values()]
+
+
+def of_config(name: str, collection: Collection, config: Path | None = None) -> Task[Any]:
+    """Return a task for a collection with the settings of `config`, or else the default ones."""
+    task = configured(name, config)
+    return task.on(task.index_task.fitted(collection))
+
+
+def as_built(name: str, collection: Collection) -> Task[Any]:
+    """Return a task with the settings of the store of these files that was asked for last.
+
+    If these were the default settings, it has the default ones as they are now.
+    """
+    asked = task_class(name)
+    owner = task_class(asked.index_of or name)
+    for store in stores(folder_of(owner, collection)):
+        manifest = readable_manifest(store)
+        if manifest is None:
+            continue
+
+        if manifest.default:
+            built = of_config(name, collection).index_task
+        else:
+            built = owner.of(manifest.settings, store).index_task
+        if manifest.sources != sources(built.sources(collection)):
+            continue
+
+        if manifest.default:
+            break
+        if owner is asked:
+            return built
+        return configured(name).on(built)
+    return of_config(name, collection)
