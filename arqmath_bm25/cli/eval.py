@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 from statistics import fmean
 from typing import Final, Literal
@@ -13,8 +13,8 @@ from typing import Final, Literal
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import (
     RUNS,
+    Place,
     command_line,
-    data_of,
     refuse_repeated,
     write,
 )
@@ -27,7 +27,7 @@ from arqmath_bm25.cli.shared.tables import (
     in_terminal,
     print_tables,
 )
-from arqmath_bm25.collection.collection import INDEXES, Collection
+from arqmath_bm25.collection.collection import INDEXES
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS, RunTask, Year
 from arqmath_bm25.core.progress import console, status
@@ -83,16 +83,17 @@ class Scoring:
 
     def evaluator(self, runs: Sequence[Path] | None, measures: Iterable[Measure]) -> Evaluator:
         """Return the evaluator of these options."""
+        place = Place(self.data, self.indexes).of(runs or ())
         return Evaluator(
-            Collection(data_of(runs, self.data), self.indexes), qrels=self.qrels, ids=self.ids,
+            place.collection, qrels=self.qrels, ids=self.ids,
             cut=not self.no_cut, answer_map=self.answer_map, measures=measures,
             least_grade=self.topics_with_grade, relevant=self.relevant,
         )  # fmt: skip
 
-    def score(self, evaluator: Evaluator, runs: Iterable[Path]) -> list[ScoredRun]:
-        """Score runs against the judgments of each year."""
+    def of_each_year(self, runs: Iterable[Path]) -> list[tuple[Path, Year | None]]:
+        """Return runs with the years that each is scored for."""
         years: Sequence[Year | None] = self.years or [None]
-        return [evaluator.score(run, self.chosen_task, year) for run in runs for year in years]
+        return list(product(runs, years))
 
     @property
     def chosen_task(self) -> RunTask | None:
@@ -155,13 +156,16 @@ def evaluate(
     left_out: list[str] = []
     with status("Scoring"):
         evaluator = scoring.evaluator(runs, named_measures(*measure or ()))
-        if runs:
-            scored = scoring.score(evaluator, runs)
-        elif scoring.answer_map is not None:
+        if scoring.answer_map is not None and not runs:
             scored = evaluator.score_answer_map()
         else:
-            files = _run_files(evaluator, run_folder, scoring)
-            scored, left_out = _score_files(evaluator, files)
+            if runs:
+                task = scoring.chosen_task
+                files = scoring.of_each_year(runs)
+            else:
+                task = None
+                files, left_out = _judged_files(evaluator, run_folder, scoring)
+            scored = [evaluator.score(path, task, year) for path, year in files]
 
     tables = _score_tables(scored, [each.key for each in evaluator.measures], scoring.form)
     if by:
@@ -225,19 +229,19 @@ def _run_files(
     return files
 
 
-def _score_files(
-    evaluator: Evaluator, files: Iterable[tuple[Path, Year | None]]
-) -> tuple[list[ScoredRun], list[str]]:
-    """Score the run files that have judgments; return what the others lack."""
-    scored, left_out = [], []
-    for path, year in files:
-        lacking = evaluator.reason_against(path, path.parent.name)
-        if lacking:
-            left_out.append(f"{path}: {lacking}")
+def _judged_files(
+    evaluator: Evaluator, folder: Path, scoring: Scoring
+) -> tuple[list[tuple[Path, Year | None]], list[str]]:
+    """Return the run files that have judgments, and why the others are left out."""
+    judged, left_out = [], []
+    for path, year in _run_files(evaluator, folder, scoring):
+        reason = evaluator.reason_against(path, path.parent.name)
+        if reason:
+            left_out.append(f"{path}: {reason}")
         else:
-            scored.append(evaluator.score(path, year=year))
+            judged.append((path, year))
 
-    return scored, left_out
+    return judged, left_out
 
 
 def _names(keys: Iterable[str]) -> list[str]:
@@ -364,7 +368,8 @@ def compare(
     refuse_repeated(runs)
     trust(config or ())
     evaluator = scoring.evaluator(runs, named_measures(*filter(None, [measure])))
-    scored = scoring.score(evaluator, runs)
+    task = scoring.chosen_task
+    scored = [evaluator.score(run, task, year) for run, year in scoring.of_each_year(runs)]
     compared = compare_runs(scored, measure)
     if scoring.write(scored, compared.to_json()):
         if scoring.form == "csv":
