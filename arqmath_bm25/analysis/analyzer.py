@@ -2,11 +2,11 @@ r"""Content → terms, as they go into an index and into queries: one analysis f
 
     terms(r"Why does $\sum \frac1n$ diverge?")  # words and paths through operator trees
 
-gives them to any engine: lists of strings, without pandas, Java or an index. Its settings are the
-default ones of Task 1; `Index.analyze` has those of an index.
+returns a list of strings for any engine, without pandas, Java or an index. It has the default
+settings of Task 1; `Index.analyze` has the settings of an index.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Final, Literal, NamedTuple
 
@@ -34,7 +34,8 @@ from arqmath_bm25.core.errors import InputError
 
 TermKind = Literal["words", "math", "operators"]  # math: n-grams of LaTeX tokens
 _PATHS: Final = Paths(structures=True)  # of operator trees
-_CACHED_FORMULAS: Final = 1 << 15  # half of all formulas are repeats; about 30 MB when full
+# Half of all formulas are repeats. A full cache takes about 30 MB.
+_CACHED_FORMULAS: Final = 1 << 15
 
 
 class Terms(NamedTuple):
@@ -42,14 +43,14 @@ class Terms(NamedTuple):
 
     words: Bag
     math: Bag  # n-grams of tokens of formulas
-    operators: Bag  # paths through operator trees; none unless the settings want them
+    operators: Bag  # paths through operator trees; empty unless the settings ask for them
 
 
-class _Formula(NamedTuple):
-    """What the terms of a formula are made of."""
+class _FormulaParts(NamedTuple):
+    """The words and trees of which the terms of a formula are made."""
 
     words: list[str]
-    tokens: list[FormulaTree]  # one, or none that is wanted
+    tokens: list[FormulaTree]  # one line of tokens, or nothing if the settings have no n-grams
     trees: list[FormulaTree]
 
 
@@ -57,12 +58,15 @@ class Analyzer:
     """Turns content into terms by the settings. Thread-safe."""
 
     def __init__(self, settings: AnalysisSettings, ngrams: bool = True) -> None:
-        """Without `ngrams` they are not computed."""
+        """Terms are made by `settings`; without `ngrams`, no n-grams of tokens are computed."""
         self._words = WordAnalyzer(settings.text.stemmer, settings.text.stop_words)
         self._latex = settings.latex
-        self._ngrams = Lines(*settings.latex.ngrams) if ngrams else None
-        tokenizer = settings.latex.tokenizer
-        self._tokens = load_tokenizer(tokenizer) if tokenizer else None
+        self._ngrams: Lines | None = None
+        if ngrams:
+            self._ngrams = Lines(*settings.latex.ngrams)
+        self._tokenize: Callable[[str], list[str]] | None = None
+        if settings.latex.tokenizer:
+            self._tokenize = load_tokenizer(settings.latex.tokenizer)
         self._formula = lru_cache(maxsize=_CACHED_FORMULAS)(self._read_formula)
 
     def title(self, text: str) -> Terms:
@@ -75,31 +79,44 @@ class Analyzer:
 
     def __call__(self, content: Content) -> Terms:
         """Analyse one field. n-grams do not cross formulas; text in formulas joins the words."""
-        pieces: Sequence[str | Formula] = expand_macros(content, self._latex.macros).pieces
-        formulas: list[_Formula] = []
-        if self._latex.form == "symbols":
-            formulas = [self._formula(each.latex) for each in pieces if isinstance(each, Formula)]
-        elif self._latex.form == "raw":
-            pieces = [each if isinstance(each, str) else each.latex for each in pieces]
-        words = self._words(" ".join([each for each in pieces if isinstance(each, str)]))
-        for formula in formulas:
-            words += formula.words
-        return Terms(
-            Bag(words),
-            Bag((), [tokens for formula in formulas for tokens in formula.tokens]),
-            Bag((), [tree for formula in formulas for tree in formula.trees]),
-        )
+        prose: list[str] = []
+        formula_words: list[str] = []
+        tokens: list[FormulaTree] = []
+        trees: list[FormulaTree] = []
+        for piece in expand_macros(content, self._latex.macros).pieces:
+            if isinstance(piece, str):
+                prose.append(piece)
+            elif self._latex.form == "raw":
+                prose.append(piece.latex)
+            elif self._latex.form == "symbols":
+                parts = self._formula(piece.latex)
+                formula_words += parts.words
+                tokens += parts.tokens
+                trees += parts.trees
 
-    def _read_formula(self, latex: str) -> _Formula:
+        words = self._words(" ".join(prose))
+        return Terms(Bag(words + formula_words), Bag((), tokens), Bag((), trees))
+
+    def _read_formula(self, latex: str) -> _FormulaParts:
         items, text = read(latex)
-        words = self._words(text) if text else []
-        tokens, trees = [], []
+        words: list[str] = []
+        if text:
+            words = self._words(text)
+
+        tokens = []
         if self._ngrams:
-            symbols = self._tokens(latex) if self._tokens else arrange(items)
+            if self._tokenize is None:
+                symbols = arrange(items)
+            else:
+                symbols = self._tokenize(latex)
             tokens.append(FormulaTree(latex, Tree(symbols), self._ngrams))
-        if self._latex.operators and len((tree := read_operators(items)).symbols) > 1:
-            trees.append(FormulaTree(latex, tree, _PATHS))
-        return _Formula(words, tokens, trees)
+
+        trees = []
+        if self._latex.operators:
+            tree = read_operators(items)
+            if len(tree.symbols) > 1:
+                trees.append(FormulaTree(latex, tree, _PATHS))
+        return _FormulaParts(words, tokens, trees)
 
 
 class FormulaAnalyzer:
@@ -119,11 +136,14 @@ class FormulaAnalyzer:
 
     def latex(self, source: str) -> dict[str, list[str]]:
         """Analyse LaTeX without its delimiters; any string is read."""
-        return {field: bag.terms.split() for field, bag in self._latex(source).items()}
+        bags = self._latex(source)
+        return {field: bag.terms.split() for field, bag in bags.items()}
 
     def bags(self, source: str) -> dict[str, Bag]:
         """Analyse a formula of the files that the settings name, without spelling its terms out."""
-        return self._latex(source if self._reads_latex else source_latex(source))
+        if not self._reads_latex:
+            source = source_latex(source)
+        return self._latex(source)
 
     def _latex(self, source: str) -> dict[str, Bag]:
         items, text = read(source)
@@ -131,12 +151,14 @@ class FormulaAnalyzer:
         bags: dict[str, Bag] = {}
         for field, spelling in self._spellings.items():
             words: list[str] = []
-            if field == "contents":
-                # Words stand where they will: `x \text{ if } y` has the term `~t~if`.
-                words = [f"~t~{word}" for word in self._words(text)] if text else words
+            tree = line
+            if field == "operators":
+                tree = read_operators(items)
+            elif field == "contents":
                 tree = read_layout(items)
-            else:
-                tree = read_operators(items) if field == "operators" else line
+                # The position of a word does not count: `x \text{ if } y` has the term `~t~if`.
+                if text:
+                    words = [f"~t~{word}" for word in self._words(text)]
             bags[field] = Bag(words, (FormulaTree(source, tree, spelling),))
         return bags
 
@@ -149,14 +171,19 @@ def terms(
 ) -> list[str]:
     """Return the terms of a text: plain with `$…$` around its formulas, HTML, LaTeX or Markdown.
 
-    They hold no blank, and come kind by kind. What the text is, it says itself; `html` and
-    `delimiters` (`latex`, `markdown`, `mathjax`) decide it for all texts. Raises InputError for
-    another kind or no text.
+    Terms contain no blank and are grouped by kind. The format is detected from the text, unless
+    `html` or `delimiters` (`latex`, `markdown`, `mathjax`) determines it. Raises InputError for an
+    unknown kind, or if `text` is no string.
     """
-    if unknown := [kind for kind in kinds if kind not in Terms._fields]:
-        raise InputError(f"kind {unknown[0]!r}: expected any of {', '.join(Terms._fields)}")
+    for kind in kinds:
+        if kind not in Terms._fields:
+            raise InputError(f"kind {kind!r}: expected any of {', '.join(Terms._fields)}")
+
     by_kind = analyze(text, html, delimiters=delimiters)
-    return [term for kind in kinds for term in by_kind[kind]]
+    terms: list[str] = []
+    for kind in kinds:
+        terms += by_kind[kind]
+    return terms
 
 
 def analyze(
@@ -168,18 +195,25 @@ def analyze(
     """Return the terms of a text as `terms` reads it, by their kind."""
     if not isinstance(text, str):
         raise InputError(f"text: expected a string, not {type(text).__name__}")
-    analyzer = analyzer or _default_analyzer(delimiters)
-    fields = analyzer.body(text) if html else analyzer.title(text)
-    return {kind: bag.terms.split() for kind, bag in fields._asdict().items()}
+    if analyzer is None:
+        analyzer = _default_analyzer(delimiters)
+    if html:
+        by_kind = analyzer.body(text)
+    else:
+        by_kind = analyzer.title(text)
+    return {kind: bag.terms.split() for kind, bag in by_kind._asdict().items()}
 
 
 def tokenize(source: str) -> list[str]:
     """Return the n-grams of the tokens of one formula, in LaTeX without dollars."""
-    return _default_analyzer()(Content((Formula(source, None),))).math.terms.split()
+    content = Content((Formula(source, None),))
+    analyzer = _default_analyzer()
+    return analyzer(content).math.terms.split()
 
 
 @cache
 def _default_analyzer(delimiters: Delimiters = "auto") -> Analyzer:
-    configured = yaml.safe_load(default_config("task1").read_text(encoding="utf-8"))["analysis"]
-    configured["latex"]["delimiters"] = delimiters
-    return Analyzer(AnalysisSettings.model_validate(configured))
+    text = default_config("task1").read_text(encoding="utf-8")
+    settings = yaml.safe_load(text)["analysis"]
+    settings["latex"]["delimiters"] = delimiters
+    return Analyzer(AnalysisSettings.model_validate(settings))

@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arqmath_bm25.analysis.structure_numbers import structure_numbers
-from arqmath_bm25.analysis.term_numbers import EDGE_TEXTS, Texts, powers, term_numbers
+from arqmath_bm25.analysis.term_numbers import (
+    EDGE_TEXTS,
+    Texts,
+    hidden_variables,
+    powers,
+    term_numbers,
+)
 from arqmath_bm25.analysis.terms import LONGEST, WRITTEN, Paths
-from arqmath_bm25.analysis.trees import LOWER, PLACE
+from arqmath_bm25.analysis.trees import PLACE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,58 +33,72 @@ def spelled(spelling: Spelling, columns: Columns) -> Iterator[tuple[Places, Numb
 
 def _paths(paths: Paths, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
     """Yield the paths through many trees."""
-    _, trees, symbols, parents, edges = columns
     texts = Texts(columns.texts)
-    numbers = texts.numbers[symbols]
-    lengths = texts.lengths[symbols]
-    root = parents == np.arange(len(parents))
-    for is_anonymised in (False, True)[: 1 + paths.also_anonymised]:
-        if is_anonymised:
-            hidden = texts.variables[symbols]
-            hidden[parents[edges != ord(LOWER)]] = False
-            numbers[hidden] = term_numbers([PLACE])
-            lengths[hidden] = len(PLACE)
+    numbers = texts.numbers[columns.symbols]
+    lengths = texts.lengths[columns.symbols]
+    yield from _paths_through(paths, columns, numbers, lengths)
 
-        # `ending` is the path that ends at each node; it is complete if the tree reaches so far up.
-        steps = EDGE_TEXTS.numbers[edges] * powers(lengths) + numbers
-        shifts = powers(EDGE_TEXTS.lengths[edges] + lengths)
-        ending = numbers
-        complete = np.ones(len(trees), np.bool_)
-        for nodes in range(2, paths.high + 1):
-            ending = ending[parents] * shifts + steps
-            complete = complete[parents] & ~root
-            if nodes >= paths.low:
-                yield trees[complete], ending[complete]
+    if paths.also_anonymised:
+        hidden = hidden_variables(columns, texts)
+        numbers[hidden] = term_numbers([PLACE])
+        lengths[hidden] = len(PLACE)
+        yield from _paths_through(paths, columns, numbers, lengths)
 
     if paths.structures:
         yield from structure_numbers(columns)
 
 
+def _paths_through(
+    paths: Paths, columns: Columns, numbers: Numbers, lengths: Places
+) -> Iterator[tuple[Places, Numbers]]:
+    """Yield the paths through trees whose symbols have these numbers and lengths."""
+    parents = columns.parents
+    is_inner = parents != np.arange(len(parents))
+    steps = EDGE_TEXTS.numbers[columns.edges] * powers(lengths) + numbers
+    shifts = powers(EDGE_TEXTS.lengths[columns.edges] + lengths)
+
+    # `ending` is the path that ends at each node; it is complete if it begins within the tree.
+    ending = numbers
+    complete = np.ones(len(parents), np.bool_)
+    for nodes in range(2, paths.high + 1):
+        ending = ending[parents] * shifts + steps
+        complete = complete[parents] & is_inner
+        if nodes >= paths.low:
+            yield columns.trees[complete], ending[complete]
+
+
 def _lines(lines: Lines, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
     """Yield the n-grams of many lines."""
-    _, trees, symbols, *_ = columns
+    trees = columns.trees
+    symbols = columns.symbols
     texts = Texts(columns.texts)
     variables = np.flatnonzero(texts.variables[symbols] & lines.places)
     distances = _distances(columns)[variables]
+
     longest = np.empty(0, np.uint64)
-    for place in range(min(lines.high, len(trees))):
-        joint = "~" if place else ""
-        written = [each[place] for each in WRITTEN]
-        numbers = (term_numbers([joint]) * powers(texts.lengths) + texts.numbers)[symbols]
+    for position in range(min(lines.high, len(trees))):
+        joint = "~" if position else ""
+        joined = term_numbers([joint]) * powers(texts.lengths) + texts.numbers
+        numbers = joined[symbols]
         shifts = powers(texts.lengths + len(joint))[symbols]
+
+        written = [by_position[position] for by_position in WRITTEN]
+        lengths = np.fromiter(map(len, written), np.int64)
         numbers[variables] = term_numbers(written)[distances]
-        shifts[variables] = powers(np.array(list(map(len, written))))[distances]
-        if not place:
+        shifts[variables] = powers(lengths)[distances]
+
+        if position == 0:
             longest = numbers
         else:
-            longest = longest[: len(trees) - place] * shifts[place:] + numbers[place:]
-        if place + 1 >= lines.low:
-            complete = trees[place:] == trees[: len(trees) - place]
-            yield trees[place:][complete], longest[complete]
+            longest = longest[:-1] * shifts[position:] + numbers[position:]
+
+        if position + 1 >= lines.low:
+            is_complete = trees[position:] == trees[: len(trees) - position]
+            yield trees[position:][is_complete], longest[is_complete]
 
 
 def _distances(columns: Columns) -> Places:
-    """Return how far back each symbol last occurred in its line, LONGEST if not so near."""
+    """Return how far back each symbol last occurred in its line; LONGEST if that is farther."""
     symbols = columns.symbols
     trees = columns.trees
     distances = np.full(len(symbols), LONGEST)

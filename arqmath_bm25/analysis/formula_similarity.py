@@ -1,4 +1,4 @@
-"""How alike two formulas are by their operator trees, whatever their variables are called."""
+"""Similarity of formulas by their operator trees, regardless of the names of variables."""
 
 from __future__ import annotations
 
@@ -32,29 +32,35 @@ def formula_similarity(one: str, other: str) -> float:
 
 def formula_similarities(formulas: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
     """Return how alike each formula (rows) is to each of the others (columns)."""
-    rows = list(map(_read, formulas))
-    columns = list(map(_read, others))
-    terms_of_rows = list(map(_terms, rows))
-    terms_of_columns = list(map(_terms, columns))
-    alike = np.zeros((len(rows), len(columns)))
-    for row, column in np.ndindex(alike.shape):
-        terms, others_terms = terms_of_rows[row], terms_of_columns[column]
-        if rows[row] == columns[column]:
-            alike[row, column] = 1
-        elif terms and others_terms:
-            shared = len(terms & others_terms)
-            alike[row, column] = shared**2 / (len(terms) * len(others_terms))
-    return alike
+    trees = [_read(source) for source in formulas]
+    other_trees = [_read(source) for source in others]
+    terms_of_trees = [_terms(tree) for tree in trees]
+    terms_of_others = [_terms(tree) for tree in other_trees]
+
+    similarities = np.zeros((len(trees), len(other_trees)))
+    for row, column in np.ndindex(similarities.shape):
+        terms = terms_of_trees[row]
+        other_terms = terms_of_others[column]
+        if trees[row] == other_trees[column]:
+            similarities[row, column] = 1
+        elif terms and other_terms:
+            shared = len(terms & other_terms)
+            similarities[row, column] = shared**2 / (len(terms) * len(other_terms))
+    return similarities
 
 
 def _read(source: str) -> Tree:
     (whole,) = expanded_formulas([source])
-    return read_operators(latex.read(whole)[0])
+    items, _ = latex.read(whole)
+    return read_operators(items)
 
 
 def _terms(tree: Tree) -> set[str | int]:
     """Return the paths of a tree as text, and its sub-expressions as numbers."""
     hidden = anonymised(tree)
-    of_nodes = shapes(hidden, children(hidden))
-    inner = set(hidden.parents) - {0}
-    return {*paths(hidden), *(of_nodes[node] for node in inner)}
+    shapes_of_nodes = shapes(hidden, children(hidden))
+    terms: set[str | int] = set(paths(hidden))
+    for node in set(hidden.parents):
+        if node:
+            terms.add(shapes_of_nodes[node])
+    return terms

@@ -1,14 +1,15 @@
 r"""LaTeX → normalised tokens.
 
-Two ways to write the same formula should give the same tokens, and LaTeXML's normal form (the
-collection's) the same as an author's source (the topics'). In one pass over the source:
+Two ways to write the same formula should give the same tokens, and so should LaTeXML's normal form
+(in the collection) and an author's source (in the topics). In one pass over the source:
 
-* presentation goes, synonyms become one (`latex.toml`), numbers stay whole, text becomes words;
-* braces go, scripts come in the order sub, super (`\sum^n_{i=1}` is `\sum_{i=1}^n`), a prime is a
-  superscript, `{a \over b}` is `\frac{a}{b}`;
+* presentation is dropped, synonyms become one (`latex.toml`), numbers stay whole, text becomes
+  words;
+* braces are dropped, subscripts precede superscripts (`\sum^n_{i=1}` is `\sum_{i=1}^n`), a prime is
+  a superscript, `{a \over b}` is `\frac{a}{b}`;
 * tables keep marks of their cells, which `symbol_layout` reads;
-* what is broken (unbalanced braces, LaTeXML's error text, HTML that a formula swallowed) costs its
-  own tokens at most. Nothing raises; time is linear in the length of the source.
+* faults (unbalanced braces, LaTeXML's error text, HTML that a formula swallowed) affect their own
+  tokens only. Nothing raises; time is linear in the length of the source.
 
 A token is a command's name (`frac`, `alpha`, `bbR`), a number, a letter or a symbol; commands of
 one letter keep their backslash.
@@ -31,37 +32,55 @@ def _names(table: str) -> frozenset[str]:
 
 def _by_name(table: str) -> dict[str, str]:
     """Map the names of a table to their meanings."""
-    return {name: token for token, names in _TABLE[table].items() for name in names.split()}
+    meanings = {}
+    for token, names in _TABLE[table].items():
+        for name in names.split():
+            meanings[name] = token
+    return meanings
 
 
 INVISIBLE: Final = _names("nothing")
 DROPPED: Final = _names("dropped") | INVISIBLE
-_TEXT, _WITH_ARGUMENT = _names("text"), _names("dropped_with_argument")
-_OPERATOR_NAMES, _BARE_NAMES = _names("operator_names"), _names("bare_names")
+_TEXT: Final = _names("text")
+_WITH_ARGUMENT: Final = _names("dropped_with_argument")
+_OPERATOR_NAMES: Final = _names("operator_names")
+_BARE_NAMES: Final = _names("bare_names")
 _DEFINITIONS: Final = _names("definitions")
 ACCENTS: Final = _names("accents")
 VARIABLES: Final = _names("variables")
 INFIX: Final[dict[str, str]] = _TABLE["infix"]
 SYNONYMS: Final = _by_name("synonyms")
-_ALPHABETS, _ENVIRONMENTS = _by_name("alphabets"), _by_name("environments")
+_ALPHABETS: Final = _by_name("alphabets")
+_ENVIRONMENTS: Final = _by_name("environments")
 _TYPED: Final = _TABLE["unicode"].split()  # symbols and names by turns
-_UNICODE = {
-    ord(first) + number: f" \\{alphabet}{letter} "
-    for alphabet, firsts in _TABLE["blocks"].items()
-    for first in firsts
-    for number, letter in enumerate(ascii_uppercase + ascii_lowercase)
-} | {
-    ord(symbol): f" \\{name} " if name.isalpha() else name
-    for symbol, name in zip(_TYPED[::2], _TYPED[1::2], strict=True)
-}
-_UNICODE |= dict.fromkeys([int(code, 16) for code in _TABLE["invisible"].split()], "")
 
+
+def _unicode_table() -> dict[int, str]:
+    """Map code points of letters of alphabets, of symbols and of invisible signs to LaTeX."""
+    latex: dict[int, str] = {}
+    for alphabet, firsts in _TABLE["blocks"].items():
+        for first in firsts:
+            for code, letter in enumerate(ascii_uppercase + ascii_lowercase, ord(first)):
+                latex[code] = f" \\{alphabet}{letter} "
+
+    for symbol, name in zip(_TYPED[::2], _TYPED[1::2], strict=True):
+        if name.isalpha():
+            latex[ord(symbol)] = f" \\{name} "
+        else:
+            latex[ord(symbol)] = name
+
+    for code in _TABLE["invisible"].split():
+        latex[int(code, 16)] = ""
+    return latex
+
+
+_UNICODE: Final = _unicode_table()
 _RAISED, _LOWERED = _TABLE["scripts"]["raised"], _TABLE["scripts"]["lowered"]
 _PLAIN: Final = str.maketrans(_RAISED[0] + _LOWERED[0], _RAISED[1] + _LOWERED[1])
-# Scripts as Unicode; a prime is one where it does not stand in a script already.
+# Scripts as Unicode; a prime is a script unless it is in a script already.
 _SCRIPT_TYPED: Final = re.compile(rf"([{_RAISED[0]}]+)|([{_LOWERED[0]}]+)|(?<![\^{{′″])[′″]+")
 
-# What a formula holds, a pattern, and what replaces it; pages draw the forms as well.
+# A sign that a formula must contain, a pattern, and its replacement; pages draw the forms as well.
 FORMS: Final[list[tuple[str, re.Pattern[str], str]]] = [
     (sign, re.compile(pattern), other) for sign, pattern, other in _TABLE["forms"]
 ]
@@ -81,9 +100,9 @@ _HTML = re.compile(r"</[a-z]+[1-6]?>|<(?:p|br|em|strong|li|ol|ul|pre|code|blockq
 _LATEXML = re.compile(r"(?<=&)(?:\\displaystyle\s*)?amp;|\\qvar@construct\{.?\}|%\s*\n")
 _UNPRINTABLE = r"\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff"  # besides white space
 _FRACTIONS = [name for name in SYNONYMS if SYNONYMS[name] in ("frac", "binom")]
-# A match is what has its meaning by itself. What lies between matches (white space, `~`, `$`) means
-# nothing. A digit belongs to what takes just one: x^23 is x^2 3, \frac12 is 1/2. Scripts and braces
-# of one symbol are so common that they are read at once; but d{x} is no differential.
+# A match has a meaning by itself; characters between matches (white space, `~`, `$`) mean nothing.
+# A command or script that takes one digit is matched with it: x^23 is x^2 3, \frac12 is 1/2.
+# Scripts and braces of one symbol are frequent, so they are one match; but d{x} is no differential.
 _PIECE = re.compile(
     r"[A-Za-z]+"
     r"|\{(?<!d\{)(?<!d\}\{)\s*(?:[A-Za-z]|[0-9]+)\s*\}"
@@ -128,13 +147,14 @@ _OPTION = re.compile(r"\s*\[[^\[\]]*\]")
 _DIMENSION = re.compile(r"\s*[-+]?[0-9.]+\s*[a-z]{2}")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _AMBIGUOUS = frozenset("^_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-_TRAILING = frozenset(".,;:")  # the sentence's, not the formula's
-_MAX_DEPTH = 64  # deeper braces are read as if they were not there
+_TRAILING = frozenset(".,;:")  # They belong to the sentence, not to the formula.
+_MAX_DEPTH = 64  # Deeper braces are ignored.
 
 
 def tokenize(latex: str) -> list[str]:
     """Return the normalised tokens of one formula, given without its delimiters."""
-    return arrange(read(latex)[0])
+    items, _ = read(latex)
+    return arrange(items)
 
 
 def read(latex: str) -> tuple[list[str], str]:
@@ -143,8 +163,9 @@ def read(latex: str) -> tuple[list[str], str]:
     Words are the text inside `\text{…}` and the like, not yet analysed.
     """
     if not latex.isascii():
-        composed = normalize("NFC", latex)  # an equals sign and a stroke are one sign
-        latex = normalize("NFKC", _SCRIPT_TYPED.sub(_script, composed).translate(_UNICODE))
+        latex = normalize("NFC", latex)  # An equals sign with a stroke becomes one sign.
+        latex = _SCRIPT_TYPED.sub(_script, latex)
+        latex = normalize("NFKC", latex.translate(_UNICODE))
     if "<" in latex:
         latex = _HTML.sub(" ", latex)
     if "amp;" in latex or "@" in latex or "%" in latex:
@@ -154,14 +175,17 @@ def read(latex: str) -> tuple[list[str], str]:
             latex = pattern.sub(other, latex)
     if _PLAIN_TABLE.search(latex):
         latex = _with_environments(latex)
+
     words: list[str] = []
     pieces = _PIECE.findall(latex)
     if not _TAKES_ARGUMENT.isdisjoint(pieces):
-        shown = with_characters(latex)
-        if shown != latex:
-            return read(shown)
+        replaced = with_characters(latex)
+        if replaced != latex:
+            return read(replaced)
         pieces = _PIECE.findall(_without_arguments(latex, words))
-    items = list(chain.from_iterable(map(_MEANING.__getitem__, pieces)))
+
+    meanings = map(_MEANING.__getitem__, pieces)
+    items = list(chain.from_iterable(meanings))
     if "not" in items:
         items = _negate(items)
     return items, " ".join(words)
@@ -208,8 +232,11 @@ def _character(written: re.Match[str]) -> str:
 
 def _script(typed: re.Match[str]) -> str:
     """Convert a Unicode subscript or superscript to LaTeX."""
-    if typed[1] or typed[2]:
-        return f"{'^' if typed[1] else '_'}{{{typed[0].translate(_PLAIN)}}}"
+    plain = typed[0].translate(_PLAIN)
+    if typed[1]:
+        return f"^{{{plain}}}"
+    if typed[2]:
+        return f"_{{{plain}}}"
     return typed[0].replace("″", "′′").replace("′", "'")
 
 
@@ -220,16 +247,23 @@ def _meaning(piece: str) -> tuple[str, ...]:
         return _meaning_of_command(piece)
     if first in _STRUCTURE:
         argument = "".join(filter(str.isalnum, piece))[:MAX_TOKEN]
-        mark = () if argument and first == "{" else (_STRUCTURE[first],)
-        return (*mark, argument) if argument else mark
+        mark = _STRUCTURE[first]
+        if not argument:
+            return (mark,)
+        if first == "{":
+            return (argument,)
+        return (mark, argument)
     if first == "'":
-        return (SUPER, OPEN, *["prime"] * len(piece[:9]), CLOSE)
+        primes = ["prime"] * len(piece[:9])
+        return (SUPER, OPEN, *primes, CLOSE)
     if piece.isalpha() and piece not in _BARE_NAMES:
         return tuple(piece)
-    return ("dots",) if piece.startswith("..") else (piece[:MAX_TOKEN],)
+    if piece.startswith(".."):
+        return ("dots",)
+    return (piece[:MAX_TOKEN],)
 
 
-# What is longer does not come back.
+# Longer pieces are hardly ever repeated.
 _MEANING: Final = Memo(_meaning, most=1 << 14, longest=100)
 
 
@@ -237,39 +271,58 @@ def _meaning_of_command(piece: str) -> tuple[str, ...]:
     command = piece[1:]
     if command == "\\":
         return (ROW,)
-    if named := _NAMED.match(piece):
-        name, argument = named["name"], named["argument"]
-        if name in ("begin", "end"):
-            kind = _ENVIRONMENTS.get(argument)
-            return () if not kind else (kind, TABLE) if name == "begin" else (TABLE_END,)
+    named = _NAMED.match(piece)
+    if named is not None:
+        name = named["name"]
+        argument = named["argument"]
+        if name == "begin" or name == "end":
+            return _meaning_of_edge(name, argument)
         if argument and name in _ALPHABETS:
-            return tuple(_ALPHABETS[name] + letter for letter in argument)
+            alphabet = _ALPHABETS[name]
+            return tuple(alphabet + letter for letter in argument)
         if argument and name in _OPERATOR_NAMES:
             return (argument[:MAX_TOKEN],)
-        if name in _DIGIT_TAKERS and argument:
+        if argument and name in _DIGIT_TAKERS:
             digits = piece[len(name) + 1 :].split()
             return (SYNONYMS.get(name, name), *"".join(digits))
-        if name != command:  # \left.: an invisible delimiter
+        if name != command:  # \left. is an invisible delimiter.
             return ()
+
     if command in DROPPED or "@" in command or command.isspace():
         return ()
     # \i and \_ are not the letter i and the subscript mark.
-    own_name = piece if command in _AMBIGUOUS else command[:MAX_TOKEN]
+    own_name = command[:MAX_TOKEN]
+    if command in _AMBIGUOUS:
+        own_name = piece
     return (SYNONYMS.get(command, own_name),)
+
+
+def _meaning_of_edge(name: str, environment: str) -> tuple[str, ...]:
+    """Convert the begin or end of an environment; all but tables mean nothing."""
+    kind = _ENVIRONMENTS.get(environment)
+    if not kind:
+        return ()
+    if name == "begin":
+        return (kind, TABLE)
+    return (TABLE_END,)
 
 
 def _without_arguments(latex: str, words: list[str], nested: bool = False) -> str:
     r"""Cut out commands whose arguments are not mathematics; the text of \text goes to `words`."""
     kept: list[str] = []
     done = begin = 0
-    while command := _ARGUMENT_AHEAD.search(latex, begin):
+    while True:
+        command = _ARGUMENT_AHEAD.search(latex, begin)
+        if command is None:
+            break
         begin = command.end()
         if not command.lastgroup:
             continue
+
         kept += (latex[done : command.start()], " ")
         if command["text"]:
-            text, begin = _argument(latex, begin)
             # \text{if $x$ is odd} holds words and, between dollars, mathematics.
+            text, begin = _argument(latex, begin)
             for number, part in enumerate(text.split("$")):
                 if number % 2 and not nested:
                     kept += (_without_arguments(part, words, nested=True), " ")
@@ -294,41 +347,53 @@ def _negate(items: list[str]) -> list[str]:
 
 
 def _argument(latex: str, begin: int) -> tuple[str, int]:
-    """Return the argument in braces that begins there, and where it ends."""
+    """Return the argument at a position, without its braces, and where it ends.
+
+    An argument that is never closed is the rest of the LaTeX.
+    """
     while begin < len(latex) and latex[begin].isspace():
         begin += 1
     if not latex.startswith("{", begin):
         return latex[begin : begin + 1], begin + 1
+
     depth = 0
     for brace in _BRACE.finditer(latex, begin):
-        depth += {"{": 1, "}": -1}.get(brace[0], 0)
+        if brace[0] == "{":
+            depth += 1
+        elif brace[0] == "}":
+            depth -= 1
         if depth == 0:
             return latex[begin + 1 : brace.start()], brace.end()
-    return latex[begin + 1 :], len(latex)  # cut off
+    return latex[begin + 1 :], len(latex)
 
 
 def _skip(latex: str, begin: int, definition: bool = False) -> int:
-    """Return where the argument (of a definition: everything that belongs to it) ends."""
-    if dimension := _DIMENSION.match(latex, begin):
+    """Return where the argument of a command ends; a definition has several."""
+    dimension = _DIMENSION.match(latex, begin)
+    if dimension is not None:
         return dimension.end()
-    if option := _OPTION.match(latex, begin):  # \color[rgb]{1,0,0}
+    option = _OPTION.match(latex, begin)  # \color[rgb]{1,0,0}
+    if option is not None:
         begin = option.end()
+
     _, begin = _argument(latex, begin)
-    while definition and (opening := latex[begin : begin + 1]) in ("{", "["):
-        if opening == "[":
+    while definition:
+        if latex.startswith("[", begin):
             begin = latex.find("]", begin) + 1 or len(latex)
-        else:
+        elif latex.startswith("{", begin):
             _, begin = _argument(latex, begin)
+        else:
+            break
     return begin
 
 
 def arrange(items: list[str]) -> list[str]:
     """Drop braces, order scripts, and turn infix forms into prefix ones."""
     tokens: list[str] = []
-    turned: list[str] = []  # what infix forms put before the tokens of their group, last first
-    raised: list[str] = []  # a superscript, which waits for a subscript to pass it
-    script = ""  # the mark whose argument comes next
-    around: list[tuple[list[str], list[str], list[str], str]] = []  # of the groups that are open
+    turned: list[str] = []  # prefix forms of the infix forms of the group, last first
+    raised: list[str] = []  # a superscript, which waits for a subscript to precede it
+    script = ""  # the mark of the script whose argument is next
+    around: list[tuple[list[str], list[str], list[str], str]] = []  # the state of each open group
     for item in _balanced(items):
         if item not in _NOT_ADDED:
             if not script and not raised:
@@ -341,7 +406,10 @@ def arrange(items: list[str]) -> list[str]:
         else:
             if item == OPEN:
                 around.append((tokens, turned, raised, script))
-                tokens, turned, raised, script = [], [], [], ""
+                tokens = []
+                turned = []
+                raised = []
+                script = ""
             elif item in _SCRIPTS:
                 script = item
             elif item in INFIX:
@@ -349,6 +417,7 @@ def arrange(items: list[str]) -> list[str]:
                 raised = []
                 turned.append(INFIX[item])
             continue
+
         if script == SUPER:
             raised += inner
         elif script == SUB:
@@ -367,6 +436,7 @@ def _balanced(items: list[str]) -> list[str]:
     """Close open braces; drop braces that close nothing or are nested too deeply."""
     if OPEN not in items and CLOSE not in items:
         return items
+
     kept: list[str] = []
     depth = 0
     for item in items:
@@ -380,4 +450,6 @@ def _balanced(items: list[str]) -> list[str]:
 
 
 def _settled(raised: list[str]) -> list[str]:
-    return ["^", *raised] if raised else []
+    if raised:
+        return ["^", *raised]
+    return []

@@ -3,9 +3,9 @@ r"""Lean as words, so that English, LaTeX and Lean find each other.
 A declaration is its docstring, its name and its statement. A name counts as its parts, cut at dots,
 underscores and capitals, and again as a whole: `Nat.gcd_comm` gives `nat`, `gcd`, `comm`, `gcdcomm`
 and `natgcdcomm`. Its last component says what is declared, so it counts twice. Implicit arguments
-(in braces and brackets) name the setting: their words count once, and only where the rest of the
+(in braces and brackets) name the setting: their words count once, and only if the rest of the
 declaration lacks them. A symbol is one word, whether it is typed in Unicode or in LaTeX: `∑` and
-`\sum` are `sum`. The proof is left out unless it is asked for. The tables are in `lean.toml`.
+`\sum` are `sum`. The proof is left out by default. The tables are in `lean.toml`.
 """
 
 import re
@@ -34,10 +34,10 @@ HEAD: Final = (
 _HEAD: Final = re.compile(rf"\s{{0,99}}{HEAD}")
 _TYPED: Final = r"\s*(?:[({⦃][^(){}⦃⦄\[\]:\n]{1,200}\s:\s|\[[A-Z][\w.]*[\s\]])"
 _BODY: Final = r"\s*(?:where\b|extends\s|:=|\|\s)"
-# What proves that a head is one of Lean, not of a sentence such as "theorem A : every ring is".
+# A match proves that a head is Lean, not a sentence such as "theorem A : every ring is".
 _PROOF: Final = re.compile(rf"{_TYPED}|{_BODY}")
-# Python has no blank before the brackets or the colon that follow a name, and what Java and C++
-# have in braces holds semicolons.
+# Python has no blank before the brackets or the colon after a name, and braces of Java and C++
+# contain semicolons.
 _FOLLOWED: Final = re.compile(r"\s*\Z|[ \t]*\n|\s+(?:[(\[⦃]|\{[^{};\n]{1,99}\}|:\s|--)")
 _LEAN_NAME: Final = re.compile(r"[^\W_][._](?!\Z)|[a-z][A-Z]")
 _LEAN_SIGN: Final = re.compile(rf":=|[{_TABLE['signs']}]|\b(?:Type|Prop|Sort)\b")
@@ -68,7 +68,7 @@ class Declaration(NamedTuple):
     comment: str  # its docstring
     name: str  # "" for an anonymous one
     implicit: str  # arguments in braces and brackets
-    statement: str  # the other arguments, and what is stated of them
+    statement: str  # the other arguments, and the proposition
     proof: str
 
 
@@ -89,8 +89,8 @@ def is_lean(text: str) -> bool:
 def lean_words(text: str, title: str = "", proofs: bool = False) -> str:
     """Return a text in Lean as words with blanks between; any string is read.
 
-    `title` may be the full name of the declaration, where the text has a part of it; another title
-    gives its words. With `proofs` the words of the proof count too.
+    `title` may be the full name of a declaration whose text has a part of it; another title is read
+    as words. With `proofs`, the words of the proof count too.
     """
     declaration = read_declaration(text)
     name = declaration.name
@@ -117,7 +117,7 @@ def _is_full_name(title: str, name: str) -> bool:
 
 
 def read_declaration(text: str) -> Declaration:
-    """Return the parts of a declaration; a text that is none is a statement."""
+    """Return the parts of a declaration; any other text is a statement."""
     head = _HEAD.match(text)
     if head is None:
         return Declaration("", "", "", text, "")
@@ -148,7 +148,9 @@ def _arguments(text: str, begin: int) -> tuple[str, str, int]:
 
 def _after_space(text: str, begin: int) -> int:
     space = _SPACE.match(text, begin)
-    return space.end() if space else begin
+    if space is None:
+        return begin
+    return space.end()
 
 
 def _end_of_group(text: str, begin: int) -> int:
@@ -208,7 +210,7 @@ def query_words(prose: str) -> str:
 
 
 def formula_words(latex: str) -> str:
-    """Return the symbols of a formula as the words that they are in Lean."""
+    """Return the words of Lean for the symbols of a formula."""
     return " ".join(_words_of_symbol(latex))
 
 

@@ -1,10 +1,10 @@
 r"""MathML → the LaTeX that it was made from, so that formulas of all sources have one reader.
 
-LaTeXML, which wrote the lab's SLT and OPT files, keeps that in the attribute `alttext`, with `%`
-where it broke a line. Of 81,203 formulas of a subset of the collection 99.7 % give the same symbols
-as in the LaTeX files; the 106 without an `alttext` are empty there. The attribute is cut out as
-text, since bare `<`, `>` and quotes stand in it. It ends at a quote that another attribute or the
-end of the tag follows.
+LaTeXML, which wrote the lab's SLT and OPT files, keeps the LaTeX in the attribute `alttext`, with
+`%` where it broke a line. Of 81,203 formulas of a subset of the collection 99.7 % give the same
+symbols as in the LaTeX files; the 106 without an `alttext` are empty there. The attribute is cut
+out as text, since it may contain bare `<`, `>` and quotes. It ends at a quote that is followed by
+another attribute or by the end of the tag.
 
 Other pages keep their LaTeX in an annotation (`application/x-tex`), in a `<script type="math/tex">`
 as MathJax 2 reads it, in the `alt` of Wikipedia's images, or in a `title`, as the pages of this
@@ -35,13 +35,15 @@ def source_latex(markup: str) -> str:
     end = _ENDS[begin[1]].search(markup, begin.end())
     if end is not None:
         text = markup[begin.end() : end.start()]
-    return _BREAK.sub("", unescape(unescape(text)))  # escaped as an attribute, and before that
+    # The text was escaped as an attribute, and once before.
+    latex = unescape(unescape(text))
+    return _BREAK.sub("", latex)
 
 
 _PREFIX: Final = re.compile(r"(</?)[a-z]{1,9}:(?=[a-z])", re.IGNORECASE)
 _TITLE: Final = re.compile(r'<math title="([^"<>]*+)"')
 _ALT: Final = re.compile(r"\balt=([\"'])(.*?)\1", re.DOTALL)
-# An element reaches beyond the begin of no other one, so that time is linear.
+# No match reaches beyond the begin of another element, so that time is linear.
 _ELEMENT: Final = re.compile(
     r"<(?:[a-z]{1,9}:)?math\b(?P<math>(?:(?!<(?:[a-z]{1,9}:)?math\b).)*?)</(?:[a-z]{1,9}:)?math\s*+>"
     r"|<script\s+type=[\"']?math/tex\b[^<>]*+>(?P<script>(?:(?!</?script\b).)*+)</script\s*+>"
@@ -49,11 +51,18 @@ _ELEMENT: Final = re.compile(
     r"|<img\b(?P<image>[^<>]*+)>",
     re.DOTALL | re.IGNORECASE,
 )
-# LaTeXML leaves quotes as they are in what it writes of the lab's formulas.
+# Macros of LaTeXML for the meaning of formulas, which no other program knows.
 _SEMANTIC_MACRO: Final = re.compile(r"[}A-Za-z]@{1,3}\s*[{(]")
 _LATEX_SIGN: Final = re.compile(r"[\\^_]")
 _WORD: Final = re.compile(r"[A-Za-z]{4}")
 _DEEPEST: Final = 50  # elements in elements
+# Each text with formulas that `mark_formulas` finds has one of these.
+_MARKS: Final = (
+    "math>",
+    "math/tex",
+    "mwe-math",
+    'class="latex"',
+)
 
 
 def mark_formulas(html: str) -> str:
@@ -62,9 +71,7 @@ def mark_formulas(html: str) -> str:
     An image of Wikipedia is read unless MathML precedes it; then it is removed. A post with spans
     is returned unchanged, because the spans are all its formulas.
     """
-    if "math-container" in html or not (
-        "math>" in html or "math/tex" in html or "mwe-math" in html or 'class="latex"' in html
-    ):
+    if "math-container" in html or not any(mark in html for mark in _MARKS):
         return html
     has_mathml = False
 
@@ -77,7 +84,9 @@ def mark_formulas(html: str) -> str:
             alt = _ALT.search(element[0])
             if not alt or "mwe-math" not in element[0]:
                 return element[0]
-            latex = "" if has_mathml else unescape(alt[2])
+            latex = ""
+            if not has_mathml:
+                latex = unescape(alt[2])
         elif element["script"] is not None:
             latex = element["script"]
         else:
@@ -94,7 +103,13 @@ def mark_formulas(html: str) -> str:
 _INVISIBLE: Final = dict.fromkeys("\u2061\u2062\u2063\u2064")  # products, values of functions
 _OF_TEXT: Final = str.maketrans({"{": r"\{", "}": r"\}"} | _INVISIBLE)
 _PRIMES: Final = str.maketrans({"″": r"\prime\prime ", "‴": r"\prime\prime\prime "})
-_MATRIX_BRACKETS: Final = (("(", ")"), ("[", "]"), ("|", "|"), ("‖", "‖"), ("∥", "∥"))
+_MATRIX_BRACKETS: Final = (
+    ("(", ")"),
+    ("[", "]"),
+    ("|", "|"),
+    ("‖", "‖"),
+    ("∥", "∥"),
+)
 _SYMBOL: Final = re.compile(r"\S|[a-z]+|\\(?:operatorname\{)?[A-Za-z]+\}?")
 
 
@@ -106,7 +121,9 @@ def element_latex(element: str) -> str:
     latex = source_latex(element)
     if latex and _is_latex(latex):
         return latex
-    root = LexborHTMLParser(_PREFIX.sub(r"\1", element)).css_first("math")
+
+    without_prefixes = _PREFIX.sub(r"\1", element)
+    root = LexborHTMLParser(without_prefixes).css_first("math")
     if root is None:
         return ""
     return node_latex(root)
@@ -125,10 +142,10 @@ def node_latex(math: Any) -> str:
         semantics = semantics.next
     if semantics is not None and semantics.tag == "semantics":
         for part in semantics.iter():
-            is_note = part.tag == "annotation"
-            if is_note and (part.attributes.get("encoding") or "").endswith("x-tex"):
+            encoding = part.attributes.get("encoding") or ""
+            if part.tag == "annotation" and encoding.endswith("x-tex"):
                 return str(part.text())
-    return _of_tree(math, _DEEPEST)
+    return _tree_latex(math, _DEEPEST)
 
 
 def _is_latex(alttext: str) -> bool:
@@ -138,53 +155,82 @@ def _is_latex(alttext: str) -> bool:
     return _LATEX_SIGN.search(alttext) is not None or _WORD.search(alttext) is None
 
 
-def _of_tree(node: Any, depth: int) -> str:
+def _tree_latex(node: Any, depth: int) -> str:
+    """Return the LaTeX of a tree; elements at depth 0 are left out."""
     name = node.tag
     if name == "-text":
         return str(node.text_content).strip().translate(_OF_TEXT)
     if not depth or name.startswith("annotation"):
         return ""
 
-    children = [_of_tree(child, depth - 1) for child in node.iter(include_text=True)]
+    children = [_tree_latex(child, depth - 1) for child in node.iter(include_text=True)]
     if name == "mlabeledtr":
-        del children[:1]  # the number of an equation
-    parts = list(filter(None, children))
-    between: str = _TABLE["joined"].get(name, " ")
-    everything = between.join(parts)
+        del children[:1]  # The first cell is the number of an equation.
+    parts = [child for child in children if child]
+    separator: str = _TABLE["joined"].get(name, " ")
+    joined = separator.join(parts)
+
     alphabet = _TABLE["alphabets"].get(node.attributes.get("mathvariant"))
-    if alphabet and everything:
-        return rf"\{alphabet}{{{everything}}}"
+    if alphabet and joined:
+        return rf"\{alphabet}{{{joined}}}"
     if name == "mi" or name == "mo":
-        everything = "".join(everything.split())  # lim sup
-        if len(everything) > 1 and everything.isalpha() and everything.isascii():
-            return rf"\operatorname{{{everything}}}"
-    if name == "mtext" and everything.startswith("\\"):  # a command that LaTeXML does not know
-        return everything
-    if name == "mover" and len(parts) == 2 and parts[1] in _TABLE["accents"]:
-        accent = _TABLE["accents"][parts[1]]
-        return rf"\{accent}{{{parts[0]}}}"
-    if len(parts) == 2 and parts[0] == r"\{" and parts[1].startswith(r"\begin{matrix}"):
-        return parts[1].replace("{matrix}", "{cases}")
-    if name == "munder" and len(parts) == 2 and parts[1] in _TABLE["lines"]:
-        return rf"\underline{{{parts[0]}}}"
-    if name == "mtable" and node.attributes.get("displaystyle") == "true":
-        name = "aligned"
-    if name == "mfrac" and (node.attributes.get("linethickness") or "").startswith("0"):
-        name = "mbinom"
+        joined = "".join(joined.split())  # lim sup
+        if len(joined) > 1 and joined.isalpha() and joined.isascii():
+            return rf"\operatorname{{{joined}}}"
+    # LaTeXML writes a command that it does not know as text.
+    if name == "mtext" and joined.startswith("\\"):
+        return joined
+
+    latex = _pair_latex(name, parts)
+    if latex is not None:
+        return latex
     if len(parts) == 3 and _is_in_brackets(parts):
         return parts[1]
     if name == "mrow" and not parts:
-        return "{}"  # the base of a script may be empty
-    if name in ("msup", "msubsup") and parts:
-        parts[-1] = parts[-1].translate(_PRIMES)
-    if name.startswith(("msu", "mund", "mov")) and parts and not _SYMBOL.fullmatch(parts[0]):
-        parts[0] = f"{{{parts[0]}}}"
+        return "{}"  # The base of a script may be empty.
+    return _element_latex(_name_of_form(node), parts, joined)
 
-    written = _TABLE["elements"].get(name, "")
-    expected = sum(f"{{{number}}}" in written for number in range(3))
-    if written and len(parts) == expected:
-        return str(written.format(*parts))
-    return str(_TABLE["wrapped"].get(name, "{0}").format(everything))
+
+def _pair_latex(name: str, parts: list[str]) -> str | None:
+    """Return the LaTeX of an accent, a line below or a table of cases; None for other elements."""
+    if len(parts) != 2:
+        return None
+
+    first, second = parts
+    if name == "mover" and second in _TABLE["accents"]:
+        accent = _TABLE["accents"][second]
+        return rf"\{accent}{{{first}}}"
+    if first == r"\{" and second.startswith(r"\begin{matrix}"):
+        return second.replace("{matrix}", "{cases}")
+    if name == "munder" and second in _TABLE["lines"]:
+        return rf"\underline{{{first}}}"
+    return None
+
+
+def _name_of_form(node: Any) -> str:
+    """Return the name of an element, or of the form that its attributes give it."""
+    if node.tag == "mtable" and node.attributes.get("displaystyle") == "true":
+        return "aligned"
+    thickness = node.attributes.get("linethickness") or ""
+    if node.tag == "mfrac" and thickness.startswith("0"):
+        return "mbinom"
+    return str(node.tag)
+
+
+def _element_latex(name: str, parts: list[str], joined: str) -> str:
+    """Write an element by its pattern in the table, or its joined parts in a wrapper."""
+    if parts:
+        if name in ("msup", "msubsup"):
+            parts[-1] = parts[-1].translate(_PRIMES)
+        if name.startswith(("msu", "mund", "mov")) and not _SYMBOL.fullmatch(parts[0]):
+            parts[0] = f"{{{parts[0]}}}"
+
+    pattern = _TABLE["elements"].get(name, "")
+    expected = sum(f"{{{number}}}" in pattern for number in range(3))
+    if pattern and len(parts) == expected:
+        return str(pattern.format(*parts))
+    wrapper = _TABLE["wrapped"].get(name, "{0}")
+    return str(wrapper.format(joined))
 
 
 def _is_in_brackets(parts: list[str]) -> bool:

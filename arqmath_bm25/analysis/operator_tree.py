@@ -1,17 +1,17 @@
 r"""LaTeX → an operator tree: operators and what they are applied to.
 
-An operator-precedence parser (Floyd 1963) reads the tokens of `latex.read` in one pass, with stacks
-of its own: time is linear at any depth, and nothing raises. A missing operand is missing in the
-tree, an unmatched closer is ignored, and an open group ends with the formula.
+An operator-precedence parser (Floyd 1963) reads the tokens of `latex.read` in one pass, with
+explicit stacks: time is linear at any depth, and nothing raises. A missing operand is missing in
+the tree, an unmatched closer is ignored, and an open group ends with the formula.
 
-* Sums, products and chains of one relation have any number of arguments; `a>b` is `b<a`, `a-b` a
-  sum with an edge of its own, signs of products and parentheses that only group go.
-* `\sum`, `\int`, `\lim` hold the product that follows, functions (`\sin 2x`) its factors up to the
-  next function; a letter is applied to parentheses behind it if it is one that mostly is (`f`, `P`)
-  or if they hold no sum or product (`x(t)`). Scripts of such operators are their arguments.
+* Sums, products and chains of one relation have any number of arguments; `a>b` is `b<a`, `a-b` is a
+  sum with its own kind of edge; signs of products and parentheses that only group are dropped.
+* `\sum`, `\int`, `\lim` are applied to the product that follows, functions (`\sin 2x`) to its
+  factors up to the next function; a letter is applied to the parentheses after it if it usually is
+  (`f`, `P`) or if they hold no sum or product (`x(t)`). Scripts of such operators are arguments.
 * A subscript belongs to its base, so `x_i` counts as `x`; a superscript is a power.
 * `\sqrt[n]{x}` is a power of 1/n, `\exp x` one of e, `\ln` is `\log`, a table of two rows and one
-  column `\binom`, `\left\{` with a table `cases`; the `dx` of integrals goes.
+  column `\binom`, `\left\{` with a table `cases`; the `dx` of integrals is dropped.
 * Formulas side by side between commas are trees side by side.
 """
 
@@ -26,33 +26,46 @@ from arqmath_bm25.core.tables import read_table
 
 _TABLE: Final = read_table(__file__)
 _LEVELS: Final = {name: level for level, name in enumerate(_TABLE["levels"].split())}
-_SUCH_THAT, _RELATION, _SUM, _SCOPE, _FUNCTION, _ARGUMENT, _SLOT, _LAST_SLOT = map(
-    _LEVELS.__getitem__,
-    "such_that relation sum scope function argument slot last_slot".split(),
-)
+_SUCH_THAT: Final = _LEVELS["such_that"]
+_RELATION: Final = _LEVELS["relation"]
+_SUM: Final = _LEVELS["sum"]
+_SCOPE: Final = _LEVELS["scope"]
+_FUNCTION: Final = _LEVELS["function"]
+_ARGUMENT: Final = _LEVELS["argument"]
+_SLOT: Final = _LEVELS["slot"]
+_LAST_SLOT: Final = _LEVELS["last_slot"]
 _FUNCTION_LETTERS: Final = frozenset(_TABLE["function_letters"].split())
 _NO_FUNCTIONS: Final = frozenset(_TABLE["no_functions"].split())
 
-# Edges: to an argument whose place means nothing, to the first one, to the others, …
-_ANY, _FIRST, _SECOND = "~", "1", "2"
-# … to what is subtracted, to scripts, to the cells of a table, to what a letter is applied to.
-_MINUS, _UPPER, _ELEMENT, _APPLIED = "-", "^", "e", "a"
+# The edges of the tree.
+_ANY: Final = "~"  # to the arguments of a commutative operator
+_FIRST: Final = "1"  # to the first argument
+_SECOND: Final = "2"  # to the other arguments
+_MINUS: Final = "-"  # to a subtrahend
+_UPPER: Final = "^"  # to a superscript
+_ELEMENT: Final = "e"  # to a cell of a table
+_APPLIED: Final = "a"  # to the argument of a letter
 
 _INDEX: Final = "\x0f"  # the bracket that opens the index of a root
-_TRAILING: Final = frozenset(".,;:?")  # the sentence's, not the formula's
+_TRAILING: Final = frozenset(".,;:?")  # They belong to the sentence, not to the formula.
 _BARS: Final = frozenset(("|", "Vert"))
 _FENCES: Final = frozenset("([{")
-# What a fence is with what stands alone in it.
-_MERGED: Final = {("set", ","): "set", ("set", "cases"): "cases", ("abs", "abs"): "norm"}
+# The node of a fence and the only node in it → the node that both become.
+_MERGED: Final = {
+    ("set", ","): "set",
+    ("set", "cases"): "cases",
+    ("abs", "abs"): "norm",
+}
 _BRACES: Final = frozenset((OPEN, _INDEX))
 _END: Final = ""  # of the items
 _ENDS: Final = frozenset((_END, CLOSE))
-_SIGNS: Final = frozenset(":+,")  # which are not always between operands
+_SIGNS: Final = frozenset(":+,")  # These signs are not always between operands.
 _D_IN_BRACES: Final = [OPEN, "d", CLOSE]
 _GROUND: Final = (0, "", 0, _ANY)
 
 
-@dataclass(slots=True)  # faster to read than a tuple with names
+# A dataclass with slots is faster to read than a named tuple.
+@dataclass(slots=True)
 class _Role:
     """How the parser reads a symbol."""
 
@@ -60,35 +73,44 @@ class _Role:
     item: str
     symbol: str = ""  # of its node
     level: int = 0
-    first: str = _FIRST  # edge to what stands before an infix, or to the first argument
-    rest: str = _SECOND  # edge to what stands behind it
-    key: str = ""  # infixes of the same key have one node
+    first: str = _FIRST  # edge to the operand before an infix, or to the first argument
+    rest: str = _SECOND  # edge to the operands after it
+    key: str = ""  # consecutive infixes of the same key share a node
 
 
 class _Reader:
     """The state of reading: the tree so far, the open group, and the groups around it.
 
-    Node 0, the start mark, stands in for a missing operand: its parent and edge are reset at the
+    Node 0, the start mark, is used for a missing operand, so its parent and edge are reset at the
     end.
     """
 
     def __init__(self, items: list[str]) -> None:
-        self.items = items  # to be read, the next one last
-        self.symbols, self.parents, self.edges = [""], [0], [_ANY]
-        # What waits for arguments, with precedence, key, node and edge to the next argument: in
-        # each group its ground, operators, the loosest first, then what takes a single operand.
+        self.items = items  # the items to read, the next one last
+        self.symbols = [""]
+        self.parents = [0]
+        self.edges = [_ANY]
+
+        # Operators that wait for arguments, with precedence, key, node and edge to the next
+        # argument. Each group begins with its ground; then come its operators, the loosest first,
+        # and last those that take a single operand.
         self.operators: list[tuple[int, str, int, str]] = [_GROUND]
-        # The operand read last in the present group, and the symbol that it begins with.
-        self.operand = self.base = 0
-        self.braces = self.fences = 0  # open in the present table, in the present braces
-        # Of each group the mark or bracket that opened it and the node that takes it, then
-        # `operand`, `base`, `braces` and `fences` as they were.
+        self.operand = 0  # the operand read last in the current group
+        self.base = 0  # the symbol with which this operand begins
+        self.braces = 0  # how many are open in the current table
+        self.fences = 0  # how many are open in the current braces
+
+        # Of each group the mark or bracket that opened it and the node that takes it, then the
+        # values of `operand`, `base`, `braces` and `fences` around it.
         self.groups: list[tuple[str, int, int, int, int, int]] = [("", 0, 0, 0, 0, 0)]
-        self.tables: list[list[int]] = []  # cells of those that are open, 0 between columns
-        self.pairs: dict[str, bool] = {}  # whether there is an even number of a kind of bars
+        self.tables: list[list[int]] = []  # the cells of each open table, 0 between columns
+        self.pairs: dict[str, bool] = {}  # whether a kind of bars occurs an even number of times
 
     def read(self) -> Tree:
-        symbols, parents, edges, operators = self.symbols, self.parents, self.edges, self.operators
+        symbols = self.symbols
+        parents = self.parents
+        edges = self.edges
+        operators = self.operators
         role_of = _ROLES.get
         for item in iter(self.items.pop, _END):
             role = role_of(item)
@@ -96,6 +118,7 @@ class _Reader:
                 read = role.read
                 read(self, role)
                 continue
+
             node = len(symbols)
             symbols.append(item)
             parents.append(0)
@@ -104,10 +127,12 @@ class _Reader:
                 self.take(node)
             else:
                 self.operand = self.base = node
+
         while len(self.groups) > 1:
             self.close()
         self.collapse()
-        parents[0], edges[0] = 0, _ANY
+        parents[0] = 0
+        edges[0] = _ANY
         return Tree(symbols, parents, edges)
 
     def grow(self, symbol: str, parent: int = 0, edge: str = _ANY) -> int:
@@ -116,59 +141,73 @@ class _Reader:
         self.edges.append(edge)
         return len(self.symbols) - 1
 
+    def attach(self, node: int, parent: int, edge: str) -> None:
+        self.parents[node] = parent
+        self.edges[node] = edge
+
     # Operands and operators.
 
     def take(self, node: int) -> None:
-        """Read an operand: the argument of what takes a single one, or a factor."""
+        """Read an operand: the argument of an operator that takes a single one, or a factor."""
         operators = self.operators
         level, _, taker, edge = operators[-1]
         while level >= _SLOT:
             operators.pop()
-            self.parents[node], self.edges[node] = taker, edge
+            self.attach(node, taker, edge)
             if level == _SLOT:
                 return
             node = taker
             level, _, taker, edge = operators[-1]
-        if self.operand:
-            self.infix(_FACTORS if level >= _FUNCTION else _TIMES)
+
+        if self.operand and level >= _FUNCTION:
+            self.infix(_FACTORS)
+        elif self.operand:
+            self.infix(_TIMES)
         self.operand = self.base = node
 
     def infix(self, role: _Role) -> None:
-        """Read an infix operator; the operand before it goes to whichever binds tighter."""
-        operators, parents, edges, operand = self.operators, self.parents, self.edges, self.operand
-        level, rest, key = role.level, role.rest, role.key or str(len(parents))
-        top = operators[-1]
-        if top[0] >= _SLOT:  # x^*
+        """Read an infix operator; the operand before it goes to the one that binds tighter."""
+        operators = self.operators
+        if operators[-1][0] >= _SLOT:  # x^*
             self.take(self.grow(role.symbol))
             return
-        while top[0] >= level and top[1] != key:
+
+        level = role.level
+        rest = role.rest
+        key = role.key or str(len(self.parents))
+        operand = self.operand
+        top_level, top_key, node, edge = operators[-1]
+        while top_level >= level and top_key != key:
             operators.pop()
-            parents[operand], edges[operand] = top[2], top[3]
-            operand = top[2]
-            top = operators[-1]
-        if top[1] == key:
-            node, first = top[2], top[3]
-            if first != rest:
-                operators[-1] = (level, key, node, rest)
-        else:
-            node, first = self.grow(role.symbol), role.first
+            self.attach(operand, node, edge)
+            operand = node
+            top_level, top_key, node, edge = operators[-1]
+
+        if top_key != key:
+            node = self.grow(role.symbol)
+            edge = role.first
             operators.append((level, key, node, rest))
-        parents[operand], edges[operand] = node, first
+        elif edge != rest:
+            operators[-1] = (level, key, node, rest)
+        self.attach(operand, node, edge)
         self.operand = self.base = 0
 
     def collapse(self) -> int:
         """End the group: give all operators their last arguments; return the top node."""
-        operators, parents, edges = self.operators, self.parents, self.edges
-        while (top := operators[-1])[0] >= _SLOT:
+        operators = self.operators
+        level, _, node, edge = operators[-1]
+        while level >= _SLOT:
             operators.pop()
-            if top[0] == _LAST_SLOT:
-                self.take(top[2])
+            if level == _LAST_SLOT:
+                self.take(node)
+            level, _, node, edge = operators[-1]
+
         operand = self.operand
-        while top[0]:
+        while level:
             operators.pop()
-            parents[operand], edges[operand] = top[2], top[3]
-            operand = top[2]
-            top = operators[-1]
+            self.attach(operand, node, edge)
+            operand = node
+            level, _, node, edge = operators[-1]
         self.operand = self.base = 0
         return operand
 
@@ -178,13 +217,14 @@ class _Reader:
         pass
 
     def read_infix(self, role: _Role) -> None:
-        symbol, item = role.symbol, self.items[-1]
+        symbol = role.symbol
+        following = self.items[-1]
         if self.operators[-1][0] >= _SLOT:
             self.infix(role)
-        elif symbol == ":" and item == "=":
+        elif symbol == ":" and following == "=":
             pass
-        elif symbol == "+" and not self.operand and item not in _ENDS:
-            pass  # +x is x, but {+} is a plus
+        elif symbol == "+" and not self.operand and following not in _ENDS:
+            pass  # The formula +x is x, but {+} is a plus.
         elif symbol == "," and len(self.groups) == 1:
             self.collapse()
         else:
@@ -197,38 +237,45 @@ class _Reader:
         elif self.operand or level < _SUM:
             self.infix(role)
         else:  # a \cdot -b
-            self.operators.append((_SCOPE, role.item, self.grow(role.symbol), role.rest))
+            node = self.grow(role.symbol)
+            self.operators.append((_SCOPE, role.item, node, role.rest))
 
     def read_prefix(self, role: _Role) -> None:
         if self.operators[-1][0] >= _SLOT:
             self.take(self.grow(role.symbol))
             return
+
         if self.operand:
             self.infix(_TIMES)
-        self.operators.append((role.level, "", self.grow(role.symbol), role.first))
+        node = self.grow(role.symbol)
+        self.operators.append((role.level, "", node, role.first))
 
     def read_exponential(self, role: _Role) -> None:
         self.read_prefix(role)
-        self.grow("e", len(self.symbols) - 1, _FIRST)
+        power = len(self.symbols) - 1
+        self.grow("e", power, _FIRST)
 
     def read_script(self, role: _Role) -> None:
         level, key, node, _ = self.operators[-1]
         if level >= _SLOT:
             return  # x^_2
+
         edge = role.rest
         if self.operand and edge == LOWER:
             node = self.base or self.operand
         elif self.operand or key or not node:
-            node, edge = self.grow(role.symbol), _SECOND
-            self.parents[self.operand], self.edges[self.operand] = node, _FIRST
+            node = self.grow(role.symbol)
+            edge = _SECOND
+            self.attach(self.operand, node, _FIRST)
             self.operand = node
         self.operators.append((_SLOT, "", node, edge))
 
     def read_postfix(self, role: _Role) -> None:
         node = self.grow(role.symbol)
         if self.operand and self.operators[-1][0] < _SLOT:
-            self.parents[self.operand], self.edges[self.operand] = node, _FIRST
-            self.operand, self.base = node, 0
+            self.attach(self.operand, node, _FIRST)
+            self.operand = node
+            self.base = 0
         else:
             self.take(node)
 
@@ -254,7 +301,8 @@ class _Reader:
     # Groups.
 
     def open(self, kind: str, head: int = 0) -> None:
-        self.groups.append((kind, head, self.operand, self.base, self.braces, self.fences))
+        group = (kind, head, self.operand, self.base, self.braces, self.fences)
+        self.groups.append(group)
         self.operators.append(_GROUND)
         self.operand = self.base = 0
 
@@ -268,13 +316,13 @@ class _Reader:
                 self.take(content or self.grow(""))
         elif kind == TABLE:
             self.close_cells(head, content)
-        elif symbol := _ROLES[kind].symbol:
-            self.close_fences(content, symbol)
+        elif _ROLES[kind].symbol:
+            self.close_fences(content, _ROLES[kind].symbol)
         else:
             self.close_parentheses(content, head, kind + closing)
 
     def close_through(self, kind: str) -> None:
-        """End the groups within the innermost one of a kind, and that."""
+        """End the innermost group of a kind, and all groups within it."""
         while self.groups[-1][0] != kind:
             self.close()
         self.close()
@@ -284,38 +332,48 @@ class _Reader:
         if not content or self.symbols[content] == ",":
             content = content or self.grow(symbol)
             self.symbols[content] = symbol
-        letter, inner = self.symbols[head], self.symbols[content]
+
         level, _, node, edge = self.operators[-1]
-        if head and (letter in _FUNCTION_LETTERS or letter not in VARIABLES or inner not in _ROLES):
-            self.parents[content], self.edges[content] = head, _APPLIED
+        if head and self.is_applied(head, content):
+            self.attach(content, head, _APPLIED)
             self.base = 0
         elif level == _FUNCTION and not self.operand:
             self.operators.pop()
-            self.parents[content], self.edges[content] = node, edge
+            self.attach(content, node, edge)
             self.take(node)
         else:
             self.take(content)
 
+    def is_applied(self, head: int, content: int) -> bool:
+        """Return whether a letter or name is a function of the content of parentheses."""
+        name = self.symbols[head]
+        if name in _FUNCTION_LETTERS or name not in VARIABLES:
+            return True
+        return self.symbols[content] not in _ROLES
+
     def close_fences(self, content: int, symbol: str) -> None:
-        if merged := _MERGED.get((symbol, self.symbols[content])):
+        merged = _MERGED.get((symbol, self.symbols[content]))
+        if merged is not None:
             self.symbols[content] = merged
             self.take(content)
         else:
             node = self.grow(symbol)
-            self.parents[content], self.edges[content] = node, _FIRST
+            self.attach(content, node, _FIRST)
             self.take(node)
 
     def close_cells(self, table: int, content: int) -> None:
         cells = self.tables.pop()
         if content:
             cells.append(content)
+
         edges = [_ELEMENT] * len(cells)
         if self.groups[-1][0] == "{" and not self.operand:
             self.symbols[table] = "cases"
         elif len(cells) == 2 and all(cells):
-            self.symbols[table], edges = "binom", [_FIRST, _SECOND]
+            self.symbols[table] = "binom"
+            edges = [_FIRST, _SECOND]
         for cell, edge in zip(cells, edges, strict=True):
-            self.parents[cell], self.edges[cell] = table, edge
+            self.attach(cell, table, edge)
         self.take(table)
 
     def read_open_braces(self, role: _Role) -> None:
@@ -331,14 +389,22 @@ class _Reader:
         head = 0
         level = self.operators[-1][0]
         if self.operand and level < _SLOT and not role.symbol:
-            name = self.symbols[self.base]
-            is_name = name.isalpha() and name not in _NO_FUNCTIONS and name not in _ROLES
-            if name in _FUNCTION_LETTERS or (role.item == "(" and (name in VARIABLES or is_name)):
+            if self.may_be_function(self.symbols[self.base], role.item):
                 head = self.base
             elif level >= _FUNCTION:
                 self.infix(_TIMES)
         self.open(role.item, head)
         self.fences += 1
+
+    def may_be_function(self, name: str, bracket: str) -> bool:
+        """Return whether a symbol before a bracket may be applied to the content."""
+        if name in _FUNCTION_LETTERS:
+            return True
+        if bracket != "(":
+            return False
+        if name in VARIABLES:
+            return True
+        return name.isalpha() and name not in _NO_FUNCTIONS and name not in _ROLES
 
     def read_close_fence(self, role: _Role) -> None:
         if self.groups[-1][0] == _INDEX and role.item == "]":
@@ -349,31 +415,38 @@ class _Reader:
             self.close(role.item)
 
     def read_bar(self, role: _Role) -> None:
-        bar, kind = role.item, self.groups[-1][0]
+        bar = role.item
+        kind = self.groups[-1][0]
         if bar not in self.pairs:
-            self.pairs[bar] = self.items.count(bar) % 2 == 1
-        is_behind = self.operand and self.operators[-1][0] < _SLOT
+            others = self.items.count(bar)
+            self.pairs[bar] = others % 2 == 1
+
+        in_fence = kind in _FENCES
+        follows_operand = self.operand and self.operators[-1][0] < _SLOT
         if kind == bar and self.operand:
             self.close()
-        elif not is_behind or (kind not in _FENCES and self.pairs[bar]):
+        elif not follows_operand or (not in_fence and self.pairs[bar]):
             self.open(bar)
         else:
-            self.infix(_BETWEEN[bar, kind in _FENCES])
+            self.infix(_BETWEEN[bar, in_fence])
 
     def read_table(self, role: _Role) -> None:
         node = self.grow(role.item)
         if self.items[-1] != TABLE:
             self.take(node)
             return
+
         self.open(TABLE, node)
-        self.braces = self.fences = 0
+        self.braces = 0
+        self.fences = 0
         self.tables.append([])
 
     def read_cell_end(self, role: _Role) -> None:
         if self.tables:
             while self.groups[-1][0] != TABLE:
                 self.close()
-            if content := self.collapse():
+            content = self.collapse()
+            if content:
                 self.tables[-1].append(content)
             if role.item == CELL:
                 self.tables[-1].append(0)
@@ -385,18 +458,43 @@ class _Reader:
             self.close_through(TABLE)
 
 
-def _named(names: str) -> Iterator[tuple[str, str]]:
+def _items_and_nodes(names: str) -> Iterator[tuple[str, str]]:
     """Yield the symbols of a table and their nodes; `frac=over` is the node frac of an over."""
     for name in names.split():
-        node, _, symbol = name.partition("=") if len(name) > 1 else (name, "", "")
+        node, _, symbol = name.partition("=")
+        if len(name) == 1:  # The sign `=` itself.
+            node = symbol = name
         yield symbol or node, node
 
 
 def _infix(item: str, symbol: str, level: int, first: str, rest: str) -> _Role:
-    # Each division is one of its own: a/b/c is (a/b)/c.
-    key = "" if symbol == "frac" else symbol + first
-    read = _Reader.read_infix if symbol in _SIGNS else _Reader.infix
+    read = _Reader.infix
+    if symbol in _SIGNS:
+        read = _Reader.read_infix
+
+    # Each division has its own node: a/b/c is (a/b)/c.
+    key = symbol + first
+    if symbol == "frac":
+        key = ""
     return _Role(read, item, symbol, level, first, rest, key)
+
+
+def _roles_of_table() -> Iterator[_Role]:
+    """Yield the roles of the symbols in the table of operators."""
+    for kind, names in _TABLE["kinds"].items():
+        read = getattr(_Reader, f"read_{kind}")
+        for item, node in _items_and_nodes(names):
+            yield _Role(read, item, node)
+
+    for level, names in _TABLE["ordered"].items():
+        for item, node in _items_and_nodes(names):
+            yield _infix(item, node, _LEVELS[level], _FIRST, _SECOND)
+    for level, names in _TABLE["commutative"].items():
+        for item, node in _items_and_nodes(names):
+            yield _infix(item, node, _LEVELS[level], _ANY, _ANY)
+    for level, names in _TABLE["prefix"].items():
+        for item, node in _items_and_nodes(names):
+            yield _Role(_Reader.read_prefix, item, node, _LEVELS[level])
 
 
 def _roles() -> dict[str, _Role]:
@@ -410,33 +508,35 @@ def _roles() -> dict[str, _Role]:
         _Role(_Reader.read_cell_end, ROW),
         _Role(_Reader.read_table_end, latex.TABLE_END),
         _Role(_Reader.read_exponential, "exp", "^", _FUNCTION, _SECOND),
+        *_roles_of_table(),
     ]
-    for kind, names in _TABLE["kinds"].items():
-        read = getattr(_Reader, f"read_{kind}")
-        roles += [_Role(read, item, node) for item, node in _named(names)]
-    for table, edges in (("ordered", (_FIRST, _SECOND)), ("commutative", (_ANY, _ANY))):
-        for level, names in _TABLE[table].items():
-            roles += [_infix(*name, _LEVELS[level], *edges) for name in _named(names)]
-    for level, names in _TABLE["prefix"].items():
-        roles += [_Role(_Reader.read_prefix, *name, _LEVELS[level]) for name in _named(names)]
-    roles += [_Role(_Reader.read_taker, name, name, 0, "", _FIRST) for name in latex.ACCENTS]
+    for name in latex.ACCENTS:
+        roles.append(_Role(_Reader.read_taker, name, name, 0, "", _FIRST))
     by_item = {role.item: role for role in roles}
+
     turned = _TABLE["turned"].split()
     for item, other in zip(turned[::2], turned[1::2], strict=True):
         role = by_item[other]
         by_item[item] = _infix(item, role.symbol, role.level, _SECOND, _FIRST)
-    by_item["-"] = replace(by_item["+"], read=_Reader.read_minus, item="-", rest=_MINUS)
+
+    plus = by_item["+"]
+    by_item["-"] = replace(plus, read=_Reader.read_minus, item="-", rest=_MINUS)
     return by_item
+
+
+def _bars_between() -> dict[tuple[str, bool], _Role]:
+    """Return the roles of bars between operands, outside and within fences."""
+    between = {}
+    for bar in _BARS:
+        between[bar, False] = _infix(bar, bar, _RELATION, _FIRST, _SECOND)
+        between[bar, True] = _infix(bar, bar, _SUCH_THAT, _FIRST, _SECOND)
+    return between
 
 
 _ROLES: Final = _roles()
 _TIMES: Final = _ROLES["times"]
 _FACTORS: Final = replace(_TIMES, level=_ARGUMENT, key="inside")  # of the argument of a function
-_BETWEEN: Final = {
-    (bar, within): _infix(bar, bar, _SUCH_THAT if within else _RELATION, _FIRST, _SECOND)
-    for bar in _BARS
-    for within in (False, True)  # fences
-}
+_BETWEEN: Final = _bars_between()
 
 
 def read_operators(items: list[str]) -> Tree:

@@ -7,20 +7,23 @@ from pydantic import AfterValidator, Field
 from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.core.configuration import Settings
 
-# Raised when the same settings come to give other terms: indexes from before are stale then.
+# This number is raised when the same settings give other terms; earlier indexes are stale then.
 VERSION: Final = 6
 
 
-def _ordered(lengths: tuple[int, int]) -> tuple[int, int]:
-    if lengths[0] > lengths[1]:
+def _check_order(lengths: tuple[int, int]) -> tuple[int, int]:
+    low, high = lengths
+    if low > high:
         raise ValueError("the first number must not exceed the second")
     return lengths
 
 
 _Symbols = Annotated[int, Field(ge=1, le=5)]
 _Nodes = Annotated[int, Field(ge=2, le=5)]
-_Lengths = Annotated[tuple[_Symbols, _Symbols], AfterValidator(_ordered)]
-_LongLengths = Annotated[tuple[_Nodes, _Nodes], AfterValidator(_ordered)]
+_Lengths = Annotated[tuple[_Symbols, _Symbols], AfterValidator(_check_order)]
+_LongLengths = Annotated[tuple[_Nodes, _Nodes], AfterValidator(_check_order)]
+# The form is package.module:function.
+_FunctionName = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
 
 
 class TextSettings(Settings):
@@ -35,13 +38,12 @@ class LatexSettings(Settings):
     """Settings of the terms of formulas."""
 
     ngrams: _Lengths = (1, 3)
-    # raw: LaTeX is read as prose, and joins the words; none: formulas are left out.
+    # With `raw`, LaTeX is read as prose and joins the words; with `none`, formulas are left out.
     form: Literal["symbols", "raw", "none"] = "symbols"
     operators: bool = False  # whether operator trees give terms too
-    # package.module:function, which makes the tokens of n-grams; see tokenizer.py.
-    tokenizer: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")] | None = None
-    delimiters: Delimiters = "mathjax"  # what formulas stand between; see html.py
-    macros: str = ""  # definitions that hold for all texts and queries, each on a line of its own
+    tokenizer: _FunctionName | None = None  # makes the tokens of n-grams; see tokenizer.py
+    delimiters: Delimiters = "mathjax"  # of formulas; see html.py
+    macros: str = ""  # definitions for all texts and queries, one on each line
 
 
 class AnalysisSettings(Settings):

@@ -1,8 +1,8 @@
 """The terms of `structures` as numbers, made for many trees at a time.
 
 All trees are handled together, level by level: from the leaves up for hashes and sizes of
-sub-expressions, from the roots down for places in canonical order. In that order a sub-expression
-is a range of places.
+sub-expressions, from the roots down for positions in canonical order. In that order a
+sub-expression is a range of positions.
 """
 
 from __future__ import annotations
@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from arqmath_bm25.analysis.structures import BELOW, LARGEST, LONGEST_TERM, RANK_BITS, SMALLEST
-from arqmath_bm25.analysis.term_numbers import EDGE_TEXTS, Texts, mixed, powers, term_numbers
-from arqmath_bm25.analysis.trees import LOWER, PLACE
+from arqmath_bm25.analysis.term_numbers import (
+    EDGE_TEXTS,
+    Texts,
+    hidden_variables,
+    mixed,
+    powers,
+    sums_before,
+    term_numbers,
+)
+from arqmath_bm25.analysis.trees import PLACE
 from arqmath_bm25.core.arrays import ranges
 
 if TYPE_CHECKING:
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
 
 _BELOW: Final = np.uint64(BELOW)
 _EDGE_BITS: Final = 7
-_NONE: Final = -1  # the place before the first occurrence of a variable
+_NONE: Final = -1  # the position before the first occurrence of a variable
 
 
 class _Pieces(NamedTuple):
@@ -47,27 +55,32 @@ class _Pieces(NamedTuple):
     def then(self, other: _Pieces) -> _Pieces:
         """Return the rows of `other` after the rows of these pieces."""
         numbers = np.concatenate((self.numbers, other.numbers))
-        return _Pieces(numbers, np.concatenate((self.lengths, other.lengths)))
+        lengths = np.concatenate((self.lengths, other.lengths))
+        return _Pieces(numbers, lengths)
 
 
 class _Outline(NamedTuple):
-    """All trees in canonical order, one after the other, a row for each place."""
+    """All trees in canonical order, one after the other, a row for each position."""
 
     nodes: Places
     sizes: Places
     depths: Places
-    before: Places  # the place where the variable of a place last occurred, or _NONE
+    before: Places  # the position where the variable of a position last occurred, or _NONE
 
 
 def _texts(listed: list[str]) -> _Pieces:
-    return _Pieces(term_numbers(listed), np.fromiter(map(len, listed), np.int64))
+    lengths = np.fromiter(map(len, listed), np.int64)
+    return _Pieces(term_numbers(listed), lengths)
+
+
+def _edges(codes: NDArray[np.uint8]) -> _Pieces:
+    return _Pieces(EDGE_TEXTS.numbers[codes], EDGE_TEXTS.lengths[codes])
 
 
 def structure_numbers(columns: Columns) -> Iterator[tuple[Places, Numbers]]:
     """Yield the `sub` terms and then the `coref` terms: the number of each tree, and the term."""
     texts = Texts(columns.texts)
-    hidden = texts.variables[columns.symbols]
-    hidden[columns.parents[columns.edges != ord(LOWER)]] = False  # as `terms.anonymised` does
+    hidden = hidden_variables(columns, texts)
     symbols = _Pieces(texts.numbers, texts.lengths).of(columns.symbols)
     symbols.numbers[hidden] = term_numbers([PLACE])
     symbols.lengths[hidden] = len(PLACE)
@@ -79,17 +92,29 @@ def structure_numbers(columns: Columns) -> Iterator[tuple[Places, Numbers]]:
 def _outline(columns: Columns, symbols: Numbers, hidden: NDArray[np.bool_]) -> _Outline:
     levels, depths = _levels(columns.parents)
     shapes, sizes = _shapes(columns, symbols, levels)
-    places = _places(columns, shapes, sizes, levels)
-    nodes = np.empty(len(places), np.int64)
-    nodes[places] = np.arange(len(places))
+    positions = _positions(columns, shapes, sizes, levels)
+    nodes = np.empty(len(positions), np.int64)
+    nodes[positions] = np.arange(len(positions))
+
+    before = _occurrences_before(columns, nodes, hidden)
+    return _Outline(nodes, sizes[nodes], depths[nodes], before)
+
+
+def _occurrences_before(columns: Columns, nodes: Places, hidden: NDArray[np.bool_]) -> Places:
+    """Return the position where the variable of each position last occurred, or _NONE."""
     variables = np.flatnonzero(hidden[nodes])
-    named = nodes[variables]
-    keys = columns.trees[named] << 32 | columns.symbols[named]
+    variable_nodes = nodes[variables]
+    keys = columns.trees[variable_nodes] << 32 | columns.symbols[variable_nodes]
+
+    # The order is stable, so neighbours of one key are consecutive occurrences of a variable.
     order = np.argsort(keys, kind="stable")
     repeats = np.flatnonzero(np.diff(keys[order]) == 0)
-    before = np.full(len(places), _NONE)
-    before[variables[order[repeats + 1]]] = variables[order[repeats]]
-    return _Outline(nodes, sizes[nodes], depths[nodes], before)
+    earlier = variables[order[repeats]]
+    later = variables[order[repeats + 1]]
+
+    before = np.full(len(nodes), _NONE)
+    before[later] = earlier
+    return before
 
 
 def _shapes(columns: Columns, symbols: Numbers, levels: Sequence[Places]) -> tuple[Numbers, Places]:
@@ -102,33 +127,46 @@ def _shapes(columns: Columns, symbols: Numbers, levels: Sequence[Places]) -> tup
     for nodes in reversed(levels):
         above = parents[nodes]
         shapes[nodes] = mixed(symbols[nodes] + below[nodes] * _BELOW)
-        np.add.at(below, above, mixed(edges[nodes] + shapes[nodes]))
+        arguments = mixed(edges[nodes] + shapes[nodes])
+        np.add.at(below, above, arguments)
         np.add.at(sizes, above, sizes[nodes])
     return shapes, sizes
 
 
-def _places(columns: Columns, shapes: Numbers, sizes: Places, levels: Sequence[Places]) -> Places:
-    """Return the place of each node in canonical order."""
+def _positions(
+    columns: Columns, shapes: Numbers, sizes: Places, levels: Sequence[Places]
+) -> Places:
+    """Return the position of each node in canonical order."""
     parents = columns.parents
-    keys = parents.astype(np.uint64) << np.uint64(_EDGE_BITS) | columns.edges
-    keys = keys << np.uint64(RANK_BITS) | shapes >> np.uint64(64 - RANK_BITS)
     roots = levels[0]
+
+    # Siblings are ordered by their edges, then by the first bits of their hashes.
+    keys = parents.astype(np.uint64) << np.uint64(_EDGE_BITS)
+    keys |= columns.edges
+    keys <<= np.uint64(RANK_BITS)
+    keys |= shapes >> np.uint64(64 - RANK_BITS)
     keys[roots] = 0
-    order = np.argsort(keys, kind="stable")[len(roots) :]  # siblings are neighbours
-    earlier = np.cumsum(sizes[order]) - sizes[order]
+    order = np.argsort(keys, kind="stable")[len(roots) :]
+
+    # The nodes of earlier siblings are between a parent and its child.
+    sizes_in_order = sizes[order]
+    earlier = np.cumsum(sizes_in_order) - sizes_in_order
     first = np.flatnonzero(np.diff(parents[order], prepend=_NONE))
     siblings = np.diff(first, append=len(order))
-    places = np.empty(len(parents), np.int64)
-    places[order] = 1 + earlier - np.repeat(earlier[first], siblings)
-    places[roots] = roots
+    before_first = np.repeat(earlier[first], siblings)
+
+    positions = np.empty(len(parents), np.int64)
+    positions[order] = 1 + earlier - before_first
+    positions[roots] = roots
     for nodes in levels[1:]:
-        places[nodes] += places[parents[nodes]]
-    return places
+        positions[nodes] += positions[parents[nodes]]
+    return positions
 
 
 def _levels(parents: Places) -> tuple[list[Places], Places]:
     """Return the nodes of each level, the roots first, and the level of each node."""
-    depths = (parents != np.arange(len(parents))).astype(np.int64)
+    is_root = parents == np.arange(len(parents))
+    depths = (~is_root).astype(np.int64)
     above = parents
     further = depths[above]
     # Each round looks twice as far up.
@@ -140,7 +178,8 @@ def _levels(parents: Places) -> tuple[list[Places], Places]:
     # NumPy sorts numbers of 8 or 16 bits many times as fast.
     small = np.min_scalar_type(depths.max(initial=0))
     order = np.argsort(depths.astype(small), kind="stable")
-    cuts = [0, *np.cumsum(np.bincount(depths)).tolist()]
+    ends = np.cumsum(np.bincount(depths)).tolist()
+    cuts = [0, *ends]
     levels = [order[begin:end] for begin, end in pairwise(cuts)]
     return levels, depths
 
@@ -149,67 +188,83 @@ def _subexpressions(
     columns: Columns, symbols: _Pieces, outline: _Outline
 ) -> tuple[Places, Numbers]:
     nodes, sizes, depths, before = outline
-    begins = np.flatnonzero((sizes >= SMALLEST) & (sizes <= LARGEST) & (depths > 0))
+    is_term = (sizes >= SMALLEST) & (sizes <= LARGEST) & (depths > 0)
+    begins = np.flatnonzero(is_term)
 
-    # How a node is written: closing brackets, edge, symbol, opening bracket. More brackets than
+    # A node is written as closing brackets, edge, symbol, opening bracket. More brackets than
     # LARGEST close only after sub-expressions that are too large.
     brackets = _texts([")" * number for number in range(LARGEST)])
-    closed = np.clip(-np.diff(depths, prepend=0), 0, LARGEST - 1)
-    edges = _Pieces(EDGE_TEXTS.numbers, EDGE_TEXTS.lengths).of(columns.edges[nodes])
+    rises = -np.diff(depths, prepend=0)
+    closed = np.clip(rises, 0, LARGEST - 1)
     symbols = symbols.of(nodes)
-    steps = brackets.of(closed) + edges + symbols
-    opened = _texts(["", "("]).of((sizes > 1).astype(np.int64))
+    steps = brackets.of(closed) + _edges(columns.edges[nodes]) + symbols
+    has_arguments = (sizes > 1).astype(np.int64)
+    opened = _texts(["", "("]).of(has_arguments)
 
     # A variable is followed by its distance if it occurs earlier in the same sub-expression.
     distances = np.arange(len(nodes)) - before
-    distances[(before < 0) | (distances >= LARGEST)] = 0
-    far = _texts(["", *map(str, range(1, LARGEST))]).of(distances)
-    either = (steps + opened).then(steps + far + opened)
+    is_far = (before < 0) | (distances >= LARGEST)
+    distances[is_far] = 0
+    written_distances = _texts(["", *map(str, range(1, LARGEST))])
+    without_distance = steps + opened
+    with_distance = steps + written_distances.of(distances) + opened
+    either = without_distance.then(with_distance)
 
     lengths = sizes[begins] - 1
     inner = ranges(begins + 1, lengths)
-    inner += len(nodes) * (before[inner] >= np.repeat(begins, lengths))
-    rest = _joined(either.of(inner), lengths)
+    is_repeated = before[inner] >= np.repeat(begins, lengths)
+    rows = inner + len(nodes) * is_repeated
+    rest = _joined(either.of(rows), lengths)
 
     last = begins + lengths
     closing = brackets.of(depths[last] - depths[begins])
     whole = symbols.of(begins) + opened.of(begins) + rest + closing
-    kept = whole.lengths <= LONGEST_TERM
-    return columns.trees[nodes[begins]][kept], whole.numbers[kept]
+
+    is_short = whole.lengths <= LONGEST_TERM
+    trees = columns.trees[nodes[begins]]
+    return trees[is_short], whole.numbers[is_short]
 
 
 def _joined(pieces: _Pieces, counts: Places) -> _Pieces:
-    """Join consecutive pieces into one: as many for each as `counts` says."""
+    """Join consecutive pieces: the first `counts[0]` pieces become one, and so on."""
     ends = np.cumsum(counts)
-    characters = np.concatenate(([0], np.cumsum(pieces.lengths)))
-    behind = np.repeat(characters[ends], counts) - characters[1:]
-    shifted = pieces.numbers * powers(behind)
-    sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(shifted, dtype=np.uint64)))
     begins = ends - counts
-    return _Pieces(sums[ends] - sums[begins], characters[ends] - characters[begins])
+
+    # A piece is shifted past the characters after it in its group, then the group is added up.
+    characters = np.concatenate(([0], np.cumsum(pieces.lengths)))
+    ends_of_groups = np.repeat(characters[ends], counts)
+    following = ends_of_groups - characters[1:]
+    shifted = pieces.numbers * powers(following)
+    sums = sums_before(shifted)
+
+    numbers = sums[ends] - sums[begins]
+    lengths = characters[ends] - characters[begins]
+    return _Pieces(numbers, lengths)
 
 
 def _corefs(columns: Columns, symbols: _Pieces, outline: _Outline) -> tuple[Places, Numbers]:
     second = np.flatnonzero(outline.before >= 0)
-    one = _contexts(columns, symbols, outline.nodes[outline.before[second]])
-    other = _contexts(columns, symbols, outline.nodes[second])
+    first = outline.before[second]
+    second_nodes = outline.nodes[second]
+    first_contexts = _contexts(columns, symbols, outline.nodes[first])
+    second_contexts = _contexts(columns, symbols, second_nodes)
 
+    # The context of the lower number comes first.
     rows = np.arange(len(second))
-    both = one.then(other)
-    swapped = one.numbers > other.numbers
-    lower = both.of(rows + len(rows) * swapped)
-    upper = both.of(rows + len(rows) * ~swapped)
+    both = first_contexts.then(second_contexts)
+    is_swapped = first_contexts.numbers > second_contexts.numbers
+    lower = both.of(rows + len(rows) * is_swapped)
+    upper = both.of(rows + len(rows) * ~is_swapped)
     pairs = lower + _texts(["&"]) + upper
-    return columns.trees[outline.nodes[second]], pairs.numbers
+    return columns.trees[second_nodes], pairs.numbers
 
 
 def _contexts(columns: Columns, symbols: _Pieces, nodes: Places) -> _Pieces:
     """Return up to two nodes above each variable, with the edges that lead down to it."""
-    edges = _Pieces(EDGE_TEXTS.numbers, EDGE_TEXTS.lengths)
     parents = columns.parents[nodes]
     above = columns.parents[parents]
-    nearer = symbols.of(parents) + edges.of(columns.edges[nodes])
-    farther = symbols.of(above) + edges.of(columns.edges[parents])
+    nearer = symbols.of(parents) + _edges(columns.edges[nodes])
+    farther = symbols.of(above) + _edges(columns.edges[parents])
     is_top = above == parents
     farther.numbers[is_top] = 0
     farther.lengths[is_top] = 0

@@ -23,7 +23,7 @@ from arqmath_bm25.analysis.trees import EDGES, PLACE, Tree, anonymised
 
 SMALLEST: Final = 3  # nodes of a sub-expression
 LARGEST: Final = 40
-# In characters. Each may be two units of UTF-16, and Lucene and OpenSearch cut tokens at 255 units.
+# Each character is up to two units of UTF-16, and Lucene and OpenSearch cut tokens at 255 units.
 LONGEST_TERM: Final = 127
 BASE: Final = 0xD1342543DE82EF95  # of the numbers of terms; odd and without a pattern
 BELOW: Final = 0xD6E8FEB86659FD93  # factor of the arguments in the hash of a sub-expression
@@ -35,7 +35,7 @@ _WORD: Final = (1 << 64) - 1
 class Outline(NamedTuple):
     """A tree in canonical order, in which each sub-expression is a range that begins with its root.
 
-    All columns have one entry for each place in this order.
+    All columns have one entry for each position in this order.
     """
 
     nodes: Sequence[int]  # numbers of the nodes in the tree
@@ -48,7 +48,8 @@ def structures(tree: Tree) -> list[str]:
     hidden = anonymised(tree)
     outline = _outline(hidden)
     before = _occurrences_before(tree, hidden, outline)
-    return _subexpressions(hidden, outline, before) + _corefs(hidden, outline, before)
+    subexpressions = _subexpressions(hidden, outline, before)
+    return subexpressions + _corefs(hidden, outline, before)
 
 
 def _subexpressions(hidden: Tree, outline: Outline, before: Sequence[int]) -> list[str]:
@@ -58,7 +59,9 @@ def _subexpressions(hidden: Tree, outline: Outline, before: Sequence[int]) -> li
     steps = [""]
     for node, depth_before, depth in zip(nodes[1:], depths, depths[1:], strict=False):
         closing = ")" * (depth_before - depth)
-        steps.append(closing + EDGES[edges[node]] + symbols[node])
+        edge = EDGES[edges[node]]
+        steps.append(closing + edge + symbols[node])
+
     opened = ["(" if size > 1 else "" for size in sizes]
 
     terms = []
@@ -66,12 +69,15 @@ def _subexpressions(hidden: Tree, outline: Outline, before: Sequence[int]) -> li
         if begin == 0 or not SMALLEST <= size <= LARGEST:
             continue
 
-        pieces = [symbols[nodes[begin]], "("]
-        for place in range(begin + 1, begin + size):
-            pieces.append(steps[place])
-            if before[place] >= begin:
-                pieces.append(str(place - before[place]))
-            pieces.append(opened[place])
+        root = nodes[begin]
+        pieces = [symbols[root], "("]
+        for position in range(begin + 1, begin + size):
+            pieces.append(steps[position])
+            if before[position] >= begin:
+                distance = position - before[position]
+                pieces.append(str(distance))
+            pieces.append(opened[position])
+
         last = begin + size - 1
         pieces.append(")" * (depths[last] - depths[begin]))
         term = "".join(pieces)
@@ -82,13 +88,16 @@ def _subexpressions(hidden: Tree, outline: Outline, before: Sequence[int]) -> li
 
 def _corefs(hidden: Tree, outline: Outline, before: Sequence[int]) -> list[str]:
     terms = []
-    for place, first in enumerate(before):
+    for position, first in enumerate(before):
         if first < 0:
             continue
 
-        one = _context(hidden, outline.nodes[first])
-        other = _context(hidden, outline.nodes[place])
-        terms.append("&".join(sorted((one, other), key=number)))
+        contexts = [
+            _context(hidden, outline.nodes[first]),
+            _context(hidden, outline.nodes[position]),
+        ]
+        contexts.sort(key=number)
+        terms.append("&".join(contexts))
     return terms
 
 
@@ -98,7 +107,8 @@ def _context(hidden: Tree, node: int) -> str:
     parent = parents[node]
     context = symbols[parent] + EDGES[edges[node]]
     if parent:
-        context = symbols[parents[parent]] + EDGES[edges[parent]] + context
+        above = symbols[parents[parent]]
+        context = above + EDGES[edges[parent]] + context
     return context
 
 
@@ -124,14 +134,18 @@ def _outline(hidden: Tree) -> Outline:
     size = [1] * len(symbols)
     for node in reversed(order[1:]):
         size[parents[node]] += size[node]
-    return Outline(order, [size[node] for node in order], [depth[node] for node in order])
+
+    sizes = [size[node] for node in order]
+    depths = [depth[node] for node in order]
+    return Outline(order, sizes, depths)
 
 
 def children(tree: Tree) -> list[list[int]]:
     """Return the children of each node."""
     below: list[list[int]] = [[] for _ in tree.symbols]
     for node in range(1, len(tree.symbols)):
-        below[tree.parents[node]].append(node)
+        parent = tree.parents[node]
+        below[parent].append(node)
     return below
 
 
@@ -144,23 +158,26 @@ def shapes(hidden: Tree, below: Sequence[Sequence[int]]) -> list[int]:
     downwards = [0]
     for node in downwards:
         downwards += below[node]
+
     numbers = [0] * len(symbols)
     arguments = [0] * len(symbols)
     for node in reversed(downwards):
-        numbers[node] = _mixed(number(symbols[node]) + arguments[node] * BELOW & _WORD)
-        arguments[parents[node]] += _mixed(number(EDGES[edges[node]]) + numbers[node] & _WORD)
+        shape = number(symbols[node]) + arguments[node] * BELOW
+        numbers[node] = _mixed(shape & _WORD)
+        argument = number(EDGES[edges[node]]) + numbers[node]
+        arguments[parents[node]] += _mixed(argument & _WORD)
     return numbers
 
 
 def _occurrences_before(tree: Tree, hidden: Tree, outline: Outline) -> list[int]:
-    """Return the place where the variable of each place last occurred; -1 if there is none."""
+    """Return the position where the variable of each position last occurred; -1 if nowhere."""
     last: dict[str, int] = {}
     before = []
-    for place, node in enumerate(outline.nodes):
+    for position, node in enumerate(outline.nodes):
         if hidden.symbols[node] == PLACE:
             name = tree.symbols[node]
             before.append(last.get(name, -1))
-            last[name] = place
+            last[name] = position
         else:
             before.append(-1)
     return before

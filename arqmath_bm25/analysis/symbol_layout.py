@@ -25,50 +25,66 @@ from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.latex import CELL, CLOSE, INFIX, OPEN, ROW, TABLE, TABLE_END
 from arqmath_bm25.analysis.trees import Tree
 
-_NEXT, _ABOVE, _BELOW, _OVER, _UNDER, _WITHIN, _ELEMENT, _SHAPE = "nabouwes"
+_NEXT: Final = "n"
+_ABOVE: Final = "a"
+_BELOW: Final = "b"
+_OVER: Final = "o"
+_UNDER: Final = "u"
+_WITHIN: Final = "w"
+_ELEMENT: Final = "e"
+_SHAPE: Final = "s"
 _ARGUMENTS: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("frac", "binom", "stackrel", "underset"), (_OVER, _UNDER)),
     **dict.fromkeys(("sqrt", *latex.ACCENTS), (_WITHIN,)),
     **dict.fromkeys(("matrix", "cases"), (_ELEMENT,)),
 }
 _SCRIPTS: Final = {latex.SUPER: (_ABOVE,), latex.SUB: (_BELOW,)}
-_NO_BASE: Final = "{}"  # what a script without a base belongs to
+_NO_BASE: Final = "{}"  # the node to which a script without a base belongs
 
-# Lines by what closes them.
-_SYMBOL: Final = ""  # a line of one symbol, with the arguments of that
-_BRACES: Final = "{"  # braces that only group: their content stands on the line around them
+# The kinds of lines.
+_SYMBOL: Final = ""  # a line of one symbol with its arguments
+_BRACES: Final = "{"  # braces that only group: their content belongs to the line around them
 _INDEX: Final = "]"  # the index of a root
 _DENOMINATOR: Final = "over"  # the rest of the line around it: `a \over b`
-_INNER: Final = frozenset((_SYMBOL, _DENOMINATOR, _INDEX))  # end with the line around them
+# Lines of these kinds end with the line around them.
+_INNER: Final = frozenset((_SYMBOL, _DENOMINATOR, _INDEX))
 
 
 class _Line:
-    """A line that is being read."""
+    """An open line."""
 
     __slots__ = ("edge", "kind", "last", "owner", "todo")
 
     def __init__(self, kind: str, owner: int, edge: str) -> None:
-        self.kind = kind  # what closes it
-        self.owner = owner  # the node it belongs to
-        self.edge = edge  # from there to its first symbol
+        self.kind = kind
+        self.owner = owner  # the node to which the line belongs
+        self.edge = edge  # from the owner to the first symbol
         self.last = owner  # the node read last
-        self.todo: tuple[str, ...] = ()  # edges to the arguments that this one still waits for
+        self.todo: tuple[str, ...] = ()  # edges to the arguments that the last node still needs
+
+    def next_edge(self) -> str:
+        """Return the edge to the next symbol of the line."""
+        if self.last == self.owner:
+            return self.edge
+        return _NEXT
 
 
 class _Table:
-    """The shape of a table that is being read."""
+    """The shape of an open table."""
 
     def __init__(self) -> None:
-        self.rows = 0  # that are full
+        self.rows = 0  # complete ones
         self.columns = 1
-        self.cells = 1  # of the present row
+        self.cells = 1  # of the current row
 
 
 class _LayoutReader:
-    """What has been read so far: the tree, the present line, and the lines around it."""
+    """The state of reading: the tree so far, the current line, and the lines around it."""
 
     def __init__(self) -> None:
-        self.symbols, self.parents, self.edges = [""], [0], [_NEXT]
+        self.symbols = [""]
+        self.parents = [0]
+        self.edges = [_NEXT]
         self.line = _Line(TABLE_END, 0, _NEXT)
         self.around: list[_Line] = []
         self.tables: list[_Table] = []
@@ -80,18 +96,18 @@ class _LayoutReader:
         return len(self.symbols) - 1
 
     def open(self, kind: str, edge: str) -> None:
-        """Begin a line that belongs to the last node of the present one."""
+        """Begin a line that belongs to the last node of the current line."""
         self.around.append(self.line)
         self.line = _Line(kind, self.line.last, edge)
 
     def open_argument(self, kind: str) -> None:
-        """Begin the line of the argument that comes next."""
+        """Begin the line of the next argument."""
         edge, *others = self.line.todo
         self.line.todo = tuple(others)
         self.open(kind, edge)
 
     def close(self) -> None:
-        """Return to the line around; end the lines of one symbol that are complete with this."""
+        """End the current line, and the lines of one symbol that are complete with it."""
         while True:
             inner = self.line
             if inner.kind != _BRACES:
@@ -115,7 +131,7 @@ class _LayoutReader:
         line = self.line
         self.symbols.append(item)
         self.parents.append(line.last)
-        self.edges.append(line.edge if line.last == line.owner else _NEXT)
+        self.edges.append(line.next_edge())
         line.last = len(self.symbols) - 1
         line.todo = _ARGUMENTS.get(item, ())
         if not line.kind and not line.todo:
@@ -125,7 +141,7 @@ class _LayoutReader:
         if self.line.todo:
             self.open_argument(CLOSE)
         else:
-            self.open(_BRACES, self.line.edge if self.line.last == self.line.owner else _NEXT)
+            self.open(_BRACES, self.line.next_edge())
 
     def close_braces(self, item: str) -> None:
         while self.line.kind in _INNER:
@@ -148,8 +164,10 @@ class _LayoutReader:
             first = line.last
             while self.parents[first] != line.owner:
                 first = self.parents[first]
-            self.parents[first], self.edges[first] = fraction, _OVER
-        line.last, line.todo = fraction, ()
+            self.parents[first] = fraction
+            self.edges[first] = _OVER
+        line.last = fraction
+        line.todo = ()
         self.open(_DENOMINATOR, _UNDER)
 
     def bracket(self, item: str) -> None:
@@ -171,19 +189,24 @@ class _LayoutReader:
             return
         while self.line.kind != TABLE_END:
             self.close()
-        line, table = self.line, self.tables[-1]
-        filled = line.last != line.owner
+
+        line = self.line
+        table = self.tables[-1]
+        is_filled = line.last != line.owner
         self.end_line()
         line.last = line.owner
         if item == CELL:
             table.cells += 1
             table.columns = max(table.columns, table.cells)
         else:
-            table.rows += item == ROW or filled or table.cells > 1
+            if item == ROW or is_filled or table.cells > 1:
+                table.rows += 1
             table.cells = 1
+
         if item == TABLE_END:
             self.tables.pop()
-            self.grow(f"{table.rows}x{table.columns}", line.owner, _SHAPE)
+            shape = f"{table.rows}x{table.columns}"
+            self.grow(shape, line.owner, _SHAPE)
             self.close()
 
 
@@ -201,12 +224,15 @@ _ACTIONS: Final[dict[str, Callable[[_LayoutReader, str], None]]] = {
 def read_layout(items: list[str]) -> Tree:
     """Build the tree of a formula from its symbols and marks, as `latex.read` returns them.
 
-    What is broken is read as it comes: a mark that closes nothing is ignored, a line that is left
-    open ends with the formula, an argument that is missing is empty.
+    Any sequence is read: a mark that closes nothing is ignored, an open line ends with the formula,
+    and a missing argument is empty.
     """
-    reader, action_of, symbol = _LayoutReader(), _ACTIONS.get, _LayoutReader.symbol
+    reader = _LayoutReader()
+    action_of = _ACTIONS.get
+    symbol = _LayoutReader.symbol
     for item in items:
-        action_of(item, symbol)(reader, item)
+        action = action_of(item, symbol)
+        action(reader, item)
     while reader.around:
         reader.close()
     reader.end_line()

@@ -2,8 +2,9 @@
 
 The number of a term is a polynomial in a fixed base whose coefficients are random numbers for its
 characters (Karp and Rabin 1987), so that number(a + b) = number(a) · base ** len(b) + number(b).
-NumPy makes the paths of many trees from the numbers of their symbols and edges, and they are those
-of the same paths as text. The chance that two of a hundred million terms share a number is 0.0003.
+NumPy makes the numbers of the paths of many trees from the numbers of their symbols and edges. They
+equal the numbers of the same paths as text. The chance that two of a hundred million terms share a
+number is 0.0003.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 
 from arqmath_bm25.analysis.latex import VARIABLES
 from arqmath_bm25.analysis.structures import BASE, FACTORS
-from arqmath_bm25.analysis.trees import EDGES
+from arqmath_bm25.analysis.trees import EDGES, LOWER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arqmath_bm25.analysis.terms import FormulaTree
+    from arqmath_bm25.analysis.trees import Tree
 
     Numbers = NDArray[np.uint64]
     Places = NDArray[np.int64]
@@ -36,20 +38,32 @@ _powers = np.ones(1, np.uint64)
 def term_numbers(terms: Sequence[str]) -> Numbers:
     """Return the number of each term."""
     lengths = np.fromiter(map(len, terms), np.int64, len(terms))
-    text = "".join(terms).encode("utf-32-le", "surrogatepass")
     ends = np.cumsum(lengths)
-    behind = np.repeat(ends, lengths) - np.arange(1, len(text) // 4 + 1)  # characters, in the term
-    values = mixed(np.frombuffer(text, np.uint32) + np.uint64(1)) * powers(behind)
-    sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(values, dtype=np.uint64)))
+    text = "".join(terms).encode("utf-32-le", "surrogatepass")
+    characters = np.frombuffer(text, np.uint32)
+
+    # A character is shifted past the characters after it in its term.
+    positions = np.arange(1, len(characters) + 1)
+    following = np.repeat(ends, lengths) - positions
+    values = mixed(characters + np.uint64(1)) * powers(following)
+    sums = sums_before(values)
     numbers: Numbers = sums[ends] - sums[ends - lengths]
     return numbers
+
+
+def sums_before(values: Numbers) -> Numbers:
+    """Return the sum of the values before each position, and of all, modulo 2 ** 64."""
+    sums = np.zeros(len(values) + 1, np.uint64)
+    np.cumsum(values, dtype=np.uint64, out=sums[1:])
+    return sums
 
 
 def powers(exponents: Places) -> Numbers:
     """Return powers of the base, by which a prefix is shifted past the characters after it."""
     global _powers
-    if (most := int(exponents.max(initial=0))) >= len(_powers):
-        bases = np.full(2 * most + 1, _BASE)
+    largest = int(exponents.max(initial=0))
+    if largest >= len(_powers):
+        bases = np.full(2 * largest + 1, _BASE)
         bases[0] = 1
         _powers = np.cumprod(bases, dtype=np.uint64)
     return _powers[exponents]
@@ -66,7 +80,8 @@ class Vocabulary(dict[str, int]):
     """Codes of words and symbols in order of first occurrence."""
 
     def __missing__(self, text: str) -> int:
-        self[text] = code = len(self)
+        code = len(self)
+        self[text] = code
         return code
 
     def codes(self, texts: Iterable[str]) -> NDArray[np.int32]:
@@ -75,19 +90,20 @@ class Vocabulary(dict[str, int]):
 
 
 class Columns(NamedTuple):
-    """Trees one after the other, a row for each node: codes of symbols and characters of edges."""
+    """Trees one after the other, a row for each node."""
 
-    texts: Vocabulary  # what the codes of symbols stand for
+    texts: Vocabulary  # symbol → its code
     trees: Places  # the number of the tree of each node
-    symbols: NDArray[np.int32]
-    parents: Places  # rows; of a root its own
-    edges: NDArray[np.uint8]
+    symbols: NDArray[np.int32]  # codes
+    parents: Places  # the row of the parent; the parent of a root is the root
+    edges: NDArray[np.uint8]  # characters
 
 
 class Trees:
     """Trees, or lines of symbols without parents and edges, of formulas of distinct sources."""
 
-    _TOGETHER = 1 << 12  # formulas that are coded at a time: text is in the way, codes are small
+    # So many formulas are coded at a time, since codes take less memory than text.
+    _TOGETHER = 1 << 12
 
     def __init__(self) -> None:
         self.added = 0
@@ -121,24 +137,33 @@ class Trees:
 
     def _code(self) -> None:
         """Number the formulas that wait, and code the trees that are new."""
-        numbers, first = self._numbers, len(self._numbers)
+        numbers = self._numbers
+        first = len(numbers)
         new = {each.source: each.tree for each in self._waiting if each.source not in numbers}
-        numbers.update(zip(new, range(first, first + len(new)), strict=True))
+        for number, source in enumerate(new, first):
+            numbers[source] = number
+
         self._members.extend([numbers[each.source] for each in self._waiting])
         self._waiting = []
-        if not new:
-            return
-        texts = Vocabulary()
-        symbols, parents, edges = zip(*new.values(), strict=True)
-        lengths = np.fromiter(map(len, symbols), np.int64)
-        trees = np.arange(len(new)).repeat(lengths)
-        codes = texts.codes(chain.from_iterable(symbols))
-        above = np.fromiter(chain.from_iterable(parents), np.int64)  # none of lines
-        above += (np.cumsum(lengths) - lengths)[trees[: len(above)]]
-        of_edges = "".join(chain.from_iterable(edges)).encode("ascii")
-        self._batches.append(
-            Columns(texts, first + trees, codes, above, np.frombuffer(of_edges, np.uint8))
-        )
+        if new:
+            self._batches.append(_columns(list(new.values()), first))
+
+
+def _columns(trees: Sequence[Tree], first: int) -> Columns:
+    """Code trees, whose numbers begin with `first`."""
+    texts = Vocabulary()
+    symbols, parents, edges = zip(*trees, strict=True)
+    lengths = np.fromiter(map(len, symbols), np.int64)
+    begins = np.cumsum(lengths) - lengths
+    numbers = np.arange(len(trees)).repeat(lengths)
+    codes = texts.codes(chain.from_iterable(symbols))
+
+    # A line of symbols has no parents; trees and lines are never mixed.
+    rows = np.fromiter(chain.from_iterable(parents), np.int64)
+    rows += begins[numbers[: len(rows)]]
+    edge_text = "".join(chain.from_iterable(edges))
+    edge_codes = np.frombuffer(edge_text.encode("ascii"), np.uint8)
+    return Columns(texts, first + numbers, codes, rows, edge_codes)
 
 
 class Texts:
@@ -148,7 +173,16 @@ class Texts:
         listed = list(texts)
         self.numbers = term_numbers(listed)
         self.lengths = np.fromiter(map(len, listed), np.int64)
-        self.variables = np.fromiter(map(VARIABLES.__contains__, listed), np.bool_)
+        is_variable = map(VARIABLES.__contains__, listed)
+        self.variables = np.fromiter(is_variable, np.bool_)
+
+
+def hidden_variables(columns: Columns, texts: Texts) -> NDArray[np.bool_]:
+    """Return which nodes get a placeholder in anonymised trees (see `trees.anonymised`)."""
+    hidden = texts.variables[columns.symbols]
+    has_argument = columns.edges != ord(LOWER)
+    hidden[columns.parents[has_argument]] = False
+    return hidden
 
 
 EDGE_TEXTS: Final = Texts(EDGES.values())

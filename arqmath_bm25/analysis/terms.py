@@ -1,4 +1,4 @@
-r"""Formulas before they are terms: trees, lines of symbols, and how both are spelled.
+r"""How formulas, as trees or lines of symbols, are spelled as terms.
 
 Terms of trees are paths through some nodes, which begin with a start mark. Of the operator tree of
 `x^2+1`: `~+`, `+~^`, `+~1`, `^~1~x`, `^~2~2`, and `~+~^`, `~+~1`, `+~^~1~x`, `+~^~2~2`. In an
@@ -10,8 +10,8 @@ Terms of lines are n-grams. Patterns have placeholders for variables, so that `a
 symbols before (so `x^{2}+x`, read `x ^ 2 + x`, has the 5-gram `\?~^~2~+~\?4`). Other symbols stay:
 numbers, operators, functions, brackets.
 
-Lucene, people and queries get terms as text, which is made where it is asked for. Flat postings
-get numbers, which `term_numbers` makes of many formulas at a time.
+Lucene, people and queries get terms as text, which is made on demand. Flat postings get numbers,
+which `formula_numbers` makes for many formulas at a time.
 """
 
 from collections.abc import Sequence
@@ -26,20 +26,40 @@ from arqmath_bm25.analysis.structures import structures
 from arqmath_bm25.analysis.trees import EDGES, PLACE, Tree, anonymised
 
 LONGEST: Final = 5  # tokens of a pattern
-# How a variable is written in each place of a pattern, by the distance to where it last occurred.
-WRITTEN: Final = [
-    (PLACE, *(f"~{PLACE}{d if d <= place else ''}" for place in range(1, LONGEST)))
-    for d in range(LONGEST + 1)
-]
+
+
+def _written_variables() -> list[tuple[str, ...]]:
+    """Return how a variable is written at each position of a pattern, by its distance."""
+    by_distance = []
+    for distance in range(LONGEST + 1):
+        written = [PLACE]
+        for position in range(1, LONGEST):
+            # The variable last occurred within the pattern if the distance reaches so far only.
+            if distance <= position:
+                written.append(f"~{PLACE}{distance}")
+            else:
+                written.append(f"~{PLACE}")
+        by_distance.append(tuple(written))
+    return by_distance
+
+
+# The forms of a variable by the distance to its last occurrence, then by position in a pattern.
+WRITTEN: Final = _written_variables()
 
 
 def paths(tree: Tree, low: int = 2, high: int = 3) -> list[str]:
     """Return the paths through `low` … `high` nodes as terms, shorter ones first."""
     symbols, parents, edges = tree
-    steps = list(map(add, map(EDGES.__getitem__, edges), symbols))
-    ending = list(map(add, map(symbols.__getitem__, parents), steps))  # the path to each node
-    terms = ending[1:] if low <= 2 else []
-    above = parents  # the node before which a path begins; 0 where it would leave the tree
+    written_edges = map(EDGES.__getitem__, edges)
+    steps = list(map(add, written_edges, symbols))
+
+    # `ending` has the path that ends at each node, `above` the node before the begin of this path:
+    # 0 if the path would leave the tree.
+    above = parents
+    ending = list(map(add, map(symbols.__getitem__, parents), steps))
+    terms: list[str] = []
+    if low <= 2:
+        terms = ending[1:]
     for nodes in range(3, high + 1):
         if nodes > 3:
             above = list(map(above.__getitem__, parents))
@@ -53,7 +73,9 @@ def ngrams(tokens: Sequence[str], low: int, high: int) -> list[str]:
     """Return all n-grams of `low` … `high` tokens, shorter ones first, each joined by `~`."""
     begun = [token + "~" for token in tokens]
     longest = tokens
-    grams = list(tokens) if low == 1 else []
+    grams: list[str] = []
+    if low == 1:
+        grams += tokens
     for n in range(2, high + 1):
         longest = list(map(add, begun, longest[1:]))
         if n >= low:
@@ -63,29 +85,36 @@ def ngrams(tokens: Sequence[str], low: int, high: int) -> list[str]:
 
 def patterns(tokens: Sequence[str], low: int, high: int) -> list[str]:
     """Return the patterns of `low` … `high` tokens, shorter ones first, tokens joined by `~`."""
-    written: list[tuple[str, ...]] = []  # of every token, in each place of a pattern
+    written: list[tuple[str, ...]] = []  # the forms of every token, by position in a pattern
     seen: dict[str, int] = {}
-    for at, token in enumerate(tokens):
+    for position, token in enumerate(tokens):
         if token in VARIABLES:
-            distance = at - seen.get(token, -LONGEST)
-            seen[token] = at
-            written.append(WRITTEN[distance if distance < LONGEST else LONGEST])
+            distance = position - seen.get(token, -LONGEST)
+            seen[token] = position
+            written.append(WRITTEN[min(distance, LONGEST)])
         else:
             following = "~" + token
             written.append((token, following, following, following, following))
-    if not seen:  # every pattern is a plain n-gram
+
+    # Without variables, every pattern is a plain n-gram.
+    if not seen:
         return ngrams(tokens, low, high)
+
     first, *others = zip(*written, strict=True)
     longest: Sequence[str] = first
-    terms = list(first) if low == 1 else []
+    terms: list[str] = []
+    if low == 1:
+        terms += first
     for n in range(2, high + 1):
-        longest = list(map(add, longest, others[n - 2][n - 1 :]))
+        last_tokens = others[n - 2][n - 1 :]
+        longest = list(map(add, longest, last_tokens))
         if n >= low:
             terms += longest
     return terms
 
 
-@dataclass(frozen=True)  # tuples of both kinds would be equal
+# Paths and Lines are no named tuples, since those would be equal if their numbers are.
+@dataclass(frozen=True)
 class Paths:
     """Paths through `low` … `high` nodes of a tree.
 
@@ -127,7 +156,7 @@ Spelling = Paths | Lines
 
 
 class FormulaTree:
-    """A formula in one of its forms, and how that becomes terms."""
+    """A formula as a tree or a line, and the spelling of its terms."""
 
     def __init__(self, source: str, tree: Tree, spelling: Spelling) -> None:
         self.source = source
@@ -137,7 +166,8 @@ class FormulaTree:
     @cached_property
     def terms(self) -> str:
         """Its terms as text, separated by blanks."""
-        return " ".join(self.spelling.strings(self.tree))
+        terms = self.spelling.strings(self.tree)
+        return " ".join(terms)
 
 
 class Bag(NamedTuple):
@@ -149,11 +179,20 @@ class Bag(NamedTuple):
     @property
     def terms(self) -> str:
         """All terms as text, separated by blanks."""
-        return " ".join([*self.words, *filter(None, (each.terms for each in self.formulas))])
+        terms = list(self.words)
+        for formula in self.formulas:
+            if formula.terms:
+                terms.append(formula.terms)
+        return " ".join(terms)
 
     @property
     def is_empty(self) -> bool:
         """Whether there is no term."""
-        large = (each for each in self.formulas if len(each.tree.symbols) >= each.spelling.low)
-        # Two nodes have a path, two symbols a pair: they need not be spelled out to know it.
-        return not self.words and not any(each.spelling.low == 2 or each.terms for each in large)
+        if self.words:
+            return False
+        for formula in self.formulas:
+            low = formula.spelling.low
+            # Two nodes have a path, and two symbols a pair, so nothing need be spelled out then.
+            if len(formula.tree.symbols) >= low and (low == 2 or formula.terms):
+                return False
+        return True

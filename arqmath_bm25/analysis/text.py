@@ -1,6 +1,6 @@
 """Prose → words: folded, without stop words, stemmed.
 
-Words are runs of letters or of digits after NFKC and case folding, so that 𝐑, ﬁ and Ä meet R, fi
+Words are runs of letters or of digits after NFKC and case folding, so that 𝐑, ﬁ and Ä equal R, fi
 and ä. Han ideographs and kana, which have no blanks between words, are pairs of neighbours, and
 vowel signs belong to their letters. Stemming is Porter's second English stemmer (Snowball, by
 PyStemmer). One analyzer serves all threads.
@@ -20,12 +20,23 @@ from arqmath_bm25.core.tables import read_table
 T = TypeVar("T")
 
 STOP_WORDS: Final = frozenset(read_table(__file__)["stop_words"].split())
-# Vowel signs and the like, which belong to their letters. Accents on Latin letters end a word, as
-# those that NFKC leaves alone stand on symbols of mathematics.
-_SIGNS: Final = "".join(
-    chr(code) for code in range(0x0483, 0x1CFF) if unicodedata.category(chr(code)) in ("Mn", "Mc")
-)
-# Written without blanks between words: Han ideographs and kana.
+
+
+def _vowel_signs() -> str:
+    """Return vowel signs and other marks that belong to their letters.
+
+    Accents on Latin letters are not among them and end a word: the accents that NFKC does not join
+    with a letter are found on symbols of mathematics.
+    """
+    signs = []
+    for code in range(0x0483, 0x1CFF):
+        if unicodedata.category(chr(code)) in ("Mn", "Mc"):
+            signs.append(chr(code))
+    return "".join(signs)
+
+
+_SIGNS: Final = _vowel_signs()
+# Han ideographs and kana are written without blanks between words.
 _IDEOGRAPHS: Final = (
     "\u3005\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\U00020000-\U0003ffff"
@@ -38,7 +49,7 @@ _WORD = re.compile(r"[^\W\d_]+|\d+")
 _WORD_OF_OTHER_SCRIPTS = re.compile(rf"[{_IDEOGRAPHS}]+|{_LETTER}(?:{_LETTER}|[{_SIGNS}])*+|\d+")
 _OTHER_SCRIPTS: Final = re.compile(f"[{_SIGNS}{_IDEOGRAPHS}]")
 _IS_IDEOGRAPHIC: Final = re.compile(f"[{_IDEOGRAPHS}]")
-_ASCII_WORD = re.compile("[a-z]+|[0-9]+")  # the same of what is folded and ASCII, twice as fast
+_ASCII_WORD = re.compile("[a-z]+|[0-9]+")  # For folded ASCII it is twice as fast as _WORD.
 _OTHERS = {chr(code): " " for code in range(128) if not chr(code).isalnum()}
 _ALPHANUMERIC = str.maketrans(_OTHERS)
 _LETTERS = str.maketrans({**_OTHERS, **dict.fromkeys("0123456789", " ")})
@@ -52,7 +63,7 @@ _MAX_MARKS = 30  # on one character, as in UAX #15's stream-safe text format
 def normalize(form: Literal["NFC", "NFKC"], text: str) -> str:
     """Return a Unicode normal form, in linear time: Python sorts marks on a letter in quadratic.
 
-    Marks beyond the 30th on one character go; no writing has as many.
+    Marks beyond the 30th on one character are dropped; no script has so many.
     """
     return unicodedata.normalize(form, _MAY_BE_MARKS.sub(_fewer_marks, text))
 
@@ -74,7 +85,8 @@ def _words(prose: str) -> list[str]:
     """Return the words of folded prose in order."""
     if prose.isascii():
         letters = prose.translate(_LETTERS)
-        if letters == prose.translate(_ALPHANUMERIC):  # without digits it takes half as long
+        # Prose without digits is split in half the time.
+        if letters == prose.translate(_ALPHANUMERIC):
             return letters.split()
         return _ASCII_WORD.findall(prose)
 
@@ -94,7 +106,7 @@ def _with_bigrams(words: Iterable[str]) -> Iterator[str]:
 
 
 def is_undivided(text: str) -> bool:
-    """Return whether a text is in a script whose words cannot be told apart, such as Thai."""
+    """Return whether a text is in a script without marks between words, such as Thai."""
     return not text.isascii() and _UNDIVIDED.search(text) is not None
 
 
@@ -104,7 +116,9 @@ class Memo(dict[str, T]):
     def __init__(self, function: Callable[[str], T], most: int, longest: int) -> None:
         """Keeps results of up to `most` texts of at most `longest` characters."""
         super().__init__()
-        self._function, self._most, self._longest = function, most, longest
+        self._function = function
+        self._most = most
+        self._longest = longest
 
     def __missing__(self, text: str) -> T:
         if len(self) >= self._most:
@@ -125,15 +139,16 @@ class WordAnalyzer:
         left_out = frozenset[str]()
         if stop_words:
             left_out = STOP_WORDS
-        one_at_a_time = Lock()  # a stemmer works in buffers of its own
+        lock = Lock()  # A stemmer has buffers, so only one thread may use it at a time.
 
         def term(word: str) -> str:
             if word in left_out:
                 return ""
-            with one_at_a_time:
+            with lock:
                 return stem(word[:MAX_WORD])
 
-        self._stems = Memo(term, _KEPT_WORDS, MAX_WORD)  # nothing for a stop word
+        # The term of a stop word is an empty string.
+        self._stems = Memo(term, _KEPT_WORDS, MAX_WORD)
 
     def __call__(self, prose: str) -> list[str]:
         """Return the terms of `prose` in order."""

@@ -1,4 +1,4 @@
-"""Formulas as trees, and what they are without the names of their variables."""
+"""Formulas as trees, with or without the names of their variables."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -25,8 +25,9 @@ def anonymised(tree: Tree) -> Tree:
     inner = set(parents)
     if LOWER in edges:
         inner = {parent for parent, edge in zip(parents, edges, strict=True) if edge != LOWER}
-    hidden = [
-        PLACE if symbol in VARIABLES and node not in inner else symbol
-        for node, symbol in enumerate(symbols)
-    ]
+
+    hidden = list(symbols)
+    for node, symbol in enumerate(symbols):
+        if symbol in VARIABLES and node not in inner:
+            hidden[node] = PLACE
     return Tree(hidden, parents, edges)
