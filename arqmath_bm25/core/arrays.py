@@ -42,6 +42,14 @@ def distinct(numbers: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[n
     return np.concatenate((in_buckets, further)), places
 
 
+def smallest_kind(largest: int) -> str:
+    """Return the type with the fewest bytes for numbers from 0, little-endian."""
+    for kind in ("<u1", "<u2", "<i4"):
+        if largest <= np.iinfo(kind).max:
+            return kind
+    return "<i8"
+
+
 class Numbering:
     """Numbers hashes of 64 bits in the order in which they come.
 

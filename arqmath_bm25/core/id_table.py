@@ -1,11 +1,12 @@
 """Ids of documents as files: the ids of rows, and the rows of ids, without a copy in memory.
 
-An id takes its own length and 24 bytes, however long the longest is. The files, by their endings,
-numbers little-endian:
+An id takes its own length and at most 24 bytes, however long the longest is. The files, by their
+endings, numbers little-endian:
 
 * `.text`: the ids in UTF-8, one after the other; `.starts`: where each begins, and the length of
-  all (int64);
-* `.hashes`: their hashes, ascending (uint64); `.rows`: the row of each hash (int32).
+  all (`smallest_kind` of it);
+* `.hashes`: their hashes, ascending (uint64); `.rows`: the row of each hash (`smallest_kind` of
+  their number).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from arqmath_bm25.core.arrays import map_numbers
+from arqmath_bm25.core.arrays import map_numbers, smallest_kind
 from arqmath_bm25.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,9 +51,9 @@ def write_ids(path: Path, ids: Iterable[bytes]) -> int:
         row = int(order[twice[0] + 1])
         raise InputError(f"{path}: row {row + 1}: its id is that of row {order[twice[0]] + 1}")
 
-    np.asarray(starts, "<i8").tofile(_file(path, "starts"))
+    np.asarray(starts, smallest_kind(starts[-1])).tofile(_file(path, "starts"))
     ascending.tofile(_file(path, "hashes"))
-    order.astype("<i4").tofile(_file(path, "rows"))
+    order.astype(smallest_kind(len(numbers))).tofile(_file(path, "rows"))
     return len(numbers)
 
 
@@ -62,9 +63,9 @@ class IdTable:
     def __init__(self, path: Path) -> None:
         """Map the files that `write_ids` wrote; InputError if they are missing or incomplete."""
         self._text = map_numbers(_file(path, "text"), "u1")
-        self._starts = map_numbers(_file(path, "starts"), "<i8")
+        self._starts = map_numbers(_file(path, "starts"), smallest_kind(len(self._text)))
         self._hashes = map_numbers(_file(path, "hashes"), "<u8")
-        self._rows = map_numbers(_file(path, "rows"), "<i4")
+        self._rows = map_numbers(_file(path, "rows"), smallest_kind(len(self._hashes)))
         same_length = len(self._starts) - 1 == len(self._hashes) == len(self._rows)
         if not same_length or self._starts[-1] != len(self._text):
             raise InputError(f"{_file(path, 'starts')}: incomplete; build the index again")

@@ -10,15 +10,16 @@ a document matches.
 The files of a directory NAME.flat/, numbers little-endian:
 
 * `ids.*`: the ids of the documents (core/id_table.py); `groups`: for each the group that shares
-  fields with it, or the number of all groups (int32);
+  fields with it, or the number of all groups;
 * for each field FIELD.terms: the numbers of its terms, ascending (uint64); FIELD.starts: where the
-  postings of each begin, and the number of all (int64); FIELD.docs: for each posting the document,
-  or the group if the field is shared (int32); FIELD.codes: the row of `pairs` (uint16, or uint32
-  if there are too many rows); of a shared field FIELD.counts: how many documents have each term
-  (int32);
-* `pairs`: each combination of a term's frequency in a document and the byte in which Lucene stores
-  the length of the field (int32). So k1 and b can be chosen when searching;
+  postings of each begin, and the number of all; FIELD.docs: for each posting the document, or the
+  group if the field is shared; FIELD.codes: the row of FIELD.pairs; of a shared field FIELD.counts:
+  how many documents have each term;
+* FIELD.pairs: each combination of a term's frequency in a document and the byte in which Lucene
+  stores the length of the field (int32). So k1 and b can be chosen when searching;
 * `flat.json`: the version of this form, and the statistics of the fields.
+
+Where no type is given, numbers have as few bytes as the largest that there can be (smallest_kind).
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from arqmath_bm25.analysis.term_numbers import term_numbers
-from arqmath_bm25.core.arrays import map_numbers
+from arqmath_bm25.core.arrays import map_numbers, smallest_kind
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.id_table import IdTable
 from arqmath_bm25.engines.engine import Searcher, best_first, flat_directory, ranked
-from arqmath_bm25.engines.flat_build import FORM, META, code_kind, lengths_of_bytes
+from arqmath_bm25.engines.flat_build import FORM, META, lengths_of_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -114,15 +115,14 @@ class FlatSearcher(Searcher):
 
         self.ids = IdTable(directory / "ids")
         self.count = len(self.ids)
-        self._groups = map_numbers(directory / "groups", "<i4")
+        self._group_count = meta["groups"]
+        self._groups = map_numbers(directory / "groups", smallest_kind(self._group_count))
 
-        pairs = map_numbers(directory / "pairs", "<i4").reshape(-1, 2)
+        rows = {True: self._group_count, False: self.count}
         self._fields = {}
         for name, statistics in meta["fields"].items():
-            average = np.float32(max(statistics["tokens"], 1) / max(statistics["documents"], 1))
-            divisors = _divisors(pairs, np.float32(k1), np.float32(b), average)
-            kind = code_kind(len(pairs))
-            self._fields[name] = _open_field(directory, name, statistics, divisors, kind)
+            of_field = rows[statistics["shared"]]
+            self._fields[name] = _open_field(directory, name, statistics, of_field, k1, b)
 
     def search(self, query: Query, k: int) -> list[Hit]:
         """Return the k best documents that hold at least one of the terms."""
@@ -185,9 +185,8 @@ class FlatSearcher(Searcher):
 
     def sums(self, query: Query) -> Sums:
         """Return the scores of all documents; -0.0 where no term occurs."""
-        groups = int(self._groups.max(initial=0)) + 1
         sums = np.full(self.count, -0.0)
-        sums_of_groups = np.full(groups, -0.0)
+        sums_of_groups = np.full(self._group_count + 1, -0.0)  # the last is of no group
 
         any_is_shared = False
         for name, terms in query.items():
@@ -238,23 +237,28 @@ class FlatSearcher(Searcher):
         if not np.isfinite(weights).all():
             raise InputError(f"the weight of a term is too large: {max(terms.values())}")
 
-        return _WeightedTerms(known_terms, weights, field.starts[rows], field.starts[rows + 1])
+        return _WeightedTerms(known_terms, weights, *_bounds(field, rows))
 
 
 def _open_field(
-    directory: Path, name: str, statistics: Mapping[str, Any], divisors: Floats, code: str
+    directory: Path, name: str, statistics: Mapping[str, Any], rows: int, k1: float, b: float
 ) -> _Field:
-    """Open the postings of a field; InputError if its files do not belong together."""
+    """Open the postings of a field in so many rows; InputError if its files do not fit together."""
+    pairs = map_numbers(directory / f"{name}.pairs", "<i4").reshape(-1, 2)
+    average = np.float32(max(statistics["tokens"], 1) / max(statistics["documents"], 1))
+    divisors = _divisors(pairs, np.float32(k1), np.float32(b), average)
+
     terms = map_numbers(directory / f"{name}.terms", "<u8")
-    starts = map_numbers(directory / f"{name}.starts", "<i8")
-    docs = map_numbers(directory / f"{name}.docs", "<i4")
-    codes = map_numbers(directory / f"{name}.codes", code)
+    docs = map_numbers(directory / f"{name}.docs", smallest_kind(rows))
+    codes = map_numbers(directory / f"{name}.codes", smallest_kind(len(pairs)))
+    starts = map_numbers(directory / f"{name}.starts", smallest_kind(len(docs)))
     if len(terms) != len(starts) - 1 or not len(docs) == len(codes) == starts[-1]:
         raise InputError(f"{directory}: incomplete; build the index again")
 
     counts = None
     if statistics["shared"]:
-        counts = map_numbers(directory / f"{name}.counts", "<i4")
+        kind = smallest_kind(statistics["documents"])
+        counts = map_numbers(directory / f"{name}.counts", kind)
 
     return _Field(
         shared=statistics["shared"],
@@ -331,8 +335,17 @@ def _find(field: _Field, terms: Sequence[str]) -> tuple[list[int], Integers]:
 def _counts(field: _Field, rows: Integers) -> Integers:
     """Return how many documents have each term."""
     if field.counts is not None:
-        return field.counts[rows]
-    return field.starts[rows + 1] - field.starts[rows]
+        return field.counts[rows].astype(np.int64)
+
+    begins, ends = _bounds(field, rows)
+    return ends - begins
+
+
+def _bounds(field: _Field, rows: Integers) -> tuple[Integers, Integers]:
+    """Return where the postings of each term begin, and where they end."""
+    begins = field.starts[rows].astype(np.int64)
+    ends = field.starts[rows + 1].astype(np.int64)
+    return begins, ends
 
 
 def _divisors(pairs: Integers, k1: np.float32, b: np.float32, average: np.float32) -> Floats:

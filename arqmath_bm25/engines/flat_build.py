@@ -16,7 +16,6 @@ from array import array
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -27,7 +26,7 @@ import numpy.typing as npt
 from arqmath_bm25.analysis.formula_numbers import spelled
 from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary, term_numbers
 from arqmath_bm25.analysis.terms import Bag, Spelling
-from arqmath_bm25.core.arrays import distinct, ranges
+from arqmath_bm25.core.arrays import distinct, ranges, smallest_kind
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.id_table import write_ids
 from arqmath_bm25.core.workers.local import HERE
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
     Integers = npt.NDArray[np.integer]
 
-FORM: Final = 3
+FORM: Final = 4
 META: Final = "flat.json"
 _DATA, _TABLE = ".flat", ".table"  # endings of the files of a part
 _TOGETHER: Final = 1 << 21  # postings in memory
@@ -173,7 +172,7 @@ def _postings(
         "terms": numbers[order],
         "starts": np.flatnonzero(np.diff(of_terms, prepend=-1, append=-2)).astype("<i8"),
         "docs": docs,
-        "codes": codes.astype(code_kind(len(pairs))),
+        "codes": codes.astype(smallest_kind(len(pairs))),
         "pairs": pairs.astype("<i8"),
     }
     documents, tokens = int(weights[lengths > 0].sum()), int(weights @ lengths)
@@ -217,31 +216,27 @@ def write_flat(parts: Path, place: Path, expected: int, workers: Workers = HERE)
             for count in ("documents", "tokens"):
                 field[count] += of_part[count]
 
-    pairs_of_parts = [np.empty(0, np.int64)]
-    for part in files:
-        pairs_of_parts += [part.read(f"{name}.pairs") for name in part.meta["fields"]]
-    pairs = np.unique(np.concatenate(pairs_of_parts))
-    np.stack([pairs >> 8, pairs & 255], axis=1).astype("<i4").tofile(place / "pairs")
-
     jobs = []
     for name, field in fields.items():
         if field["shared"]:
-            jobs.append(_Merge(place / name, files, groups, members))
+            jobs.append(_Merge(place / name, files, groups, field["documents"], members))
         else:
-            jobs.append(_Merge(place / name, files, documents, None))
+            jobs.append(_Merge(place / name, files, documents, field["documents"], None))
     several = workers if len(files) > 1 else HERE  # processes take longer to start than one part
-    for _ in several.map(partial(_write_field, pairs), jobs):
+    for _ in several.map(_write_field, jobs):
         pass
-    (place / META).write_text(json.dumps({"form": FORM, "fields": fields}), encoding="utf-8")
+    meta = {"form": FORM, "groups": groups[-1], "fields": fields}
+    (place / META).write_text(json.dumps(meta), encoding="utf-8")
 
 
 def _write_groups(files: Sequence[_SavedPart], place: Path, firsts: Sequence[int]) -> Integers:
     """Write the groups of documents; return how many members each has."""
     members = np.zeros(firsts[-1] + 1, np.int64)
+    kind = smallest_kind(firsts[-1])
     with (place / "groups").open("wb") as out:
         for part, first in zip(files, firsts, strict=False):
             groups = part.read("groups")
-            groups = np.where(groups < 0, firsts[-1], groups + first).astype("<i4")
+            groups = np.where(groups < 0, firsts[-1], groups + first).astype(kind)
             members += np.bincount(groups, minlength=len(members))
             groups.tofile(out)
     return members
@@ -253,7 +248,7 @@ class _FieldPart:
     def __init__(self, part: _SavedPart, name: str, first: int, pairs: Integers) -> None:
         self._part, self._name, self._first = part, name, first
         code = np.searchsorted(pairs, part.read(f"{name}.pairs"))
-        self._code = code.astype(code_kind(len(pairs)))
+        self._code = code.astype(smallest_kind(len(pairs)))
         self.postings = int(self._read("starts")[-1])
 
     def cut(self, numbers: Numbers) -> list[int]:
@@ -277,19 +272,29 @@ class _Merge(NamedTuple):
 
     file: Path  # without the ending
     parts: Sequence[_SavedPart]  # of all fields
-    firsts: Sequence[int]  # the number of the first row of each part
+    firsts: Sequence[int]  # the number of the first row of each part, and of all rows
+    documents: int  # with this field
     members: Integers | None  # of groups, where its rows are groups
 
 
-def _write_field(pairs: Integers, field: _Merge) -> None:
+def _write_field(field: _Merge) -> None:
     """Merge the postings of a field."""
     file, members = field.file, field.members
-    parts = [
-        _FieldPart(part, file.name, first, pairs)
+    with_field = [
+        (part, first)
         for part, first in zip(field.parts, field.firsts, strict=False)
         if file.name in part.meta["fields"]
     ]
-    count = sum(part.postings for part in parts) // _TOGETHER + 1
+    pairs_of_parts = [part.read(f"{file.name}.pairs") for part, _ in with_field]
+    pairs = np.unique(np.concatenate(pairs_of_parts))
+    np.stack([pairs >> 8, pairs & 255], axis=1).astype("<i4").tofile(f"{file}.pairs")
+
+    parts = [_FieldPart(part, file.name, first, pairs) for part, first in with_field]
+    postings = sum(part.postings for part in parts)
+    kind_of_starts = smallest_kind(postings)
+    kind_of_docs = smallest_kind(field.firsts[-1])
+    kind_of_counts = smallest_kind(field.documents)
+    count = postings // _TOGETHER + 1
     cuts = np.array([number * (_NUMBERS // count) for number in range(1, count)], np.uint64)
     places = [pairwise(part.cut(cuts)) for part in parts]
 
@@ -313,13 +318,13 @@ def _write_field(pairs: Integers, field: _Merge) -> None:
             begins = (np.cumsum(lengths) - lengths)[first]
 
             numbers[first].tofile(terms)
-            (done + begins).astype("<i8").tofile(starts)
-            in_docs.tofile(docs)
+            (done + begins).astype(kind_of_starts).tofile(starts)
+            in_docs.astype(kind_of_docs).tofile(docs)
             in_codes[chosen].tofile(codes)
             if members is not None and len(begins):
-                np.add.reduceat(members[in_docs], begins).astype("<i4").tofile(counts)
+                np.add.reduceat(members[in_docs], begins).astype(kind_of_counts).tofile(counts)
             done += len(in_docs)
-        np.array([done], "<i8").tofile(starts)
+        np.array([done], kind_of_starts).tofile(starts)
 
 
 def lengths_of_bytes() -> Integers:
@@ -333,8 +338,3 @@ def lengths_of_bytes() -> Integers:
 def noted_bytes(lengths: Integers) -> Integers:
     """Return the bytes in which Lucene stores lengths, which it rounds down."""
     return np.searchsorted(lengths_of_bytes(), lengths, side="right") - 1
-
-
-def code_kind(pairs: int) -> str:
-    """Return the type of codes for a number of pairs."""
-    return "<u2" if pairs <= 1 << 16 else "<u4"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from arqmath_bm25.core.arrays import Numbering, distinct, ranges
+from arqmath_bm25.core.arrays import Numbering, distinct, ranges, smallest_kind
 
 
 def test_hashes_are_numbered_as_they_first_come() -> None:
@@ -27,3 +27,12 @@ def test_distinct_values_have_codes() -> None:
     found, codes = distinct(values)
     assert sorted(found.tolist()) == [1, 4, 9]
     assert found[codes].tolist() == values.tolist()
+
+
+def test_numbers_take_as_few_bytes_as_the_largest() -> None:
+    largest = [0, 255, 256, 65_535, 65_536, 2**31 - 1, 2**31, 2**40]
+    assert [np.dtype(smallest_kind(number)).itemsize for number in largest] == [
+        1, 1, 2, 2, 4, 4, 8, 8,
+    ]  # fmt: skip
+    for number in largest:
+        assert np.array(number).astype(smallest_kind(number)) == number

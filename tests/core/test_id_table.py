@@ -45,7 +45,7 @@ def test_a_long_id_takes_its_own_length_alone(tmp_path: Path) -> None:
     short = [str(number).encode() for number in range(10_000)]
     write_ids(tmp_path / "short", short)
     write_ids(tmp_path / "long", [*short, b"x" * 500])
-    assert bytes_of(tmp_path / "long") - bytes_of(tmp_path / "short") == 500 + 8 + 8 + 4
+    assert bytes_of(tmp_path / "long") - bytes_of(tmp_path / "short") == 500 + 2 + 8 + 2
 
 
 def test_an_id_that_is_there_twice_is_refused(tmp_path: Path) -> None:

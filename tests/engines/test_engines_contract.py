@@ -268,7 +268,7 @@ def test_postings_of_what_is_not_there_are_refused_each_time(
     """Whichever way a list is scored: scipy would write wherever a number says."""
     index = indexed(tmp_path, generated(500, seed=5))
     write_postings(index)
-    pairs, file = (flat_directory(index) / name for name in ("pairs", f"contents.{column}"))
+    pairs, file = (flat_directory(index) / f"contents.{ending}" for ending in ("pairs", column))
     searcher = flat.FlatSearcher(index, 1.2, 0.75)
     counts = searcher.document_counts({"contents": WORDS})["contents"]
     word = chosen(counts, key=counts.__getitem__)
@@ -282,11 +282,12 @@ def test_postings_of_what_is_not_there_are_refused_each_time(
             searcher.search(query, 100)
 
 
-def test_more_codes_than_fit_into_16_bits(
-    collection: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("kind", ["<i4", "<i8"])
+def test_more_than_fits_into_a_few_bytes(
+    collection: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     for module in ("flat", "flat_build"):
-        monkeypatch.setattr(f"arqmath_bm25.engines.{module}.code_kind", lambda pairs: "<u4")
+        monkeypatch.setattr(f"arqmath_bm25.engines.{module}.smallest_kind", lambda largest: kind)
     write_postings(collection)
     searcher = flat.FlatSearcher(collection, 1.2, 0.75)
     reference = LuceneSearcher(collection, 1.2, 0.75)
