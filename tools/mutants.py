@@ -147,7 +147,7 @@ MUTANTS: Final = (
            "if manifest.sources != sources(built.sources(collection)):",
            "if False:", "index"),
     Mutant("tasks/index.py",
-           "if why or not is_loaded(engine, content.task, store):",
+           "if fault or not is_loaded(engine, content.task, store):",
            "if not is_loaded(engine, content.task, store):", "damage index"),
     Mutant("tasks/index.py",
            "manifests = [replace(common, files=contents(place, DOCUMENTS)) for place in places]",

@@ -26,8 +26,8 @@ def ranges(begins: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.
 def distinct(numbers: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
     """Return the distinct numbers, unsorted, and the place of each number among them.
 
-    Where most are repeats this takes a third of the time of `np.unique`, which sorts them all: a
-    number in each of many buckets stands for all that are equal, and only the others are sorted.
+    Where most numbers are repeated, this takes a third of the time of `np.unique`, which sorts them
+    all: each of many buckets represents one number, and only numbers without a bucket are sorted.
     """
     buckets = (numbers * _MIX >> np.uint64(64 - _BUCKETS)).astype(np.int32)
     table = np.full(1 << _BUCKETS, -1, np.int32)
@@ -53,10 +53,10 @@ def smallest_kind(largest: int) -> str:
 class Numbering:
     """Numbers hashes of 64 bits in the order in which they come.
 
-    A hash takes 12 bytes, since a collection has some nine million formulas: itself and its number.
-    Both stand in runs, sorted by hash, of which each has at least twice the length of the next: a
-    run that would be longer is merged with the one before it. So there are few runs to search, and
-    a hash moves only as often as runs double. (A hash table would need 12 bytes for each of its
+    A hash and its number take 12 bytes, since a collection has some nine million formulas. They are
+    kept in runs that are sorted by hash. Each run has at least twice the length of the next: a run
+    that would be longer is merged with the one before it. So there are few runs to search, and a
+    hash moves only as often as runs double. (A hash table would need 12 bytes for each of its
     places, a third of them empty, and a second table to grow.)
     """
 

@@ -1,7 +1,7 @@
-"""Directories that are there and complete, or not there.
+"""Directories that are complete or absent.
 
-A directory is built beside its final name and renamed once, when all is in it. One process at a
-time builds it: it locks a file beside the directory.
+A directory is built under a temporary name next to its final one and is renamed once, when it is
+complete. A lock file next to it allows only one process at a time to build it.
 """
 
 import shutil
@@ -14,17 +14,17 @@ from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.system import exchange
 from arqmath_bm25.core.writing import alone, lock_path, naming_errors, refuse_link
 
-DOCUMENTS: Final = "documents"  # in a directory that is being built: what the next try can use
+DOCUMENTS: Final = "documents"  # of a directory that is being built: the next build can use them
 
 
 @contextmanager
 def building(directory: Path, resumes: bool = False) -> Iterator[Path]:
     """Yield a directory to build in; it becomes `directory` if the block ends without an error.
 
-    If the name of `directory` tells all that decides its content, give `resumes`: it then has a
-    subdirectory `documents`, with what an interrupted build wrote to it. Without, every build
-    starts anew. A directory that exists is replaced. Raises InputError where nothing can be
-    written and, naming the process, while another one builds the same.
+    With `resumes`, it has a subdirectory `documents` that keeps the files of an interrupted build;
+    the name of `directory` must then determine its content. Without, every build starts anew. An
+    existing directory is replaced. Raises InputError if nothing can be written, or if another
+    process is building the same directory, which the message names.
     """
     refuse_link(directory)
     place = under_construction(directory)
@@ -44,7 +44,7 @@ def building(directory: Path, resumes: bool = False) -> Iterator[Path]:
 
 
 def sweep(directory: Path) -> None:
-    """Remove what a killed build of `directory` left beside it, unless one is at work now."""
+    """Remove the remains of killed builds of `directory`, unless a build is running now."""
     left = (under_construction(directory), _removed(directory), lock_path(directory))
     if any(path.exists() for path in left):
         with suppress(InputError, OSError), alone(directory):
@@ -52,14 +52,14 @@ def sweep(directory: Path) -> None:
 
 
 def remove(directory: Path) -> None:
-    """Remove a directory, which is there as a whole or not at all, and what is left beside it."""
+    """Remove a directory in one step, and the remains of interrupted builds of it."""
     with alone(directory):
         _remove(under_construction(directory), directory)
         _remove(directory, directory)
 
 
 def unfinished(folder: Path) -> list[Path]:
-    """Return the directories in a folder whose builds were interrupted, or are still at work."""
+    """Return the directories in a folder whose builds were interrupted or are still running."""
     paths = sorted(folder.glob(".*.building"))
     return [path.with_name(path.name[1 : -len(".building")]) for path in paths]
 
@@ -83,7 +83,7 @@ def _remove(path: Path, directory: Path) -> None:
 
 
 def delete(path: Path) -> None:
-    """Delete a file, a link (never what it leads to) or a directory, as far as this user may."""
+    """Delete a file, a link (never its target) or a directory, if this user is allowed to."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -108,7 +108,7 @@ def _publish(built: Path, directory: Path) -> None:
 
 
 def _prepare(directory: Path, resumes: bool) -> None:
-    """Leave nothing in the place of a build but the documents of an interrupted one."""
+    """Empty the place of a build, except for the documents of an interrupted build."""
     place = under_construction(directory)
     documents = place / DOCUMENTS
     delete(_removed(directory))

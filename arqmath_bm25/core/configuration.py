@@ -30,7 +30,7 @@ class Settings(BaseModel):
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML 1.2, in which 1:30, 010 and yes are texts, and a key stands once."""
+    """YAML 1.2, in which 1:30, 010 and yes are texts and keys are unique."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
@@ -104,9 +104,9 @@ def _read(path: Path) -> Any:
 
 
 def with_current_keys(settings: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return settings with the keys of this version, and which former ones they had.
+    """Return settings with the keys of this version, and the former keys that they had.
 
-    A key that stands by both names is left as it is, to be refused.
+    A key that is given under both names is left unchanged, so that it is refused later.
     """
     former = []
     for part, names in FORMER_KEYS.items():

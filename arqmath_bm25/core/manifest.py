@@ -1,4 +1,4 @@
-"""`manifest.json`: what an index was built from; why it is stale or damaged."""
+"""`manifest.json`: the sources and settings of an index; why it is stale or damaged."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Manifest:
         return content_digest(self.recipe, self.sources)
 
     def damage(self, directory: Path, read_all: bool = False) -> str | None:
-        """Return what is wrong with the files of a store; None if they are as they were written."""
+        """Return the first fault in the files of a store; None if they are as they were written."""
         for damage in self.damages(directory, read_all):
             return f"this index is damaged: {damage}"
 

@@ -27,10 +27,10 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 @contextmanager
 def open_bytes(path: Path, kind: str = "file") -> Iterator[BinaryIO]:
-    """Yield a file to read; gzipped files are unpacked on the way, whatever their names.
+    """Yield a file to read; gzip data are decompressed, under any name of the file.
 
-    `kind` says in messages what was expected. Raises InputError if there is no such file, and
-    within the block for gzip data that are damaged.
+    `kind` is the expected kind of file, for messages. Raises InputError if there is no such file,
+    and within the block for gzip data that are damaged.
     """
     if not path.exists():
         raise InputError(f"{path}: no such {kind}")

@@ -1,8 +1,8 @@
 """The folder of a task's indexes: a store for each engine, settings and files.
 
-A store is a directory ENGINE-DIGEST. The digest is of the settings and the version of the analysis,
-of the files that it was built from, and of this program's version. So a store serves wherever it
-lies, for every copy of these files, and a store of other settings or files has another name.
+A store is a directory ENGINE-DIGEST. The digest covers the settings, the version of the analysis,
+the contents of the files that the store was built from, and the version of this program. So a store
+can be moved, and it serves every copy of these files; other settings or files have another store.
 """
 
 import json
@@ -33,7 +33,7 @@ def store_name(engine: str, content_digest: str) -> str:
 
 
 def engines_of(store: Path, engines: Iterable[E]) -> list[E]:
-    """Return those of some engines that have a store of the same content."""
+    """Return the engines that have a store of the same content as a given store."""
     digest = store.name.partition("-")[2]
     return [engine for engine in engines if store.with_name(f"{engine}-{digest}").is_dir()]
 
@@ -54,7 +54,7 @@ def readable_manifest(store: Path) -> Manifest | None:
 def why_unusable(
     store: Path, recipe: Mapping[str, Any], sources: Sequence[Source], read_all: bool = False
 ) -> str | None:
-    """Return why a store does not serve these settings and files; None if it does.
+    """Return why a store cannot be used for these settings and files; None if it can.
 
     With `read_all`, every byte is read, also of files whose digests are remembered.
     """
@@ -93,7 +93,7 @@ def _why_absent(store: Path, recipe: Mapping[str, Any], sources: Sequence[Source
 
 
 def note_asked(store: Path) -> None:
-    """Make a store the first of its task, if it is not; remove what killed builds of it left."""
+    """Make a store the first of its task, and remove the remains of killed builds of it."""
     if stores(store.parent)[0] != store:
         with suppress(OSError):  # this user may only read it
             os.utime(store / MANIFEST)
@@ -122,7 +122,7 @@ def is_before_stores(folder: Path) -> bool:
 
 @dataclass(frozen=True)
 class Outdated:
-    """An index of other settings or files than those that are asked for now."""
+    """An index of other settings or files than `index` was asked for."""
 
     path: Path
     parts: Sequence[Path]  # files and directories
@@ -143,9 +143,9 @@ class Outdated:
 
 
 def outdated(asked: Path) -> list[Outdated]:
-    """Return the indexes in the folder of a task but those of the store that is asked for.
+    """Return the indexes of a task with another content than the store that was asked for.
 
-    Those of interrupted builds and of version 0.4 are among them.
+    They include interrupted builds and an index of version 0.4.
     """
     folder = asked.parent
     digest = asked.name.partition("-")[2]
@@ -158,7 +158,7 @@ def outdated(asked: Path) -> list[Outdated]:
 
 
 def _old_parts(folder: Path) -> list[Path]:
-    """Return the manifest of an index before 0.5, and the files and directories that it names."""
+    """Return the manifest of an index before 0.5, and the files and directories listed in it."""
     names = {MANIFEST}
     with suppress(OSError, ValueError, TypeError, AttributeError, RecursionError):
         files = json.loads((folder / MANIFEST).read_bytes())["files"]

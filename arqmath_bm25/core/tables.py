@@ -6,7 +6,7 @@ from typing import Any
 
 
 def read_table(module_file: str) -> dict[str, Any]:
-    """Return the table beside a module: `html.toml` beside `html.py`."""
+    """Return the table of a module: that of `html.py` is `html.toml` in the same folder."""
     path = Path(module_file)
     name = path.name.partition(".")[0]  # of a compiled module too
     return tomllib.loads(path.with_name(f"{name}.toml").read_text(encoding="utf-8"))

@@ -80,7 +80,7 @@ def _cache() -> Path:
 
 @dataclass(frozen=True)
 class Source:
-    """A file that something was made from, known by its content wherever it lies."""
+    """A file that an index or a run was made from, identified by its content, not its path."""
 
     name: str = field(compare=False)
     size: int  # bytes
@@ -105,10 +105,10 @@ def complete(
     """Yield a file to write, of bytes without `encoding`; it becomes `path` if no error is raised.
 
     Content for a name that ends in .gz is compressed. `manifest` becomes PATH.manifest.json, with
-    the digest of the file, in the same step for all that ask `read_manifest`. With `by_user`, who
-    named this very path, the target of a link is replaced, and a device or a pipe is written to;
-    whatever else bears the name is replaced itself. Raises InputError if nothing can be written,
-    or while another process writes the same file.
+    the digest of the file; `read_manifest` sees both change in one step. With `by_user`, for a path
+    that the user named, the target of a link is replaced, and a device or a pipe is written to;
+    without, each of these is replaced itself. Raises InputError if nothing can be written, or while
+    another process writes the same file.
     """
     with together() as outputs:
         yield outputs.open(path, encoding, manifest, by_user=by_user)
@@ -229,7 +229,7 @@ class _Output:
             _sync_directory(self.path.parent)
 
     def discard(self) -> None:
-        """Remove what was written, if it has not got its name yet."""
+        """Remove the file if it does not have its final name yet."""
         with suppress(OSError, ValueError):  # the disk may be full, the pipe broken
             self._opened.close()
         if self.partial is not None:
@@ -276,7 +276,7 @@ def _rename(partial: Path, path: Path, manifest: Mapping[str, Any] | None) -> No
 
 
 def manifest_path(path: Path) -> Path:
-    """Return the path of a file's manifest; that of a link is beside its target."""
+    """Return the path of a file's manifest, which is next to the target if the file is a link."""
     path = path.resolve() if path.is_symlink() else path
     return path.with_name(f"{path.name}{_MANIFEST}")
 
@@ -286,9 +286,9 @@ def _coming_manifest(path: Path) -> Path:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Return the manifest of a file; nothing if there is none, or if it is no manifest.
+    """Return the manifest of a file; an empty one if it is missing or is not a manifest.
 
-    A writer that was killed when the file had its name, and its manifest had not, left that beside.
+    A writer that was killed between the two renames left the manifest under its temporary name.
     Before 0.4 the manifests of X.tsv and X.trec had one name, X.manifest.json.
     """
     before = path.with_suffix(".manifest.json")
@@ -314,7 +314,7 @@ def _is_of(manifest: Mapping[str, Any], path: Path) -> bool:
 
 @contextmanager
 def alone(path: Path, lock_file: Path | None = None) -> Iterator[None]:
-    """Keep other processes from writing a file or a directory, by a lock on a file beside it.
+    """Keep other processes from writing a file or a directory, by locking a file next to it.
 
     That file is removed while it is locked; if this process dies, the system unlocks it. Raises
     InputError that names the process that is writing.
@@ -370,7 +370,7 @@ def locked(path: Path, busy: Callable[[], str]) -> Iterator[int]:
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """Return what a name is, None if there is nothing; another process may remove it any moment."""
+    """Return the status of a path, None if it is missing; other processes may remove it anytime."""
     try:
         return path.lstat()
     except FileNotFoundError:

@@ -28,7 +28,7 @@ class DeclarationRanker(FieldRanker):
     """Ranks the documents of a collection with declarations in Lean."""
 
     def __init__(self, index: OpenIndex, settings: Task1Settings, keep_formulas: bool) -> None:
-        """With `keep_formulas` those of queries are searched for as formulas too."""
+        """With `keep_formulas`, formulas of queries are also searched as formulas."""
         super().__init__(index, settings)
         self._keep_formulas = keep_formulas
 

@@ -58,10 +58,10 @@ def write_parts(
     forms: PartForms = JSON,
     content: Callable[[J], PartContent] | None = None,
 ) -> Iterator[Counter[str]]:
-    """Write the documents of every job to files of its own; yield what was counted, in order.
+    """Write the documents of every job to files of its own; yield the counts of each, in order.
 
-    `documents` yields the documents of a job, and adds to its counts besides `documents`. `content`
-    tells what they are made of: by that, those that a cluster has are left out.
+    `documents` yields the documents of a job and adds further counts to its counter. `content`
+    returns the digest of a job's documents, by which parts that a cluster has are left out.
     """
     directory = directory.absolute()
     with TemporaryDirectory(

@@ -119,7 +119,7 @@ class DocumentRetrieval(AnswerRetrieval):
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """The settings that decide the content of the index, with those of what is learnt."""
+        """The settings that decide the content of the index, including the regression's."""
         return {**super().recipe, "ridge": self.settings.ridge.model_dump(mode="json")}
 
     def write_documents(
@@ -171,7 +171,7 @@ class DocumentRetrieval(AnswerRetrieval):
             )
 
     def documents(self, collection: Collection) -> Iterator[tuple[str, Indexed]]:
-        """Yield the text of every document and what is indexed of it."""
+        """Yield the text of every document and its indexed fields."""
         analyzer = Analyzer(self.settings.analysis)
         proofs = self.settings.analysis.text.proofs
         for read, _ in read_documents(_corpus(collection)):
@@ -185,7 +185,7 @@ class DocumentRetrieval(AnswerRetrieval):
     def topic_files(
         self, collection: Collection, chosen: Sequence[str] | None = None
     ) -> list[tuple[str, Path]]:
-        """Return the named files of queries; by default the file beside the documents."""
+        """Return the named files of queries; by default the file next to the documents."""
         if chosen:
             paths = [Path(name) for name in chosen]
             return [(path.stem, path) for path in paths]
@@ -374,7 +374,7 @@ def _store(collection: Collection) -> Path | None:
 
 
 def _counts(collection: Collection) -> Mapping[str, int]:
-    """Return what was counted when the documents were indexed."""
+    """Return the counts that were made when the documents were indexed."""
     store = _store(collection)
     if store is None:
         return {}

@@ -1,18 +1,23 @@
-"""Building the stores of an index.
+"""Builds the index of a task where it is missing or damaged.
 
-A store is a directory INDEXES/COLLECTION/TASK/ENGINE-DIGEST that one engine searches. Its name is a
-digest of all that decides its content (core/stores.py), and it is built beside its place and
-renamed once (core/building.py): it is there and complete, or it is not there. `index` asks for the
-store of the files and settings as they are now.
+An index is stored once for each engine. A *store* is the directory that one engine searches,
+INDEXES/COLLECTION/TASK/ENGINE-DIGEST. DIGEST stands for everything that determines the content of
+the index: the settings, the input files, and the versions of the analysis and of this program
+(index_content.py, core/stores.py). A store is built under a temporary name and renamed when it is
+complete (core/building.py), so a directory with the name of a store is a complete store.
 
-* If it is there, and its files are as they were written, nothing is built.
-* If only stores of other settings or files are there, it is built beside them. They stay until
-  `index --prune` removes them.
-* If an earlier build of it was interrupted, the documents that this one wrote are used.
-* If it is damaged, it is built anew, and replaces the damaged one when it is complete.
+For the command `index`, `ensure` looks for the store of the current settings and input files:
 
-Without a configuration, an index is opened with the settings of the store that was asked for last
-(open_index.py).
+* The store exists, and its files are as they were written: nothing is built.
+* Only stores of other settings or files exist: the store is built next to them. They remain until
+  `index --prune` removes them. (Of a folder of files, whose content changes often, stores of its
+  former content are removed after the build.)
+* An earlier build was interrupted: its directory still has the temporary name. The new build reads
+  and analyses only the documents that the earlier one had not written.
+* The store is damaged: it is built anew under the temporary name, which is then exchanged for the
+  damaged one.
+
+All searches check a store in the same way before they open it (open_index.py), but build nothing.
 """
 
 from __future__ import annotations
@@ -45,44 +50,45 @@ if TYPE_CHECKING:
     from arqmath_bm25.tasks.task import IndexedTask
 
 
-class Built(NamedTuple):
-    """A store that serves."""
+class ReadyStore(NamedTuple):
+    """A store that can be searched."""
 
     store: Path
-    manifest: Manifest | None  # None if it was there already
+    manifest: Manifest | None  # None if it was not built now
 
 
 def ensure(
     content: IndexContent, workers: Workers = HERE, engines: Iterable[Engine] = (AUTO,),
     keep_documents: bool = False, read_all: bool = False,
-) -> list[Built]:  # fmt: skip
-    """Build the stores of an index that are missing or damaged, for all `engines` at once.
+) -> list[ReadyStore]:  # fmt: skip
+    """Build the stores of an index that are missing or damaged; return the stores of all engines.
 
-    The files are read and analysed once. With `keep_documents`, the documents stay in the first
-    store as JSON lines. With `read_all`, every byte of the stores that are there is read. Raises
-    InputError if a file cannot be read, an engine cannot be had or did not index every document.
+    The input files are read and analysed once for all engines. With `keep_documents`, the documents
+    stay in the first new store as JSON lines. With `read_all`, existing stores are checked by every
+    byte, including files whose digests are remembered. Raises InputError if a file cannot be read,
+    or if an engine is not available or did not index every document.
     """
-    serving = list[Built]()
-    lacking: dict[Engine, Path] = {}
+    ready = list[ReadyStore]()
+    to_build: dict[Engine, Path] = {}
     for engine, store in content.stores(engines).items():
-        why = why_unusable(store, content.recipe, content.sources, read_all)
-        if why or not is_loaded(engine, content.task, store):
-            lacking[engine] = store
+        fault = why_unusable(store, content.recipe, content.sources, read_all)
+        if fault or not is_loaded(engine, content.task, store):
+            to_build[engine] = store
         else:
             note_asked(store)
-            serving.append(Built(store, None))
+            ready.append(ReadyStore(store, None))
 
-    if lacking:
-        serving += _build(content, lacking, workers, keep_documents)
-        if content.collection.of_files:  # a folder changes often: its former stores would pile up
+    if to_build:
+        ready += _build(content, to_build, workers, keep_documents)
+        if content.collection.of_files:  # else a store would stay for each change of a file
             remove_former(content.folder, content.sources)
-    return serving
+    return ready
 
 
 def _build(
     content: IndexContent, stores: Mapping[Engine, Path], workers: Workers, keep_documents: bool
-) -> list[Built]:
-    """Build the stores of some engines."""
+) -> list[ReadyStore]:
+    """Build the stores of an index for some engines; they appear when all are complete."""
     task = content.task
     _check_engines(stores, task)
     began = time.monotonic()
@@ -95,18 +101,20 @@ def _build(
 
         documents = places[0] / DOCUMENTS
         counts = task.write_documents(content.collection, places[0], workers, forms)
-        count = counts["documents"]
         if forms.sealing:
             parts = sorted(documents.glob("*.jsonl"))
             forms.sealing.finish(content.digest, counts, parts)
+
+        # Besides the documents, a task may have written tables, which each store needs.
         for place in places[1:]:
             tables = shutil.ignore_patterns(DOCUMENTS)
             shutil.copytree(places[0], place, ignore=tables, dirs_exist_ok=True)
 
         if task.fields:
+            count = counts["documents"]
             for engine, place in zip(stores, places, strict=True):
+                searched = place / LOCAL_INDEX
                 with status("Indexing"):
-                    searched = place / LOCAL_INDEX
                     if engine.name == "flat":
                         write_flat(documents, flat_directory(searched), count, workers)
                     elif engine.name == "lucene":
@@ -132,11 +140,11 @@ def _build(
 
     for engine, store in stores.items():
         is_loaded(engine, task, store)  # a cluster makes its copies
-    return list(map(Built, stores.values(), manifests))
+    return list(map(ReadyStore, stores.values(), manifests))
 
 
 def _check_engines(engines: Iterable[Engine], task: IndexedTask[Any]) -> None:
-    """Raise InputError for an engine that cannot be had, before hours of work."""
+    """Raise InputError for an engine that is not available, before hours of work."""
     for engine in engines:
         if engine.name == "lucene" and task.fields:
             prepare()

@@ -32,14 +32,14 @@ def folder_of(task: Task[Any] | type[Task[Any]], collection: Collection) -> Path
 
 @dataclass(frozen=True, eq=False)
 class IndexContent:
-    """What an index is made of. Every store of this content has its digest in its name."""
+    """Everything that determines the content of an index, and the folder of its stores."""
 
     task: IndexedTask[Any]
     collection: Collection
     folder: Path  # of the stores of the task
     recipe: dict[str, Any]  # the settings that decide the content, and the version of the analysis
     sources: list[Source]  # the files that the task reads, as they are now
-    digest: str  # of recipe and sources
+    digest: str  # of recipe and sources; the names of the stores are made from it
 
     @classmethod
     def of(cls, task: IndexedTask[Any], collection: Collection) -> IndexContent:
@@ -54,8 +54,8 @@ class IndexContent:
     def store(self, engine: EngineName) -> Path:
         """Return the path of the store that an engine searches, whether it exists or not.
 
-        `auto` takes Lucene's index only where the flat postings do not fit into half of the memory,
-        or do not exist.
+        For `auto` that is the store of flat postings. If only Lucene's exists, or if the postings
+        do not fit into half of the memory, it is Lucene's.
         """
         if not self.task.fields:
             return self._store(_TABLES)
@@ -74,8 +74,8 @@ class IndexContent:
     def stores(self, engines: Iterable[Engine]) -> dict[Engine, Path]:
         """Return the paths of the stores of engines, whether they exist or not.
 
-        `auto` stands for the engines of this machine that have a store of this content, or else of
-        the content that was asked for last, or else for flat.
+        For `auto` it returns those of all local engines that have a store of this content, or else
+        of the content that was asked for last, or else of flat postings.
         """
         if not self.task.fields:
             return {AUTO: self.store("auto")}
@@ -96,7 +96,7 @@ class IndexContent:
 
 
 def with_needed(tasks: Iterable[IndexedTask[Any]], collection: Collection) -> list[IndexContent]:
-    """Return the contents of the indexes of tasks, and of those that they search too, each once."""
+    """Return the contents of the indexes that tasks search, each once."""
     found = {task.name: task for task in tasks}
     for task in list(found.values()):
         for needed in task.needed(collection):

@@ -97,7 +97,7 @@ class Index:
 
     @property
     def variants(self) -> list[str]:
-        """The variants for which the index has what they search."""
+        """The variants whose fields and files the index has."""
         variants, _ = self.task.runnable(self.collection)
         return variants
 
@@ -173,7 +173,7 @@ class Index:
         topics: Path | None = None,
         queries: Path | None = None,
     ) -> dict[str, Any]:
-        """Return the manifest of a run: what it is, and what it was made of."""
+        """Return the manifest of a run: its description, settings and sources."""
         task = self.task
         name = task.manual_tag(variant) if queries else task.tag(variant)
         settings = task.settings.model_dump(mode="json")
@@ -204,7 +204,7 @@ class Index:
         }
 
     def close(self) -> None:
-        """Close what is open; what is asked afterwards opens it again."""
+        """Close the searcher and the ranker; the next use opens them again."""
         with self._opening:
             if self._searcher is not None:
                 self._searcher.close()

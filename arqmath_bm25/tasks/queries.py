@@ -114,7 +114,7 @@ def prune_query(
 
     For each kind in `settings.max_terms`, as many terms are kept as it says: the ones that can add
     most to a score, by the sum of weight · idf over the fields; equal terms keep their order. Words
-    that are not named and stand in more than the share `settings.max_df` of the questions, such as
+    that are not named and occur in more than the share `settings.max_df` of the questions, such as
     words of courtesy, are left out.
     """
     kinds = set(settings.max_terms)

@@ -45,8 +45,8 @@ def run_ends(sizes: Iterable[int], marks: Iterable[int], size: int) -> list[int]
     """Cut items into runs of about `size`; return after how many items each run ends.
 
     A run of at least half of `size` ends after an item whose mark, a hash of 32 bits, is small
-    enough; none is larger than twice `size`, but a single item may be. So the runs after an item
-    that is added or removed soon end where they ended before.
+    enough. No run is larger than twice `size`, except one of a single item. So after an item is
+    added or removed, the following runs soon end where they ended before.
     """
     ends = []
     length = 0
@@ -91,10 +91,10 @@ class Sealing:
         load: Callable[[Block, list[Path]], None],
         keeps: bool,
     ) -> None:
-        """Take the number of documents in a block, and what asks and loads the cluster.
+        """Take the number of documents in a block, and two functions that call the cluster.
 
-        `counts_of` returns what was counted of a block that the cluster has; None for others. With
-        `keeps`, all documents are written, and stay: something else needs them.
+        `counts_of` returns the counts of a block that the cluster has, None for other blocks. With
+        `keeps`, all documents are written and stay, because something else needs them.
         """
         self.blocks: list[Block] = []  # that are done, with their counts
         self._planned: list[Block] = []
@@ -124,9 +124,9 @@ class Sealing:
         return left_out
 
     def note(self, number: int, counts: Mapping[str, int], part: Path, finished: Path) -> None:
-        """Note that a part is done, as the file `finished` tells; load its block if it is the last.
+        """Note that a part is done, and load its block if it is the last part of the block.
 
-        What is loaded is removed.
+        Loaded parts are removed together with their `finished` files, which mark them as done.
         """
         self._counts.update(counts)
         self._files[part] = finished
@@ -148,7 +148,8 @@ class Sealing:
     def finish(self, digest: str, counts: Mapping[str, int], parts: list[Path]) -> None:
         """Load all documents as one block where no blocks were planned.
 
-        The task cannot tell what a part is made of before it is written; `digest` names the whole.
+        Such a task cannot compute the digest of a part before it is written; `digest` is that of
+        all documents.
         """
         if self._planned:
             return

@@ -206,7 +206,7 @@ class RidgeSettings(Settings):
 
 
 class CitedSettings(Settings):
-    """Weights of what is learnt from references; see cited/cited_documents.py."""
+    """Weights of the evidence from references; see cited/cited_documents.py."""
 
     ridge: Weight = 0.5
     profile: Weight = 0.1
@@ -216,7 +216,7 @@ class CitedSettings(Settings):
 
 
 class DocumentRunSettings(RunSettings):
-    """Names of run files of one's own documents."""
+    """Names of run files of the user's own documents."""
 
     primary: DocumentVariant  # type: ignore[assignment]
 
@@ -253,7 +253,7 @@ class Task2Settings(RankingSettings):
 
 
 def _load_answers(value: object, info: ValidationInfo) -> object:
-    """Load a Task 1 configuration by its file name, beside the one that names it."""
+    """Load a Task 1 configuration from the folder of the configuration that names it."""
     if info.context is None:  # the settings of a manifest
         return value
     if isinstance(value, str):

@@ -335,7 +335,7 @@ class IndexedTask(Task[S]):
         return self
 
     def fitted(self, collection: Collection) -> Self:
-        """Return the task with what was chosen for a collection: delimiters, macros."""
+        """Return the task with the delimiters that were chosen for a collection."""
         delimiters = collection.chosen.get("delimiters")
         if not delimiters:
             return self

@@ -165,7 +165,7 @@ def _verify_fused(
 
 
 def _beside(run: Path, name: str) -> Path:
-    """Return the path of a file beside a run; InputError for a name that leads elsewhere."""
+    """Return the path of a file in the folder of a run; InputError for any other path."""
     is_name = name not in ("", ".", "..") and not set(name) & {"/", os.sep, "\0"}
     if not is_name or len(os.fsencode(name)) > _LONGEST_NAME:
         raise InputError(
@@ -238,7 +238,7 @@ def _topics(run: Path, source: _File, task: Task[Any], collection: Collection) -
 
 
 def _given_file(run: Path, source: _File) -> Path | None:
-    """Find a file that the user of a command gave: where it was, or beside the run."""
+    """Find a file that was given to a command: at its former path, or next to the run."""
     for path in (known_path(source.sha256), _beside(run, source.name)):
         if path is not None and path.is_file() and digests([path]) == [source.sha256]:
             return path

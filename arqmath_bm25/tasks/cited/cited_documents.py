@@ -108,12 +108,12 @@ def _analyzer(settings: DocumentSettings) -> Analyzer:
 
 
 class CitedRanker(Ranker):
-    """Ranks documents by their fields and, in the variants that do, by what is learnt."""
+    """Ranks documents by their fields and, in some variants, by learnt references."""
 
     def __init__(
         self, index: OpenIndex, settings: DocumentSettings, by_fields: FieldRanker, ids: IdTable
     ) -> None:
-        """`ids` are those of the documents, in the order of the corpus."""
+        """Take the ids of the documents in the order of the corpus."""
         self._settings = settings
         self._by_fields = by_fields
         self._ids = ids

@@ -69,9 +69,9 @@ def inverse_for(rows: sparse.csr_matrix, penalty: float) -> Matrix:
 def whole_influence(similarity: Matrix, inverse: Matrix, hidden: Sequence[Sequence[int]]) -> Matrix:
     """Return the influence of all statements on queries, queries × statements.
 
-    `similarity` is 0 for what is `hidden` from each query, whose influence is 0. The influence of
-    the others is that of a regression without the hidden ones, by the inverse of a block: with a =
-    k (K + λI)⁻¹ and M the inverse, a - a_S (M_SS)⁻¹ M_S.
+    `hidden` lists the statements that each query must not learn from: their similarity has to be 0,
+    and their influence is 0. The others have the influence of a regression without the hidden ones,
+    by the inverse of a block: with a = k (K + λI)⁻¹ and M the inverse, a - a_S (M_SS)⁻¹ M_S.
     """
     influence = similarity @ inverse
     queries_of: dict[tuple[int, ...], list[int]] = {}
@@ -91,7 +91,7 @@ def whole_influence(similarity: Matrix, inverse: Matrix, hidden: Sequence[Sequen
 def near_influence(similarity: Matrix, rows: sparse.csr_matrix, penalty: float) -> Matrix:
     """Return the influence on queries of the `NEAR` statements that are most similar to each.
 
-    What is hidden from a query has the similarity 0, and so no influence.
+    A statement that is hidden from a query has the similarity 0, and so no influence.
     """
     influence = np.zeros_like(similarity)
     for query, similarities in enumerate(similarity):
@@ -118,7 +118,7 @@ class Queries(NamedTuple):
 
 @dataclass(frozen=True)
 class References:
-    """Statements, what they refer to, and the regression over them."""
+    """Statements, the candidates that they refer to, and the regression over them."""
 
     settings: RidgeSettings
     statements: list[str]  # ids
@@ -137,7 +137,7 @@ class References:
         settings: RidgeSettings,
         analyzer: Analyzer,
     ) -> References:
-        """Learn from statements. What they refer to beside the candidates is ignored."""
+        """Learn from statements; references to anything but candidates are ignored."""
         texts = [statement.text for statement in statements]
         vectors, rows = TextVectors.fit(texts, settings.kernel, analyzer)
         inverse = None
@@ -220,10 +220,10 @@ class References:
     def queries(
         self, texts: Sequence[str], hidden: Sequence[Sequence[int]], near: bool = False
     ) -> Queries:
-        """Return texts as queries, from each of which some rows of the statements are hidden.
+        """Return texts as queries; each learns from all statements but its `hidden` rows.
 
-        With `near` each has a regression of its own in any case, which takes as long whatever is
-        hidden.
+        With `near`, each query always gets its own regression over the statements nearest to it,
+        which takes the same time for any number of hidden rows.
         """
         vectors = self.vectors(texts)
         similarity = gram(vectors, self.rows)

@@ -48,7 +48,7 @@ class Model:
     ) -> Model:
         """Learn from a training set.
 
-        Candidates are the premises and whatever the training statements cite.
+        Candidates are the premises and all ids that training statements cite.
         """
         texts = {premise.premise_id: premise.text for premise in premises}
         cited = [premise for statement in training for premise in statement.references]
@@ -71,7 +71,7 @@ class Model:
 
 
 class Ridge:
-    """Ranks premises by what is learnt and by their texts."""
+    """Ranks premises by learnt references and by their texts."""
 
     def __init__(self, model: Model, variant: RidgeVariant) -> None:
         self.model = model
