@@ -40,7 +40,7 @@ def reproduce(
 
     expected = book_of(Collection(data)) if book is None else load(Book, book)
     with site(output, "results") as pages:
-        maker = Maker(expected, data, pages.place)
+        maker = Maker(expected, data, pages.folder)
         with progress("Making results", len(maker.rows), "rows") as advance:
 
             def tell(table: str, row: str, one: dict[str, Any]) -> None:

@@ -211,8 +211,7 @@ MUTANTS: Final = (
            '_GRADE: Final = re.compile(r"(-?[0-9])(?:\\.0*)?")',
            '_GRADE: Final = re.compile(r"(-?[0-9]+)(?:\\.0*)?")', "qrels"),
     Mutant("evaluation/qrels.py",
-           "if qrels.setdefault(topic, {}).setdefault(doc, grade) != grade:",
-           "if qrels.setdefault(topic, {}).setdefault(doc, grade) < 0:", "qrels"),
+           "if earlier != grade:", "if earlier < 0:", "qrels"),
     # core/
     Mutant("core/building.py",
            "if left.name != DOCUMENTS:",
@@ -237,9 +236,9 @@ MUTANTS: Final = (
            "grades[hit.doc_id] = max(grade, grades.get(hit.doc_id, grade))",
            "grades[hit.doc_id] = grade", "labels"),
     Mutant("evaluation/judging/pool.py",
-           "if row.score < least:", "if True:", "pool"),
+           "if row.score < lowest:", "if True:", "pool"),
     Mutant("evaluation/judging/pool.py",
-           "return self.primary if deep else self.other", "return self.other", "pool"),
+           "return self.primary", "return self.other", "pool"),
 )
 # fmt: on
 

@@ -14,7 +14,7 @@ from arqmath_bm25.core.progress import counted
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.writing import together
 from arqmath_bm25.evaluation.judging import judge as judging
-from arqmath_bm25.evaluation.judging.pool import Depths, Pool, for_assessors
+from arqmath_bm25.evaluation.judging.pool import Depths, Pool, shuffle_for_assessors
 from arqmath_bm25.evaluation.judging.pool import pool as make_pool
 from arqmath_bm25.evaluation.qrels import write_qrels
 from arqmath_bm25.pages.judging.annotation import write_batch
@@ -60,7 +60,7 @@ def pool(
     latex = latex_of(collection, (hit.formula_id for item in items for hit in item.hits))
     batches = {output: items}
     if assessors > 1:
-        shuffled = enumerate(for_assessors(items, assessors, seed), 1)
+        shuffled = enumerate(shuffle_for_assessors(items, assessors, seed), 1)
         batches = {output.with_stem(f"{output.stem}-{n}"): batch for n, batch in shuffled}
 
     with together() as outputs:

@@ -366,6 +366,32 @@ def moves(
     ranks = _changed_ranks(rankings, depth)
     docs = sorted(ranks)
 
+    parts, unexplained = _explain_runs(collection, runs, rankings, topic, docs, indexes)
+
+    grades = runs[0].judgments.qrels.get(topic, {})
+    listed = []
+    for doc, first_parts, second_parts in zip(docs, *parts, strict=True):
+        move = Move(doc, grades.get(doc), ranks[doc], [first_parts, second_parts])
+        listed.append(move)
+
+    last = max(map(len, rankings)) + 1
+
+    def second_then_first(move: Move) -> tuple[int, int]:
+        first, second = move.ranks
+        return second or last, first or last
+
+    return sorted(listed, key=second_then_first), unexplained
+
+
+def _explain_runs(
+    collection: Collection,
+    runs: Sequence[ScoredRun],
+    rankings: Sequence[Ranking],
+    topic: str,
+    docs: Sequence[str],
+    indexes: Sequence[Path],
+) -> tuple[list[list[Parts]], list[str]]:
+    """Return the parts of the scores of documents in each run, and why a run has none."""
     parts: list[list[Parts]] = []
     unexplained = []
     data = None
@@ -382,19 +408,7 @@ def moves(
             unexplained.append(f"scores are not explained: {error}")
         parts.append(explained)
 
-    grades = runs[0].judgments.qrels.get(topic, {})
-    listed = []
-    for doc, first_parts, second_parts in zip(docs, *parts, strict=True):
-        move = Move(doc, grades.get(doc), ranks[doc], [first_parts, second_parts])
-        listed.append(move)
-
-    last = max(map(len, rankings)) + 1
-
-    def second_then_first(move: Move) -> tuple[int, int]:
-        first, second = move.ranks
-        return second or last, first or last
-
-    return sorted(listed, key=second_then_first), unexplained
+    return parts, unexplained
 
 
 def _changed_ranks(rankings: Sequence[Ranking], depth: int) -> dict[str, list[int | None]]:

@@ -21,8 +21,10 @@ well, and 39 % of the judged formula ids are visual ids too. So the name of a fi
 does not say, one kind of ids must fit by a wide margin.
 """
 
+import codecs
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, get_args
 
@@ -37,8 +39,11 @@ from arqmath_bm25.runs.formula_ids import FormulaIds, id_numbers
 from arqmath_bm25.runs.rows import read_columns
 from arqmath_bm25.runs.run_rules import RunRules
 
-Qrels = dict[str, dict[str, int]]  # topic -> document -> grade
-IdKind = Literal["visual", "visual_v2", "formula"]  # of the judgments of Task 2
+# Topic -> document -> grade.
+Qrels = dict[str, dict[str, int]]
+
+# The kind of ids in judgments of Task 2.
+IdKind = Literal["visual", "visual_v2", "formula"]
 
 
 class Judgments(NamedTuple):
@@ -46,25 +51,29 @@ class Judgments(NamedTuple):
 
     file: Path
     qrels: Qrels
-    ids: IdKind | None = None  # of the file, and so of the ranking, if it is of Task 2
+    ids: IdKind | None = None  # Task 2: the kind of ids in the file; rankings use the same
     notes: tuple[str, ...] = ()
-    relevant: int = RELEVANT  # the least grade that counts as relevant
+    relevant: int = RELEVANT  # the relevance level: the lowest grade that counts as relevant
 
 
 def relevance_threshold(rules: RunRules, qrels: Qrels) -> int:
-    """Return the least grade that counts as relevant for runs of a task.
+    """Return the relevance level for runs of a task: the lowest grade that counts as relevant.
 
     The labs' rule holds for the labs' own topics. For all other topics, as of an
     experiment or of a user, grade 1 is relevant, as in trec_eval.
     """
-    return rules.relevant if all(map(is_official, qrels)) else 1
+    if all(map(is_official, qrels)):
+        return rules.relevant
+    return 1
 
 
-# trec_eval takes the time of the square of the largest grade, and crashes in the end.
+# The time of trec_eval grows with the square of the highest grade, and in the end it crashes.
 _GRADE: Final = re.compile(r"(-?[0-9])(?:\.0*)?")
 _COLUMNS: Final = ("topic", "0", "document", "grade")
 _BEIR: Final = ["query-id", "corpus-id", "score"]
-_ITERATION: Final = re.compile("Q?[0-9]")  # TREC's second column, which means nothing
+
+# TREC's second column, which has no meaning.
+_ITERATION: Final = re.compile("Q?[0-9]")
 
 
 def read_qrels(path: Path) -> Qrels:
@@ -74,18 +83,21 @@ def read_qrels(path: Path) -> Qrels:
     columns, columns in another order, a row of JSON without its three members, a grade that is not
     from -9 to 9, and a document with two different grades.
     """
-    judgments = _columns
     if _is_json(path):
-        judgments = _json_lines
+        rows = _json_lines(path)
+    else:
+        rows = _columns(path)
 
     qrels: Qrels = {}
-    for row, topic, doc, text in judgments(path):
+    for row, topic, doc, text in rows:
         where = f"{path}: row {row}"
         grade = read_grade(where, doc, text)
-        if qrels.setdefault(topic, {}).setdefault(doc, grade) != grade:
+        grades = qrels.setdefault(topic, {})
+        earlier = grades.setdefault(doc, grade)
+        if earlier != grade:
             raise InputError(
                 f"{where}: {doc} has grade {grade} for topic {topic} here and "
-                f"{qrels[topic][doc]} in an earlier row; remove one of them"
+                f"{earlier} in an earlier row; remove one of them"
             )
 
     return qrels
@@ -94,44 +106,52 @@ def read_qrels(path: Path) -> Qrels:
 def _is_json(path: Path) -> bool:
     """Return whether a file of judgments begins with a JSON object."""
     with open_bytes(path, "qrels file") as file:
-        return file.read(1 << 10).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+        start = file.read(1 << 10)
+    start = start.removeprefix(codecs.BOM_UTF8)
+    return start.lstrip().startswith(b"{")
 
 
 def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:
     """Yield row, topic, document and grade of each line of JSON."""
-    from pydantic import ValidationError  # takes a tenth of a second to load
+    # pydantic takes a tenth of a second to load.
+    from pydantic import ValidationError
 
     from arqmath_bm25.collection.json_rows import JudgmentRow
     from arqmath_bm25.core.configuration import faults
 
-    for row, line in enumerate(read_text(path, "qrels file").split("\n"), 1):
+    lines = read_text(path, "qrels file").split("\n")
+    for row, line in enumerate(lines, 1):
         if not line.strip():
             continue
+
         try:
-            judged = JudgmentRow.model_validate_json(line)
+            judgment = JudgmentRow.model_validate_json(line)
         except ValidationError as error:
             raise InputError(
                 f"{path}: row {row}: {faults(error)}; expected a judgment such as "
                 '{"query-id": "q1", "corpus-id": "d7", "score": 1}'
             ) from None
-        yield row, judged.query_id, judged.doc_id, judged.score
+
+        yield row, judgment.query_id, judgment.doc_id, judgment.score
 
 
 def _columns(path: Path) -> Iterator[tuple[int, str, str, str]]:
     """Yield row, topic, document and grade of each row with TREC's columns or below BEIR's."""
-    width = len(_COLUMNS)
+    names: Sequence[str] = _COLUMNS
     for row, columns in read_columns(path, "qrels"):
         where = f"{path}: row {row}"
         if row == 1 and columns == _BEIR:
-            width = len(_BEIR)
+            names = _BEIR
             continue
 
-        if len(columns) != width:
-            names = _COLUMNS if width == len(_COLUMNS) else _BEIR
-            hint = "; this looks like a run" if width == 4 and len(columns) in (5, 6) else ""
+        found = len(columns)
+        if found != len(names):
+            hint = ""
+            if names == _COLUMNS and found in (5, 6):
+                hint = "; this looks like a run"
             raise InputError(
-                f"{where}: expected the {width} columns of qrels ({', '.join(names)}), "
-                f"found {len(columns)}{hint}"
+                f"{where}: expected the {len(names)} columns of qrels ({', '.join(names)}), "
+                f"found {found}{hint}"
             )
 
         topic, *iteration, doc, text = columns
@@ -145,11 +165,12 @@ def _columns(path: Path) -> Iterator[tuple[int, str, str, str]]:
 
 
 def read_grade(where: str, doc: str, text: str) -> int:
-    """Read the grade of a document, as 2 or 2.0; `where` begins the message if it is none."""
+    """Read the grade of a document, as 2 or 2.0; `where` begins the message of an InputError."""
     match = _GRADE.fullmatch(text)
     if match is None:
-        exchanged = _GRADE.fullmatch(doc) and text.isdecimal()
-        hint = "; columns 3 and 4 seem to have changed places" if exchanged else ""
+        hint = ""
+        if _GRADE.fullmatch(doc) and text.isdecimal():
+            hint = "; columns 3 and 4 seem to have changed places"
         raise InputError(
             f"{where}: grade is {shown(text)}; expected a whole number from -9 to 9{hint}"
         )
@@ -161,14 +182,16 @@ def write_qrels(path: Path, qrels: Qrels) -> None:
     """Write judgments in the order given; `path` appears only when it is complete."""
     with complete(path, by_user=True) as file:
         for topic, grades in qrels.items():
-            file.writelines(f"{topic}\t0\t{doc}\t{grade}\n" for doc, grade in grades.items())
+            for doc, grade in grades.items():
+                file.write(f"{topic}\t0\t{doc}\t{grade}\n")
 
 
-_MOST: Final = 0.5  # a larger share of the judgments needs no note
+# No note is needed if a collection has this share of the judged documents.
+_ENOUGH: Final = 0.5
 
 
 class ComparabilityWarning(str):
-    """A warning under which scores say nothing of which run is better."""
+    """A warning that scores cannot show which run is better."""
 
     __slots__ = ()
 
@@ -178,11 +201,11 @@ def coverage_notes(
 ) -> list[ComparabilityWarning]:
     """Return a warning if a collection lacks most of the judged documents.
 
-    `holds` says which of some ids the collection has.
+    `holds` returns for an array of ids whether the collection has each of them.
     """
-    judged = id_numbers(doc for grades in qrels.values() for doc in grades)
+    judged = id_numbers(chain.from_iterable(qrels.values()))
     held = int(holds(judged).sum())
-    if held >= _MOST * len(judged):
+    if held >= _ENOUGH * len(judged):
         return []
 
     warning = (
@@ -192,18 +215,25 @@ def coverage_notes(
     return [ComparabilityWarning(warning)]
 
 
-_FOLDER: Final = "qrel_with_formula_ids"  # of the official files of 2020
+# The folder of the official files of 2020 with formula ids.
+_FOLDER: Final = "qrel_with_formula_ids"
+
+# Names of files, and the kind of their ids.
 _NAMES: Final[tuple[tuple[str, IdKind], ...]] = (
     (r"formula_?ids?", "formula"),
     (r"[._-]v3\b", "visual"),
     (r"qrel_task2_2021", "visual_v2"),
     (r"visual_?ids?|qrel_task2_2022", "visual"),
 )
-# The least ratio, either way, of ids that are there as formulas to ids that are there as visual
-# ids. On the whole collection it is 1.0 for visual ids and 2.6 for formula ids.
-_FORMULAS: Final = 2.0
-_FEW: Final = 3  # ids that may be there by chance
-_VISUAL: Final = 1.25
+
+# Limits for the ratio of judged ids that are formula ids to those that are visual ids. On the whole
+# collection it is 1.0 for files with visual ids and 2.6 for files with formula ids.
+_MIN_OF_FORMULAS: Final = 2.0
+_MAX_OF_VISUALS: Final = 1.25
+
+# So many ids may be formula ids by chance.
+_CHANCE: Final = 3
+
 # The official 2020 file numbers the formulas that were submitted from 1 to 9,926.
 _LAST_OF_2020: Final = 9_926
 _NOTE_2020: Final = ComparabilityWarning(
@@ -220,31 +250,44 @@ def by_visual_id(
     Without `kind`, the name of the file decides which ids they are, else the ids themselves. Raises
     InputError if these can be either.
     """
-    judged = id_numbers({doc for grades in qrels.values() for doc in grades})
+    distinct = set().union(*qrels.values())
+    judged = id_numbers(distinct)
     kind = kind or kind_of_name(file) or _kind_of_ids(judged, ids, file)
     if kind != "formula":
-        of_2020 = len(judged) > _LAST_OF_2020 // 2 and judged.max() <= _LAST_OF_2020
-        notes = (_NOTE_2020,) if of_2020 else ()
+        notes: tuple[str, ...] = ()
+        if len(judged) > _LAST_OF_2020 // 2 and judged.max() <= _LAST_OF_2020:
+            notes = (_NOTE_2020,)
         return Judgments(file, qrels, kind, notes)
 
     rekeyed: Qrels = {}
     for topic, grades in qrels.items():
-        places = ids.find(id_numbers(grades))
-        for place, grade in zip(places.tolist(), grades.values(), strict=True):
-            if place >= 0:
-                best, key = rekeyed.setdefault(topic, {}), str(ids.visual[place])
-                best[key] = max(grade, best.get(key, grade))
+        best = _best_grades(grades, ids)
+        if best:
+            rekeyed[topic] = best
 
+    known = int(ids.has(judged).sum())
     note = (
         f"the judgments name formulas, which count by their visual ids, the highest grade of each: "
-        f"{int(ids.has(judged).sum()):,} of {len(judged):,} are in the formula index, "
+        f"{known:,} of {len(judged):,} are in the formula index, "
         f"{len(rekeyed)} of {len(qrels)} topics have any"
     )
     return Judgments(file, rekeyed, kind, (note,))
 
 
+def _best_grades(grades: dict[str, int], ids: FormulaIds) -> dict[str, int]:
+    """Return the highest grade of each visual id from the grades of formulas."""
+    best: dict[str, int] = {}
+    rows = ids.find(id_numbers(grades)).tolist()
+    for row, grade in zip(rows, grades.values(), strict=True):
+        if row < 0:
+            continue
+        visual = str(ids.visual[row])
+        best[visual] = max(grade, best.get(visual, grade))
+    return best
+
+
 def kind_of_name(file: Path) -> IdKind | None:
-    """Return which ids a file holds, from its name; None if that does not say."""
+    """Return the kind of ids that a file has by its name; None if the name does not say."""
     if file.parent.name == _FOLDER:
         return "formula"
 
@@ -256,10 +299,12 @@ def kind_of_name(file: Path) -> IdKind | None:
 
 
 def _kind_of_ids(judged: NDArray[np.int32], ids: FormulaIds, file: Path) -> IdKind:
-    visual, formula = int(ids.is_visual(judged).sum()), int(ids.has(judged).sum())
-    if formula < _VISUAL * visual + _FEW:
+    """Return the kind of judged ids by what the formula index has; InputError if undecided."""
+    visual = int(ids.is_visual(judged).sum())
+    formula = int(ids.has(judged).sum())
+    if formula < _MAX_OF_VISUALS * visual + _CHANCE:
         return "visual"
-    if formula >= _FORMULAS * visual + _FEW:
+    if formula >= _MIN_OF_FORMULAS * visual + _CHANCE:
         return "formula"
 
     raise InputError(

@@ -1,12 +1,12 @@
 """Scores over parts of the topics: the sets that the labs report by the labels of their topics.
 
-*Dependency* tells whether text, formulas or both are needed to judge an answer (the text, formula
+*Dependency* says whether text, formulas or both are needed to judge an answer (the text, formula
 and both sets of every year), *Difficulty* how hard the assessor thought the topic, *Category* what
 is asked: computation, concept or proof. The labs label the topics of Task 1, `A.n`; those of Task
 2, `B.n`, are the same questions.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -22,38 +22,50 @@ def read_topic_info(*paths: Path) -> TopicInfo:
     """Read the lab's topic labels: CSVs with columns Topic and Dependency, Difficulty, Category.
 
     Of several files, such as one for each year, every topic has the labels of the last one.
-    Raises InputError for a missing or binary file, and one without the column Topic or without any
-    of the three.
+    Raises InputError for a missing or binary file, and for a file without the column Topic or
+    without any of the three.
     """
     info: TopicInfo = {}
     for path in paths:
-        rows = [
-            {name.strip().capitalize(): label.strip() for name, label in row.items() if name}
-            for row in read_csv(path, "topic information file")
-        ]
-        names = list(rows[0]) if rows else []
+        rows = list(map(_labels, read_csv(path, "topic information file")))
+        names: list[str] = []
+        if rows:
+            names = list(rows[0])
+
         if "Topic" not in names or not set(CATEGORIES).intersection(names):
+            found = ", ".join(names)[:80] or "nothing"
             raise InputError(
                 f"{path}: row 1: expected the columns Topic and {', '.join(CATEGORIES)}, "
-                f"found {', '.join(names)[:80] or 'nothing'}"
+                f"found {found}"
             )
 
-        info.update((row["Topic"], row) for row in rows)
+        for row in rows:
+            info[row["Topic"]] = row
 
     return info
 
 
-def topic_sets(topics: Iterable[str], info: TopicInfo, column: str) -> dict[str, list[str]]:
-    """Return the topics with each label of a column; those without one are left out.
+def _labels(row: Mapping[str, str]) -> dict[str, str]:
+    """Return the labels of a row with the names of their columns; blanks and case vary."""
+    labels = {}
+    for name, label in row.items():
+        if name:
+            labels[name.strip().capitalize()] = label.strip()
+    return labels
 
-    Raises InputError for a column that there is not, and if no topic has a label.
+
+def topic_sets(topics: Iterable[str], info: TopicInfo, column: str) -> dict[str, list[str]]:
+    """Return the topics with each label of a column; topics without a label are left out.
+
+    Raises InputError for an unknown column, and if no topic has a label.
     """
     if column not in CATEGORIES:
         raise InputError(f"{shown(column)}: topics are grouped by {', '.join(CATEGORIES)}")
 
     sets: dict[str, list[str]] = {}
     for topic in topics:
-        labels = info.get(topic) or info.get(topic.replace("B.", "A.", 1), {})
+        same_in_task1 = topic.replace("B.", "A.", 1)
+        labels = info.get(topic) or info.get(same_in_task1, {})
         label = labels.get(column)
         if label:
             sets.setdefault(label, []).append(topic)

@@ -1,7 +1,7 @@
 """Shared by all pages: template, style, font, security policy, and writing a folder of them.
 
-The content security policy of pages forbids whatever they do not have: they ask nothing of the
-network, and run no script but for the one beside them that some have.
+The content security policy allows only the files that pages need: they access no network, and run
+no script other than their own, which some pages have next to them.
 """
 
 from base64 import b64encode
@@ -19,7 +19,9 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.version import __version__
 
 STYLE: Final = "style.css"
-_MARKER: Final = ".arqmath-bm25-"  # tells pages, which may be replaced, from other folders
+
+# A file of this name marks a folder of pages, which may be replaced.
+_MARKER: Final = ".arqmath-bm25-"
 
 
 def policy(script: bool, source: str = "'self' file:") -> str:
@@ -34,35 +36,62 @@ def policy(script: bool, source: str = "'self' file:") -> str:
 def templates(kind: str, script: str = "", served: bool = False, origin: str = "") -> Environment:
     """Return the templates of a kind of page; they escape all values.
 
-    Pages that are `served` find their files in /static. Others have them in their own folder, and
-    name their policy themselves. `origin` is the site of the posts.
+    Pages that are `served` load their files from /static. Others load them from their own folder,
+    and declare their policy themselves. `origin` is the site of the posts.
     """
-    home, static_files, own_policy = "index.html", "", f"{policy(bool(script))}; form-action 'none'"
     if served:
-        home, static_files, own_policy = "/", "/static/", ""
+        home = "/"
+        static_files = "/static/"
+        own_policy = ""
+    else:
+        home = "index.html"
+        static_files = ""
+        own_policy = f"{policy(bool(script))}; form-action 'none'"
 
     environment = Environment(
-        loader=PackageLoader("arqmath_bm25.pages"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=PackageLoader("arqmath_bm25.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.globals |= {
-        "version": __version__, "kind": kind, "script": script, "root": "", "origin": origin,
-        "home": home, "static": static_files, "policy": own_policy,
-    }  # fmt: skip
-    environment.filters["signed"] = lambda value: f"{value:+.4f}".replace("-", "−")
-    environment.filters["p_value"] = lambda p: f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
+        "version": __version__,
+        "kind": kind,
+        "script": script,
+        "root": "",
+        "origin": origin,
+        "home": home,
+        "static": static_files,
+        "policy": own_policy,
+    }
+    environment.filters["signed"] = _format_signed
+    environment.filters["p_value"] = _format_p_value
     return environment
+
+
+def _format_signed(value: float) -> str:
+    """Return a difference with its sign, a minus sign in place of a hyphen."""
+    return f"{value:+.4f}".replace("-", "−")
+
+
+def _format_p_value(p: float) -> str:
+    """Return a p-value to four digits."""
+    if p < 0.0001:
+        return "< 0.0001"
+    return f"{p:.4f}"
 
 
 @cache
 def static(name: str) -> bytes:
     """Return a file that pages load; the style has the math font embedded.
 
-    Browsers to which every file on a disk is a site of its own would not load the font otherwise.
+    Some browsers treat every file on a disk as a site of its own, and would not load the font.
     """
     content = files("arqmath_bm25.pages").joinpath("static", name).read_bytes()
     if name != STYLE:
         return content
+
     font = b"data:font/woff2;base64," + b64encode(static("math.woff2"))
     return content.replace(b"math.woff2", font)
 
@@ -70,14 +99,15 @@ def static(name: str) -> bytes:
 class Pages(NamedTuple):
     """A folder of pages that is being written."""
 
-    place: Path
+    folder: Path
     templates: Environment
 
     def write(self, file: str, template: str, **values: Any) -> None:
         """Write a page."""
-        path = self.place / file
+        path = self.folder / file
         path.parent.mkdir(exist_ok=True)
-        text = self.templates.get_template(template).render(values)
+        source = self.templates.get_template(template)
+        text = source.render(values)
         path.write_text(text, encoding="utf-8")
 
 
@@ -85,12 +115,16 @@ class Pages(NamedTuple):
 def site(directory: Path, kind: str, script: str = "", origin: str = "") -> Iterator[Pages]:
     """Yield a folder for pages of a kind, which becomes `directory` when they are complete.
 
-    It gets the style and the script too. Raises InputError if `directory` holds something else.
+    It also gets the style and the script. Raises InputError if `directory` holds something else.
     """
-    if directory.exists() and not (directory / f"{_MARKER}{kind}").is_file():
+    marker = f"{_MARKER}{kind}"
+    if directory.exists() and not (directory / marker).is_file():
         raise InputError(f"{directory}: this exists and holds no {kind}; choose another -o")
-    with building(directory) as place:
+
+    with building(directory) as folder:
         for name in filter(None, (STYLE, script)):
-            (place / name).write_bytes(static(name))
-        yield Pages(place, templates(kind, script, origin=origin))
-        (place / f"{_MARKER}{kind}").write_text(f"{__version__}\n", encoding="utf-8")
+            (folder / name).write_bytes(static(name))
+
+        yield Pages(folder, templates(kind, script, origin=origin))
+
+        (folder / marker).write_text(f"{__version__}\n", encoding="utf-8")

@@ -1,11 +1,12 @@
 """Posts and questions on pages: safe HTML, MathML, and query terms marked.
 
-Words whose stem the query has are marked, and so are formulas that hold one of its own.
+Words with a stem of the query are marked, and formulas that contain a formula of the query.
 """
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from threading import Lock
 from typing import Final
 
@@ -27,15 +28,25 @@ from arqmath_bm25.runs.task_rules import DocumentRules
 from arqmath_bm25.tasks import configured
 
 _LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
-_WORD: Final = re.compile(rf"&#?\w+;|{_LETTERS.pattern}")  # of text that is HTML already
+
+# A word, or an entity, of text that is HTML already.
+_WORD: Final = re.compile(rf"&#?\w+;|{_LETTERS.pattern}")
 _IMG: Final = r'<img\b([^<>"]*(?:"[^"]*"[^<>"]*)*)>'
 _PICTURE: Final = re.compile(rf'<a\b[^<>"]*(?:"[^"]*"[^<>"]*)*>\s*{_IMG}\s*</a>|{_IMG}')
 _ATTRIBUTE: Final = re.compile(r'(src|alt)="([^"]*)"')
-_CACHED: Final = 1 << 15  # words and formulas
+
+# How many words, and how many formulas, are kept with their stems and symbols.
+_CACHE_SIZE: Final = 1 << 15
+
+# Stemmers are not thread-safe.
 _analyze: Final = WordAnalyzer()
-_stemming: Final = Lock()  # the analyzer is for one thread at a time
-_LEAST_SYMBOLS: Final = 3  # a formula of fewer is in every post
-_LIKE: Final = 0.5  # of the symbols of a formula; who has more is like it
+_stemmer_lock: Final = Lock()
+
+# Formulas of fewer symbols are in every post, so they are not marked.
+_MIN_SYMBOLS: Final = 3
+
+# Formulas that share so much of the symbols of a formula of the query are similar to it.
+_MIN_SIMILARITY: Final = 0.5
 _SENTENCE: Final = re.compile(r"(?<=[.?!])\s+|\n")
 
 
@@ -45,7 +56,7 @@ class PostWriter:
     def __init__(
         self, query: Sequence[Content] = (), delimiters: Delimiters = "mathjax", macros: str = ""
     ) -> None:
-        self._delimiters = delimiters  # of the posts
+        self._delimiters = delimiters
         self._preamble = macros
         self._terms: set[str] = set()
         self._formulas: set[str] = set()
@@ -53,58 +64,68 @@ class PostWriter:
         for content in query:
             self._terms.update(_stems(content.prose))
             for formula in content.formulas:
-                if len(tokenize(formula.latex)) >= _LEAST_SYMBOLS:
+                if len(tokenize(formula.latex)) >= _MIN_SYMBOLS:
                     self._formulas.add(_symbols(formula.latex))
 
         self._terms.discard("")
         self._symbols = [set(formula.split()) for formula in self._formulas]
-        self.asks = len(self._terms), len(self._formulas)  # how many words and formulas it has
+
+        # How many words and formulas the query has.
+        self.asks = (len(self._terms), len(self._formulas))
 
     def shares(self, contents: Sequence[Content]) -> tuple[int, int]:
         """Return how many of the query's words and formulas a post has."""
         words: set[str] = set()
-        symbols: list[str] = []
+        formulas: list[str] = []
         for content in contents:
             words.update(_stems(content.prose))
-            symbols += [_symbols(formula.latex) for formula in content.formulas]
+            for formula in content.formulas:
+                formulas.append(_symbols(formula.latex))
 
-        formulas = [asked for asked in self._formulas if _holds_one(symbols, asked)]
-        return len(self._terms & words), len(formulas)
+        found = 0
+        for query_formula in self._formulas:
+            found += any(query_formula in symbols for symbols in formulas)
+
+        return len(self._terms & words), found
 
     def body(self, html: str, formula_id: str = "") -> Markup:
         """Return a body; the formula with id `formula_id` is marked.
 
-        Pictures become links to them, so that no page asks the network.
+        Pictures become links to them, so that no page accesses the network.
         """
-        body = safe_body(html, self._marking(formula_id), self.prose, self._delimiters)
+        write_formula = self._formula_writer(formula_id)
+        body = safe_body(html, write_formula, self.prose, self._delimiters)
         return _trusted(_PICTURE.sub(_link_to_picture, body))
 
     def title(self, title: str, formula_id: str = "") -> Markup:
         """Return a title; the formula with id `formula_id` is marked."""
-        return _trusted(safe_title(title, self._marking(formula_id), self.prose, self._delimiters))
+        write_formula = self._formula_writer(formula_id)
+        safe = safe_title(title, write_formula, self.prose, self._delimiters)
+        return _trusted(safe)
 
     def content(self, content: Content) -> Markup:
         """Return prose and formulas that were read before."""
-        written: list[str] = []
-        for piece in expand_macros(content, self._preamble).pieces:
+        html: list[str] = []
+        expanded = expand_macros(content, self._preamble)
+        for piece in expanded.pieces:
             if isinstance(piece, Formula):
-                written.append(self.formula(piece))
+                html.append(self.formula(piece))
             else:
-                written.append(self.prose(piece))
+                html.append(self.prose(piece))
 
-        return _trusted("".join(written))
+        return _trusted("".join(html))
 
     def passage(self, content: Content, length: int) -> Content:
-        """Return some `length` characters from where most of the query is, or from the beginning.
+        """Return about `length` characters around the best match of the query.
 
-        That is the sentence with most of its words and formulas; of formulas that only share
-        symbols with one of the query, the most similar counts.
+        The passage begins with the sentence that has most words and formulas of the query; formulas
+        that only share symbols with a formula of the query count by their similarity. Without a
+        match it is the beginning of the content.
         """
         sentences = _sentences(content)
-        best = max(range(len(sentences)), key=lambda n: self._matches(sentences[n]), default=0)
-        pieces: list[str | Formula] = []
-        for sentence in sentences[best:]:
-            pieces += sentence
+        matches = list(map(self._matches, sentences))
+        best = matches.index(max(matches))
+        pieces = list(chain.from_iterable(sentences[best:]))
 
         first = self._first_match(pieces)
         skipped = 0
@@ -117,10 +138,10 @@ class PostWriter:
         return excerpt(Content(tuple(pieces)), length)
 
     def _first_match(self, pieces: Sequence[str | Formula]) -> int:
-        """Return the place of the first piece that has a word or formula of the query, else 0."""
-        for place, piece in enumerate(pieces):
+        """Return the index of the first piece that has a word or formula of the query, else 0."""
+        for index, piece in enumerate(pieces):
             if self._matches([piece]):
-                return place
+                return index
 
         return 0
 
@@ -131,12 +152,16 @@ class PostWriter:
         if not (content.formulas and self._symbols):
             return matches
 
-        formulas = [set(_symbols(formula.latex).split()) for formula in content.formulas]
+        formulas = []
+        for formula in content.formulas:
+            symbols = _symbols(formula.latex).split()
+            formulas.append(set(symbols))
 
-        for asked in self._symbols:
-            share = max(len(asked & symbols) / len(asked) for symbols in formulas)
-            if share >= _LIKE:
-                matches += share
+        for query_symbols in self._symbols:
+            shared = max(len(query_symbols & symbols) for symbols in formulas)
+            similarity = shared / len(query_symbols)
+            if similarity >= _MIN_SIMILARITY:
+                matches += similarity
 
         return matches
 
@@ -148,29 +173,34 @@ class PostWriter:
         return _WORD.sub(self._mark, html)
 
     def formula(self, formula: Formula, display: bool = False, formula_id: str = "") -> Markup:
-        """Return a formula as MathML, marked by its id or if it holds one that was asked for."""
+        """Return a formula as MathML, marked by its id or if it contains one of the query."""
+        # A formula that only defines macros has become empty.
         if not formula.latex:
-            return Markup()  # it defined macros only
+            return Markup()
+
         html = render(formula.latex, display)
         if formula_id and formula.formula_id == formula_id:
             return _trusted(f'<mark class="found">{html}</mark>')
-        if self._has_asked(formula):
+        if self._contains_query_formula(formula):
             return _trusted(f"<mark>{html}</mark>")
         return _trusted(html)
 
-    def _has_asked(self, formula: Formula) -> bool:
-        """Return whether a formula holds one of the query."""
+    def _contains_query_formula(self, formula: Formula) -> bool:
+        """Return whether a formula contains a formula of the query."""
         if not self._formulas:
             return False
         symbols = _symbols(formula.latex)
-        return any(asked in symbols for asked in self._formulas)
+        return any(query_formula in symbols for query_formula in self._formulas)
 
-    def _marking(self, formula_id: str) -> FormulaWriter:
-        macros = Macros(preamble_macros(self._preamble))  # and of this post
+    def _formula_writer(self, formula_id: str) -> FormulaWriter:
+        """Return a function that writes the formulas of a post one after the other."""
+        # Macros that the post defines are added as its formulas are read.
+        macros = Macros(preamble_macros(self._preamble))
 
         def write(formula: Formula, display: bool) -> str:
             latex = macros.expand_macros(formula.latex)
-            return self.formula(formula._replace(latex=latex), display, formula_id)
+            expanded = formula._replace(latex=latex)
+            return self.formula(expanded, display, formula_id)
 
         return write
 
@@ -185,32 +215,31 @@ def _trusted(html: str) -> Markup:
     return Markup(html)  # noqa: S704
 
 
-@lru_cache(maxsize=_CACHED)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _stem(word: str) -> str:
     """Return the stem of a word, or nothing for stop words and entities."""
     if word.startswith("&"):
         return ""
-    with _stemming:
+    with _stemmer_lock:
         return " ".join(_analyze(word))
 
 
 def _stems(prose: str) -> Iterator[str]:
+    """Yield the stem of each word."""
     return map(_stem, _LETTERS.findall(prose))
 
 
-@lru_cache(maxsize=_CACHED)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _symbols(latex: str) -> str:
-    """Return a formula's symbols as lines: one formula holds another if its lines do."""
-    return "".join(f"\n{symbol}\n" for symbol in tokenize(latex))
-
-
-def _holds_one(formulas: Sequence[str], asked: str) -> bool:
-    """Return whether one of some formulas holds the one that was asked for."""
-    return any(asked in symbols for symbols in formulas)
+    """Return a formula's symbols as lines: one formula contains another if its lines do."""
+    lines = [f"\n{symbol}\n" for symbol in tokenize(latex)]
+    return "".join(lines)
 
 
 def _link_to_picture(match: re.Match[str]) -> str:
-    attributes = dict(_ATTRIBUTE.findall(match[1] or match[2]))  # as nh3 wrote them: escaped
+    """Return a link to a picture, named by its alternative text."""
+    # nh3 has escaped the values of the attributes.
+    attributes = dict(_ATTRIBUTE.findall(match[1] or match[2]))
     name = "picture"
     if attributes.get("alt"):
         name = f"picture: {attributes['alt']}"
@@ -221,15 +250,17 @@ def _link_to_picture(match: re.Match[str]) -> str:
 
 
 def _sentences(content: Content) -> list[list[str | Formula]]:
+    """Return the pieces of each sentence; there is at least one sentence."""
     sentences: list[list[str | Formula]] = [[]]
     for piece in content.pieces:
         if isinstance(piece, Formula):
             sentences[-1].append(piece)
             continue
 
-        begin, *others = _SENTENCE.split(piece)
-        sentences[-1].append(begin)
-        sentences += [[f" {other}"] for other in others]
+        first, *others = _SENTENCE.split(piece)
+        sentences[-1].append(first)
+        for other in others:
+            sentences.append([f" {other}"])
 
     return sentences
 
@@ -245,20 +276,25 @@ def post_reader(
     task = configured(DocumentRules.task).index_task.fitted(collection)
     posts = {}
 
-    for read, _ in read_documents(corpus):
-        if read.doc_id in ids:
-            document = read.marked(task.delimiters)
+    for source, _ in read_documents(corpus):
+        doc_id = source.doc_id
+        if doc_id in ids:
+            document = source.marked(task.delimiters)
             body = document_html(document, task.delimiters)
-            title = document.title or read.doc_id
-            posts[read.doc_id] = Post(read.doc_id, QUESTION, body, title=title)
+            title = document.title or doc_id
+            posts[doc_id] = Post(doc_id, QUESTION, body, title=title)
 
     return posts.get, task.delimiters, task.macros
 
 
 def latex_of(collection: Collection, formula_ids: Iterable[str]) -> dict[str, str]:
     """Return the LaTeX of some formulas of a collection by their ids."""
-    wanted = set(formula_ids) - {""}
-    if not wanted:
+    ids = set(formula_ids) - {""}
+    if not ids:
         return {}
-    rows = read_formulas(collection.layout.formulas())
-    return {row.formula_id: row.latex for row in rows if row.formula_id in wanted}
+
+    latex = {}
+    for row in read_formulas(collection.layout.formulas()):
+        if row.formula_id in ids:
+            latex[row.formula_id] = row.latex
+    return latex

@@ -1,12 +1,12 @@
 """Threads as assessors and readers see them: static pages that open from disk, or served ones.
 
-A page has a thread with all that users did to it: comments, links, who wrote it and when.
-What a collection lacks (the lab's subsets have no users) is left out; rows of these
-files that cannot be used are counted in `left_out`.
+A page has a thread with its comments and links, and with author and date of each post. Files that
+a collection lacks (the lab's subsets have no users) are left out; rows of these files that cannot
+be used are counted in `left_out`.
 
 Every post has the anchor `post-ID`, every comment `comment-ID`, every formula `formula-ID`; a
-formula without an id is numbered within its post. Links to posts that have a page lead there. All
-others are shown with their addresses and are no links: no page leads out of the collection.
+formula without an id is numbered within its post. Links to posts that have a page lead there. Other
+links become text with their addresses, so no page leads out of the collection.
 """
 
 import re
@@ -30,7 +30,8 @@ from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.pages.page_files import site
 from arqmath_bm25.pages.post_html import PostWriter
 
-Address = Callable[[str], str | None]  # of what has a page; None for others
+# From the id of a post to its page; None if it has no page.
+Address = Callable[[str], str | None]
 
 _NAME: Final = re.compile(r"\w+")
 
@@ -41,15 +42,15 @@ class Entry(NamedTuple):
     post: Post
     author: str
     accepted: bool
-    comments: list[tuple[Attributes, str]]  # with the names of their authors
+    comments: list[tuple[Attributes, str]]  # comments with the names of their authors
 
 
-class Linked(NamedTuple):
+class LinkedPost(NamedTuple):
     """A post linked with a post of the thread."""
 
-    says: str
+    says: str  # the type of the link, in words
     post_id: str
-    question: Post | None  # of its thread; None: the collection does not have it
+    question: Post | None  # the question of its thread; None if the collection does not have it
 
 
 class ThreadPosts(NamedTuple):
@@ -58,29 +59,25 @@ class ThreadPosts(NamedTuple):
     thread_id: str
     question: Entry | None
     answers: list[Entry]
-    links: list[Linked]
+    links: list[LinkedPost]
 
 
 class ThreadReader:
-    """Reads threads of a collection; its files are scanned once, when it is made."""
+    """Reads threads of a collection; its files are scanned once, when the reader is made."""
 
     def __init__(self, collection: Collection, workers: Workers = HERE) -> None:
-        """Raises InputError for a file that is no dump of its kind or cut off."""
+        """Raises InputError for a truncated file, or one of another type."""
         self.collection = collection
         layout = collection.layout
-
-        def table(path: Path | None, kind: RowKind, key: str) -> RowTable | None:
-            if path is None:
-                return None
-            return RowTable(path, kind, key, workers)
-
-        self._comments = table(layout.dump("Comments"), COMMENTS, "PostId")
+        comments = layout.dump("Comments")
+        users = layout.dump("Users")
+        self._comments = _open_table(comments, COMMENTS, "PostId", workers)
         self._links = PostLinks.read(layout.dump("PostLinks"))
-        self._users = table(layout.dump("Users"), USERS, "Id")
+        self._users = _open_table(users, USERS, "Id", workers)
         self._name = lru_cache(1 << 16)(self._read_name)
 
     def left_out(self) -> Iterator[str]:
-        """Count for every file the rows that cannot be used."""
+        """Yield for every file how many rows cannot be used."""
         for table in (self._links, self._comments, self._users):
             if table is None:
                 continue
@@ -89,30 +86,38 @@ class ThreadReader:
                     yield f"{table.name}: {count:,} {reason}"
 
     def read(self, thread_id: str) -> ThreadPosts | None:
-        """Read the thread of a question's id; None if the collection has nothing of it."""
+        """Read the thread with a question's id; None if the collection has no post of it."""
         table = self.collection.posts
-        thread = table.thread(int(table.numbers([thread_id])[0]))
+        number = table.numbers([thread_id])[0]
+        thread = table.thread(int(number))
         if thread is None:
             return None
 
-        accepted, question = None, None
+        accepted = None
+        question = None
+        posts = []
         if thread.question:
             accepted = thread.question.accepted_answer_id
             question = self._entry(thread.question, None)
+            posts.append(thread.question)
 
         answers = [self._entry(post, accepted) for post in thread.answers]
-        answers.sort(key=lambda answer: (not answer.accepted, -(answer.post.score or 0)))
-        posts = [entry.post for entry in (question, *answers) if entry]
-        return ThreadPosts(thread_id, question, answers, list(self._linked(posts)))
+        answers.sort(key=_accepted_then_score)
+        posts += [answer.post for answer in answers]
+        links = list(self._linked_posts(posts))
+        return ThreadPosts(thread_id, question, answers, links)
 
     def _entry(self, post: Post, accepted: str | None) -> Entry:
+        """Return a post with its author and its comments."""
+        author = self._name(post.owner_user_id)
         comments = []
         if self._comments:
             for row in self._comments.of(post.post_id):
-                author = row.get("UserDisplayName") or self._name(row.get("UserId"))
-                comments.append((row, author))
+                commenter = row.get("UserDisplayName") or self._name(row.get("UserId"))
+                comments.append((row, commenter))
 
-        return Entry(post, self._name(post.owner_user_id), post.post_id == accepted, comments)
+        is_accepted = post.post_id == accepted
+        return Entry(post, author, is_accepted, comments)
 
     def _read_name(self, user_id: str | None) -> str:
         """Return the name of a user, or the number if unknown."""
@@ -124,17 +129,19 @@ class ThreadReader:
 
         return f"user {user_id}"
 
-    def _linked(self, posts: list[Post]) -> Iterator[Linked]:
-        inside = {post.post_id for post in posts}
-        rows: list[list[int]] = []
+    def _linked_posts(self, posts: list[Post]) -> Iterator[LinkedPost]:
+        """Yield the posts outside the thread that its posts are linked with, by type of link."""
+        in_thread = {post.post_id for post in posts}
+        linked: dict[int, list[str]] = {kind: [] for kind in KINDS}
         for post in posts:
-            rows += self._links.rows_of(int(post.post_id))
+            for other, kind in self._links.rows_of(int(post.post_id)):
+                linked.setdefault(kind, []).append(str(other))
 
-        for wanted, says in KINDS.items():
-            linked = [str(other) for other, kind in rows if kind == wanted]
-            for post_id in dict.fromkeys(linked):
-                if post_id not in inside:
-                    yield Linked(says, post_id, self._question_of(post_id))
+        for kind, says in KINDS.items():
+            for post_id in dict.fromkeys(linked[kind]):
+                if post_id not in in_thread:
+                    question = self._question_of(post_id)
+                    yield LinkedPost(says, post_id, question)
 
     def _question_of(self, post_id: str) -> Post | None:
         """Return the question of a post by its id; None if the collection lacks one of them."""
@@ -144,13 +151,31 @@ class ThreadReader:
         return self.collection.question_of(post)
 
 
+def _open_table(path: Path | None, kind: RowKind, key: str, workers: Workers) -> RowTable | None:
+    """Open the table of a dump; None if the collection lacks it."""
+    if path is None:
+        return None
+    return RowTable(path, kind, key, workers)
+
+
+def _accepted_then_score(answer: Entry) -> tuple[bool, int]:
+    """Return the key that sorts the accepted answer first, then by descending score."""
+    score = answer.post.score or 0
+    return not answer.accepted, -score
+
+
 class ThreadWriter(PostWriter):
     """Writes the page of a thread: formulas with anchors, links to posts that have a page."""
 
     def __init__(
-        self, thread: ThreadPosts, collection: Collection, address: Address,
-        delimiters: Delimiters = "mathjax", query: Sequence[Content] = (), formula_id: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        thread: ThreadPosts,
+        collection: Collection,
+        address: Address,
+        delimiters: Delimiters = "mathjax",
+        query: Sequence[Content] = (),
+        formula_id: str = "",
+    ) -> None:
         """`address` returns the page of a post; terms of `query` and one formula are marked."""
         super().__init__(query, delimiters)
         self.address = address
@@ -158,7 +183,9 @@ class ThreadWriter(PostWriter):
         self._collection = collection
         self._formula_id = formula_id
         self._anchors: set[str] = set()
-        self._place = "title"  # what is being written: anchors of formulas without ids begin so
+
+        # The part of the page that is being written begins the anchors of formulas without ids.
+        self._part = "title"
         self.heading = f"(no question {self._thread_id})"
         if thread.question and thread.question.post.title:
             self.heading = thread.question.post.title
@@ -167,19 +194,20 @@ class ThreadWriter(PostWriter):
 
     def text(self, kind: str, number: str, text: str) -> Markup:
         """Return the body of a post or comment; its links lead to pages or nowhere."""
-        self._place = f"{kind}-{number}"
+        self._part = f"{kind}-{number}"
         if kind == "comment":
             text = comment_html(text)
+
         body = self.body(text, self._formula_id)
         if "<a" not in body:
             return body
-        soup = BeautifulSoup(body, "html.parser")
 
+        soup = BeautifulSoup(body, "html.parser")
         for link in soup.find_all("a"):
             target = str(link.get("href", ""))
-            inside = self._page_of(target)
-            if inside:
-                link.attrs = {"href": inside}
+            page = self._page_of(target)
+            if page:
+                link.attrs = {"href": page}
                 continue
 
             link.name = "span"
@@ -187,24 +215,27 @@ class ThreadWriter(PostWriter):
             if target and target != link.get_text():
                 link.append(f" [{target}]")
 
-        return Markup(str(soup))  # noqa: S704  # of what `safe_html` has written
+        # The text is safe, since `safe_html` has written it.
+        return Markup(str(soup))  # noqa: S704
 
     def _page_of(self, target: str) -> str | None:
-        """Return the page of the post to which a link leads; None if it has none here."""
+        """Return the page of the post to which a link leads; None if it has no page."""
         post_id = self._collection.linked_post(target)
         if not post_id:
             return None
         return self.address(post_id)
 
     def formula(self, formula: Formula, display: bool = False, formula_id: str = "") -> Markup:
-        """Return a formula as MathML with an anchor that no other one of the page has."""
+        """Return a formula as MathML with an anchor that is unique on the page."""
         anchor = f"formula-{formula.formula_id}"
-        if not _NAME.fullmatch(formula.formula_id or "") or anchor in self._anchors:
-            anchor = f"{self._place}-formula-{len(self._anchors) + 1}"
+        has_name = _NAME.fullmatch(formula.formula_id or "")
+        if not has_name or anchor in self._anchors:
+            number = len(self._anchors) + 1
+            anchor = f"{self._part}-formula-{number}"
+
         self._anchors.add(anchor)
-        return Markup('<span id="{}">{}</span>').format(
-            anchor, super().formula(formula, display, formula_id)
-        )
+        html = super().formula(formula, display, formula_id)
+        return Markup('<span id="{}">{}</span>').format(anchor, html)
 
 
 def write_threads(
@@ -214,7 +245,7 @@ def write_threads(
     progress: Callable[[int], None] = lambda _: None,
     delimiters: Delimiters = "mathjax",
 ) -> int:
-    """Write a page for the thread of each post, and an overview; return how many threads.
+    """Write a page for the thread of each post, and an overview; return the number of threads.
 
     `directory` appears only when it is complete. Raises InputError for a post that the collection
     lacks, or if `directory` holds something else than threads.
@@ -242,7 +273,8 @@ def write_threads(
     with site(directory, "threads", origin=reader.collection.origin) as pages:
         for thread_id, file in files.items():
             thread = reader.read(thread_id)
-            assert thread is not None  # noqa: S101  # one of its posts is there
+            # The collection has one of its posts, by which it was found.
+            assert thread is not None  # noqa: S101
             writer = ThreadWriter(thread, reader.collection, address, delimiters)
             titles[thread_id] = (file, writer.plain_title)
             pages.write(file, "thread.html", thread=thread, writer=writer)

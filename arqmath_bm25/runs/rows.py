@@ -119,8 +119,8 @@ class RunRow(NamedTuple):
     answer: str = ""  # Task 3
 
     @property
-    def shown(self) -> tuple[str, str]:
-        """The post to show for the row, and the formula in that post; nothing for Task 3."""
+    def post_and_formula(self) -> tuple[str, str]:
+        """The post to show for the row, and the formula in that post; empty for Task 3."""
         # An answer of Task 3 is judged under an id of its own, and is in no post.
         if self.answer:
             return "", ""

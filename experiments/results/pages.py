@@ -43,7 +43,7 @@ def expected_table(table: Table, main: bool = False) -> str:
 
 def write_results(book: Book, made: dict[str, Any], pages: Pages) -> None:
     """Write results.json, results.md and index.html."""
-    place = pages.place
+    place = pages.folder
     text = json.dumps(made, indent=1, ensure_ascii=False)
     (place / "results.json").write_text(text + "\n", encoding="utf-8")
     tables: list[dict[str, Any]] = [

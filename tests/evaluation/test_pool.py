@@ -26,7 +26,7 @@ from arqmath_bm25.evaluation.judging.pool import (
     Pool,
     PooledPost,
     choose_posts,
-    for_assessors,
+    shuffle_for_assessors,
 )
 from arqmath_bm25.evaluation.judging.pool import pool as make_pool
 from arqmath_bm25.pages.judging.annotation import COLUMNS, TEMPLATE, write_batch
@@ -182,11 +182,11 @@ def test_assessors_see_the_same_items_in_orders_of_their_own() -> None:
         for topic in (1, 2)
         for doc in range(9)
     ]
-    first, second = for_assessors(items, 2, seed=0)
+    first, second = shuffle_for_assessors(items, 2, seed=0)
     assert sorted(first) == sorted(second) == items
     assert first != second
     assert [item.topic_id for item in first] == ["A.1"] * 9 + ["A.2"] * 9
-    assert for_assessors(items, 2, seed=0) == [first, second]
+    assert shuffle_for_assessors(items, 2, seed=0) == [first, second]
 
 
 # The batch

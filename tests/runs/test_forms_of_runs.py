@@ -232,7 +232,7 @@ def test_a_run_of_visual_ids_is_scored_as_it_stands(folder: Path) -> None:
     assert scored.score.values["B.1"]["ndcg_prime"] == pytest.approx(1.0)
     hits = list(scored.ranked.rows["B.1"].items())
     # Shown is an instance of the formula: 9004 is the visual id of formula 4, of post 101.
-    assert [(doc, *row.shown) for doc, row in hits[1:]] == [
+    assert [(doc, *row.post_and_formula) for doc, row in hits[1:]] == [
         ("77777", "", ""),
         ("9004", "101", "4"),
     ]

@@ -102,5 +102,5 @@ def test_rows_without_a_tab_are_read_too(tmp_path: Path) -> None:
 def test_manual_runs_are_pooled_as_deep_as_primary_ones() -> None:
     depths = Depths(primary=50, other=20)
     names = ("auto-both-P", "manual-both-A", "auto-both-A")
-    found = [depths.of(Path(f"team-task1-x-{name}.tsv")) for name in names]
+    found = [depths.for_run(Path(f"team-task1-x-{name}.tsv")) for name in names]
     assert found == [50, 50, 20]

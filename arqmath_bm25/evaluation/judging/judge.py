@@ -1,13 +1,13 @@
 """Annotations → judgments: the results CSVs of Turkle, back into qrels.
 
 The grade of a formula (Task 2) is the highest of its instances. "System failure" and "Do not know"
-are no judgments: they are left out and counted, as the labs did in Tasks 1 and 2. What several
-assessors say of one hit is settled by a rule that has to be named; without one, those who disagree
-must settle it first, as one assessor must who says two things.
+are not judgments: they are left out and counted, as the labs did in Tasks 1 and 2. If assessors
+give one hit different labels, a rule decides, which has to be named; without a rule, disagreements
+must be resolved first, including an assessor's own.
 
 Agreement is Cohen's kappa, as the labs report it for topics judged twice: a disagreement weighs 1
-or, in quadratic kappa, the square of the distance of the grades; binary kappa knows relevant and
-not relevant alone. Hits in dispute go into a CSV in which an adjudicator fills the
+or, in quadratic kappa, the square of the distance of the grades; binary kappa distinguishes
+relevant and not relevant only. Hits in dispute go into a CSV in which an adjudicator fills the
 column `label`.
 """
 
@@ -26,15 +26,17 @@ from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, GRADES, MAX_INSTANCES, RELEVANT
 from arqmath_bm25.core.reading import read_csv
 from arqmath_bm25.core.writing import complete
-from arqmath_bm25.evaluation.judging.pool import in_order
+from arqmath_bm25.evaluation.judging.pool import natural_key
 from arqmath_bm25.evaluation.qrels import Qrels
 
 _KIND = "results file of a batch, as Turkle writes it"
 COLUMNS: Final = ("Input.topic_id", "Input.doc_id", "Input.post_1", "Answer.grade_1")
-_ASSESSOR = ("Turkle.Username", "WorkerId")  # columns that name who gave the labels
 
-# agreed: all the same, or an error; highest: the best grade; first: of the first file and row;
-# majority: the label given most often, of equally many the best.
+# Columns with the name of the assessor; the first one that is filled in counts.
+_ASSESSOR = ("Turkle.Username", "WorkerId")
+
+# How different labels of a hit become one. agreed: an error; highest: the best grade; first: the
+# label of the first file and row; majority: the most frequent label, and of ties the best.
 Rule = Literal["agreed", "highest", "first", "majority"]
 RULES: Final[tuple[Rule, ...]] = get_args(Rule)
 
@@ -55,49 +57,56 @@ class Annotation(NamedTuple):
     label: str
     comment: str
     file: Path
-    row: int  # of the CSV as a table, the header being row 1
+    row: int  # the row of the CSV as a table, where the header is row 1
 
 
-Annotations = dict[HitKey, list[Annotation]]  # in the order of files and rows
+# The annotations of each hit, in the order of files and rows.
+Annotations = dict[HitKey, list[Annotation]]
 
 
 class JudgedBatch(NamedTuple):
     """Judgments, with an account of every annotation."""
 
     qrels: Qrels  # topics and documents in the order of their numbers
-    labels: Counter[str]  # hits by the label that they were given in the end
-    without_grade: int  # documents of which no hit was given a grade
-    settled: int  # hits of which assessors had said different things
+    labels: Counter[str]  # numbers of hits by their final label
+    without_grade: int  # number of documents without a hit that has a grade
+    settled: int  # number of hits with different labels
 
 
 def read_annotations(files: Sequence[Path]) -> Annotations:
     """Read the annotations of batches, one of each assessor for a hit.
 
     Assessors are named by Turkle's columns, else by the file. Raises InputError for a file that is
-    no results CSV, a hit without label, an unknown label, and an assessor who gives a hit two
+    not a results CSV, a hit without label, an unknown label, and an assessor who gives a hit two
     different labels, naming the rows.
     """
-    annotations: dict[HitKey, dict[str, Annotation]] = {}
+    first_of: dict[tuple[HitKey, str], Annotation] = {}
+    annotations: Annotations = {}
     for path in files:
         for annotation in _read(path):
-            of_hit = annotations.setdefault(annotation.hit, {})
-            first = of_hit.setdefault(annotation.assessor, annotation)
-            if first.label != annotation.label:
-                raise _unsettled(first, annotation)
+            key = (annotation.hit, annotation.assessor)
+            if key not in first_of:
+                first_of[key] = annotation
+                annotations.setdefault(annotation.hit, []).append(annotation)
+            elif first_of[key].label != annotation.label:
+                raise _unsettled(first_of[key], annotation)
 
-    return {hit: list(by_assessor.values()) for hit, by_assessor in annotations.items()}
+    return annotations
 
 
 def judge(
-    annotations: Annotations, rule: Rule = "agreed", adjudicated: Mapping[HitKey, str] | None = None
+    annotations: Annotations,
+    rule: Rule = "agreed",
+    adjudicated: Mapping[HitKey, str] | None = None,
 ) -> JudgedBatch:
-    """Make judgments of annotations: one label for each hit, adjudicated or by the rule.
+    """Make judgments from annotations: one label for each hit, adjudicated or by the rule.
 
     Raises InputError for a hit with different labels that neither settles.
     """
+    adjudicated = adjudicated or {}
     labels = {}
-    for hit, notes in annotations.items():
-        labels[hit] = (adjudicated or {}).get(hit) or settle(notes, rule)
+    for hit, hit_annotations in annotations.items():
+        labels[hit] = adjudicated.get(hit) or settle(hit_annotations, rule)
 
     best: Qrels = {}
     for hit, label in labels.items():
@@ -107,42 +116,55 @@ def judge(
             grades[hit.doc_id] = max(grade, grades.get(hit.doc_id, grade))
 
     qrels: Qrels = {}
-    for topic in sorted(best, key=in_order):
-        qrels[topic] = {doc: best[topic][doc] for doc in sorted(best[topic], key=in_order)}
+    for topic in sorted(best, key=natural_key):
+        qrels[topic] = {}
+        for doc in sorted(best[topic], key=natural_key):
+            qrels[topic][doc] = best[topic][doc]
+
     documents = {(hit.topic_id, hit.doc_id) for hit in annotations}
-    without_grade = len(documents) - sum(map(len, qrels.values()))
-    return JudgedBatch(qrels, Counter(labels.values()), without_grade, len(_disputed(annotations)))
+    judged = sum(map(len, qrels.values()))
+    return JudgedBatch(
+        qrels,
+        labels=Counter(labels.values()),
+        without_grade=len(documents) - judged,
+        settled=len(_disputed_hits(annotations)),
+    )
 
 
-def _disputed(annotations: Annotations) -> Annotations:
+def _disputed_hits(annotations: Annotations) -> Annotations:
     """Return the hits to which assessors gave different labels."""
     disputed = {}
-    for hit, notes in annotations.items():
-        labels = {note.label for note in notes}
+    for hit, hit_annotations in annotations.items():
+        labels = {annotation.label for annotation in hit_annotations}
         if len(labels) > 1:
-            disputed[hit] = notes
+            disputed[hit] = hit_annotations
     return disputed
 
 
-def settle(notes: list[Annotation], rule: Rule = "agreed") -> str:
-    """Return the label of a hit by a rule; InputError if assessors should agree, and do not."""
-    order = list(GRADE_OF_LABEL)  # best first, no judgment last
-    counts = Counter(note.label for note in notes)
+def settle(annotations: list[Annotation], rule: Rule = "agreed") -> str:
+    """Return the label of a hit by a rule; InputError if assessors must agree and do not."""
+    first = annotations[0]
+    counts = Counter(annotation.label for annotation in annotations)
+
+    # Labels are listed from the best grade down; labels without a grade come last.
+    order = list(GRADE_OF_LABEL)
     match rule:
         case "first":
-            return notes[0].label
+            return first.label
         case "highest":
             return min(counts, key=order.index)
         case "majority":
             return min(counts, key=lambda label: (-counts[label], order.index(label)))
-    for note in notes:
-        if note.label != notes[0].label:
-            raise _unsettled(notes[0], note)
 
-    return notes[0].label
+    for annotation in annotations:
+        if annotation.label != first.label:
+            raise _unsettled(first, annotation)
+
+    return first.label
 
 
 def _unsettled(first: Annotation, other: Annotation) -> InputError:
+    """Return the error of two different labels for one hit."""
     where = f"row {first.row}"
     if first.file != other.file:
         where += f" of {first.file}"
@@ -158,20 +180,30 @@ def _unsettled(first: Annotation, other: Annotation) -> InputError:
 
 def _read(path: Path) -> Iterator[Annotation]:
     """Yield every labelled hit of a results CSV."""
-    for number, row in enumerate(read_csv(path, _KIND, *COLUMNS), 2):
+    rows = read_csv(path, _KIND, *COLUMNS)
+    for number, row in enumerate(rows, 2):
         assessor = path.name
         for column in reversed(_ASSESSOR):
             assessor = row.get(column) or assessor
-        topic, doc = row["Input.topic_id"], row["Input.doc_id"]
+
+        topic = row["Input.topic_id"]
+        doc = row["Input.doc_id"]
         if not topic or not doc:
             raise InputError(f"{path}: row {number}: Input.topic_id or Input.doc_id is empty")
 
-        for hit in range(1, MAX_INSTANCES + 1):
-            post = row.get(f"Input.post_{hit}")
+        for index in range(1, MAX_INSTANCES + 1):
+            post = row.get(f"Input.post_{index}")
             if post:
-                label = read_label(path, number, row, f"Answer.grade_{hit}")
-                comment = row.get(f"Answer.comment_{hit}", "").strip()
-                yield Annotation(HitKey(topic, doc, post), assessor, label, comment, path, number)
+                label = read_label(path, number, row, f"Answer.grade_{index}")
+                comment = row.get(f"Answer.comment_{index}", "")
+                yield Annotation(
+                    hit=HitKey(topic, doc, post),
+                    assessor=assessor,
+                    label=label,
+                    comment=comment.strip(),
+                    file=path,
+                    row=number,
+                )
 
 
 def read_label(path: Path, number: int, row: Mapping[str, str], column: str) -> str:
@@ -187,45 +219,55 @@ class Agreement(NamedTuple):
     """Agreement of two assessors; kappa is NaN where chance alone makes them agree."""
 
     assessors: tuple[str, str]
-    hits: int  # to which both gave a grade
-    kappa: float  # of grades
-    quadratic: float
-    binary: float
+    hits: int  # number of hits to which both gave a grade
+    kappa: float  # every disagreement weighs 1
+    quadratic: float  # a disagreement weighs the square of the distance
+    binary: float  # relevant or not relevant
 
 
 def agreements(annotations: Annotations) -> list[Agreement]:
     """Compare every two assessors who gave a grade to the same hits."""
     pairs: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    for notes in annotations.values():
-        grades = {note.assessor: GRADE_OF_LABEL[note.label] for note in notes}
-        for first, second in combinations(sorted(grades), 2):
-            grade, other = grades[first], grades[second]
-            if grade is not None and other is not None:
-                pairs.setdefault((first, second), []).append((grade, other))
+    for hit_annotations in annotations.values():
+        grades = {}
+        for annotation in hit_annotations:
+            grade = GRADE_OF_LABEL[annotation.label]
+            if grade is not None:
+                grades[annotation.assessor] = grade
 
-    return [_agreement(assessors, np.array(pairs[assessors])) for assessors in sorted(pairs)]
+        for first, second in combinations(sorted(grades), 2):
+            pair = (grades[first], grades[second])
+            pairs.setdefault((first, second), []).append(pair)
+
+    found = []
+    for assessors in sorted(pairs):
+        grade_pairs = np.array(pairs[assessors])
+        found.append(_agreement(assessors, grade_pairs))
+    return found
 
 
 def _agreement(assessors: tuple[str, str], grades: NDArray[np.int64]) -> Agreement:
+    """Return the agreement of two assessors from their pairs of grades."""
     classes = len(GRADES)
     relevant = (grades >= RELEVANT).astype(int)
 
-    graded = kappa(grades, unweighted(classes))
-    quadratic = kappa(grades, squared(classes))
-    binary = kappa(relevant, unweighted(2))
+    graded = kappa(grades, equal_weights(classes))
+    quadratic = kappa(grades, quadratic_weights(classes))
+    binary = kappa(relevant, equal_weights(2))
 
     return Agreement(assessors, len(grades), graded, quadratic, binary)
 
 
-def unweighted(classes: int) -> NDArray[np.float64]:
+def equal_weights(classes: int) -> NDArray[np.float64]:
     """Weigh every disagreement 1."""
     return 1.0 - np.eye(classes)
 
 
-def squared(classes: int) -> NDArray[np.float64]:
+def quadratic_weights(classes: int) -> NDArray[np.float64]:
     """Weigh a disagreement by the square of the distance of the grades."""
-    grades = np.arange(classes)
-    return np.subtract.outer(grades, grades).astype(float) ** 2
+    grades = np.arange(classes, dtype=float)
+    distances: NDArray[np.float64] = np.subtract.outer(grades, grades)
+    return distances**2
 
 
 def kappa(pairs: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
@@ -234,15 +276,19 @@ def kappa(pairs: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
     `weights` has the cost of each disagreement. NaN if chance alone explains all agreement.
     """
     observed = np.zeros(weights.shape)
-    np.add.at(observed, (pairs[:, 0], pairs[:, 1]), 1)
+    first = pairs[:, 0]
+    second = pairs[:, 1]
+    np.add.at(observed, (first, second), 1)
 
-    rows, columns = observed.sum(axis=1), observed.sum(axis=0)
-    expected = np.outer(rows, columns) / len(pairs)
+    row_sums = observed.sum(axis=1)
+    column_sums = observed.sum(axis=0)
+    expected = np.outer(row_sums, column_sums) / len(pairs)
 
-    by_chance = (weights * expected).sum()
-    if not by_chance:
+    cost = (weights * observed).sum()
+    cost_by_chance = (weights * expected).sum()
+    if not cost_by_chance:
         return math.nan
-    return 1 - float((weights * observed).sum() / by_chance)
+    return 1 - float(cost / cost_by_chance)
 
 
 _KEY: Final = HitKey._fields
@@ -252,38 +298,48 @@ def write_disagreements(path: Path, annotations: Annotations) -> int:
     """Write the hits with different labels and return their number.
 
     A row has the hit, the empty column `label`, and for each assessor the label and the comment.
-    Raises InputError for a file that is there and has labels, or is no such file.
+    Raises InputError if the file exists and has labels, or other columns.
     """
     if path.exists() and read_adjudication(path):
         raise InputError(
             f"{path}: somebody has filled in labels; name another file for the disagreements"
         )
 
-    disputed = _disputed(annotations)
-    assessors = sorted({note.assessor for notes in disputed.values() for note in notes})
-    columns = [f"{kind} of {name}" for name in assessors for kind in ("label", "comment")]
+    assessors = set()
+    rows = []
+    disputed = _disputed_hits(annotations)
+    for hit, hit_annotations in disputed.items():
+        row = hit._asdict()
+        for annotation in hit_annotations:
+            assessor = annotation.assessor
+            assessors.add(assessor)
+            row[f"label of {assessor}"] = annotation.label
+            row[f"comment of {assessor}"] = _make_inert(annotation.comment)
+        rows.append(row)
+
+    columns = [*_KEY, "label"]
+    for assessor in sorted(assessors):
+        columns += [f"label of {assessor}", f"comment of {assessor}"]
+
     with complete(path, by_user=True) as file:
-        table = csv.DictWriter(file, [*_KEY, "label", *columns], restval="", quoting=csv.QUOTE_ALL)
+        table = csv.DictWriter(file, columns, restval="", quoting=csv.QUOTE_ALL)
         table.writeheader()
-        for hit, notes in disputed.items():
-            row = hit._asdict()
-            for note in notes:
-                row[f"label of {note.assessor}"] = note.label
-                row[f"comment of {note.assessor}"] = _inert(note.comment)
-            table.writerow(row)
+        table.writerows(rows)
 
     return len(disputed)
 
 
-def _inert(text: str) -> str:
+def _make_inert(text: str) -> str:
     """Keep a spreadsheet from executing an assessor's text."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+    if text.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return f"'{text}"
+    return text
 
 
 def read_adjudication(path: Path) -> dict[HitKey, str]:
-    """Read the file of `write_disagreements` with labels filled in; rows without one are skipped.
+    """Read the file of `write_disagreements` with labels filled in; other rows are skipped.
 
-    Raises InputError for a missing file, one of other columns, and an unknown label.
+    Raises InputError for a missing file, other columns, and an unknown label.
     """
     labels = {}
     rows = read_csv(path, "file of adjudicated hits", *_KEY, "label")

@@ -3,7 +3,7 @@
 Task 1 pools the union of the best answers of every run, deeper for primary and manual runs (2020:
 50 and 20, 2021: 45 and 15, 2022: 45 and 20). Task 2 pools visually distinct formulas in the same
 way (25 and 10, 20 and 10, 25 and 15) and shows of each at most five posts that runs found it in.
-What a run may not return is left out before.
+Documents that a run may not return are left out before.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class PooledPost(NamedTuple):
     """One post that is shown to an assessor."""
 
     post_id: str
-    formula_id: str = ""  # Task 2: the instance that is to be judged in it
+    formula_id: str = ""  # Task 2: the instance to be judged in the post
 
 
 class Item(NamedTuple):
@@ -39,21 +39,26 @@ class Item(NamedTuple):
 class Depths(NamedTuple):
     """How many documents of a topic a run adds to the pool."""
 
-    primary: int  # of runs whose file name ends in -P, and of manual ones
-    other: int
+    primary: int  # the depth of manual runs, and of primary runs (names that end in -P)
+    other: int  # the depth of all other runs
 
-    def of(self, run: Path) -> int:
+    def for_run(self, run: Path) -> int:
         """Return the depth to which a run is pooled."""
         name = parse_run_name(official_stem(run))
-        deep = name is not None and (name.primary or name.manual)
-        return self.primary if deep else self.other
+        if name is not None and (name.primary or name.manual):
+            return self.primary
+        return self.other
 
 
 class Pool(NamedTuple):
-    """The items to be judged, and those left out."""
+    """The items to be judged, and how many hits were left out."""
 
     items: list[Item]
-    left_out: Counter[str]  # rule -> hits of runs that broke it
+    left_out: Counter[str]  # rule -> number of hits that broke it
+
+
+# Post -> formula in the post.
+_Posts = dict[str, str]
 
 
 def pool(
@@ -65,47 +70,57 @@ def pool(
 ) -> Pool:
     """Pool the documents of runs of one task; in Task 2 with the posts to be shown.
 
-    Candidates for these are the hits in the pool: what a run returns down to the last of the
-    formulas that it adds. `thread_of` returns the question of a post.
+    The posts of a formula are taken from the rows of each run down to the last formula that the
+    run adds to the pool. `thread_of` returns the question of a post.
     """
-    instances: dict[tuple[str, str], dict[str, str]] = {}  # topic, document -> post -> formula
+    pooled: dict[tuple[str, str], _Posts] = {}
     left_out: Counter[str] = Counter()
     for run in runs:
         if eligible is not None:
             left_out.update(run.leave_out(eligible))
-        for topic, docs in run.rankings().rows.items():
-            chosen = dict.fromkeys(list(docs)[: depths.of(run.path)])
-            least = min(docs[doc].score for doc in chosen)
-            for row in run.rules.order(run.topics[topic]):
-                if row.score < least:
-                    continue
-                doc = run.document(row)
-                if doc in chosen:
-                    posts = instances.setdefault((topic, doc), {})
-                    post, formula = row.shown
-                    posts[post] = min(posts.get(post, formula), formula, key=in_order)
+        _add_run(run, depths.for_run(run.path), pooled)
 
     items = []
-    for (topic, doc), posts in sorted(instances.items()):
-        chance = random.Random(f"{seed} {topic} {doc}")  # noqa: S311
-        shown = choose_posts({post: thread_of(post) for post in posts}, chance)
-        items.append(Item(topic, doc, tuple(PooledPost(post, posts[post]) for post in shown)))
+    for (topic, doc), posts in sorted(pooled.items()):
+        threads = {post: thread_of(post) for post in posts}
+        generator = random.Random(f"{seed} {topic} {doc}")  # noqa: S311
+        hits = []
+        for post in choose_posts(threads, generator):
+            hits.append(PooledPost(post, posts[post]))
+        items.append(Item(topic, doc, tuple(hits)))
 
-    return Pool(_shuffled(items, seed), left_out)
+    return Pool(_shuffle(items, seed), left_out)
 
 
-def for_assessors(items: Sequence[Item], assessors: int, seed: int) -> list[list[Item]]:
-    """Return the same items for each of several assessors, in an order of their own."""
-    return [_shuffled(items, seed + number) for number in range(assessors)]
+def _add_run(run: Run, depth: int, pooled: dict[tuple[str, str], _Posts]) -> None:
+    """Add the first `depth` documents of each topic to the pool, with the posts of the run."""
+    for topic, rows in run.rankings().rows.items():
+        docs = set(list(rows)[:depth])
+        lowest = min(rows[doc].score for doc in docs)
+        for row in run.rules.order(run.topics[topic]):
+            if row.score < lowest:
+                continue
+
+            doc = run.document(row)
+            if doc in docs:
+                post, formula = row.post_and_formula
+                posts = pooled.setdefault((topic, doc), {})
+                posts[post] = min(posts.get(post, formula), formula, key=natural_key)
+
+
+def shuffle_for_assessors(items: Sequence[Item], assessors: int, seed: int) -> list[list[Item]]:
+    """Return the same items for each of several assessors, each time in another order."""
+    return [_shuffle(items, seed + number) for number in range(assessors)]
 
 
 def choose_posts(
-    threads: Mapping[str, str], chance: random.Random, limit: int = MAX_INSTANCES
+    threads: Mapping[str, str], generator: random.Random, limit: int = MAX_INSTANCES
 ) -> list[str]:
-    """Choose at most `limit` of the posts that hold a formula; `threads` are their questions.
+    """Choose at random at most `limit` of the posts that hold a formula.
 
-    All posts if they are no more; else one of each thread and the rest from the others, if the
-    threads are fewer than `limit`; else one of each of `limit` threads. Chosen at random.
+    `threads` gives the question of each post. All posts are chosen if they are no more than the
+    limit. If there are fewer threads than the limit, one post of each thread is chosen, and the
+    rest from the other posts; else one post of each of `limit` threads.
     """
     posts = sorted(threads)
     if len(posts) <= limit:
@@ -114,19 +129,24 @@ def choose_posts(
     by_thread: dict[str, list[str]] = {}
     for post in posts:
         by_thread.setdefault(threads[post], []).append(post)
-    drawn = chance.sample(sorted(by_thread), min(limit, len(by_thread)))
-    chosen = [chance.choice(by_thread[thread]) for thread in drawn]
+
+    count = min(limit, len(by_thread))
+    sample = generator.sample(sorted(by_thread), count)
+    chosen = [generator.choice(by_thread[thread]) for thread in sample]
+
     others = [post for post in posts if post not in chosen]
-    return sorted(chosen + chance.sample(others, limit - len(chosen)))
+    chosen += generator.sample(others, limit - count)
+    return sorted(chosen)
 
 
-def in_order(name: str) -> tuple[int, str]:
-    """Sort topics (A.9 before A.10) and ids by their numbers."""
+def natural_key(name: str) -> tuple[int, str]:
+    """Return the key that sorts topics (A.9 before A.10) and ids by their numbers."""
     return len(name), name
 
 
-def _shuffled(items: Iterable[Item], seed: int) -> list[Item]:
-    """Order items by topic, and by chance within: their place must not reveal ranks."""
+def _shuffle(items: Iterable[Item], seed: int) -> list[Item]:
+    """Order items by topic, and at random within a topic, so that positions reveal no ranks."""
     items = sorted(items)
-    random.Random(seed).shuffle(items)  # noqa: S311
-    return sorted(items, key=lambda item: in_order(item.topic_id))
+    generator = random.Random(seed)  # noqa: S311
+    generator.shuffle(items)
+    return sorted(items, key=lambda item: natural_key(item.topic_id))

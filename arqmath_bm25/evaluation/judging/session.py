@@ -1,13 +1,13 @@
-"""One assessor judges one batch: every label is on the disk before the assessor hears of it.
+"""One assessor judges one batch: every label is on the disk before the page confirms it.
 
-The journal, RESULTS.journal.jsonl, is only appended to: a line for each label, and for each that is
-taken back. After each line the results are made of it, a CSV that `judge` reads: one row per hit,
-in the order in which they were labelled. What ends the process may leave one of these:
+The journal, RESULTS.journal.jsonl, is only appended to: a line for each label, and for each label
+that is undone. After each line the results are written from it, a CSV that `judge` reads: one row
+per hit, in the order in which they were labelled. A process that is killed may leave one of these:
 
-* A last line of the journal that does not end. Nobody was told that it was saved; it is cut off.
-* Results that lack the last line of the journal, and are not newer. They are made anew.
+* A last line of the journal without its end. It was never confirmed as saved, and is cut off.
+* Results that lack the last line of the journal, and are not newer. They are written again.
 
-Whatever else the results say differently, somebody has edited them: the journal takes that over.
+Any other difference means that somebody has edited the results: the journal adopts these edits.
 """
 
 import csv
@@ -27,27 +27,28 @@ from arqmath_bm25.core.reading import read_csv
 from arqmath_bm25.core.writing import cannot_write, complete, locked
 from arqmath_bm25.evaluation.judging.judge import COLUMNS, HitKey, read_annotations, settle
 
-Labels = dict[HitKey, str]  # in the order in which they were given
+# Labels of hits, in the order in which they were given.
+Labels = dict[HitKey, str]
 
 
 class JournalEntry(NamedTuple):
     """A line of a journal."""
 
     when: str  # UTC
-    who: str  # the name of the results, by which `judge` tells assessors
+    who: str  # the name of the results, by which `judge` distinguishes assessors
     topic_id: str
     doc_id: str
     post_id: str
     label: str
-    undone: bool = False  # whether the label is taken back
+    undone: bool = False  # whether the entry undoes the label
 
     @property
     def hit(self) -> HitKey:
-        """What is labelled."""
+        """The key of the hit with this label."""
         return HitKey(self.topic_id, self.doc_id, self.post_id)
 
     def apply(self, labels: Labels) -> None:
-        """Make of the labels before this line those after it."""
+        """Apply this entry to the labels."""
         labels.pop(self.hit, None)
         if not self.undone:
             labels[self.hit] = self.label
@@ -62,8 +63,9 @@ def journal_path(results: Path) -> Path:
 
 
 def read_journal(journal: Path) -> Iterator[JournalEntry]:
-    """Yield the complete lines of a journal; InputError for one that is none."""
-    for number, line in enumerate(journal.read_bytes().split(b"\n")[:-1], 1):
+    """Yield the entries of the complete lines of a journal; InputError for any other line."""
+    lines = journal.read_bytes().split(b"\n")
+    for number, line in enumerate(lines[:-1], 1):
         try:
             yield _ENTRY.validate_json(line, strict=True)
         except ValueError:
@@ -74,35 +76,42 @@ def read_journal(journal: Path) -> Iterator[JournalEntry]:
 
 
 class Session:
-    """The labels of one assessor; changes by others are taken over before anything is written."""
+    """The labels of one assessor; edits of the results are adopted before anything is written."""
 
     def __init__(
         self, batch: Path, hits: Container[HitKey], results: Path, descriptor: int
     ) -> None:
-        """Go on with the journal that is open as `descriptor`, which this process has locked."""
+        """Continue the journal that is open as `descriptor`, which this process has locked."""
         self.labels: Labels = {}
         self.results = results
-        self._batch, self._hits = batch, hits
-        self._journal, self._descriptor = journal_path(results), descriptor
-        self._written = b""  # the results as this process knows them
+        self._batch = batch
+        self._hits = hits
+        self._journal = journal_path(results)
+        self._descriptor = descriptor
+
+        # The content of the results that this process has read or written last.
+        self._written = b""
+
         without_last: Labels = {}
         for row, entry in enumerate(read_journal(self._journal), 1):
             self._check(entry.hit, self._journal, row)
             without_last = self.labels.copy()
             entry.apply(self.labels)
 
-        if results.exists() and results.stat().st_mtime_ns <= self._journal.stat().st_mtime_ns:
+        if results.exists() and self._journal_is_newer():
             content = results.read_bytes()
-            if list(self._read_results().items()) == list(without_last.items()):
+            in_results = list(self._read_results().items())
+            if in_results == list(without_last.items()):
                 self._written = content
 
-        os.ftruncate(descriptor, self._journal.read_bytes().rfind(b"\n") + 1)
-        self._take_over()
+        complete_lines = self._journal.read_bytes().rfind(b"\n") + 1
+        os.ftruncate(descriptor, complete_lines)
+        self._adopt_edits()
         self._write_results()
 
     def label(self, hit: HitKey, label: str) -> None:
-        """Save the label of a hit; InputError for a hit that has another one."""
-        self._take_over()
+        """Save the label of a hit; InputError if the hit has another label."""
+        self._adopt_edits()
         old = self.labels.get(hit, label)
         if old != label:
             raise InputError(f"This hit has the label {old} already; to change it, undo that.")
@@ -112,44 +121,62 @@ class Session:
         self._write_results()
 
     def undo(self, hit: HitKey) -> None:
-        """Take the last label back; InputError if that is not the one of `hit`."""
-        self._take_over()
-        if hit != next(reversed(self.labels), None):
+        """Undo the last label; InputError if it is not the label of `hit`."""
+        self._adopt_edits()
+        last = next(reversed(self.labels), None)
+        if hit != last:
             raise InputError("The last label is another one now.")
+
         self._append(hit, self.labels[hit], undone=True)
         self._write_results()
 
-    def _take_over(self) -> None:
+    def _journal_is_newer(self) -> bool:
+        """Return whether the journal was written last, or at the same time as the results."""
+        results = self.results.stat()
+        journal = self._journal.stat()
+        return results.st_mtime_ns <= journal.st_mtime_ns
+
+    def _adopt_edits(self) -> None:
         """Append the changes that somebody made in the results to the journal."""
-        content = self.results.read_bytes() if self.results.exists() else self._written
+        if not self.results.exists():
+            return
+
+        content = self.results.read_bytes()
         if content == self._written:
             return
 
-        theirs, editor = self._read_results(), f"an editor of {self.results.name}"
+        edited = self._read_results()
+        editor = f"an editor of {self.results.name}"
         for hit, label in list(self.labels.items()):
-            if hit not in theirs:
+            if hit not in edited:
                 self._append(hit, label, editor, undone=True)
 
-        for hit, label in theirs.items():
+        for hit, label in edited.items():
             if self.labels.get(hit) != label:
                 self._append(hit, label, editor)
 
         self._written = content
 
     def _read_results(self) -> Labels:
-        for name in (read_csv(self.results, "file of labels") or [{}])[0]:
-            if name not in COLUMNS:
-                raise InputError(
-                    f"{self.results}: row 1: the column {name} would be lost; `judge --serve` "
-                    f"writes {', '.join(COLUMNS)}. Name another file with -o"
-                )
+        """Read the labels of the results; InputError for other columns and other hits."""
+        rows = read_csv(self.results, "file of labels")
+        for row in rows[:1]:
+            for name in row:
+                if name not in COLUMNS:
+                    raise InputError(
+                        f"{self.results}: row 1: the column {name} would be lost; `judge --serve` "
+                        f"writes {', '.join(COLUMNS)}. Name another file with -o"
+                    )
 
+        labels = {}
         annotations = read_annotations([self.results])
-        for hit, notes in annotations.items():
-            self._check(hit, self.results, notes[0].row)
-        return {hit: settle(notes) for hit, notes in annotations.items()}
+        for hit, hit_annotations in annotations.items():
+            self._check(hit, self.results, hit_annotations[0].row)
+            labels[hit] = settle(hit_annotations)
+        return labels
 
     def _check(self, hit: HitKey, path: Path, row: int) -> None:
+        """Raise InputError for a hit of another batch."""
         if hit not in self._hits:
             raise InputError(
                 f"{path}: row {row}: post {hit.post_id} for topic {hit.topic_id} is not in "
@@ -157,9 +184,13 @@ class Session:
             )
 
     def _append(self, hit: HitKey, label: str, who: str = "", undone: bool = False) -> None:
-        when = datetime.now(UTC).isoformat(timespec="seconds")
+        """Write an entry to the journal, and apply it once it is on the disk."""
+        now = datetime.now(UTC)
+        when = now.isoformat(timespec="seconds")
         entry = JournalEntry(when, who or self.results.name, *hit, label, undone)
-        line = json.dumps(entry._asdict(), ensure_ascii=False).encode() + b"\n"
+        text = json.dumps(entry._asdict(), ensure_ascii=False)
+        line = f"{text}\n".encode()
+
         end = os.lseek(self._descriptor, 0, os.SEEK_END)
         try:
             count = os.write(self._descriptor, line)
@@ -173,12 +204,16 @@ class Session:
         entry.apply(self.labels)
 
     def _write_results(self) -> None:
+        """Write the labels as a CSV, unless the file has them already."""
         text = io.StringIO()
         writer = csv.writer(text, quoting=csv.QUOTE_ALL)
         writer.writerow(COLUMNS)
-        writer.writerows([*hit, label] for hit, label in self.labels.items())
+        for hit, label in self.labels.items():
+            writer.writerow([*hit, label])
+
         content = text.getvalue().encode()
-        if content != self._written and (self.labels or self.results.exists()):
+        is_needed = self.labels or self.results.exists()
+        if is_needed and content != self._written:
             with complete(self.results, None) as file:
                 file.write(content)
                 file.flush()
@@ -188,10 +223,10 @@ class Session:
 
 @contextmanager
 def judging_session(batch: Path, hits: Container[HitKey], results: Path) -> Iterator[Session]:
-    """Yield the session of who labels the `hits` of a batch in `results`.
+    """Yield the session of an assessor who labels the `hits` of a batch in `results`.
 
-    Raises InputError while another process has it, and for a journal or results that are damaged
-    or of another batch.
+    Raises InputError while another process has the session, and for a journal or results that are
+    damaged or of another batch.
     """
     busy = f"{results}: another process judges this batch; end it, or name another file with -o"
     journal = journal_path(results)

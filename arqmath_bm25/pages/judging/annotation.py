@@ -1,12 +1,12 @@
 r"""Pooled items as a CSV batch for the annotation tool Turkle, and the template that shows them.
 
-One row per topic and document; the question is in the first row of its topic alone. Turkle shows
-each row by itself: the template that is written beside the batch (annotation.html) holds all its
-questions, shows one beside up to five hits and asks for a grade of each. Turkle's results repeat
-the columns as `Input.NAME` and hold the grades as `Answer.grade_1` … `Answer.grade_5`; the command
-`judge` reads them. Formulas are MathML, so the template makes no network requests. Turkle fills
-`${name}` in templates by plain replacement, so no dollar is left as such: `&#36;` is one to the
-browser only.
+There is one row per topic and document; only the first row of a topic has the question. Turkle
+shows each row by itself: the template that is written next to the batch (annotation.html) has all
+its questions, shows a question with up to five hits, and asks for a grade of each hit. Turkle's
+results repeat the columns as `Input.NAME` and have the grades as `Answer.grade_1` …
+`Answer.grade_5`; the command `judge` reads them. Formulas are MathML, so the template makes no
+network requests. Turkle fills `${name}` in templates by plain replacement, so dollar signs are
+written as `&#36;`, which only the browser reads as one.
 """
 
 import csv
@@ -32,12 +32,23 @@ TEMPLATE: Final = Path(__file__).with_name("annotation.html")
 _UNSAFE: Final = re.compile(r"""\A[=+@-]|["<>&$]""")
 _COMMENT_BOX: Final = re.compile(r'\n *<label class="comment">.*')
 _POST: Final = re.compile(r"(?:Input\.)?post_\d+")
-_QUESTIONS: Final = "<!-- questions -->"  # where the template has them
-QUESTION: Final = ("title", "question", "formula")  # the columns of a topic
-COLUMNS: Final = (
-    "topic_id", "doc_id", *QUESTION,
-    *(f"{name}_{number}" for number in range(1, MAX_INSTANCES + 1) for name in ("post", "hit")),
-)  # fmt: skip
+
+# The template has this comment in place of the questions.
+_QUESTIONS: Final = "<!-- questions -->"
+
+# The columns of a topic.
+QUESTION: Final = ("title", "question", "formula")
+
+
+def _columns() -> Iterator[str]:
+    """Yield the names of the columns of a batch."""
+    yield from ("topic_id", "doc_id", *QUESTION)
+    for number in range(1, MAX_INSTANCES + 1):
+        yield f"post_{number}"
+        yield f"hit_{number}"
+
+
+COLUMNS: Final = tuple(_columns())
 
 
 def write_batch(
@@ -61,16 +72,21 @@ def write_batch(
     template = path.with_suffix(".html")
     if template == path:
         raise InputError(f"{path}: the batch is a CSV file; expected a name such as batch.csv")
+
     page = outputs.open(template)
     file = outputs.open(path)
     writer = csv.writer(file, quoting=csv.QUOTE_ALL)
     writer.writerow(COLUMNS)
-    items = list(items)
-    posts = {hit.post_id for item in items for hit in item.hits}
-    read, delimiters, macros = post_reader(collection, posts)
-    cells = PostWriter((), delimiters, macros)
-    questions: dict[str, list[str]] = {}  # of the topics, as cells
 
+    items = list(items)
+    post_ids: set[str] = set()
+    for item in items:
+        post_ids.update(hit.post_id for hit in item.hits)
+    read, delimiters, macros = post_reader(collection, post_ids)
+    cells = PostWriter((), delimiters, macros)
+
+    # The cells of the question of each topic.
+    questions: dict[str, list[str]] = {}
     for item in items:
         hits = []
         for hit in item.hits:
@@ -78,27 +94,33 @@ def write_batch(
             if post is None:
                 data = collection.layout.data
                 raise InputError(f"{path}: {shown(hit.post_id)} of the runs is not in DATA={data}")
-
             hits.append(_hit(hit, post, cells, collection, latex, threads))
 
         _check_ids(item, path)
-        asked = [""] * len(QUESTION)
+        question = [""] * len(QUESTION)
         if item.topic_id not in questions:
-            asked = _question(item.topic_id, topics, cells, path)
-            questions[item.topic_id] = asked
-        writer.writerow(_row(item, asked, hits))
+            question = _question(item.topic_id, topics, cells, path)
+            questions[item.topic_id] = question
+        writer.writerow(_row(item, question, hits))
 
+    page.write(_fill_template(questions, comments))
+    return len(items)
+
+
+def _fill_template(questions: Mapping[str, Sequence[str]], comments: bool) -> str:
+    """Return the template with the questions of the batch, with or without boxes for comments."""
     text = TEMPLATE.read_text("utf-8")
     if not comments:
         text = _COMMENT_BOX.sub("", text)
-    page.write(text.replace(_QUESTIONS, "\n".join(_templates(questions))))
-    return len(items)
+
+    elements = "\n".join(_templates(questions))
+    return text.replace(_QUESTIONS, elements)
 
 
 def posts_of_batch(path: Path) -> list[str]:
     """Return the ids of the posts that a batch, or the results of one, asks assessors to grade.
 
-    Raises InputError for a file that is no batch.
+    Raises InputError for a file that is not a batch.
     """
     rows = read_csv(path, "batch")
     columns = []
@@ -106,7 +128,13 @@ def posts_of_batch(path: Path) -> list[str]:
         columns = [name for name in rows[0] if name and _POST.fullmatch(name)]
     if not columns:
         raise InputError(f"{path}: row 1: no column post_1; expected a batch that `pool` wrote")
-    return [row[column] for row in rows for column in columns if row[column]]
+
+    posts = []
+    for row in rows:
+        for column in columns:
+            if row[column]:
+                posts.append(row[column])
+    return posts
 
 
 def _check_ids(item: Item, path: Path) -> None:
@@ -132,40 +160,49 @@ def _question(
 
     formula = ""
     if topic.latex:
-        formula = f"<h3>Formula: {_drawn(topic.latex)}</h3>"
+        formula = f"<h3>Formula: {_render(topic.latex)}</h3>"
     title = f"<span>{cells.title(topic.title, topic.formula_id)}</span>"
     question = f"<div>{cells.body(topic.question, topic.formula_id)}</div>"
-    return [_without_dollars(cell) for cell in (title, question, formula)]
+    return list(map(_escape_dollars, (title, question, formula)))
 
 
 def _templates(questions: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield an element of HTML for each question, which the script of the template shows."""
     for topic_id, (title, question, formula) in questions.items():
-        shown_question = f"<h2>{title}</h2><div>{question}</div><div>{formula}</div>"
-        yield f'<template data-topic="{topic_id}">{shown_question}</template>'
+        html = f"<h2>{title}</h2><div>{question}</div><div>{formula}</div>"
+        yield f'<template data-topic="{topic_id}">{html}</template>'
 
 
 def _row(item: Item, question: Sequence[str], hits: Iterable[str]) -> list[str]:
     """Return one row. A cell is empty, an id or begins with a tag: no spreadsheet computes it."""
     row = [item.topic_id, item.doc_id, *question]
     for hit, html in zip(item.hits, hits, strict=True):
-        row += [hit.post_id, _without_dollars(html)]
-    return row + [""] * (len(COLUMNS) - len(row))
+        row.append(hit.post_id)
+        row.append(_escape_dollars(html))
+
+    missing = len(COLUMNS) - len(row)
+    return row + [""] * missing
 
 
-def _without_dollars(html: str) -> str:
+def _escape_dollars(html: str) -> str:
+    """Replace dollar signs, with which Turkle would begin a value to fill in."""
     return html.replace("$", "&#36;")
 
 
 def _hit(
-    hit: PooledPost, post: Post, cells: PostWriter, collection: Collection,
-    latex: Mapping[str, str], threads: str,
-) -> str:  # fmt: skip
-    """Show a post below the title of its question, and the formula that was found in it."""
+    hit: PooledPost,
+    post: Post,
+    cells: PostWriter,
+    collection: Collection,
+    latex: Mapping[str, str],
+    threads: str,
+) -> str:
+    """Return a post below the title of its question, with the formula that was found in it."""
     question = collection.question_of(post)
     parts = []
     if hit.formula_id:
-        parts.append(f"<h3>Formula: {_drawn(latex[hit.formula_id])}</h3>")
+        formula = _render(latex[hit.formula_id])
+        parts.append(f"<h3>Formula: {formula}</h3>")
     if question is not None and question.title:
         parts.append(f"<h3>{cells.title(question.title, hit.formula_id)}</h3>")
     parts.append(f"<div>{cells.body(post.body, hit.formula_id)}</div>")
@@ -182,5 +219,6 @@ def _hit(
     return "".join(parts)
 
 
-def _drawn(latex: str) -> str:
+def _render(latex: str) -> str:
+    """Return a formula as MathML."""
     return PostWriter().formula(Formula(latex, None))

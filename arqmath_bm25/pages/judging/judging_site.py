@@ -28,7 +28,10 @@ from arqmath_bm25.pages.judging.annotation import QUESTION
 from arqmath_bm25.pages.page_files import templates
 from arqmath_bm25.pages.web.server import STATIC, guarded
 
-_LONGEST_FORM: Final = 8000  # bytes; an id of one's own has up to 512, three in an escape
+# Bytes of a form; an id has up to 512 bytes, each of which takes three if it is escaped.
+_LONGEST_FORM: Final = 8000
+
+# Keys of the keyboard that give a label.
 _KEYS: Final = {label: str(grade) for label, grade in GRADE_OF_LABEL.items()} | {
     "System failure": "f",
     "Do not know": "d",
@@ -37,9 +40,9 @@ _KEYS: Final = {label: str(grade) for label, grade in GRADE_OF_LABEL.items()} | 
 
 @contextmanager
 def judging_site(batch: Path, results: Path) -> Iterator["JudgingSite"]:
-    """Yield the pages of a batch, whose labels nobody else gives meanwhile.
+    """Yield the pages of a batch, which no other process may label meanwhile.
 
-    Raises InputError where `batch` is no batch, and as `judging_session` does.
+    Raises InputError if `batch` is not a batch, and as `judging_session` does.
     """
     rows = read_csv(batch, "batch", "topic_id", "doc_id", "title", "question", "post_1", "hit_1")
     questions = _questions(rows)
@@ -51,20 +54,22 @@ def judging_site(batch: Path, results: Path) -> Iterator["JudgingSite"]:
                 f"{batch}: topic {shown(topic_id)} has no question; it is in the first row of the "
                 "topic that `pool` wrote"
             )
+
         for number in range(1, MAX_INSTANCES + 1):
             post = row.get(f"post_{number}")
             if post:
-                hit = {**questions[topic_id], "hit": row[f"hit_{number}"]}
-                hits[HitKey(topic_id, row["doc_id"], post)] = hit
+                key = HitKey(topic_id, row["doc_id"], post)
+                hits[key] = {**questions[topic_id], "hit": row[f"hit_{number}"]}
 
     if not hits:
         raise InputError(f"{batch}: no row has a hit; expected a batch that `pool` wrote")
+
     with judging_session(batch, hits, results) as session:
         yield JudgingSite(hits, session)
 
 
 def _questions(rows: Iterable[Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """Return the cells of each topic, of its first row that has them; all had them in 0.4."""
+    """Return the cells of each topic from its first row that has them (in 0.4 all rows had)."""
     questions: dict[str, dict[str, str]] = {}
     for row in rows:
         cells = {name: row.get(name, "") for name in QUESTION}
@@ -82,6 +87,7 @@ class JudgingSite:
         self._topics: dict[str, list[HitKey]] = {}
         for hit in hits:
             self._topics.setdefault(hit.topic_id, []).append(hit)
+
         self.token = secrets.token_urlsafe()
         self._templates = templates("judging", "judging.js", served=True)
 
@@ -92,7 +98,7 @@ class JudgingSite:
 
     @property
     def progress(self) -> tuple[int, int]:
-        """How many hits are judged, and of how many."""
+        """The number of judged hits, and the number of all hits."""
         return len(self._session.labels), len(self._hits)
 
     def app(self, hosts: Container[str] = ("localhost", "127.0.0.1", "::1")) -> ASGIApp:
@@ -104,26 +110,39 @@ class JudgingSite:
             STATIC,
         ]
         refusals = {InputError: _refuse, OSError: _refuse}
-        return guarded(Starlette(routes=routes, exception_handlers=refusals), hosts)
+        site = Starlette(routes=routes, exception_handlers=refusals)
+        return guarded(site, hosts)
 
     async def _page(self, request: Request) -> Response:
-        self._check_token(request.query_params.get("token", ""))
+        """Show the next hit, or that all are judged."""
+        token = request.query_params.get("token", "")
+        self._check_token(token)
         judged, hits = self.progress
         key = self._next_hit()
-        row, of_topic = None, None
+        row = None
+        of_topic = None
         if key is not None:
             row = self._hits[key]
             of_topic = self._topics[key.topic_id]
 
         last = None
-        if self._session.labels:
-            last = list(self._session.labels.items())[-1]
+        labels = list(self._session.labels.items())
+        if labels:
+            last = labels[-1]
 
-        html = self._templates.get_template("judging.html").render(
-            key=key, row=row, of_topic=of_topic, last=last, judged=judged, hits=hits,
-            topics=list(self._topics), keys=_KEYS, token=self.token,
+        template = self._templates.get_template("judging.html")
+        html = template.render(
+            key=key,
+            row=row,
+            of_topic=of_topic,
+            last=last,
+            judged=judged,
+            hits=hits,
+            topics=list(self._topics),
+            keys=_KEYS,
+            token=self.token,
             results=self._session.results,
-        )  # fmt: skip
+        )
         return HTMLResponse(html, headers={"cache-control": "no-store"})
 
     def _next_hit(self) -> HitKey | None:
@@ -135,13 +154,14 @@ class JudgingSite:
         return None
 
     def _check_token(self, token: str) -> None:
-        """Raise HTTPException unless the token is the one of this server."""
+        """Raise HTTPException for another token than the one of this server."""
         if not secrets.compare_digest(token.encode(), self.token.encode()):
             raise HTTPException(
                 403, "This is not the address of the page. Open the one that judge --serve printed."
             )
 
     async def _judge(self, request: Request) -> Response:
+        """Save the label of a hit."""
         hit, label = await self._read_form(request)
         if hit not in self._hits or label not in GRADE_OF_LABEL:
             raise HTTPException(422, "There is no such hit or label in this batch.")
@@ -149,6 +169,7 @@ class JudgingSite:
         return RedirectResponse(self.path, 303)
 
     async def _undo(self, request: Request) -> Response:
+        """Undo the last label."""
         hit, _ = await self._read_form(request)
         self._session.undo(hit)
         return RedirectResponse(self.path, 303)
@@ -156,17 +177,20 @@ class JudgingSite:
     async def _read_form(self, request: Request) -> tuple[HitKey, str]:
         """Read a form that a page of this server sent: a hit, and a label if there is one."""
         body = b""
-
         async for chunk in request.stream():
             body += chunk
             if len(body) > _LONGEST_FORM:
                 raise HTTPException(413, "This form is too long.")
 
-        form = {name: values[0] for name, values in parse_qs(body.decode("latin-1")).items()}
-        self._check_token(form.get("token", ""))
-        hit = HitKey(*(form.get(name, "") for name in HitKey._fields))
-        return hit, form.get("label", "")
+        form = dict.fromkeys(("token", "label", *HitKey._fields), "")
+        for name, values in parse_qs(body.decode("latin-1")).items():
+            form[name] = values[0]
+
+        self._check_token(form["token"])
+        hit = HitKey(form["topic_id"], form["doc_id"], form["post_id"])
+        return hit, form["label"]
 
 
 def _refuse(_: Request, error: Exception) -> Response:
+    """Say why a label was not saved."""
     return PlainTextResponse(f"{error} Nothing was saved; reload the page.", 409)

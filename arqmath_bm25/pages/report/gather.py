@@ -1,14 +1,14 @@
-"""Everything that a report shows, gathered from runs, judgments, topics and collection.
+"""The data of a report, read from runs, judgments, topics and collection.
 
-The runs of one report are of one task. Judgments are those given, else those that DATA has of the
-topics of each run; without either, a report shows what the runs returned and no scores.
+The runs of one report are of one task. Judgments are given as a file, or taken from DATA by the
+topics of each run; without judgments, a report shows the hits of the runs and no scores.
 """
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -35,24 +35,27 @@ from arqmath_bm25.runs.short_names import short_names
 from arqmath_bm25.runs.task_rules import DocumentRules
 from arqmath_bm25.tasks import configured, task_class
 
-DEPTHS: Final = (1, 5, 10, 20, 50, 100, 200, 500, 1000)  # to which the share of judged is shown
+# Depths at which the share of judged hits is shown.
+DEPTHS: Final = (1, 5, 10, 20, 50, 100, 200, 500, 1000)
 RECALL_LEVELS: Final = tuple(n / 10 for n in range(11))
-FEW_TOPICS: Final = 100  # of more, pages are smaller, so that all together stay small
+
+# With more topics, the page of each is smaller, so that the report stays small.
+FEW_TOPICS: Final = 100
 
 
 @dataclass(frozen=True)
 class ReportedRun:
     """A run with its score."""
 
-    name: str  # short, and unlike that of any other run of the report
-    file: str  # the whole name
-    topics: dict[str, dict[str, RunRow]]  # topic -> document, as judgments name it -> its row
+    name: str  # a short name, unique in the report
+    file: str  # the name of the file
+    topics: dict[str, dict[str, RunRow]]  # topic -> id of the document in judgments -> its row
     score: RunScore | None
-    manifest: dict[str, Any]  # what lies beside the run file
+    manifest: dict[str, Any]  # the manifest next to the run file
 
     @property
     def values(self) -> Mapping[str, Mapping[str, float]]:
-        """The scores of each topic by measure; nothing without judgments."""
+        """The scores of each topic by measure; empty without judgments."""
         if self.score is None:
             return {}
         return self.score.values
@@ -64,24 +67,24 @@ class ReportData:
 
     collection: Collection
     rules: RunRules
-    task: str  # its title: what was looked for
-    formula_ids: FormulaIds | None  # of Task 2
+    task: str  # the title of the task: the kind of documents that were searched
+    formula_ids: FormulaIds | None  # the formula index of Task 2
     runs: list[ReportedRun]
-    baseline: ReportedRun  # with which others on the same topics are compared
-    qrels_files: list[Path]  # one for each year of the runs
+    baseline: ReportedRun  # runs on the same topics are compared with it
+    qrels_files: list[Path]  # one file for each year of the runs
     qrels: Qrels
-    relevant: int  # the least grade that counts as relevant
-    relevant_documents: set[str]  # relevant for any topic
+    relevant: int  # the relevance level: the lowest grade that counts as relevant
+    relevant_documents: set[str]  # documents that are relevant for any topic
     measures: dict[str, str]  # keys with their titles; the first compares the runs
     primed: bool  # whether tables show measures over judged documents only
-    words: dict[int, str]  # of the grades
-    questions: dict[str, Topic]  # in the order of the topic files
-    depth: int  # hits of a topic that are shown
+    words: dict[int, str]  # the names of the grades
+    questions: dict[str, Topic]  # topics in the order of their files
+    depth: int  # how many hits of a topic are shown
     post: Callable[[str], Post | None]
     delimiters: Delimiters
     macros: str
     latex: Mapping[str, str]  # formula id -> LaTeX
-    missing: int  # posts that would be shown, if the collection had them
+    missing: int  # how many posts to show are not in the collection
 
     def relevant_to(self, topic: str) -> set[str]:
         """Return the documents that are relevant for a topic."""
@@ -100,11 +103,11 @@ def gather(
     baseline: Path | None = None,
     status: Callable[[str], None] = lambda _: None,
 ) -> ReportData:
-    """Read everything that a report of the run `files` shows.
+    """Read the data of a report of the run `files`.
 
-    `task` is found from the files by default. `topics` is a topic file; by default those of the
-    runs are read, or all in DATA. Runs are compared with the one in the file `baseline`, by default
-    the weakest. `status` gets the name of each step.
+    `task` is found from the files by default. `topics` is a topic file, by default the topic files
+    of the runs, or all in DATA. Runs are compared with the run in the file `baseline`, by default
+    the weakest run. `status` gets the name of each step.
 
     Raises InputError for files that cannot be read or do not belong together: runs of several
     tasks, topics without a topic file, posts that DATA lacks.
@@ -112,39 +115,28 @@ def gather(
     status("Reading runs")
     if task is None and corpus_in(collection.layout.data):
         task = DocumentRules.task
-    open_ids = cache(lambda: FormulaIds.from_collection(collection))
+    open_ids = cache(partial(FormulaIds.from_collection, collection))
     runs = [ReadRun.read(file, task, open_ids) for file in files]
     _check(runs, qrels)
     rules = runs[0].rules
 
     status("Scoring")
     reported, judgments = _score(runs, qrels, collection, relevant)
-    compared_with = reported[_place_of_baseline(reported, files, baseline)]
-    grades: Qrels = {}
-    for read in judgments.values():
-        grades.update(read.qrels)
-    least = max((read.relevant for read in judgments.values()), default=1)
-    scores = [run.score for run in reported if run.score]
-    keys: Sequence[str] = ()
-    if scores:
-        keys = scores[0].table_keys
+    baseline_run = _baseline(reported, files, baseline)
+    grades, level = _merge(judgments.values())
+    measures, primed = _measures(reported)
     questions = _questions(runs, topics, collection)
 
     status("Looking for posts")
-    if not depth and len(questions) <= FEW_TOPICS:
-        depth = 20
-    depth = depth or 10
-    places = _places(reported, depth)
-    posts = {post for post, _ in places if post}
-    relevant_documents = _relevant_documents(grades, least)
+    if not depth:
+        depth = 10
+        if len(questions) <= FEW_TOPICS:
+            depth = 20
+
+    posts, formulas = _posts_and_formulas(reported, depth)
+    relevant_documents = _relevant_documents(grades, level)
     post, delimiters, macros = post_reader(collection, posts | relevant_documents)
-    missing = sum(post(post_id) is None for post_id in posts)
-    if posts and missing == len(posts):
-        source = corpus_in(collection.layout.data) or collection.posts.path
-        raise InputError(
-            f"{source}: none of the {missing:,} posts that the runs return is in it; are runs and "
-            "DATA of the same collection?"
-        )
+    missing = _count_missing(posts, post, collection)
 
     return ReportData(
         collection=collection,
@@ -152,78 +144,127 @@ def gather(
         task=task_class(rules.task).title,
         formula_ids=rules.formula_ids(open_ids),
         runs=reported,
-        baseline=compared_with,
+        baseline=baseline_run,
         qrels_files=list(judgments),
         qrels=grades,
-        relevant=least,
+        relevant=level,
         relevant_documents=relevant_documents,
-        measures={key: NAMES.get(key, key) for key in keys},
-        primed=bool(scores) and not scores[0].primed.isdisjoint(keys),
+        measures=measures,
+        primed=primed,
         words=_words(grades),
         questions=questions,
         depth=depth,
         post=post,
         delimiters=delimiters,
         macros=macros,
-        latex=latex_of(collection, (formula for _, formula in places)),
+        latex=latex_of(collection, formulas),
         missing=missing,
     )
 
 
-def _place_of_baseline(
+def _baseline(
     runs: Sequence[ReportedRun], files: Sequence[Path], baseline: Path | None
-) -> int:
-    """Return the position of the baseline among the runs: the weakest if none is named.
+) -> ReportedRun:
+    """Return the run of the file `baseline`, by default the weakest run.
 
-    Raises InputError if the named one is not among the runs.
+    Raises InputError if the file is not among the runs.
     """
     if baseline is not None:
-        for place, file in enumerate(files):
+        for run, file in zip(runs, files, strict=True):
             if file.resolve() == baseline.resolve():
-                return place
+                return run
         raise InputError(f"--baseline {baseline}: not among the runs of the report")
 
-    weakest, lowest = 0, math.inf
-    for place, run in enumerate(runs):
-        if run.score is not None:
-            mean = run.score.averages()[run.score.table_keys[0]]
-            if mean < lowest:
-                weakest, lowest = place, mean
+    weakest = runs[0]
+    lowest = math.inf
+    for run in runs:
+        if run.score is None:
+            continue
+        key = run.score.table_keys[0]
+        mean = run.score.averages()[key]
+        if mean < lowest:
+            weakest = run
+            lowest = mean
 
     return weakest
 
 
-def _places(runs: Sequence[ReportedRun], depth: int) -> list[tuple[str, str]]:
-    """Return post and formula of the hits that are shown."""
-    places = []
+def _merge(judgments: Iterable[Judgments]) -> tuple[Qrels, int]:
+    """Return the judgments of several files as one, and their relevance level."""
+    qrels: Qrels = {}
+    levels = []
+    for file_judgments in judgments:
+        qrels.update(file_judgments.qrels)
+        levels.append(file_judgments.relevant)
+    return qrels, max(levels, default=1)
+
+
+def _measures(runs: Sequence[ReportedRun]) -> tuple[dict[str, str], bool]:
+    """Return the measures of tables with their titles, and whether some are primed."""
+    for run in runs:
+        if run.score is not None:
+            keys = run.score.table_keys
+            measures = {key: NAMES.get(key, key) for key in keys}
+            primed = not run.score.primed.isdisjoint(keys)
+            return measures, primed
+    return {}, False
+
+
+def _posts_and_formulas(runs: Sequence[ReportedRun], depth: int) -> tuple[set[str], set[str]]:
+    """Return the posts and the formulas of the hits that are shown."""
+    posts: set[str] = set()
+    formulas: set[str] = set()
     for run in runs:
         for rows in run.topics.values():
-            places += [row.shown for row in islice(rows.values(), depth)]
-    return places
+            for row in islice(rows.values(), depth):
+                post, formula = row.post_and_formula
+                posts.add(post)
+                formulas.add(formula)
+
+    posts.discard("")
+    return posts, formulas
 
 
-def _relevant(grades: Mapping[str, int], least: int) -> set[str]:
-    return {doc for doc, grade in grades.items() if grade >= least}
+def _count_missing(
+    posts: set[str], post: Callable[[str], Post | None], collection: Collection
+) -> int:
+    """Count the posts that the collection lacks; InputError if it lacks them all."""
+    missing = sum(post(post_id) is None for post_id in posts)
+    if posts and missing == len(posts):
+        source = corpus_in(collection.layout.data) or collection.posts.path
+        raise InputError(
+            f"{source}: none of the {missing:,} posts that the runs return is in it; are runs and "
+            "DATA of the same collection?"
+        )
+    return missing
 
 
-def _relevant_documents(qrels: Qrels, least: int) -> set[str]:
+def _relevant(grades: Mapping[str, int], level: int) -> set[str]:
+    """Return the documents with a grade of the relevance level or more."""
+    return {doc for doc, grade in grades.items() if grade >= level}
+
+
+def _relevant_documents(qrels: Qrels, level: int) -> set[str]:
+    """Return the documents that are relevant for any topic."""
     documents: set[str] = set()
     for grades in qrels.values():
-        documents |= _relevant(grades, least)
+        documents |= _relevant(grades, level)
     return documents
 
 
 def _score(
     runs: Sequence[ReadRun], qrels: Path | None, collection: Collection, relevant: int | None
 ) -> tuple[list[ReportedRun], dict[Path, Judgments]]:
-    """Score runs that have judgments; return all, and the judgments by file."""
-    measures = _of_charts(runs[0].rules)
+    """Score runs that have judgments; return all runs, and the judgments by file."""
+    measures = _chart_measures(runs[0].rules)
     evaluators: dict[Path, Evaluator] = {}
     judgments: dict[Path, Judgments] = {}
     reported = []
     names = _names([run.path for run in runs])
-    for run, name, short in zip(runs, names, short_names(names), strict=True):
-        score, ranked = None, run.rankings()
+    shortened = short_names(names)
+    for run, name, short in zip(runs, names, shortened, strict=True):
+        score = None
+        ranked = run.rankings()
         file = qrels or _judgments(run, collection)
         if file is not None:
             if file not in evaluators:
@@ -249,11 +290,13 @@ def _score(
     return reported, judgments
 
 
-def _of_charts(rules: RunRules) -> list[Measure]:
+def _chart_measures(rules: RunRules) -> list[Measure]:
     """Return the measures of the charts; primed ones if the tables show primed measures."""
-    primed = any(
-        measure.primed for measure in measures_of(rules) if measure.key in rules.table_measures
-    )
+    primed = False
+    for measure in measures_of(rules):
+        if measure.primed and measure.key in rules.table_measures:
+            primed = True
+
     params = "rel={n}"
     if primed:
         params += ",judged_only=True"
@@ -287,7 +330,8 @@ def _judgments(run: ReadRun, collection: Collection) -> Path | None:
     if corpus:
         return judgments_beside(corpus)
 
-    year, rules = known_year(run.topics), run.rules
+    rules = run.rules
+    year = known_year(run.topics)
     if year is None or not rules.supports("report scores"):
         return None
     if year not in rules.judged_years(collection):
@@ -299,52 +343,65 @@ def _questions(
     runs: Sequence[ReadRun], topics: Path | None, collection: Collection
 ) -> dict[str, Topic]:
     """Read the topics of the runs; InputError for a topic that no file has."""
-    asked_by = runs[0].rules.topic_task
+    topic_task = runs[0].rules.topic_task
     if corpus_in(collection.layout.data):
-        asked_by = DocumentRules.task
-    task = configured(asked_by)
-    chosen: list[str] | None
+        topic_task = DocumentRules.task
+    task = configured(topic_task)
+
+    sources: list[str] | None
     if topics is None:
-        chosen = topics_of(*(run.path for run in runs))
+        sources = topics_of(*(run.path for run in runs))
     else:
-        chosen = [str(topics)]
-    by_id = task.asked(collection, chosen)
+        sources = [str(topics)]
+    by_id = task.asked(collection, sources)
 
-    asked: set[str] = set()
+    run_topics: set[str] = set()
     for run in runs:
-        asked.update(run.topics)
+        run_topics.update(run.topics)
         for topic in run.topics:
-            if topic not in by_id:
-                data = "the bundled sample: give --data DATA"
-                if collection.on_site:
-                    data = "DATA"
-                files = [file.name for _, file in task.topic_files(collection, chosen)]
-                raise InputError(
-                    f"{run.path}: topic {shown(topic)} is in none of the topic files "
-                    f"({', '.join(files)}) of {data}, or name its own with --topics FILE"
-                )
+            if topic in by_id:
+                continue
 
-    return {name: topic for name, topic in by_id.items() if name in asked}
+            data = "the bundled sample: give --data DATA"
+            if collection.on_site:
+                data = "DATA"
+            files = [file.name for _, file in task.topic_files(collection, sources)]
+            raise InputError(
+                f"{run.path}: topic {shown(topic)} is in none of the topic files "
+                f"({', '.join(files)}) of {data}, or name its own with --topics FILE"
+            )
+
+    return {name: topic for name, topic in by_id.items() if name in run_topics}
 
 
 def _words(qrels: Qrels) -> dict[int, str]:
     """Return the names of grades: the labs' names, or "Relevant" for binary judgments."""
-    most = 0
+    highest = 0
     for grades in qrels.values():
-        most = max([most, *grades.values()])
-    words = {grade: word for word, grade in GRADE_OF_LABEL.items() if grade is not None}
-    if most <= 1:
+        highest = max([highest, *grades.values()])
+
+    words = {}
+    for word, grade in GRADE_OF_LABEL.items():
+        if grade is not None:
+            words[grade] = word
+
+    if highest <= 1:
         return {1: "Relevant", 0: words[0]}
 
-    for grade in range(HIGHEST + 1, most + 1):
+    for grade in range(HIGHEST + 1, highest + 1):
         words[grade] = words[HIGHEST]
     return words
 
 
 def _names(files: Sequence[Path]) -> list[str]:
-    """Name runs by their files, with the folders that differ where that is not enough."""
-    stems = [file.name.rsplit(".", 1)[0] for file in files]
-    common = os.path.commonpath([file.absolute().parent for file in files])
+    """Name runs by their files, and files of the same name also by the folders that differ."""
+    stems = []
+    folders = []
+    for file in files:
+        stems.append(file.name.rsplit(".", 1)[0])
+        folders.append(file.absolute().parent)
+
+    common = os.path.commonpath(folders)
     names = []
     for stem, file in zip(stems, files, strict=True):
         if stems.count(stem) == 1:
@@ -356,8 +413,14 @@ def _names(files: Sequence[Path]) -> list[str]:
         if names.count(name) > 1:
             raise InputError(f"{file}: this run was given twice")
 
-    return [_printable(name) for name in names]
+    return list(map(_replace_unprintable, names))
 
 
-def _printable(name: str) -> str:
-    return "".join(character if character.isprintable() else "�" for character in name)
+def _replace_unprintable(name: str) -> str:
+    """Replace characters that cannot be printed."""
+    characters = []
+    for character in name:
+        if not character.isprintable():
+            character = "�"
+        characters.append(character)
+    return "".join(characters)

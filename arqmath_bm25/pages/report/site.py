@@ -1,19 +1,19 @@
 """A report as a static site: an overview, a page for each topic and run, readable from disk.
 
-No page asks the network or runs a script that is not the file beside it (`pages/page_files.py`). On
-the page of a topic every document is written once: what is relevant first, whether a run found it
-or not, and whole as long as there is room.
+No page accesses the network, and none runs a script other than the file next to it
+(`pages/page_files.py`). The page of a topic has every document once: relevant documents first,
+whether a run found them or not, and in full as long as there is room.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-import numpy as np
 from markupsafe import Markup
 
 from arqmath_bm25.analysis.excerpts import beginning
@@ -27,24 +27,32 @@ from arqmath_bm25.evaluation.score import group_by_warning
 from arqmath_bm25.pages.page_files import site
 from arqmath_bm25.pages.post_html import PostWriter
 from arqmath_bm25.pages.report.gather import DEPTHS, FEW_TOPICS, RECALL_LEVELS
-from arqmath_bm25.runs.formula_ids import id_number
+from arqmath_bm25.runs.formula_ids import id_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from arqmath_bm25.collection.posts import Post
     from arqmath_bm25.evaluation.comparing import Comparison
     from arqmath_bm25.evaluation.score import RunScore
     from arqmath_bm25.pages.report.gather import ReportData, ReportedRun
+    from arqmath_bm25.runs.rows import RunRow
 
-    _Averages = Mapping[str, Mapping[str, float]]  # run -> measure -> value
+    # Run -> measure -> value.
+    _Averages = Mapping[str, Mapping[str, float]]
 
 
-_LACKING: Final = "nothing relevant in the collection"
+_MISSING: Final = "nothing relevant in the collection"
+_MAX_NAME: Final = 60
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9.-]+")
 
 
-# Parts of a configuration that have settings of each variant, in the words of readers.
-_OF_VARIANTS: Final = {"variants": "weight of", "rerank": "re-ranker", "fusions": "fusion of"}
+# Parts of a configuration that have settings for each variant, in the words of readers.
+_VARIANT_PARTS: Final = {
+    "variants": "weight of",
+    "rerank": "re-ranker",
+    "fusions": "fusion of",
+}
 _AT_10: Final = ("p10_prime", "p10", "P@10")
 
 
@@ -57,36 +65,46 @@ def write_report(
     """Write the report to `directory`, which appears only when it is complete.
 
     Posts link to their pages in `threads`, where these exist. `progress` gets the number of topics
-    that each step did. Raises InputError if `directory` holds something else than a report.
+    that each step wrote. Raises InputError if `directory` holds something else than a report.
     """
     names = page_names(data.questions)
-    scores = {run.name: run.score for run in data.runs if run.score}
-    averages = {name: score.averages() for name, score in scores.items()}
-    failures = {run.name: _failures(data, run) for run in data.runs}
+    scores: dict[str, RunScore] = {}
+    averages: dict[str, dict[str, float]] = {}
+    values = {}
+    failures = {}
+    settings = {}
     lacking: set[str] = set()
-    for reasons in failures.values():
-        lacking.update(reasons[_LACKING])
+    for run in data.runs:
+        values[run.name] = run.values
+        settings[run.name] = _settings(run)
+        failures[run.name] = _failures(data, run)
+        lacking.update(failures[run.name][_MISSING])
+        if run.score:
+            scores[run.name] = run.score
+            averages[run.name] = run.score.averages()
 
     with site(directory, "report", "report.js", data.collection.origin) as pages:
         pages.templates.globals.update(
             vars(data),
             averages=averages,
-            values={run.name: run.values for run in data.runs},
+            values=values,
             failures=failures,
             lacking=lacking,
-            settings={run.name: _settings(run) for run in data.runs},
+            settings=settings,
             pages=names,
             threads=_thread_links(directory, threads),
         )
+
         titles = {}
         for topic, question in data.questions.items():
-            values = topic_page(data, question)
-            titles[topic] = values["title"]
-            pages.write(f"topics/{names[topic]}", "topic.html", **values)
+            page = topic_page(data, question)
+            titles[topic] = page["title"]
+            pages.write(f"topics/{names[topic]}", "topic.html", **page)
             progress(1)
 
         for number, run in enumerate(data.runs, 1):
             pages.write(f"runs/{number}.html", "run.html", run=run, baseline=data.baseline)
+
         pages.write(
             "index.html",
             "report.html",
@@ -95,87 +113,109 @@ def write_report(
             curves=_curves(averages),
             first_rows=FEW_TOPICS,
             depths=list(enumerate(DEPTHS)),
-            **_compared(data, scores, averages),
+            **_comparisons(data, scores, averages),
         )
 
 
 def _thread_links(directory: Path, threads: Path | None) -> dict[str, str]:
     """Return the links from pages of topics to pages of threads, by the ids of posts."""
     links: dict[str, str] = {}
-    if threads is not None:
-        for page in threads.glob("*.html"):
-            links[page.stem] = quote(os.path.relpath(page, directory / "topics"))
+    if threads is None:
+        return links
+
+    topics = directory / "topics"
+    for page in threads.glob("*.html"):
+        path = os.path.relpath(page, topics)
+        links[page.stem] = quote(path)
     return links
 
 
 def _failures(data: ReportData, run: ReportedRun) -> dict[str, list[str]]:
-    """Return the topics without a relevant one among the first ten judged documents, by reason."""
+    """Return the topics without a relevant document among the first ten, by reason."""
     missing: list[str] = []
     not_returned: list[str] = []
     low: list[str] = []
-    precision = next((key for key in data.measures if key in _AT_10), "")
-    for topic, of_topic in run.values.items():
-        if of_topic[precision] > 0:
+    precision = ""
+    for key in reversed(data.measures):
+        if key in _AT_10:
+            precision = key
+
+    for topic, values in run.values.items():
+        if values[precision] > 0:
             continue
 
         relevant = data.relevant_to(topic)
-        if relevant & run.topics.get(topic, {}).keys():
+        returned = run.topics.get(topic, {}).keys()
+        if relevant & returned:
             low.append(topic)
-        elif _holds_any(data, relevant):
+        elif _has_any(data, relevant):
             not_returned.append(topic)
         else:
             missing.append(topic)
 
-    return {_LACKING: missing, "not retrieved": not_returned, "ranked low": low}
+    return {
+        _MISSING: missing,
+        "not retrieved": not_returned,
+        "ranked low": low,
+    }
 
 
-def _holds_any(data: ReportData, docs: set[str]) -> bool:
-    if data.formula_ids is not None:
-        numbers = np.fromiter(map(id_number, docs), np.int32)
-        return bool(data.formula_ids.is_visual(numbers).any())
-    return any(data.post(doc) is not None for doc in docs)
+def _has_any(data: ReportData, docs: set[str]) -> bool:
+    """Return whether the collection has one of the documents."""
+    if data.formula_ids is None:
+        return any(data.post(doc) is not None for doc in docs)
+
+    numbers = id_numbers(docs)
+    is_visual = data.formula_ids.is_visual(numbers)
+    return bool(is_visual.any())
 
 
 def _settings(run: ReportedRun) -> dict[str, str]:
     """Return the settings of a run's variant, as text."""
     variant = run.manifest.get("variant")
     settings = run.manifest.get("settings")
-    if isinstance(settings, dict):
-        settings, _ = with_current_keys(settings)
     flat: dict[str, str] = {}
     if variant:
         flat["variant"] = str(variant)
+
     if isinstance(settings, dict):
-        for name, value in settings.items():
-            flat |= _flattened(str(name), value, variant)
+        current, _ = with_current_keys(settings)
+        for name, value in current.items():
+            flat.update(_flatten(str(name), value, variant))
     return flat
 
 
-def _flattened(name: str, value: object, variant: object) -> dict[str, str]:
-    """Return the settings of a part of a configuration, as text, by their names."""
+def _flatten(name: str, value: object, variant: object) -> dict[str, str]:
+    """Return the settings in a part of a configuration, as text, by their names."""
     if isinstance(value, dict):
-        part = _OF_VARIANTS.get(name.split(" ")[-1])
+        last_word = name.split(" ")[-1]
+        part = _VARIANT_PARTS.get(last_word)
         if part is not None:
-            name, value = part, value.get(variant) or {}
+            name = part
+            value = value.get(variant) or {}
 
     if isinstance(value, dict):
         flat: dict[str, str] = {}
         for key, inner in value.items():
-            flat |= _flattened(f"{name} {key}", inner, variant)
+            flat.update(_flatten(f"{name} {key}", inner, variant))
         return flat
 
     if isinstance(value, list):
         return {name: ", ".join(map(str, value))}
+
+    # Reports are published, and must not show the folders of the author.
     if isinstance(value, str) and Path(value).is_absolute():
-        return {name: Path(value).name}  # where files are is nobody's business
+        return {name: Path(value).name}
     return {name: str(value)}
 
 
 def page_names(topics: Iterable[str]) -> dict[str, str]:
-    """Name a file for each topic: its id, without what could lead out of the folder."""
+    """Name a file for each topic: its id, without characters that could leave the folder."""
     names: dict[str, str] = {}
     for number, topic in enumerate(topics, 1):
-        name = f"{_UNSAFE.sub('_', topic).strip('.')[:60] or '_'}.html"
+        safe = _UNSAFE.sub("_", topic).strip(".")
+        stem = safe[:_MAX_NAME] or "_"
+        name = f"{stem}.html"
         if name in names.values():
             name = f"{number}-{name}"
         names[topic] = name
@@ -183,48 +223,62 @@ def page_names(topics: Iterable[str]) -> dict[str, str]:
 
 
 def _notes(data: ReportData, scores: Mapping[str, RunScore]) -> list[str]:
-    warned = group_by_warning((name, score.warnings) for name, score in scores.items())
-    notes = [f"{', '.join(names)}: {warning}" for warning, names in warned.items()]
+    """Return the warnings of the runs, and how many posts are missing."""
+    warnings = [(name, score.warnings) for name, score in scores.items()]
+    notes = []
+    for warning, names in group_by_warning(warnings).items():
+        runs = ", ".join(names)
+        notes.append(f"{runs}: {warning}")
+
     if data.missing:
         notes.append(f"{data.missing:,} of the posts that are shown are not in the collection")
     return notes
 
 
-def _compared(
+def _comparisons(
     data: ReportData, scores: Mapping[str, RunScore], averages: _Averages
 ) -> dict[str, Any]:
     """Compare runs on the same judged topics with the baseline, by the first measure."""
     first = next(iter(data.measures), "")
-    values: dict[str, dict[str, float]] = {}
-    for name, score in scores.items():
-        values[name] = {topic: of_topic[first] for topic, of_topic in score.values.items()}
+    values = {name: score.values_of(first) for name, score in scores.items()}
 
+    # Runs can be compared on the same topics only.
     groups: dict[tuple[str, ...], list[str]] = {}
-    for name, of_run in values.items():
-        groups.setdefault(tuple(of_run), []).append(name)
+    for name, topic_values in values.items():
+        topics = tuple(topic_values)
+        groups.setdefault(topics, []).append(name)
 
     comparisons: list[Comparison] = []
     verdicts = []
     for topics, names in groups.items():
-        if len(names) > 1 and len(topics) > 1:
+        if len(names) < 2 or len(topics) < 2:
+            continue
+
+        baseline = data.baseline.name
+        if baseline not in names:
             baseline = min(names, key=lambda name: averages[name][first])
-            if data.baseline.name in names:
-                baseline = data.baseline.name
-            order = [baseline, *(name for name in names if name != baseline)]
-            of_group = compare({name: values[name] for name in order})
-            of_runs = {name: averages[name] for name in names}
-            comparisons += of_group
-            verdicts.append(_verdict(data.measures, of_runs, of_group))
 
-    differences = {}
+        group = {baseline: values[baseline]}
+        for name in names:
+            group[name] = values[name]
+
+        group_comparisons = compare(group)
+        comparisons += group_comparisons
+        group_averages = {name: averages[name] for name in names}
+        verdicts.append(_verdict(data.measures, group_averages, group_comparisons))
+
+    differences: dict[str, dict[str, float]] = {}
     for pair in comparisons:
-        run, baseline_values = values[pair.run], values[pair.baseline]
-        differences[pair.run] = {topic: run[topic] - baseline_values[topic] for topic in run}
+        baseline_values = values[pair.baseline]
+        differences[pair.run] = {}
+        for topic, value in values[pair.run].items():
+            differences[pair.run][topic] = value - baseline_values[topic]
 
-    warnings = [note for score in scores.values() for note in score.warnings]
+    warnings = chain.from_iterable(score.warnings for score in scores.values())
     doubtful = any(isinstance(note, ComparabilityWarning) for note in warnings)
     if doubtful:
         verdicts = []
+
     return {
         "doubtful": doubtful,
         "verdicts": verdicts,
@@ -238,24 +292,33 @@ def _verdict(
 ) -> dict[str, Any]:
     """Return the best runs, and the lead of the first over each other one."""
     first = next(iter(measures))
-    value = max(of_run[first] for of_run in averages.values())
-    best = [name for name, of_run in averages.items() if of_run[first] == value]
+    values = {name: run_averages[first] for name, run_averages in averages.items()}
+    highest = max(values.values())
+    best = [name for name, value in values.items() if value == highest]
+
     leads = []
     if len(best) == 1:
+        winner = best[0]
         for pair in comparisons:
-            if best[0] in (pair.run, pair.baseline):
-                leads.append(_lead(best[0], pair, measures, averages))
+            if winner in (pair.run, pair.baseline):
+                leads.append(_lead(winner, pair, measures, averages))
 
-    return {"best": best, "value": value, "leads": leads}
+    return {"best": best, "value": highest, "leads": leads}
 
 
 def _lead(
     best: str, pair: Comparison, measures: Mapping[str, str], averages: _Averages
 ) -> dict[str, Any]:
     """Return by how much the best run of a pair leads, and which measures say the opposite."""
-    other, wins, losses = pair.baseline, pair.wins, pair.losses
-    if best == pair.baseline:
-        other, wins, losses = pair.run, pair.losses, pair.wins
+    if best == pair.run:
+        other = pair.baseline
+        wins = pair.wins
+        losses = pair.losses
+    else:
+        other = pair.run
+        wins = pair.losses
+        losses = pair.wins
+
     against = []
     for key in may_contradict(list(measures)):
         if averages[best][key] < averages[other][key]:
@@ -272,67 +335,106 @@ def _lead(
 
 
 def _curves(averages: _Averages) -> dict[str, dict[str, list[tuple[float, float]]]]:
-    """Return the points of two charts by run: precision by recall, and how much is judged."""
+    """Return the points of two charts by run: precision by recall, and the share of judged hits."""
     recall = [(level, f"iprec_{level}") for level in RECALL_LEVELS]
     judged = [(float(x), f"judged_{depth}") for x, depth in enumerate(DEPTHS)]
-    return {"recall": _points(recall, averages), "judged": _points(judged, averages)}
+    return {
+        "recall": _points(recall, averages),
+        "judged": _points(judged, averages),
+    }
 
 
 def _points(
     keys: Sequence[tuple[float, str]], averages: _Averages
 ) -> dict[str, list[tuple[float, float]]]:
+    """Return the points of each run from the keys of the measures by their x."""
     points = {}
     for run, values in averages.items():
         points[run] = [(x, values[key]) for x, key in keys]
     return points
 
 
-_EXCERPT: Final = 160  # characters
-_HEADING: Final = 60  # of a document without a title
-_ROOM: Final = 10_000  # characters of the bodies of a page's posts, as DATA has them
+# Lengths in characters: of an excerpt, and of the heading of a document without a title.
+_EXCERPT: Final = 160
+_HEADING: Final = 60
+
+# The bodies of a page's posts may have so many characters together.
+_ROOM: Final = 10_000
 
 
-class ShownDocument:
-    """A document that was retrieved or should have been, with its rank in each run."""
+class ReportDocument:
+    """A document that a run returned, or that is relevant, with its rank in each run."""
 
     def __init__(
-        self, data: ReportData, doc_id: str, place: tuple[str, str], grade: int | None,
-        ranks: list[int | None], writer: PostWriter,
-    ) -> None:  # fmt: skip
-        """`place` is the post to show, and the formula in that; both may be empty."""
+        self,
+        data: ReportData,
+        doc_id: str,
+        post_and_formula: tuple[str, str],
+        grade: int | None,
+        ranks: list[int | None],
+        writer: PostWriter,
+    ) -> None:
+        """`post_and_formula` are the post to show and the formula in it; both may be empty."""
         self.doc_id = doc_id
         self.grade = grade or 0
         self.word = "Unjudged"
         if grade is not None:
             self.word = data.words[max(grade, 0)]
-        self.ranks = ranks  # of each run
-        post_id, self.formula_id = place
+
+        # The ranks in each run; None where the run does not return the document.
+        self.ranks = ranks
+
+        post_id, self.formula_id = post_and_formula
         latex = data.latex.get(self.formula_id)
         self.formula = Markup()
         if latex:
             self.formula = writer.formula(Formula(latex, None), display=True)
-        self.post = None  # if DATA does not have it
+
+        # None if the collection does not have the post.
+        self.post = None
         if post_id:
             self.post = data.post(post_id)
-        self.title = self.body = Markup()
-        self.whole = False  # whether the body is all of the post
-        self.link = ""  # empty where there is none
-        self.shares = 0, 0  # of the words, and of the formulas, that the question has
+
+        self.title = Markup()
+        self.body = Markup()
+
+        # Whether the body is all of the post.
+        self.whole = False
+
+        # The address of the post; empty if it has none.
+        self.link = ""
+
+        # How many words and formulas of the question the post has.
+        self.shares = (0, 0)
+
         if self.post is not None:
-            question = data.collection.question_of(self.post)
-            heading = (question and question.title) or "(no question)"
-            if heading == post_id:  # a document without a title
-                heading = beginning(self.post.body, _HEADING).text or post_id
-            self.title = writer.title(heading, self.formula_id)
-            self.link = data.collection.link(self.post)
-            bodies = dict.fromkeys(post.body for post in (self.post, question) if post)
-            self.shares = writer.shares([read_title(heading), *map(read_body, bodies)])
+            self._describe(self.post, data, writer)
         elif post_id:
             self.title = Markup("Post {} is not in the collection").format(post_id)
 
+    def _describe(self, post: Post, data: ReportData, writer: PostWriter) -> None:
+        """Set title and link, and the shares of words and formulas."""
+        question = data.collection.question_of(post)
+        heading = "(no question)"
+        if question is not None and question.title:
+            heading = question.title
+
+        # The title of a document without a title is its id.
+        if heading == post.post_id:
+            heading = beginning(post.body, _HEADING).text or post.post_id
+
+        self.title = writer.title(heading, self.formula_id)
+        self.link = data.collection.link(post)
+
+        contents = [read_title(heading), read_body(post.body)]
+        if question is not None and question.body != post.body:
+            contents.append(read_body(question.body))
+        self.shares = writer.shares(contents)
+
     def order(self, relevant: int) -> tuple[int, int, str]:
-        """Sort relevant documents first, by grade, then by the best rank in any run."""
-        best = min((rank for rank in self.ranks if rank), default=MAX_DEPTH + 1)
+        """Return the key that sorts relevant documents first, by grade, then by the best rank."""
+        ranks = filter(None, self.ranks)
+        best = min(ranks, default=MAX_DEPTH + 1)
         if self.grade < relevant:
             return 0, best, self.doc_id
         return -self.grade, best, self.doc_id
@@ -351,77 +453,111 @@ def _plain(title: Content) -> str:
 def topic_page(data: ReportData, topic: Topic) -> dict[str, Any]:
     """Return the values for the template `topic.html`."""
     delimiters = data.delimiters
-    title, body = read_title(topic.title, delimiters), read_body(topic.question, delimiters)
+    title = read_title(topic.title, delimiters)
+    body = read_body(topic.question, delimiters)
     plain = PostWriter((), delimiters, data.macros)
-    asked = Markup()
-    if topic.latex:  # Task 2 asks for one formula
-        asked = plain.formula(Formula(topic.latex, None), display=True)
-        writer = PostWriter([Content((Formula(topic.latex, None),))])
+    query_formula = Markup()
+    if topic.latex:
+        # A topic of Task 2 is one formula.
+        formula = Formula(topic.latex, None)
+        query_formula = plain.formula(formula, display=True)
+        writer = PostWriter([Content((formula,))])
     else:
-        tags = Content((" ".join(topic.tags).replace("-", " "),))
+        words = " ".join(topic.tags).replace("-", " ")
+        tags = Content((words,))
         writer = PostWriter([title, body, tags], delimiters, data.macros)
 
+    def write_answer(row: RunRow) -> Markup:
+        answer = read_title(row.answer)
+        return writer.content(answer)
+
     documents, absent = _documents(data, topic.topic_id, writer)
+    labels = dict.fromkeys(data.words.values())
     return {
         "topic": topic,
         "title": plain.title(topic.title, topic.formula_id),
         "plain_title": _plain(title),
         "body": plain.body(topic.question, topic.formula_id),
-        "formula": asked,  # Task 2: what is searched
-        "asks": writer.asks,  # how many words and formulas it has
+        "formula": query_formula,
+        # How many words and formulas the topic has.
+        "asks": writer.asks,
         "documents": {document.doc_id: document for document in documents},
         "judged": topic.topic_id in data.qrels,
-        "labels": [*dict.fromkeys(data.words.values()), "Unjudged"],
-        "absent": absent,  # relevant ones that no run returns and DATA does not tell
-        "answer": lambda hit: writer.content(read_title(hit.answer)),
+        "labels": [*labels, "Unjudged"],
+        # The number of relevant documents of which nothing is known.
+        "absent": absent,
+        "answer": write_answer,
     }
 
 
-def _documents(data: ReportData, topic: str, writer: PostWriter) -> tuple[list[ShownDocument], int]:
-    """Return the hits that are shown and the relevant documents, and how many are unknown.
+def _documents(
+    data: ReportData, topic: str, writer: PostWriter
+) -> tuple[list[ReportDocument], int]:
+    """Return the documents to show, and how many relevant documents have no text.
 
-    Relevant ones come first, by grade, then by rank. As many posts are
-    whole as there is room: pages stay small however long posts are.
+    Relevant documents come first, by grade, then by rank. Only as many posts are written in full
+    as there is room for, so pages stay small however long posts are.
     """
     grades = data.qrels.get(topic, {})
     rankings = [run.topics.get(topic, {}) for run in data.runs]
+    posts, absent = _posts_to_show(data, rankings, grades)
+
     ranks = []
-    shown: dict[str, tuple[str, str]] = {}  # document -> its post, and the formula in that
     for ranking in rankings:
         ranks.append({doc: rank for rank, doc in enumerate(ranking, 1)})
+
+    documents = []
+    for doc, post_and_formula in posts.items():
+        run_ranks = [doc_ranks.get(doc) for doc_ranks in ranks]
+        grade = grades.get(doc)
+        document = ReportDocument(data, doc, post_and_formula, grade, run_ranks, writer)
+        documents.append(document)
+
+    documents.sort(key=lambda document: document.order(data.relevant))
+    few = len(data.questions) <= FEW_TOPICS
+    _write_bodies(documents, few, writer)
+    return documents, absent
+
+
+def _posts_to_show(
+    data: ReportData, rankings: Sequence[Mapping[str, RunRow]], grades: Mapping[str, int]
+) -> tuple[dict[str, tuple[str, str]], int]:
+    """Return post and formula of the first hits and of relevant documents, and how many lack."""
+    posts: dict[str, tuple[str, str]] = {}
+    rows: dict[str, RunRow] = {}
+    for ranking in rankings:
+        for doc, row in ranking.items():
+            rows.setdefault(doc, row)
+
         first = list(ranking.items())[: data.depth]
         for doc, row in reversed(first):
             if not row.answer:
-                shown[doc] = row.shown
+                posts[doc] = row.post_and_formula
 
     absent = 0
     for doc, grade in grades.items():
         if grade < data.relevant:
             continue
 
-        rows = [ranking[doc] for ranking in rankings if doc in ranking]
-        if rows:
-            shown.setdefault(doc, rows[0].shown)
+        if doc in rows:
+            posts.setdefault(doc, rows[doc].post_and_formula)
         elif data.formula_ids is None and data.post(doc) is not None:
-            shown[doc] = doc, ""
-        else:  # of a formula that no run found, nothing is known
+            posts[doc] = (doc, "")
+        else:
+            # The visual id of a formula that no run found leads to no post.
             absent += 1
 
-    documents = []
-    for doc, place in shown.items():
-        of_runs = [of_run.get(doc) for of_run in ranks]
-        documents.append(ShownDocument(data, doc, place, grades.get(doc), of_runs, writer))
-
-    documents.sort(key=lambda document: document.order(data.relevant))
-    _write_bodies(documents, len(data.questions) <= FEW_TOPICS, writer)
-    return documents, absent
+    return posts, absent
 
 
-def _write_bodies(documents: Iterable[ShownDocument], few: bool, writer: PostWriter) -> None:
-    """Write the bodies of documents: whole as long as there is room, else their beginnings."""
-    room, begin = _ROOM, _EXCERPT
+def _write_bodies(documents: Iterable[ReportDocument], few: bool, writer: PostWriter) -> None:
+    """Write the bodies of documents in full as long as there is room, else their beginnings."""
+    room = _ROOM
+    begin = _EXCERPT
     if not few:
-        room, begin = _ROOM // 10, _EXCERPT // 2
+        room //= 10
+        begin //= 2
+
     for document in documents:
         if document.post is None:
             continue
