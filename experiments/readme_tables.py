@@ -3,7 +3,7 @@
     python -m experiments.readme_tables
 
 A table stands between `<!-- results:NAME -->` and `<!-- /results -->`, with `NAME main` its main
-rows.
+rows. `NAME+OTHER` are two tables with the same rows, side by side.
 """
 
 from __future__ import annotations
@@ -22,9 +22,13 @@ _TABLE = re.compile(r"(<!-- results:(\S+)( main)? -->\n)(.*?)(<!-- /results -->)
 def with_tables(text: str) -> str:
     """Return a page with its tables as the books have them."""
     tables = {name: table for book in books() for name, table in book.tables.items()}
-    return _TABLE.sub(
-        lambda m: f"{m[1]}\n{expected_table(tables[m[2]], main=bool(m[3]))}\n{m[5]}", text
-    )
+
+    def renewed(found: re.Match[str]) -> str:
+        chosen = [tables[name] for name in found[2].split("+")]
+        shown = expected_table(*chosen, main=bool(found[3]))
+        return f"{found[1]}\n{shown}\n{found[5]}"
+
+    return _TABLE.sub(renewed, text)
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ class Table(Settings):
     # that have something relevant; without a file the official ones, all topics of them.
     sets: dict[Key, str | None]
     topics: dict[str, int] = Field({})  # set → how many topics are judged
+    size: str = ""  # of the collection, where the table stands beside one of another size
     measures: dict[str, str]  # key of `eval --json` → its name
     eval: tuple[str, ...] = ()  # further options of eval
     note: str = ""

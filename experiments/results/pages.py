@@ -28,17 +28,40 @@ def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
 
 
-def expected_table(table: Table, main: bool = False) -> str:
-    """Return the expected scores as Markdown with three digits; `main` rows alone if asked for."""
-    rows = [row for row in table.rows.values() if row.main or not main]
-    counted = {one: f" ({n} topics)" for one, n in table.topics.items()}
-    names = " / ".join(table.measures.values())
-    columns = [names, *(f"{one}{counted.get(one, '')}" for one in table.sets)]
-    told = [[row.name, *(joined(row.scores.get(one, ()), 3) for one in table.sets)] for row in rows]
-    if not main and any(row.source for row in rows):
+def expected_table(*tables: Table, main: bool = False) -> str:
+    """Return the expected scores as Markdown with three digits; `main` rows alone if asked for.
+
+    The rows are those of the first table; the scores of the others stand beside them.
+    """
+    first = tables[0]
+    columns = [" / ".join(first.measures.values())]
+    for table in tables:
+        columns += [_heading(table, one) for one in table.sets]
+
+    rows = {key: row for key, row in first.rows.items() if row.main or not main}
+    sourced = not main and any(row.source for row in rows.values())
+    if sourced:
         columns.append("source")
-        told = [[*cells, row.source] for cells, row in zip(told, rows, strict=True)]
+
+    told = []
+    for key, row in rows.items():
+        cells = [row.name]
+        for table in tables:
+            scores = table.rows[key].scores if key in table.rows else {}
+            cells += [joined(scores.get(one, ()), 3) for one in table.sets]
+        if sourced:
+            cells.append(row.source)
+        told.append(cells)
     return markdown(columns, told)
+
+
+def _heading(table: Table, one: str) -> str:
+    """Return the name of a set of topics, with the size of its collection or how many they are."""
+    if table.size:
+        return f"{one}, {table.size}"
+    if one in table.topics:
+        return f"{one} ({table.topics[one]} topics)"
+    return one
 
 
 def write_results(book: Book, made: dict[str, Any], pages: Pages) -> None:
