@@ -30,9 +30,10 @@ class Candidates:
 
         `last` is an id to put after all others: a statement is no premise of its own proof.
         """
-        if last in self.position:
+        place = self.position.get(last)
+        if place is not None:
             scores = scores.copy()
-            scores[self.position[last]] = -np.inf
+            scores[place] = -np.inf
 
         depth = min(depth, len(self.ids))
         least = np.partition(scores, -depth)[-depth]
@@ -40,5 +41,7 @@ class Candidates:
         rounded = scores[among].round(DECIMALS)
         order = np.argsort(-rounded, kind="stable")[:depth]
 
-        ids = [self.ids[place] for place in among[order].tolist()]
-        return list(zip(ids, rounded[order].tolist(), strict=True))
+        places = among[order].tolist()
+        ids = [self.ids[place] for place in places]
+        best = rounded[order].tolist()
+        return list(zip(ids, best, strict=True))

@@ -42,9 +42,12 @@ STATEMENTS: Final = "statements with references"  # as a count of the index
 
 
 def learn_references(
-    collection: Collection, corpus: Path, documents: IdTable, directory: Path,
+    collection: Collection,
+    corpus: Path,
+    documents: IdTable,
+    directory: Path,
     settings: DocumentSettings,
-) -> int:  # fmt: skip
+) -> int:
     """Learn from the references of documents, or of the statements of `--train`; write the result.
 
     Returns the number of statements learnt from; nothing is written if there are none. Raises
@@ -54,6 +57,7 @@ def learn_references(
     if train is None and "train" in collection.chosen:
         name, _, _ = collection.chosen["train"].rpartition(" ")
         raise InputError(f"this index learns from {name}; name the file again with --train")
+
     ordered = [variant for variant, chosen in settings.cited.items() if chosen.earlier]
     if train is not None and ordered:
         raise InputError(
@@ -64,10 +68,11 @@ def learn_references(
     encoded = documents.of(np.arange(len(documents)))
     ids = [doc_id.decode() for doc_id in encoded]
     known = set(ids)
+    delimiters = settings.analysis.latex.delimiters
     statements = []
     for document, _ in read_documents(train or corpus):
         if not known.isdisjoint(document.references):
-            statements.append(_statement(document, settings.analysis.latex.delimiters))
+            statements.append(_statement(document, delimiters))
 
     if not statements:
         if train is not None:
@@ -76,35 +81,43 @@ def learn_references(
                 '"references" with ids of documents'
             )
         return 0
+
     if find_spec("sklearn") is None:
+        having = counted(len(statements), "documents")
         tell(
-            f"{collection.given}: {counted(len(statements), 'documents')} have references; to "
-            "learn from them, pip install 'arqmath-bm25[nlps]' and index again"
+            f"{collection.given}: {having} have references; to learn from them, pip install "
+            "'arqmath-bm25[nlps]' and index again"
         )
         return 0
 
     with status("Learning from references"):
-        learnt = References.learn(statements, Candidates(ids), settings.ridge, _analyzer(settings))
+        candidates = Candidates(ids)
+        analyzer = _analyzer(settings)
+        learnt = References.learn(statements, candidates, settings.ridge, analyzer)
         learnt.save(directory)
+
     source = train or collection.given
+    number = counted(len(statements), "statements")
     form = "by one regression over all of them"
     if learnt.inverse is None:
         form = f"by a regression over the {NEAR} most similar to each query"
     tell(
-        f"{source}: the variant cited learns from the references of "
-        f"{counted(len(statements), 'statements')}, without those of the query itself, {form}"
+        f"{source}: the variant cited learns from the references of {number}, without those of "
+        f"the query itself, {form}"
     )
     return len(statements)
 
 
 def _statement(document: UserDocument, delimiters: Delimiters) -> Statement:
-    title, text = document.marked(delimiters).contents(delimiters)
+    title, body = document.marked(delimiters).contents(delimiters)
+    text = f"{title.text} {body.text}".strip()
     references = tuple(dict.fromkeys(document.references))
-    return Statement(document.doc_id, f"{title.text} {text.text}".strip(), references)
+    return Statement(document.doc_id, text, references)
 
 
 def _analyzer(settings: DocumentSettings) -> Analyzer:
-    return Analyzer(AnalysisSettings(text=settings.analysis.text), ngrams=False)
+    analysis = AnalysisSettings(text=settings.analysis.text)
+    return Analyzer(analysis, ngrams=False)
 
 
 class CitedRanker(Ranker):
@@ -120,7 +133,8 @@ class CitedRanker(Ranker):
         directory = index.directory / REFERENCES
         self._learnt: References | None = None
         if directory.is_dir():
-            self._learnt = References.load(directory, settings.ridge, _analyzer(settings))
+            analyzer = _analyzer(settings)
+            self._learnt = References.load(directory, settings.ridge, analyzer)
 
     def rank(
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int
@@ -150,10 +164,10 @@ class CitedRanker(Ranker):
         position = self._references.candidates.position
         for topic, hits, ids in zip(topics, by_fields, candidates, strict=True):
             (gain,) = _total(self._gains([topic], variant))
-            among = np.zeros_like(gain)
             places = [position[doc_id] for doc_id in ids if doc_id in position]
-            among[places] = gain[places]
-            yield self._best(topic, hits, among, len(ids))
+            gain_of_given = np.zeros_like(gain)
+            gain_of_given[places] = gain[places]
+            yield self._best(topic, hits, gain_of_given, len(ids))
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
         """Return what the fields and each part that is learnt add to the scores."""
@@ -165,12 +179,18 @@ class CitedRanker(Ranker):
         by_fields = {hit.doc_id for hit in found}
         unit = _unit(found)
         gains = self._gains([topic], variant)
+        position = self._references.candidates.position
         explained = []
         for hit, of_fields in zip(hits, parts, strict=True):
-            place = self._references.candidates.position[hit.doc_id]
-            learnt = [Part(name, float(unit * gain[0, place])) for name, gain in gains.items()]
-            kept = of_fields if hit.doc_id in by_fields else []
-            explained.append([*kept, *learnt])
+            of_hit: list[Part] = []
+            if hit.doc_id in by_fields:
+                of_hit += of_fields
+            place = position[hit.doc_id]
+            for name, gain in gains.items():
+                score = float(unit * gain[0, place])
+                of_hit.append(Part(name, score))
+            explained.append(of_hit)
+
         return explained
 
     @property
@@ -187,12 +207,15 @@ class CitedRanker(Ranker):
     ) -> list[Hit]:
         """Return the best documents by the sum of both scores, without those at 0."""
         candidates = self._references.candidates
+        position = candidates.position
         scores = _unit(hits) * gain
         for hit in hits:
-            scores[candidates.position[hit.doc_id]] += hit.score
+            place = position[hit.doc_id]
+            scores[place] += hit.score
         for doc_id in topic.excluded:
-            if doc_id in candidates.position:
-                scores[candidates.position[doc_id]] = 0
+            if doc_id in position:
+                place = position[doc_id]
+                scores[place] = 0
 
         best = candidates.best(scores, depth)
         return [Hit(doc_id, score) for doc_id, score in best if score > 0]
@@ -201,12 +224,15 @@ class CitedRanker(Ranker):
         """Return the weighted parts that are learnt, topics × documents."""
         learnt = self._references
         chosen = self._settings.cited[variant]  # type: ignore[index]
-        texts = [self._text(topic) for topic in topics]
-        hidden = [
-            self._hidden(topic, text, chosen.earlier)
-            for topic, text in zip(topics, texts, strict=True)
-        ]
-        parts = learnt.parts(learnt.queries(texts, hidden, near=chosen.earlier))
+        texts = []
+        hidden = []
+        for topic in topics:
+            text = self._text(topic)
+            texts.append(text)
+            hidden.append(self._hidden(topic, text, chosen.earlier))
+
+        queries = learnt.queries(texts, hidden, near=chosen.earlier)
+        parts = learnt.parts(queries)
         return {
             "ridge": chosen.ridge * parts["ridge"],
             "profile": chosen.profile * parts["profile"],
@@ -223,8 +249,10 @@ class CitedRanker(Ranker):
         """Return the rows of the statements from which a topic does not learn."""
         learnt = self._references
         own = [topic.topic_id, *topic.excluded]
-        hidden = {learnt.row[doc_id] for doc_id in own if doc_id in learnt.row}
-        hidden.update(learnt.with_text(text))
+        hidden = set(learnt.with_text(text))
+        for doc_id in own:
+            if doc_id in learnt.row:
+                hidden.add(learnt.row[doc_id])
         if earlier:
             hidden.update(self._not_before(own))
         return sorted(hidden)
@@ -245,7 +273,8 @@ class CitedRanker(Ranker):
 
 
 def _total(parts: Mapping[str, CandidateScores]) -> CandidateScores:
-    return np.asarray(np.sum(list(parts.values()), axis=0))
+    scores = list(parts.values())
+    return np.asarray(np.sum(scores, axis=0))
 
 
 def _unit(hits: Sequence[Hit]) -> float:

@@ -38,7 +38,7 @@ from threadpoolctl import threadpool_limits
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.tasks.cited.candidates import Candidates
-from arqmath_bm25.tasks.cited.text_kernel import TextVectors, gram
+from arqmath_bm25.tasks.cited.text_kernel import TextVectors, gram, row_lengths
 from arqmath_bm25.tasks.settings import RidgeSettings
 
 if TYPE_CHECKING:
@@ -55,14 +55,15 @@ _ROWS, _REFERENCES, _IDS = "statements.npz", "references.npz", "ids.npz"
 def inverse_for(rows: sparse.csr_matrix, penalty: float) -> Matrix:
     """Fit to these rows: return (K + λI)⁻¹, which turns similarities to them into influence."""
     matrix = gram(rows, rows)
-    matrix[np.diag_indices_from(matrix)] += penalty
+    diagonal = np.diag_indices_from(matrix)
+    matrix[diagonal] += penalty
     factor, failed = lapack.dpotrf(matrix.T, lower=1, overwrite_a=1)  # half of the work of LU
     inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
     if failed:
         raise ArithmeticError("the matrix of similarities is not positive definite")
 
     inverse += inverse.T  # only the lower triangle is filled
-    inverse[np.diag_indices_from(inverse)] /= 2
+    inverse[diagonal] /= 2
     return np.ascontiguousarray(inverse.T)
 
 
@@ -82,9 +83,10 @@ def whole_influence(similarity: Matrix, inverse: Matrix, hidden: Sequence[Sequen
     for rows, queries in queries_of.items():
         left_out = list(rows)
         block = inverse[np.ix_(left_out, left_out)]
-        shares = solve(block, influence[np.ix_(queries, left_out)].T, assume_a="pos").T
+        of_left_out = np.ix_(queries, left_out)
+        shares = solve(block, influence[of_left_out].T, assume_a="pos").T
         influence[queries] -= shares @ inverse[left_out]
-        influence[np.ix_(queries, left_out)] = 0
+        influence[of_left_out] = 0
     return influence
 
 
@@ -102,7 +104,8 @@ def near_influence(similarity: Matrix, rows: sparse.csr_matrix, penalty: float) 
         if not len(related):
             continue
 
-        matrix = gram(rows[related], rows[related])
+        near = rows[related]
+        matrix = gram(near, near)
         matrix[np.diag_indices_from(matrix)] += penalty
         influence[query, related] = solve(matrix, similarities[related], assume_a="pos")
     return influence
@@ -145,10 +148,17 @@ class References:
             with threadpool_limits(1, "blas"):  # so that sums depend on no number of threads
                 inverse = inverse_for(rows, settings.penalty)
 
-        ids = [statement.statement_id for statement in statements]
-        cited = incidence([statement.references for statement in statements], candidates)
-        digests = list(map(_digest, texts))
-        return cls(settings, ids, digests, candidates, cited, vectors, rows, inverse)
+        references = [statement.references for statement in statements]
+        return cls(
+            settings=settings,
+            statements=[statement.statement_id for statement in statements],
+            digests=[_digest(text) for text in texts],
+            candidates=candidates,
+            references=incidence(references, candidates),
+            vectors=vectors,
+            rows=rows,
+            inverse=inverse,
+        )
 
     def save(self, directory: Path) -> None:
         """Save everything that the settings do not determine."""
@@ -171,20 +181,32 @@ class References:
         rows = sparse.load_npz(directory / _ROWS)
         frequencies = np.load(directory / _FREQUENCIES)
         vectors = TextVectors(settings.kernel, analyzer, rows.shape[0], frequencies)
+
         with np.load(directory / _IDS, allow_pickle=False) as ids:
             statements = ids["statements"].tolist()
             digests = ids["digests"].tolist()
-            candidates = Candidates(ids["candidates"].tolist())
-        references = sparse.load_npz(directory / _REFERENCES)
+            candidates = ids["candidates"].tolist()
+
         inverse = None
-        if (directory / _INVERSE).is_file():
-            inverse = np.load(directory / _INVERSE, mmap_mode="r")
-        return cls(settings, statements, digests, candidates, references, vectors, rows, inverse)
+        path = directory / _INVERSE
+        if path.is_file():
+            inverse = np.load(path, mmap_mode="r")
+        return cls(
+            settings=settings,
+            statements=statements,
+            digests=digests,
+            candidates=Candidates(candidates),
+            references=sparse.load_npz(directory / _REFERENCES),
+            vectors=vectors,
+            rows=rows,
+            inverse=inverse,
+        )
 
     @cached_property
     def row(self) -> dict[str, int]:
         """The row of each statement by its id."""
-        return {statement: row for row, statement in enumerate(self.statements)}
+        rows = range(len(self.statements))
+        return dict(zip(self.statements, rows, strict=True))
 
     def with_text(self, text: str) -> list[int]:
         """Return the rows of the statements that have this text, apart from white space."""
@@ -199,12 +221,14 @@ class References:
 
     @cached_property
     def _targets(self) -> sparse.csr_matrix:
-        selves = incidence([(statement,) for statement in self.statements], self.candidates)
-        return self.references + selves * self.settings.self_citation
+        own_ids = [(statement,) for statement in self.statements]
+        own = incidence(own_ids, self.candidates)
+        return self.references + own * self.settings.self_citation
 
     @cached_property
     def _citations(self) -> Matrix:
-        return np.asarray(np.log1p(self.references.sum(axis=0)))
+        counts = self.references.sum(axis=0)
+        return np.asarray(np.log1p(counts))
 
     @cached_property
     def _profiles(self) -> sparse.csr_matrix:
@@ -214,8 +238,10 @@ class References:
         for start in range(0, len(lengths), _PROFILES):
             some = slice(start, start + _PROFILES)
             profiles = cited_by[some] @ self.rows
-            lengths[some] = np.sqrt(np.asarray(profiles.multiply(profiles).sum(axis=1)).ravel())
-        return self.references @ sparse.diags(1 / np.where(lengths > 0, lengths, 1))
+            lengths[some] = row_lengths(profiles)
+
+        lengths[lengths == 0] = 1
+        return self.references @ sparse.diags(1 / lengths)
 
     def queries(
         self, texts: Sequence[str], hidden: Sequence[Sequence[int]], near: bool = False
@@ -229,6 +255,7 @@ class References:
         similarity = gram(vectors, self.rows)
         for query, rows in enumerate(hidden):
             similarity[query, list(rows)] = 0
+
         if near or self.inverse is None:
             influence = near_influence(similarity, self.rows, self.settings.penalty)
         else:
@@ -237,34 +264,42 @@ class References:
 
     def parts(self, queries: Queries) -> dict[str, Matrix]:
         """Return the parts of the scores, queries × candidates, each scaled to 1 at most."""
-        citations = np.repeat(self._citations, queries.similarity.shape[0], axis=0)
+        ridge = np.asarray(queries.influence @ self._targets)
+        profile = np.asarray(queries.similarity @ self._profiles)
+        number = len(queries.similarity)
+        citations = np.repeat(self._citations, number, axis=0)
         return {
-            "ridge": scaled(np.asarray(queries.influence @ self._targets)),
-            "profile": scaled(np.asarray(queries.similarity @ self._profiles)),
+            "ridge": scaled(ridge),
+            "profile": scaled(profile),
             "citations": scaled(citations),
         }
 
 
 def _digest(text: str) -> str:
     words = " ".join(text.split())
-    return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    encoded = words.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(encoded).hexdigest()[:32]
 
 
 def incidence(ids: Sequence[Iterable[str]], candidates: Candidates) -> sparse.csr_matrix:
     """Return rows × candidates, 1 where a row has the id of the candidate."""
     rows: list[int] = []
     columns: list[int] = []
-    for row, of_row in enumerate(ids):
-        known = [candidates.position[each] for each in of_row if each in candidates.position]
-        columns += known
-        rows += [row] * len(known)
+    for row, ids_of_row in enumerate(ids):
+        for candidate in ids_of_row:
+            column = candidates.position.get(candidate)
+            if column is not None:
+                rows.append(row)
+                columns.append(column)
 
     shape = (len(ids), len(candidates.ids))
     ones = np.ones(len(rows))
-    return sparse.csr_matrix((ones, (np.array(rows, int), np.array(columns, int))), shape)
+    places = np.array(rows, int), np.array(columns, int)
+    return sparse.csr_matrix((ones, places), shape)
 
 
 def scaled(scores: Matrix) -> Matrix:
     """Divide each row by its greatest score."""
     greatest = scores.max(axis=-1, keepdims=True)
-    return np.asarray(scores / np.where(greatest > 0, greatest, 1))
+    divisors = np.where(greatest > 0, greatest, 1)
+    return np.asarray(scores / divisors)

@@ -1,9 +1,9 @@
 """Texts as vectors whose inner product is their similarity: a mixture of three kernels.
 
 Each *view* of a text is a bag of terms: 1- to 3-grams of tokens, 5-grams of characters, or stemmed
-words. It gives a unit vector of
-sublinear tf-idf, (1 + log tf) · (log((1 + N) / (1 + df)) + 1). The views stand side by side, each
-times the root of its weight, so the inner product of two texts is the weighted mean of the cosines.
+words. It gives a unit vector of sublinear tf-idf, (1 + log tf) · (log((1 + N) / (1 + df)) + 1). The
+vectors of the views are concatenated, each times the root of its weight, so the inner product of
+two texts is the weighted mean of the cosines.
 Terms are hashed to columns (MurmurHash3): there is no vocabulary to keep, and a term that no
 training text holds still counts in the length of its vector.
 """
@@ -60,44 +60,74 @@ class TextVectors:
         """Count the document frequencies of these texts; return also their vectors."""
         vectors = cls(weights, analyzer, len(texts), np.zeros(0, np.int32))
         bags = vectors._bags(texts)
-        vectors.frequencies = np.concatenate(
-            [np.bincount(bag.indices, minlength=_COLUMNS) for bag in bags]
-        ).astype(np.int32)
+        counts = [np.bincount(bag.indices, minlength=_COLUMNS) for bag in bags]
+        vectors.frequencies = np.concatenate(counts).astype(np.int32)
         return vectors, vectors._vectors(bags)
 
     def __call__(self, texts: Sequence[str]) -> sparse.csr_matrix:
         """Return texts × columns."""
-        return self._vectors(self._bags(texts))
+        bags = self._bags(texts)
+        return self._vectors(bags)
 
     def _bags(self, texts: Sequence[str]) -> list[sparse.csr_matrix]:
         with needed_by("premise selection", "nlps"):
             from sklearn.feature_extraction import FeatureHasher  # takes a second to import
 
         views: dict[View, Callable[[str], Sequence[str]]] = {
-            "tokens": lambda text: ngrams(_TOKEN.findall(text), 1, 3),
-            "characters": lambda text: [text[i : i + 5] for i in range(len(text) - 4)],
-            "words": lambda text: self._analyzer(read_title(text)).words.words,
+            "tokens": _token_ngrams,
+            "characters": _character_ngrams,
+            "words": self._stemmed_words,
         }
         hasher = FeatureHasher(_COLUMNS, input_type="string", alternate_sign=False)
-        return [hasher.transform(map(views[view], texts)) for view in self._weights]
+        bags = []
+        for view in self._weights:
+            terms = map(views[view], texts)
+            bags.append(hasher.transform(terms))
+        return bags
+
+    def _stemmed_words(self, text: str) -> Sequence[str]:
+        content = read_title(text)
+        return self._analyzer(content).words.words
 
     def _vectors(self, bags: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
-        frequencies = np.split(self.frequencies, len(bags))
-        idf = [np.log((1 + self._texts) / (1 + part)) + 1 for part in frequencies]
-        weighed = zip(bags, idf, self._weights.values(), strict=True)
-        return sparse.hstack([_unit(bag, of) * weight**0.5 for bag, of, weight in weighed], "csr")
+        weights = self._weights.values()
+        frequencies_of_views = np.split(self.frequencies, len(bags))
+        vectors = []
+        for bag, weight, frequencies in zip(bags, weights, frequencies_of_views, strict=True):
+            idf = np.log((1 + self._texts) / (1 + frequencies)) + 1
+            vectors.append(_unit(bag, idf) * weight**0.5)
+        return sparse.hstack(vectors, "csr")
+
+
+def _token_ngrams(text: str) -> Sequence[str]:
+    tokens = _TOKEN.findall(text)
+    return ngrams(tokens, 1, 3)
+
+
+def _character_ngrams(text: str) -> Sequence[str]:
+    starts = range(len(text) - 4)
+    return [text[start : start + 5] for start in starts]
 
 
 def _unit(bag: sparse.csr_matrix, idf: Matrix) -> sparse.csr_matrix:
     """Weigh the terms, and divide by the length of each row; an empty row stays 0."""
     bag.data = (1 + np.log(bag.data)) * idf[bag.indices]
-    lengths = np.sqrt(np.asarray(bag.multiply(bag).sum(axis=1)).ravel())
-    return sparse.diags(1 / np.where(lengths > 0, lengths, 1)) @ bag
+    lengths = row_lengths(bag)
+    lengths[lengths == 0] = 1
+    return sparse.diags(1 / lengths) @ bag
+
+
+def row_lengths(matrix: sparse.csr_matrix) -> Matrix:
+    """Return the Euclidean length of each row."""
+    squares = np.asarray(matrix.multiply(matrix).sum(axis=1))
+    lengths: Matrix = np.sqrt(squares.ravel())
+    return lengths
 
 
 def gram(left: sparse.csr_matrix, right: sparse.csr_matrix) -> Matrix:
     """Return the inner products of the rows, dense: left rows × right rows."""
-    products, columns = np.empty((left.shape[0], right.shape[0])), left.T.tocsr()
+    products = np.empty((left.shape[0], right.shape[0]))
+    columns = left.T.tocsr()
     for start in range(0, right.shape[0], 256):  # a sparse product takes three times the room
         some = slice(start, start + 256)
         products[:, some] = (right[some] @ columns).toarray().T

@@ -51,8 +51,11 @@ class Model:
         Candidates are the premises and all ids that training statements cite.
         """
         texts = {premise.premise_id: premise.text for premise in premises}
-        cited = [premise for statement in training for premise in statement.references]
-        candidates = Candidates([*texts, *cited])
+        ids = list(texts)
+        for statement in training:
+            ids += statement.references
+
+        candidates = Candidates(ids)
         learnt = References.learn(training, candidates, settings, analyzer)
         own_texts = [texts.get(premise, "") for premise in candidates.ids]
         return cls(learnt, learnt.vectors(own_texts))
@@ -67,7 +70,8 @@ class Model:
     def load(cls, directory: Path, settings: RidgeSettings, analyzer: Analyzer) -> Model:
         """Read what `save` wrote."""
         learnt = References.load(directory / _LEARNT, settings, analyzer)
-        return cls(learnt, sparse.load_npz(directory / _TEXTS))
+        texts = sparse.load_npz(directory / _TEXTS)
+        return cls(learnt, texts)
 
 
 class Ridge:
@@ -85,30 +89,41 @@ class Ridge:
         A statement of the training set is ranked as if it were not in it; `hidden` are further
         rows of the training set that no statement learns from.
         """
+        candidates = self.model.learnt.candidates
         for start in range(0, len(statements), BLOCK):
             block = statements[start : start + BLOCK]
-            scores = sum(self._parts(block, self._queries(block, hidden)).values())
-            for statement, row in zip(block, np.asarray(scores), strict=True):
-                candidates = self.model.learnt.candidates
+            queries = self._queries(block, hidden)
+            parts = self._parts(block, queries)
+            scores = np.asarray(sum(parts.values()))
+            for statement, row in zip(block, scores, strict=True):
                 yield candidates.best(row, depth, last=statement.statement_id)
 
     def explain(self, statement: Statement, premises: Sequence[str]) -> list[list[Part]]:
         """Return the contribution of each part to the scores of premises."""
-        parts = self._parts([statement], self._queries([statement], _UNHIDDEN))
+        queries = self._queries([statement], _UNHIDDEN)
+        parts = self._parts([statement], queries)
+        position = self.model.learnt.candidates.position
         explained = []
         for premise in premises:
-            place = self.model.learnt.candidates.position[premise]
-            explained.append([Part(name, float(part[0, place])) for name, part in parts.items()])
+            place = position[premise]
+            of_premise = []
+            for name, scores in parts.items():
+                score = float(scores[0, place])
+                of_premise.append(Part(name, score))
+            explained.append(of_premise)
+
         return explained
 
     def _parts(self, block: Sequence[Statement], queries: Queries) -> dict[str, Matrix]:
         """Return the weighted parts of the score, statements × candidates."""
-        learnt, variant = self.model.learnt, self._variant
+        learnt = self.model.learnt
+        variant = self._variant
+        position = learnt.candidates.position
         texts = gram(queries.vectors, self.model.texts)
-        for n, statement in enumerate(block):
-            own = learnt.candidates.position.get(statement.statement_id)
+        for row, statement in enumerate(block):
+            own = position.get(statement.statement_id)
             if own is not None:
-                texts[n, own] = 0
+                texts[row, own] = 0
 
         parts = learnt.parts(queries)
         return {
@@ -119,10 +134,15 @@ class Ridge:
         }
 
     def _queries(self, block: Sequence[Statement], hidden: Sequence[int]) -> Queries:
-        rows = self.model.learnt.row
+        learnt = self.model.learnt
+        texts = []
         hidden_from = []
         for statement in block:
-            own = rows.get(statement.statement_id)
-            more = [own] if own is not None and own not in hidden else []
-            hidden_from.append([*hidden, *more])
-        return self.model.learnt.queries([statement.text for statement in block], hidden_from)
+            rows = list(hidden)
+            own = learnt.row.get(statement.statement_id)
+            if own is not None and own not in hidden:
+                rows.append(own)
+            texts.append(statement.text)
+            hidden_from.append(rows)
+
+        return learnt.queries(texts, hidden_from)

@@ -67,13 +67,19 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
     ) -> dict[str, int]:
         """Fit the model to the training set and write it."""
         files = collection.premises
-        premises, training = read_premises(files.knowledge_base), read_statements(files.train)
+        premises = read_premises(files.knowledge_base)
+        training = read_statements(files.train)
         if not any(statement.references for statement in training):
             raise InputError(f"{files.train}: no statement names premises; is this a test set?")
+
         with status("Learning from the training set"):
-            model = Model.fit(premises, training, self.settings.ridge, _analyzer(self.settings))
+            analyzer = _analyzer(self.settings)
+            model = Model.fit(premises, training, self.settings.ridge, analyzer)
             model.save(place / _MODEL)
-        cited = {premise for statement in training for premise in statement.references}
+
+        cited: set[str] = set()
+        for statement in training:
+            cited.update(statement.references)
         return {
             "documents": len(premises),
             "training statements": len(training),
@@ -88,9 +94,12 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
         sets: list[tuple[str, Path]] = []
         for name in chosen or files.splits() or SPLITS[:1]:  # the last says what is missing
             if name in SPLITS:
-                sets.append((name, files.statements(name)))
+                path = files.statements(name)
+                sets.append((name, path))
             else:
-                sets.append((Path(name).stem, Path(name)))
+                path = Path(name)
+                sets.append((path.stem, path))
+
         return sets
 
     def read(self, collection: Collection, folder: str, path: Path) -> TopicFile:
@@ -100,8 +109,10 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
                 f"--topics {path}: no such file; expected {', '.join(SPLITS)} or a file of "
                 "statements in the form of dev_set.json"
             )
-        statements = read_statements(path)
-        return TopicFile(folder, path, [Topic(s.statement_id, s.text) for s in statements])
+        topics = []
+        for statement in read_statements(path):
+            topics.append(Topic(statement.statement_id, statement.text))
+        return TopicFile(folder, path, topics)
 
     def ranker(self, index: OpenIndex) -> PremiseRanker:
         """Return the ranker of premises."""
@@ -110,21 +121,26 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
     def found(self, hit: Hit, collection: Collection) -> Found:
         """Return the text of a premise; none if it is only cited in the training set."""
         texts = _texts(collection.premises.knowledge_base)
-        return Found(text=texts.get(hit.doc_id, ""))
+        text = texts.get(hit.doc_id, "")
+        return Found(text=text)
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return a premise of the knowledge base."""
         texts = _texts(index.collection.premises.knowledge_base)
-        return Hit(docno, 0) if docno in texts else None
+        if docno not in texts:
+            return None
+        return Hit(docno, 0)
 
 
 @lru_cache(maxsize=1)
 def _texts(knowledge_base: Path) -> dict[str, str]:
-    return {premise.premise_id: premise.text for premise in read_premises(knowledge_base)}
+    premises = read_premises(knowledge_base)
+    return {premise.premise_id: premise.text for premise in premises}
 
 
 def _analyzer(settings: NlpsSettings) -> Analyzer:
-    return Analyzer(AnalysisSettings(text=settings.analysis.text), ngrams=False)
+    analysis = AnalysisSettings(text=settings.analysis.text)
+    return Analyzer(analysis, ngrams=False)
 
 
 class PremiseRanker(Ranker):
@@ -140,8 +156,9 @@ class PremiseRanker(Ranker):
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int
     ) -> Iterator[list[Hit]]:
         """Yield the `depth` best premises of every statement, 500 at most."""
-        statements = [Statement(topic.topic_id, topic.title, ()) for topic in topics]
-        for ranking in self.method(variant).rank(statements, min(depth, PREMISES)):
+        statements = [_statement(topic) for topic in topics]
+        method = self.method(variant)
+        for ranking in method.rank(statements, min(depth, PREMISES)):
             yield [Hit(premise_id, score) for premise_id, score in ranking]
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
@@ -152,8 +169,8 @@ class PremiseRanker(Ranker):
                 f"{variant}: only variants of the method ridge can be explained, whose scores are "
                 "sums"
             )
-        statement = Statement(topic.topic_id, topic.title, ())
-        return method.explain(statement, [hit.doc_id for hit in hits])
+        premises = [hit.doc_id for hit in hits]
+        return method.explain(_statement(topic), premises)
 
     @cached_property
     def training(self) -> list[Statement]:
@@ -177,3 +194,7 @@ class PremiseRanker(Ranker):
                     knowledge_base = self._index.collection.premises.knowledge_base
                     self._methods[variant] = Tfidf(read_premises(knowledge_base))
             return self._methods[variant]
+
+
+def _statement(topic: Topic) -> Statement:
+    return Statement(topic.topic_id, topic.title, ())
